@@ -1,0 +1,98 @@
+//! Exact bytes-to-time conversion: the fraction of a tick that division leaves over is carried to the next packet, so
+//! a million packets take exactly as long as their bytes do. Units: bytes in, picoseconds out.
+
+use crate::units::{BitsPerSec, Bytes, Span};
+
+const PS_PER_BYTE_AT_ONE_BPS: u64 = 8_000_000_000_000;
+
+/// A rate with the remainder of what it has been charged so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    rate: u64,
+    /// Picoseconds a byte takes: whole ticks, and the rest in units of 1/rate tick.
+    whole: u64,
+    rest: u64,
+    carried: u64,
+}
+
+impl Pace {
+    /// A pace that has been charged nothing.
+    #[must_use]
+    pub const fn new(rate: BitsPerSec) -> Self {
+        let rate = rate.get();
+        Self {
+            rate,
+            whole: PS_PER_BYTE_AT_ONE_BPS / rate,
+            rest: PS_PER_BYTE_AT_ONE_BPS % rate,
+            carried: 0,
+        }
+    }
+
+    /// The rate.
+    #[must_use]
+    pub const fn rate(&self) -> BitsPerSec {
+        BitsPerSec::at_least_one(self.rate)
+    }
+
+    /// The time these bytes take, less what earlier charges overpaid.
+    pub fn charge(&mut self, bytes: Bytes) -> Span {
+        let whole = bytes.get() * self.whole;
+        if self.rest == 0 {
+            return Span::from_ps(whole);
+        }
+        if let Some(rest) =
+            bytes.get().checked_mul(self.rest).and_then(|rest| rest.checked_add(self.carried))
+        {
+            self.carried = rest % self.rate;
+            return Span::from_ps(whole + rest / self.rate);
+        }
+        let rest = u128::from(bytes.get()) * u128::from(self.rest) + u128::from(self.carried);
+        self.carried = (rest % u128::from(self.rate)) as u64;
+        Span::from_ps(whole + (rest / u128::from(self.rate)) as u64)
+    }
+
+    /// The time these bytes would take, charged to nobody; rounded down.
+    #[must_use]
+    pub fn quote(&self, bytes: Bytes) -> Span {
+        let mut fresh = Self { carried: 0, ..*self };
+        fresh.charge(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_links_serialise_a_full_frame_in_known_time() {
+        let frame = Bytes::new(1538);
+        for (gbps, ps) in [(1, 12_304_000), (10, 1_230_400), (25, 492_160), (100, 123_040)] {
+            assert_eq!(Pace::new(BitsPerSec::gbps(gbps)).charge(frame), Span::from_ps(ps));
+        }
+    }
+
+    #[test]
+    fn credits_of_a_ten_gigabit_link_leave_every_1297_6_ns() {
+        let rate = BitsPerSec::new(517_879_162).unwrap();
+        let mut pace = Pace::new(rate);
+        let total: Span = (0..1_000_000).map(|_| pace.charge(Bytes::new(84))).sum();
+        let exact = 84u128 * 1_000_000 * 8_000_000_000_000 / 517_879_162;
+        assert_eq!(u128::from(total.as_ps()), exact);
+        assert_eq!(pace.quote(Bytes::new(84)).as_ps() / 100, 12_975);
+    }
+
+    proptest! {
+        #[test]
+        fn the_sum_of_charges_is_the_charge_of_the_sum(
+            rate in 1u64..2_000_000_000_000,
+            packets in prop::collection::vec(1u64..10_000, 1..60),
+        ) {
+            let rate = BitsPerSec::new(rate).unwrap();
+            let mut pace = Pace::new(rate);
+            let piecewise: Span = packets.iter().map(|&p| pace.charge(Bytes::new(p))).sum();
+            let at_once = Pace::new(rate).charge(Bytes::new(packets.iter().sum()));
+            prop_assert_eq!(piecewise, at_once);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Where measuring hooks in. A probe is a type parameter whose methods default to nothing, so measuring that is
+//! switched off costs nothing.
+
+use crate::envelope::{Envelope, Slot};
+use crate::units::{Bytes, Time};
+
+/// A queue of a port: where something was dropped, marked or held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
+    /// The port, by its number in the driver.
+    pub port: u32,
+    /// The queue of that port.
+    pub queue: u8,
+}
+
+/// Why a packet ended before its destination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DropCause {
+    /// Its queue had no room left.
+    Full,
+    /// It was not ECN-capable and its queue stood above the selective-drop threshold.
+    Selective,
+    /// The link lost it.
+    Wire,
+}
+
+/// What may be observed of a run. Times passed never run backwards for one place, but may between places.
+pub trait Probe {
+    /// A queue holds this much from now on. Not called for a packet that leaves at once: it never waited.
+    fn on_queue(&mut self, _now: Time, _at: Place, _held: Bytes) {}
+    /// A packet was dropped.
+    fn on_drop(&mut self, _now: Time, _at: Place, _packet: &Envelope, _why: DropCause) {}
+    /// A packet was marked congestion-experienced.
+    fn on_mark(&mut self, _now: Time, _at: Place, _packet: &Envelope) {}
+    /// A port started to send a packet: a packet-hop.
+    fn on_send(&mut self, _now: Time, _port: u32, _packet: &Slot) {}
+    /// A packet reached the end it was meant for.
+    fn on_deliver(&mut self, _now: Time, _packet: &Envelope) {}
+}
+
+/// Observes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Off;
+
+impl Probe for Off {}

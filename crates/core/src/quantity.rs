@@ -1,0 +1,351 @@
+//! Quantities as text: "10Gbps", "40ms", "84B", "20KB/Gbps". A number, then a unit; exact in both directions.
+//! Kilo is 1000 for bits and bytes alike; KiB, MiB and GiB are the binary ones.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::units::{BitsPerSec, Bytes, Span, Time};
+
+/// Unit names with their size in ticks of the quantity, smallest first. The first name of each size is printed.
+type Scale = &'static [(&'static str, u64)];
+
+const SPAN: Scale = &[
+    ("ps", 1),
+    ("ns", 1_000),
+    ("us", 1_000_000),
+    ("µs", 1_000_000),
+    ("ms", 1_000_000_000),
+    ("s", 1_000_000_000_000),
+    ("min", 60_000_000_000_000),
+];
+const BYTES: Scale = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("KiB", 1 << 10),
+    ("MB", 1_000_000),
+    ("MiB", 1 << 20),
+    ("GB", 1_000_000_000),
+    ("GiB", 1 << 30),
+    ("TB", 1_000_000_000_000),
+];
+const RATE: Scale = &[
+    ("bps", 1),
+    ("Kbps", 1_000),
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Tbps", 1_000_000_000_000),
+];
+
+/// Units that are read but never printed: a minute and the binary multiples would surprise in a table.
+const READ_ONLY: [&str; 5] = ["min", "µs", "KiB", "MiB", "GiB"];
+
+/// Why a text is not the quantity it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// There is no number where one should start.
+    #[error("\"{found}\" does not start with a number; write it like {example}")]
+    NoNumber {
+        /// The text.
+        found: String,
+        /// A text that would do.
+        example: &'static str,
+    },
+    /// A quantity of this kind is never negative.
+    #[error("\"{found}\" is negative; write it like {example}")]
+    Negative {
+        /// The text.
+        found: String,
+        /// A text that would do.
+        example: &'static str,
+    },
+    /// The unit is missing or not one of this quantity's.
+    #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
+    Unit {
+        /// The text.
+        found: String,
+        /// The units there are.
+        allowed: String,
+        /// A text that would do.
+        example: &'static str,
+    },
+    /// The number is too large for the simulator's 64 bits.
+    #[error("\"{found}\" is too large")]
+    TooLarge {
+        /// The text.
+        found: String,
+    },
+    /// The number has more decimals than the tick of this quantity.
+    #[error("\"{found}\" is finer than one {tick}")]
+    TooFine {
+        /// The text.
+        found: String,
+        /// The smallest step.
+        tick: &'static str,
+    },
+    /// Zero makes no sense here.
+    #[error("\"{found}\" must not be zero")]
+    Zero {
+        /// The text.
+        found: String,
+    },
+}
+
+/// The size of a buffer or threshold: absolute, in packets, or in proportion to the rate of the link it feeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferSize {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// So many packets, whatever their size.
+    Packets(u32),
+    /// So many bytes for each gigabit per second.
+    PerGbps(Bytes),
+}
+
+impl BufferSize {
+    /// Bytes on a link of this rate, if the size is one of bytes.
+    #[must_use]
+    pub fn bytes_at(self, rate: BitsPerSec) -> Option<Bytes> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Packets(_) => None,
+            Self::PerGbps(each) => {
+                let bytes = u128::from(each.get()) * u128::from(rate.get()) / 1_000_000_000;
+                Some(Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX)))
+            }
+        }
+    }
+}
+
+/// Digits, a possible fraction, and what follows them.
+struct Number<'a> {
+    digits: u128,
+    decimals: u32,
+    unit: &'a str,
+}
+
+fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, QuantityError> {
+    let found = || text.to_owned();
+    let body = text.trim();
+    if body.starts_with('-') {
+        return Err(QuantityError::Negative { found: found(), example });
+    }
+    let end = body.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let (number, unit) = body.split_at(end.unwrap_or(body.len()));
+    let (mut digits, mut decimals, mut seen_point) = (0u128, 0u32, false);
+    if !number.starts_with(|c: char| c.is_ascii_digit()) || number.ends_with('.') {
+        return Err(QuantityError::NoNumber { found: found(), example });
+    }
+    for c in number.chars() {
+        match c.to_digit(10) {
+            Some(digit) => {
+                digits = digits
+                    .checked_mul(10)
+                    .and_then(|d| d.checked_add(u128::from(digit)))
+                    .ok_or_else(|| QuantityError::TooLarge { found: found() })?;
+                decimals += u32::from(seen_point);
+            }
+            None if c == '.' && !seen_point => seen_point = true,
+            None if c == '_' => {}
+            None => return Err(QuantityError::NoNumber { found: found(), example }),
+        }
+    }
+    Ok(Number { digits, decimals, unit: unit.trim() })
+}
+
+/// Reads one quantity in ticks of `scale`.
+fn ticks(text: &str, scale: Scale, example: &'static str) -> Result<u64, QuantityError> {
+    let number = number(text, example)?;
+    let Some(&(_, unit)) = scale.iter().find(|(name, _)| *name == number.unit) else {
+        let allowed = scale.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        return Err(QuantityError::Unit { found: text.to_owned(), allowed, example });
+    };
+    let too_large = || QuantityError::TooLarge { found: text.to_owned() };
+    let too_fine = || QuantityError::TooFine { found: text.to_owned(), tick: scale[0].0 };
+    let scaled = number.digits.checked_mul(u128::from(unit)).ok_or_else(too_large)?;
+    let parts = 10u128.checked_pow(number.decimals).ok_or_else(too_fine)?;
+    if scaled % parts != 0 {
+        return Err(too_fine());
+    }
+    u64::try_from(scaled / parts).map_err(|_| too_large())
+}
+
+/// Prints ticks in the largest unit that makes them at least one, with every decimal they need.
+fn print(f: &mut fmt::Formatter<'_>, ticks: u64, scale: Scale) -> fmt::Result {
+    let fits = |unit: &&(&str, u64)| ticks >= unit.1 && !READ_ONLY.contains(&unit.0);
+    let &(name, unit) = scale.iter().rev().find(fits).unwrap_or(&scale[0]);
+    let (whole, mut rest) = (ticks / unit, ticks % unit);
+    write!(f, "{whole}")?;
+    if rest > 0 {
+        let mut width = unit.ilog10() as usize;
+        while rest % 10 == 0 {
+            rest /= 10;
+            width -= 1;
+        }
+        write!(f, ".{rest:0width$}")?;
+    }
+    f.write_str(name)
+}
+
+impl FromStr for Span {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        ticks(text, SPAN, "\"40ms\"").map(Self::from_ps)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        ticks(text, BYTES, "\"200KB\"").map(Self::new)
+    }
+}
+
+impl FromStr for BitsPerSec {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let bits = ticks(text, RATE, "\"10Gbps\"")?;
+        Self::new(bits).ok_or_else(|| QuantityError::Zero { found: text.to_owned() })
+    }
+}
+
+impl FromStr for BufferSize {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        const EXAMPLE: &str = "\"200KB\", \"8pkt\" or \"20KB/Gbps\"";
+        if let Some((bytes, per)) = text.split_once('/') {
+            if per.trim() != "Gbps" {
+                let (found, allowed) = (text.to_owned(), "B/Gbps, KB/Gbps, MB/Gbps".to_owned());
+                return Err(QuantityError::Unit { found, allowed, example: EXAMPLE });
+            }
+            return ticks(bytes, BYTES, EXAMPLE).map(|b| Self::PerGbps(Bytes::new(b)));
+        }
+        let number = number(text, EXAMPLE)?;
+        if !matches!(number.unit, "pkt" | "pkts" | "packets") {
+            return match ticks(text, BYTES, EXAMPLE) {
+                Ok(bytes) => Ok(Self::Bytes(Bytes::new(bytes))),
+                Err(QuantityError::Unit { found, allowed, example }) => {
+                    let allowed = format!("{allowed}, pkt, KB/Gbps");
+                    Err(QuantityError::Unit { found, allowed, example })
+                }
+                Err(other) => Err(other),
+            };
+        }
+        if number.decimals > 0 {
+            return Err(QuantityError::TooFine { found: text.to_owned(), tick: "packet" });
+        }
+        u32::try_from(number.digits)
+            .map(Self::Packets)
+            .map_err(|_| QuantityError::TooLarge { found: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.as_ps(), SPAN)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.since_start().fmt(f)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.get(), BYTES)
+    }
+}
+
+impl fmt::Display for BitsPerSec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.get(), RATE)
+    }
+}
+
+impl fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Packets(packets) => write!(f, "{packets}pkt"),
+            Self::PerGbps(bytes) => write!(f, "{bytes}/Gbps"),
+        }
+    }
+}
+
+/// `Debug` reads like `Display`: a failed assertion then names units.
+macro_rules! debug_as_display {
+    ($($unit:ident),*) => {$(
+        impl fmt::Debug for $unit {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+debug_as_display!(Span, Time, Bytes, BitsPerSec);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantities_read_and_print_as_engineers_write_them() {
+        for (text, ps) in
+            [("40ms", 40_000_000_000), ("0.2s", 200_000_000_000), ("12.5 us", 12_500_000)]
+        {
+            assert_eq!(text.parse::<Span>(), Ok(Span::from_ps(ps)));
+        }
+        assert_eq!("10Gbps".parse(), Ok(BitsPerSec::gbps(10)));
+        assert_eq!("84B".parse(), Ok(Bytes::new(84)));
+        assert_eq!("1.5KiB".parse(), Ok(Bytes::new(1536)));
+        assert_eq!(Span::from_ps(1_297_600).to_string(), "1.2976us");
+        assert_eq!(BitsPerSec::at_least_one(517_879_162).to_string(), "517.879162Mbps");
+        assert_eq!(Bytes::ZERO.to_string(), "0B");
+    }
+
+    #[test]
+    fn a_buffer_may_grow_with_its_link() {
+        let shallow: BufferSize = "20KB/Gbps".parse().unwrap();
+        assert_eq!(shallow.bytes_at(BitsPerSec::gbps(10)), Some(Bytes::new(200_000)));
+        assert_eq!("8pkt".parse(), Ok(BufferSize::Packets(8)));
+        assert_eq!("8pkt".parse::<BufferSize>().unwrap().bytes_at(BitsPerSec::gbps(1)), None);
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_what_would_be() {
+        let bad = |text: &str| text.parse::<Span>().unwrap_err().to_string();
+        assert!(bad("40").contains("needs a unit, one of ps, ns, us"));
+        assert!(bad("-1ms").contains("negative"));
+        assert!(bad("fast").contains("does not start with a number"));
+        assert!(bad("0.0000001us").contains("finer than one ps"));
+        assert!(bad("99999999999s").contains("too large"));
+        assert!("0Gbps".parse::<BitsPerSec>().unwrap_err().to_string().contains("zero"));
+        assert!("10Gb".parse::<BitsPerSec>().unwrap_err().to_string().contains("Gbps"));
+        assert!("20KB/Mbps".parse::<BufferSize>().unwrap_err().to_string().contains("KB/Gbps"));
+        assert!("1.5pkt".parse::<BufferSize>().unwrap_err().to_string().contains("one packet"));
+        assert!("1.2.3ms".parse::<Span>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn printing_then_reading_gives_the_same(ticks in any::<u64>(), packets in any::<u32>()) {
+            let (span, bytes) = (Span::from_ps(ticks), Bytes::new(ticks));
+            prop_assert_eq!(span.to_string().parse(), Ok(span));
+            prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));
+            let rate = BitsPerSec::at_least_one(ticks);
+            prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+            for size in [BufferSize::Packets(packets), BufferSize::PerGbps(bytes)] {
+                prop_assert_eq!(size.to_string().parse(), Ok(size));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,24}") {
+            let _ = text.parse::<Span>();
+            let _ = text.parse::<BufferSize>();
+            let _ = text.parse::<BitsPerSec>();
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Time, bytes and rates as types; operators exist only where physics has them.
+//! The tick is a picosecond and private to this file: a 64 B frame lasts 1.7 ns at 400 Gb/s, and 64 bits hold 213 days.
+
+use std::iter::Sum;
+use std::num::NonZeroU64;
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+const PS_PER_SEC: u64 = 1_000_000_000_000;
+
+/// A point in time, counted from the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(u64);
+
+/// A length of time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(u64);
+
+/// A number of bytes; on the wire unless said otherwise, preamble and gap included.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+/// A rate, never zero. It becomes time only through [`crate::Pace`], which carries the remainder.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitsPerSec(NonZeroU64);
+
+/// An exact fraction of a link, such as the 84/1622 that credits may use. Never zero, never above one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Share {
+    part: u64,
+    whole: u64,
+}
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// The last instant there is. Nothing is ever due at it.
+    pub const LAST: Self = Self(u64::MAX);
+
+    /// The point that lies `span` after the start.
+    #[must_use]
+    pub const fn after_start(span: Span) -> Self {
+        Self(span.0)
+    }
+
+    /// How far the run has come.
+    #[must_use]
+    pub const fn since_start(self) -> Span {
+        Span(self.0)
+    }
+
+    /// The span from `earlier` to here, or zero if `earlier` is later.
+    #[must_use]
+    pub const fn saturating_since(self, earlier: Self) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This point moved on by `span`, or [`Time::LAST`] if that overflows.
+    #[must_use]
+    pub const fn saturating_add(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+
+    /// Ticks since the start, for ordered structures that need an integer key.
+    pub(crate) const fn ticks(self) -> u64 {
+        self.0
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest span there is.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A span of picoseconds.
+    #[must_use]
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// A span of nanoseconds.
+    #[must_use]
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns * 1_000)
+    }
+
+    /// A span of microseconds.
+    #[must_use]
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * 1_000_000)
+    }
+
+    /// A span of milliseconds.
+    #[must_use]
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * 1_000_000_000)
+    }
+
+    /// A span of seconds.
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs * PS_PER_SEC)
+    }
+
+    /// The span nearest to `secs` seconds; negative and NaN give zero, too much gives [`Span::MAX`].
+    #[must_use]
+    pub fn from_secs_f64(secs: f64) -> Self {
+        Self((secs * PS_PER_SEC as f64).round() as u64)
+    }
+
+    /// The whole number of picoseconds.
+    #[must_use]
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds, rounded to the nearest double.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_SEC as f64
+    }
+
+    /// True for no time at all.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The difference, or zero if `other` is longer.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// How many times `other` fits in here, as a fraction. Infinite for a zero `other`.
+    #[must_use]
+    pub fn ratio(self, other: Self) -> f64 {
+        self.0 as f64 / other.0 as f64
+    }
+
+    /// This span times a fraction, rounded to the tick. Negative factors give zero.
+    #[must_use]
+    pub fn scale(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor).round() as u64)
+    }
+}
+
+impl Bytes {
+    /// None.
+    pub const ZERO: Self = Self(0);
+    /// More than any buffer holds.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A number of bytes.
+    #[must_use]
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// The bare number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The difference, or zero if `other` is larger.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The sum, or [`Bytes::MAX`] if it overflows.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// How many times `other` fits in here, as a fraction.
+    #[must_use]
+    pub fn ratio(self, other: Self) -> f64 {
+        self.0 as f64 / other.0 as f64
+    }
+
+    /// The mean rate at which these bytes pass in `span`, in bits per second; zero for a zero span.
+    #[must_use]
+    pub fn per(self, span: Span) -> f64 {
+        if span.is_zero() { 0.0 } else { self.0 as f64 * 8.0 / span.as_secs_f64() }
+    }
+}
+
+impl BitsPerSec {
+    /// A rate; `None` for zero.
+    #[must_use]
+    pub const fn new(bits: u64) -> Option<Self> {
+        match NonZeroU64::new(bits) {
+            Some(bits) => Some(Self(bits)),
+            None => None,
+        }
+    }
+
+    /// A rate, at least one bit per second: for rates that arithmetic may drive to nothing.
+    #[must_use]
+    pub const fn at_least_one(bits: u64) -> Self {
+        match NonZeroU64::new(bits) {
+            Some(bits) => Self(bits),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+
+    /// A rate of whole gigabits per second, at least one.
+    #[must_use]
+    pub const fn gbps(gbps: u64) -> Self {
+        Self::at_least_one(gbps * 1_000_000_000)
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The part of this rate that `share` names, rounded to the nearest bit per second.
+    #[must_use]
+    pub fn share(self, share: Share) -> Self {
+        let (part, whole) = (u128::from(share.part), u128::from(share.whole));
+        let bits = (u128::from(self.get()) * part + whole / 2) / whole;
+        Self::at_least_one(bits as u64)
+    }
+
+    /// This rate times a factor, at least one bit per second.
+    #[must_use]
+    pub fn scale(self, factor: f64) -> Self {
+        Self::at_least_one((self.get() as f64 * factor).round() as u64)
+    }
+
+    /// Whole bytes that pass in `span`.
+    #[must_use]
+    pub fn bytes_in(self, span: Span) -> Bytes {
+        let bits = u128::from(self.get()) * u128::from(span.0) / u128::from(PS_PER_SEC);
+        Bytes((bits / 8) as u64)
+    }
+}
+
+impl Share {
+    /// `part` of `whole`; `None` unless 0 < `part` <= `whole`.
+    #[must_use]
+    pub const fn new(part: u64, whole: u64) -> Option<Self> {
+        if part == 0 || part > whole { None } else { Some(Self { part, whole }) }
+    }
+
+    /// The share of `part` bytes among `part` and `rest` bytes, as when each credit of 84 B releases a frame of 1538 B.
+    #[must_use]
+    pub const fn of(part: Bytes, rest: Bytes) -> Option<Self> {
+        Self::new(part.0, part.0 + rest.0)
+    }
+
+    /// The fraction, rounded.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.part as f64 / self.whole as f64
+    }
+
+    /// Part and whole, as given.
+    #[must_use]
+    pub const fn parts(self) -> (u64, u64) {
+        (self.part, self.whole)
+    }
+}
+
+/// Sums, differences and multiples of a quantity with itself and with bare counts.
+macro_rules! linear {
+    ($($unit:ident),*) => {$(
+        impl Add for $unit {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+        impl AddAssign for $unit {
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+        impl Sub for $unit {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+        impl SubAssign for $unit {
+            fn sub_assign(&mut self, other: Self) {
+                self.0 -= other.0;
+            }
+        }
+        impl Mul<u64> for $unit {
+            type Output = Self;
+            fn mul(self, times: u64) -> Self {
+                Self(self.0 * times)
+            }
+        }
+        impl Div<u64> for $unit {
+            type Output = Self;
+            fn div(self, parts: u64) -> Self {
+                Self(self.0 / parts)
+            }
+        }
+        impl Sum for $unit {
+            fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+                all.fold(Self(0), Add::add)
+            }
+        }
+    )*};
+}
+linear!(Span, Bytes);
+
+impl Add<Span> for Time {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self(self.0 + span.0)
+    }
+}
+
+impl AddAssign<Span> for Time {
+    fn add_assign(&mut self, span: Span) {
+        self.0 += span.0;
+    }
+}
+
+impl Sub<Span> for Time {
+    type Output = Self;
+    fn sub(self, span: Span) -> Self {
+        Self(self.0 - span.0)
+    }
+}
+
+impl Sub for Time {
+    type Output = Span;
+    fn sub(self, earlier: Self) -> Span {
+        Span(self.0 - earlier.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_ten_gigabits_rounds_to_the_nearest_bit() {
+        let credits = Share::of(Bytes::new(84), Bytes::new(1538)).unwrap();
+        assert_eq!(BitsPerSec::gbps(10).share(credits).get(), 517_879_162);
+        assert_eq!(BitsPerSec::gbps(1).share(credits).get(), 51_787_916);
+    }
+
+    #[test]
+    fn a_share_is_a_part_of_a_whole() {
+        assert_eq!(Share::new(0, 3), None);
+        assert_eq!(Share::new(4, 3), None);
+        assert_eq!(Share::new(3, 3).map(Share::as_f64), Some(1.0));
+    }
+
+    #[test]
+    fn times_and_spans_keep_to_the_tick() {
+        let start = Time::after_start(Span::from_ms(40));
+        assert_eq!((start + Span::from_ps(1)) - start, Span::from_ps(1));
+        assert_eq!(Time::ZERO.saturating_since(start), Span::ZERO);
+        assert_eq!(Time::LAST.saturating_add(Span::from_ps(1)), Time::LAST);
+    }
+
+    #[test]
+    fn bytes_pass_at_the_rate_they_should() {
+        assert_eq!(BitsPerSec::gbps(10).bytes_in(Span::from_ms(40)), Bytes::new(50_000_000));
+        assert!((Bytes::new(1250).per(Span::from_us(1)) - 1e10).abs() < 1e-3);
+    }
+}

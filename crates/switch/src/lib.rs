@@ -1,0 +1,25 @@
+//! Switches as machines. A port takes packets and time, gives packets back when they have crossed its wire, and has one
+//! deadline. It reads envelopes only: what a packet says to its receiver is not in this crate's words.
+
+pub mod limit;
+pub mod mark;
+pub mod meter;
+pub mod occupancy;
+pub mod port;
+pub mod queue;
+pub mod room;
+pub mod route;
+pub mod schedule;
+pub mod select;
+pub mod wire;
+
+pub use limit::{Holding, Limit};
+pub use mark::{Mark, MarkAt};
+pub use meter::Meter;
+pub use occupancy::Occupancy;
+pub use port::{Port, PortConfig};
+pub use queue::{Queue, QueueConfig};
+pub use room::Room;
+pub use route::Routes;
+pub use select::Select;
+pub use wire::{Arrival, Change, Impairment, Wire};

@@ -1,0 +1,118 @@
+//! How full a queue was, weighted by time: exact maximum and mean; quantiles to one percent. Units: bytes, picoseconds.
+
+use hdrhistogram::Histogram;
+use shallop_core::{Bytes, Span, Time};
+
+/// Two significant digits: quantiles are right to one percent.
+const DIGITS: u8 = 2;
+
+/// The history of a queue's length.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
+    since: Time,
+    held: Bytes,
+    max: Bytes,
+    /// The longest since the last sample.
+    peak: Bytes,
+    /// Bytes times picoseconds.
+    area: u128,
+    watched: Span,
+    /// Picoseconds spent at each length.
+    spent: Option<Histogram<u64>>,
+}
+
+impl Default for Occupancy {
+    fn default() -> Self {
+        Self {
+            since: Time::ZERO,
+            held: Bytes::ZERO,
+            max: Bytes::ZERO,
+            peak: Bytes::ZERO,
+            area: 0,
+            watched: Span::ZERO,
+            spent: Histogram::new(DIGITS).ok(),
+        }
+    }
+}
+
+impl Occupancy {
+    /// The queue holds this much from `now` on.
+    pub fn set(&mut self, now: Time, held: Bytes) {
+        self.pass(now);
+        self.held = held;
+        self.max = self.max.max(held);
+        self.peak = self.peak.max(held);
+    }
+
+    /// Brings the history up to `now`.
+    pub fn pass(&mut self, now: Time) {
+        let span = now.saturating_since(self.since);
+        if span.is_zero() {
+            return;
+        }
+        self.since = now;
+        self.watched += span;
+        self.area += u128::from(self.held.get()) * u128::from(span.as_ps());
+        if let Some(spent) = &mut self.spent {
+            // Cannot fail: the histogram grows with the values it meets.
+            let recorded = spent.record_n(self.held.get(), span.as_ps());
+            debug_assert!(recorded.is_ok(), "a growing histogram takes any value");
+        }
+    }
+
+    /// The longest the queue ever was, exactly.
+    #[must_use]
+    pub fn max(&self) -> Bytes {
+        self.max
+    }
+
+    /// What the queue holds now.
+    #[must_use]
+    pub fn held(&self) -> Bytes {
+        self.held
+    }
+
+    /// Mean length over time, in bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.watched.is_zero() {
+            return 0.0;
+        }
+        self.area as f64 / self.watched.as_ps() as f64
+    }
+
+    /// The length not exceeded for this fraction of the time, to one percent and never above the maximum.
+    #[must_use]
+    pub fn quantile(&self, fraction: f64) -> Bytes {
+        let value = self.spent.as_ref().map_or(0, |spent| spent.value_at_quantile(fraction));
+        Bytes::new(value).min(self.max)
+    }
+
+    /// The longest since the last call, for series that must not miss a peak between samples.
+    pub fn take_peak(&mut self) -> Bytes {
+        std::mem::replace(&mut self.peak, self.held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_count_for_as_long_as_they_last() {
+        let at = |us| Time::after_start(Span::from_us(us));
+        let mut queue = Occupancy::default();
+        queue.set(at(10), Bytes::new(100_000));
+        queue.set(at(11), Bytes::new(1_000));
+        queue.set(at(20), Bytes::ZERO);
+        queue.pass(at(100));
+        assert_eq!(queue.max(), Bytes::new(100_000));
+        assert!((queue.mean() - 1_090.0).abs() < 1e-9, "{}", queue.mean());
+        assert_eq!(queue.quantile(0.5), Bytes::ZERO);
+        let p95 = queue.quantile(0.95).get();
+        assert!((990..=1_010).contains(&p95), "{p95}");
+        let p999 = queue.quantile(0.999).get();
+        assert!((99_000..=100_000).contains(&p999), "{p999}");
+        assert_eq!((queue.take_peak(), queue.take_peak()), (Bytes::new(100_000), Bytes::ZERO));
+    }
+}

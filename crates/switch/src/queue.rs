@@ -1,0 +1,132 @@
+//! One queue of a port: first in, first out, with the rules that decide what joins it. **This is where a drop is
+//! decided**: [`Queue::offer`]. Order of the rules: selective drop, room, mark.
+
+use std::collections::VecDeque;
+
+use shallop_core::{Bytes, DropCause, Ecn, Slot, Time};
+
+use crate::limit::Holding;
+use crate::mark::{Mark, MarkAt};
+use crate::meter::Meter;
+use crate::room::Room;
+use crate::select::Select;
+
+/// What a queue is made from.
+#[derive(Clone, Debug)]
+pub struct QueueConfig {
+    /// Lower numbers are served first.
+    pub priority: u8,
+    /// Share of the link among queues of the same priority that have something to send.
+    pub weight: u32,
+    /// ECN marking, if any.
+    pub mark: Option<Mark>,
+    /// Selective drop, if any.
+    pub select: Option<Select>,
+    /// Rate limit, if any.
+    pub meter: Option<Meter>,
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        Self { priority: 0, weight: 1, mark: None, select: None, meter: None }
+    }
+}
+
+/// A queue.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    slots: VecDeque<Slot>,
+    held: Holding,
+    mark: Option<Mark>,
+    select: Option<Select>,
+    meter: Option<Meter>,
+}
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(config: &QueueConfig) -> Self {
+        Self {
+            slots: VecDeque::new(),
+            held: Holding::default(),
+            mark: config.mark,
+            select: config.select,
+            meter: config.meter,
+        }
+    }
+
+    /// What waits here.
+    #[must_use]
+    pub fn held(&self) -> Holding {
+        self.held
+    }
+
+    /// Lets a packet join, drawing on `room` for the `index`-th queue of its port. Gives the packet as stored, which
+    /// may carry a fresh mark.
+    ///
+    /// # Errors
+    /// The reason for which the packet is dropped instead.
+    pub fn offer(
+        &mut self,
+        mut slot: Slot,
+        index: usize,
+        room: &mut Room,
+    ) -> Result<Slot, DropCause> {
+        let size = slot.envelope.bytes();
+        let after = self.held.with(size);
+        if self.select.is_some_and(|select| select.drops(slot.envelope.ecn, after)) {
+            return Err(DropCause::Selective);
+        }
+        if !room.store(index, self.held, size) {
+            return Err(DropCause::Full);
+        }
+        self.mark_if_due(&mut slot, MarkAt::Enqueue, after);
+        self.held = after;
+        self.slots.push_back(slot);
+        Ok(slot)
+    }
+
+    /// When the first packet could leave; `None` if there is none.
+    pub fn ready(&mut self) -> Option<Time> {
+        let first = self.slots.front()?;
+        Some(match &mut self.meter {
+            None => Time::ZERO,
+            Some(meter) => meter.ready(first.envelope.bytes()),
+        })
+    }
+
+    /// Takes the first packet out at `start`. Gives the packet, which may carry a fresh mark.
+    pub fn take(&mut self, start: Time, index: usize, room: &mut Room) -> Option<Slot> {
+        let mut slot = self.slots.pop_front()?;
+        let size = slot.envelope.bytes();
+        self.mark_if_due(&mut slot, MarkAt::Dequeue, self.held);
+        self.held = self.held.without(size);
+        room.release(index, size);
+        if let Some(meter) = &mut self.meter {
+            meter.take(start, size);
+        }
+        Some(slot)
+    }
+
+    /// Whether a packet could pass this empty queue at `now` without waiting; if so its tokens are taken.
+    pub fn pass(&mut self, now: Time, size: Bytes) -> bool {
+        let Some(meter) = &mut self.meter else { return true };
+        let passes = meter.ready(size) <= now;
+        if passes {
+            meter.take(now, size);
+        }
+        passes
+    }
+
+    /// The meter, for a link that changes its rate.
+    pub fn meter_mut(&mut self) -> Option<&mut Meter> {
+        self.meter.as_mut()
+    }
+
+    fn mark_if_due(&self, slot: &mut Slot, at: MarkAt, held: Holding) {
+        let due = self.mark.is_some_and(|mark| mark.applies(at, held));
+        if due && slot.envelope.ecn == Ecn::Ect {
+            slot.envelope.ecn = Ecn::Ce;
+        }
+    }
+}
