@@ -1,1 +1,3 @@
+//! Checks of the workspace itself.
+
 fn main() {}

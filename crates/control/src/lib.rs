@@ -1,1 +1,7 @@
-//! To come.
+//! Controllers: arithmetic on one struct of facts. None sees a packet or arms a timer.
+
+pub mod rate;
+pub mod window;
+
+pub use rate::{Epoch, Rate};
+pub use window::{Ack, Loss, RateSample, Window};

@@ -114,6 +114,12 @@ impl Agenda {
         self.insert(actor.0, at);
     }
 
+    /// True when nobody has a deadline.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.due.is_empty() && self.levels.iter().all(|level| level.used == [0; SLOTS / 64])
+    }
+
     /// The earliest deadline that is not after `end`, with its actor, which has none from now on.
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, Actor)> {
         if self.due.is_empty() && !self.advance() {

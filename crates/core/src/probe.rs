@@ -1,8 +1,8 @@
 //! Where measuring hooks in. A probe is a type parameter whose methods default to nothing, so measuring that is
 //! switched off costs nothing.
 
-use crate::envelope::{Envelope, Slot};
-use crate::units::{Bytes, Time};
+use crate::envelope::{End, Envelope, Slot};
+use crate::units::{Bytes, Span, Time};
 
 /// A queue of a port: where something was dropped, marked or held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,8 +20,6 @@ pub enum DropCause {
     Full,
     /// It was not ECN-capable and its queue stood above the selective-drop threshold.
     Selective,
-    /// The link lost it.
-    Wire,
 }
 
 /// What may be observed of a run. Times passed never run backwards for one place, but may between places.
@@ -30,12 +28,18 @@ pub trait Probe {
     fn on_queue(&mut self, _now: Time, _at: Place, _held: Bytes) {}
     /// A packet was dropped.
     fn on_drop(&mut self, _now: Time, _at: Place, _packet: &Envelope, _why: DropCause) {}
+    /// A link lost a packet that this port had sent.
+    fn on_wire_loss(&mut self, _now: Time, _port: u32, _packet: &Envelope) {}
     /// A packet was marked congestion-experienced.
     fn on_mark(&mut self, _now: Time, _at: Place, _packet: &Envelope) {}
     /// A port started to send a packet: a packet-hop.
     fn on_send(&mut self, _now: Time, _port: u32, _packet: &Slot) {}
     /// A packet reached the end it was meant for.
     fn on_deliver(&mut self, _now: Time, _packet: &Envelope) {}
+    /// An end measured a round-trip time.
+    fn on_rtt(&mut self, _now: Time, _end: End, _rtt: Span) {}
+    /// An end has done all it had to do: every byte acknowledged, or every byte received.
+    fn on_complete(&mut self, _now: Time, _end: End) {}
 }
 
 /// Observes nothing.

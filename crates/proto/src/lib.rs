@@ -1,1 +1,14 @@
-//! To come.
+//! Transports as machines. An endpoint takes packets and time and gives packets and one deadline; it owns no clock,
+//! no socket and no event list, and moves ranges of a byte stream, never the bytes. What is simulated runs as it stands
+//! in a driver of real hosts.
+
+pub mod endpoint;
+pub mod middlebox;
+pub mod report;
+pub mod turn;
+pub mod wire;
+
+pub use endpoint::{Endpoint, Nic, Out, settle};
+pub use middlebox::{Middlebox, PassThrough};
+pub use report::{Credits, Report};
+pub use turn::Turn;

@@ -1,1 +1,12 @@
-//! To come.
+//! The simulator: arrays of machines and one agenda, on a virtual clock. It decides nothing a machine could decide.
+
+pub mod graph;
+pub mod link;
+pub mod paths;
+pub mod topo;
+pub mod world;
+
+pub use graph::{Graph, GraphLink, NodeKind};
+pub use link::NicMode;
+pub use paths::Paths;
+pub use world::{Flow, Network, World};

@@ -1,0 +1,31 @@
+//! What an end has done, in counts that every transport shares.
+
+/// Credits as the end that sends data counts them. Unit: credits, each worth one full data frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credits {
+    /// Arrived at the sender.
+    pub granted: u64,
+    /// Turned into a data packet.
+    pub used: u64,
+    /// Arrived when there was nothing left to send, or too late to be used.
+    pub wasted: u64,
+}
+
+/// What an end has done so far. The sender fills the counts of sending, the receiver those of receiving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Data packets sent, repeats included.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Different payload bytes received.
+    pub received: u64,
+    /// Data packets that brought nothing new.
+    pub duplicates: u64,
+    /// Credits or emulation packets sent.
+    pub metered: u64,
+    /// What became of credits.
+    pub credits: Credits,
+}

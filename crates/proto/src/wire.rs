@@ -1,0 +1,44 @@
+//! Sizes on the wire. A data frame of 1500 B at IP takes 1538 B of the link: Ethernet header and checksum (18), preamble
+//! and gap (20). The smallest frame takes 84 B.
+
+/// Ethernet header, checksum, preamble and gap.
+pub const OVERHEAD: u64 = 38;
+/// The smallest frame, as it occupies the link.
+pub const MIN_FRAME: u16 = 84;
+/// IP and transport header together, as every transport here is counted (20 and 20 bytes).
+pub const HEADERS: u64 = 40;
+/// The usual largest packet at IP.
+pub const MTU: u64 = 1500;
+
+/// Bytes on the wire of a packet of this many bytes at IP. At most 65,535.
+#[must_use]
+pub const fn frame(ip: u64) -> u16 {
+    let size = ip + OVERHEAD;
+    if size < MIN_FRAME as u64 { MIN_FRAME } else { size as u16 }
+}
+
+/// Bytes on the wire of a data packet with this much payload.
+#[must_use]
+pub const fn data_frame(payload: u64) -> u16 {
+    frame(payload + HEADERS)
+}
+
+/// Bytes at IP of a frame that occupies this much of the link.
+#[must_use]
+pub const fn ip_bytes(size: u16) -> u64 {
+    (size as u64).saturating_sub(OVERHEAD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_and_smallest_frames_have_their_textbook_sizes() {
+        assert_eq!(data_frame(MTU - HEADERS), 1538);
+        assert_eq!(frame(HEADERS), MIN_FRAME);
+        assert_eq!(frame(46), 84);
+        assert_eq!(frame(47), 85);
+        assert_eq!(ip_bytes(1538), 1500);
+    }
+}
