@@ -141,7 +141,7 @@ impl Span {
     /// This span times a fraction, rounded to the tick. Negative factors give zero.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self((self.0 as f64 * factor + 0.5) as u64)
     }
 }
 

@@ -45,7 +45,8 @@ pub trait Endpoint {
     /// The next packet of any other class. Called when the host's link is free for it.
     fn poll(&mut self, now: Time) -> Option<Out<Self::Head>>;
 
-    /// When [`Endpoint::on_timer`] is to be called, if nothing else happens before. Never in the past.
+    /// When [`Endpoint::on_timer`] is to be called, if nothing else happens before. Never in the past, and never a
+    /// deadline that has been handed in already: what is due and waits for the host's link needs no timer.
     fn wakeup(&self) -> Option<Time>;
 
     /// True when everything this end has to do is done: all bytes acknowledged, or all bytes received.

@@ -3,7 +3,9 @@
 //! in a driver of real hosts.
 
 pub mod endpoint;
+pub mod flashpass;
 pub mod middlebox;
+pub mod ranges;
 pub mod report;
 pub mod turn;
 pub mod wire;

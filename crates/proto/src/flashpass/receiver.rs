@@ -1,0 +1,183 @@
+//! The receiving end: returns a credit for every emulation packet, at once or several together, and says with it what
+//! data has arrived. Acknowledgements travel alone only when no credit comes to carry them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use shallop_core::{Class, Ecn, Span, Time};
+
+use super::head::{Ack, Head, MOST_TIMES, Times};
+use crate::endpoint::{Endpoint, Out};
+use crate::ranges::Ranges;
+use crate::report::Report;
+
+/// What a receiver is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Timestamps in one credit packet, 1 to [`MOST_TIMES`]: with 1 every credit is returned at once.
+    pub batch: u8,
+    /// An acknowledgement travels alone if this much data has come since the last one, in packets.
+    pub ack_every: u32,
+    /// Or if the first unacknowledged packet has waited this long.
+    pub ack_delay: Span,
+}
+
+impl Default for ReceiverConfig {
+    fn default() -> Self {
+        Self { batch: 1, ack_every: 32, ack_delay: Span::from_ms(1) }
+    }
+}
+
+/// The receiving end of a flow.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    ranges: Ranges,
+    /// Length of the stream, once its last packet has come.
+    size: Option<u64>,
+    received: u64,
+    duplicates: u64,
+    newest: u32,
+    /// The bytes around the newest packet.
+    around: (u64, u64),
+    /// Credits gathered, and when they must leave.
+    gathered: Option<(Times, Time)>,
+    /// Credits that leave as soon as the host's link is free.
+    credits: VecDeque<Times>,
+    /// Data packets not acknowledged yet, when they must be, and whether that time has come.
+    unacked: u32,
+    ack_at: Option<Time>,
+    ack_now: bool,
+}
+
+impl Receiver {
+    /// A receiver that has nothing yet.
+    #[must_use]
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            config,
+            ranges: Ranges::default(),
+            size: None,
+            received: 0,
+            duplicates: 0,
+            newest: u32::MAX,
+            around: (0, 0),
+            gathered: None,
+            credits: VecDeque::new(),
+            unacked: 0,
+            ack_at: None,
+            ack_now: false,
+        }
+    }
+
+    fn on_emulation(&mut self, now: Time, time: Time, hold: Span) {
+        let most = usize::from(self.config.batch.clamp(1, MOST_TIMES as u8));
+        let due = if most == 1 { now } else { now.saturating_add(hold) };
+        let Some((times, until)) = &mut self.gathered else {
+            self.gathered = Some((Times::one(time), due));
+            return self.release_credits(now, most);
+        };
+        if times.add(time) {
+            *until = due.min(*until);
+        } else {
+            self.credits.push_back(*times);
+            self.gathered = Some((Times::one(time), due));
+        }
+        self.release_credits(now, most);
+    }
+
+    /// Lets the credits gathered leave if they are enough for a packet or their time has come.
+    fn release_credits(&mut self, now: Time, most: usize) {
+        let leaves = |(times, until): &(Times, Time)| times.count() >= most || *until <= now;
+        if let Some((times, _)) = self.gathered.take_if(|gathered| leaves(gathered)) {
+            self.credits.push_back(times);
+        }
+    }
+
+    fn on_data(&mut self, now: Time, body: Range<u64>, last: bool, number: u32) {
+        let (start, end) = (body.start, body.end);
+        if last {
+            self.size = Some(end);
+        }
+        let in_order = start == self.ranges.upto();
+        let new = self.ranges.insert(start, end);
+        self.received += new;
+        self.duplicates += u64::from(new == 0);
+        self.newest = number;
+        self.around = self.ranges.containing(start).unwrap_or((start, end));
+        self.unacked += 1;
+        let at_once = !in_order || self.unacked >= self.config.ack_every || self.is_complete();
+        self.ack_now |= at_once;
+        if self.ack_at.is_none() && !self.ack_now {
+            self.ack_at = Some(now + self.config.ack_delay);
+        }
+    }
+
+    /// What has arrived; from now on nothing is unacknowledged.
+    fn ack(&mut self) -> Ack {
+        (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
+        let upto = self.ranges.upto();
+        let (start, end) = self.around;
+        let apart = start > upto;
+        let distance = |to: u64| u32::try_from(to.saturating_sub(upto)).unwrap_or(u32::MAX);
+        let block = if apart { (distance(start), distance(end) - distance(start)) } else { (0, 0) };
+        Ack { upto, newest: self.newest, block }
+    }
+}
+
+impl Endpoint for Receiver {
+    type Head = Head;
+
+    fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
+        match *head {
+            Head::Emulation { time, hold } => self.on_emulation(now, time, hold),
+            Head::Data { offset, length, last, number } => {
+                if let Some(end) = offset.checked_add(u64::from(length)).filter(|_| length > 0) {
+                    self.on_data(now, offset..end, last, number);
+                }
+            }
+            // Meant for a sender.
+            Head::Credit { .. } | Head::Ack(_) => {}
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.ack_at.is_some_and(|at| at <= now) {
+            (self.ack_at, self.ack_now) = (None, true);
+        }
+        self.release_credits(now, MOST_TIMES);
+    }
+
+    fn ready(&self, _now: Time) -> bool {
+        self.ack_now || !self.credits.is_empty()
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
+        let times = self.credits.pop_front();
+        if times.is_none() && !self.ack_now {
+            return None;
+        }
+        let ack = self.ack();
+        let (head, class) = match times {
+            Some(times) => (Head::Credit { times, ack }, Class::Credit),
+            None => (Head::Ack(ack), Class::Ack),
+        };
+        Some(Out { head, body: 0..0, size: head.size(), class, ecn: Ecn::Ect })
+    }
+
+    fn wakeup(&self) -> Option<Time> {
+        let credits = self.gathered.map(|(_, until)| until);
+        match (credits, self.ack_at) {
+            (Some(credits), Some(ack)) => Some(credits.min(ack)),
+            (credits, ack) => credits.or(ack),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.size.is_some_and(|size| self.ranges.upto() >= size)
+    }
+
+    fn report(&self) -> Report {
+        Report { received: self.received, duplicates: self.duplicates, ..Report::default() }
+    }
+}
