@@ -145,6 +145,7 @@ fn whole_objection(source: &Source) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::assert_clean;
 
     fn source(path: &str, text: &str) -> Source {
         Source { path: path.to_owned(), text: text.to_owned() }
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_tree_is_tidy() {
-        assert_eq!(check_tree(), Ok(Vec::new()));
+        assert_clean(check_tree());
     }
 
     #[test]

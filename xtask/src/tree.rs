@@ -107,6 +107,13 @@ fn walk(root: &Path, folder: &str) -> std::io::Result<Vec<String>> {
     Ok(paths)
 }
 
+/// Fails with one line a finding.
+#[cfg(test)]
+pub fn assert_clean(findings: Result<Vec<Finding>, String>) {
+    let lines: Vec<String> = findings.unwrap().iter().map(Finding::to_string).collect();
+    assert!(lines.is_empty(), "\n{}", lines.join("\n"));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
