@@ -1,5 +1,5 @@
-//! Sizes on the wire. A data frame of 1500 B at IP takes 1538 B of the link: Ethernet header and checksum (18), preamble
-//! and gap (20). The smallest frame takes 84 B.
+//! Sizes on the wire. A data frame of 1500 B at IP takes 1538 B of the link: Ethernet header and checksum (18),
+//! preamble and gap (20). The smallest frame takes 84 B.
 
 /// Ethernet header, checksum, preamble and gap.
 pub const OVERHEAD: u64 = 38;

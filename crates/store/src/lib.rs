@@ -1,1 +1,14 @@
-//! To come.
+//! Files that appear whole or not at all, and tables in Parquet. The only crate that knows arrow and parquet; neither
+//! is in its public words.
+
+pub mod error;
+pub mod files;
+pub mod read;
+pub mod table;
+pub mod write;
+
+pub use error::StoreError;
+pub use files::{Draft, publish, read_bytes, read_text, write_file};
+pub use read::{from_parquet, read_table};
+pub use table::{Column, Table, Text, Values};
+pub use write::{TableWriter, to_parquet};

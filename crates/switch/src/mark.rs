@@ -1,5 +1,5 @@
-//! ECN step marking on the instantaneous queue: one threshold, no averaging (PROTOCOLS: DCTCP's switch). The arriving or
-//! leaving packet counts as part of the queue, so with a threshold of K packets the one that makes K + 1 is marked.
+//! ECN step marking on the instantaneous queue: one threshold, no averaging (PROTOCOLS: DCTCP's switch). The arriving
+//! or leaving packet counts as part of the queue, so with a threshold of K packets the one that makes K + 1 is marked.
 
 use crate::limit::{Holding, Limit};
 

@@ -1,7 +1,7 @@
 //! An output port: queues, the order they are served in, the pace of the link and the wire behind it.
 //!
-//! Service is lazy. The port catches up to `now` by serving each packet at the instant it would have been served, so one
-//! deadline suffices: the arrival of the first packet on the wire. The order at one instant is part of the model:
+//! Service is lazy. The port catches up to `now` by serving each packet at the instant it would have been served, so
+//! one deadline suffices: the arrival of the first packet on the wire. The order at one instant is part of the model:
 //! departures due by `now` come before an arrival at `now`.
 //!
 //! A packet leaves its queue when its first bit does; a packet that can leave at once never counts as queued.

@@ -1,6 +1,6 @@
 //! Selective drop, as RED/ECN of commodity chips does it with both thresholds equal: above the threshold packets that
-//! are not ECN-capable are dropped, the others stay (flashpass-icnp21 III.C, aeolus-apnet18). The arriving packet counts
-//! as part of the queue, so packets that are not ECN-capable never lift it above the threshold.
+//! are not ECN-capable are dropped, the others stay (flashpass-icnp21 III.C, aeolus-apnet18). The arriving packet
+//! counts as part of the queue, so packets that are not ECN-capable never lift it above the threshold.
 
 use shallop_core::Ecn;
 

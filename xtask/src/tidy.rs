@@ -1,0 +1,246 @@
+//! Files stay short, clean and free of loose ends. A ratchet lists files that are longer than the limit; it may only
+//! shrink.
+
+use toml::{Table, Value};
+
+use crate::tree::{Finding, Source, sources};
+
+/// Lines a source file may have, its tests included.
+const LINES: usize = 500;
+/// Columns of a line.
+const COLUMNS: usize = 120;
+
+/// Files that are longer, with their lines: lower or remove an entry when its file gets shorter, add none.
+const RATCHET: [(&str, usize); 0] = [];
+
+/// Written so that this file does not find itself.
+const LOOSE_ENDS: [&str; 4] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("to", "do!"),
+    concat!("unimple", "mented!"),
+];
+const MACHINE: [&str; 4] = [
+    concat!("/wo", "rk/"),
+    concat!("/tmp", "/wt"),
+    concat!("..", "/shared"),
+    concat!("arti", "factory"),
+];
+
+/// Looks for untidy files in the tree.
+pub fn check_tree() -> Result<Vec<Finding>, String> {
+    Ok(check(&sources()?, &RATCHET))
+}
+
+fn check(sources: &[Source], ratchet: &[(&str, usize)]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources {
+        length(source, ratchet, &mut findings);
+        for (line, text) in (1..).zip(source.text.split('\n')) {
+            findings.extend(
+                line_objections(source, text)
+                    .iter()
+                    .map(|what| Finding::new(&source.path, line, what)),
+            );
+        }
+        if let Some(what) = whole_objection(source) {
+            findings.push(Finding::new(&source.path, 0, what));
+        }
+    }
+    for (path, _) in ratchet {
+        if !sources.iter().any(|source| source.path == *path) {
+            findings.push(Finding::new(path, 0, "is gone: remove its entry from the ratchet"));
+        }
+    }
+    findings
+}
+
+fn length(source: &Source, ratchet: &[(&str, usize)], findings: &mut Vec<Finding>) {
+    if !matches!(source.extension(), "rs" | "py" | "toml") {
+        return;
+    }
+    let lines = source.text.lines().count();
+    let entry = ratchet.iter().find(|(path, _)| *path == source.path);
+    let what = match entry.map(|(_, lines)| *lines) {
+        None if lines > LINES => format!("has {lines} lines, more than {LINES}: split it"),
+        Some(_) if lines <= LINES => {
+            format!("has {lines} lines, no more than {LINES}: remove its entry from the ratchet")
+        }
+        Some(entry) if lines > entry => format!("has {lines} lines and had {entry}: split it"),
+        Some(entry) if lines < entry => {
+            format!("has {lines} lines and had {entry}: lower its entry in the ratchet")
+        }
+        _ => return,
+    };
+    findings.push(Finding::new(&source.path, 0, &what));
+}
+
+/// Whether the file is written here, not made by a tool or taken over whole.
+fn is_written_here(source: &Source) -> bool {
+    match source.extension() {
+        "rs" | "py" | "pyi" | "toml" | "md" | "sh" | "c" | "h" | "yml" | "yaml" => true,
+        "" => !source.path.ends_with("LICENSE"),
+        _ => false,
+    }
+}
+
+fn line_objections(source: &Source, line: &str) -> Vec<String> {
+    let mut what = Vec::new();
+    if let Some(named) = MACHINE.iter().find(|named| holds(line, named)) {
+        what.push(format!("names {named}, which is of one machine only"));
+    }
+    if !is_written_here(source) {
+        return what;
+    }
+    if line.ends_with(char::is_whitespace) {
+        what.push("white space at the end of the line".into());
+    }
+    if line.contains('\t') && !source.path.ends_with("Makefile") {
+        what.push("a tab".into());
+    }
+    if let Some(end) = LOOSE_ENDS.iter().find(|end| holds(line, end)) {
+        what.push(format!("a loose end: {end}"));
+    }
+    // A table or a link cannot be broken.
+    let unbreakable = source.extension() == "md"
+        && (line.trim_start().starts_with('|') || line.contains("](") || line.contains("://"));
+    let columns = line.chars().count();
+    if matches!(source.extension(), "rs" | "md") && columns > COLUMNS && !unbreakable {
+        what.push(format!("{columns} columns, more than {COLUMNS}"));
+    }
+    what
+}
+
+/// Whether `line` holds `words`, not as a part of longer words.
+fn holds(line: &str, words: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(words).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + words.len()..].chars().next();
+        let joins = |edge: Option<char>, other: Option<char>| {
+            edge.is_some_and(in_word) && other.is_some_and(in_word)
+        };
+        let starts_a_path = words.starts_with('/') && before.is_some_and(in_word);
+        !starts_a_path
+            && !joins(words.chars().next(), before)
+            && !joins(words.chars().next_back(), after)
+    })
+}
+
+fn whole_objection(source: &Source) -> Option<&'static str> {
+    if source.extension() == "rs" && source.path.contains("src/") && !source.text.starts_with("//!")
+    {
+        return Some("does not begin with //! and what it is");
+    }
+    if source.path.rsplit('/').next() != Some("Cargo.toml") {
+        return None;
+    }
+    let Ok(manifest) = source.text.parse::<Table>() else { return Some("is no TOML") };
+    let lints = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+    let inherits = lints.and_then(Value::as_bool) == Some(true);
+    let is_crate = manifest.contains_key("package");
+    (is_crate && !inherits).then_some("does not take over the lints: [lints] workspace = true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::assert_clean;
+
+    fn source(path: &str, text: &str) -> Source {
+        Source { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn found_in(path: &str, text: &str) -> Vec<String> {
+        check(&[source(path, text)], &[]).iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn the_tree_is_tidy() {
+        assert_clean(check_tree());
+    }
+
+    #[test]
+    fn an_untidy_line_is_found() {
+        let long = "x".repeat(COLUMNS + 1);
+        let mut planted = vec![
+            ("a.rs", "let x = 1; ".to_owned()),
+            ("a.py", "\tx = 1".to_owned()),
+            (".ci/run", "make \r".to_owned()),
+            ("a.rs", long.clone()),
+            ("a.md", long),
+        ];
+        for end in LOOSE_ENDS {
+            planted.push(("a.py", format!("# {end} later")));
+            planted.push(("a.rs", format!("    {end}()")));
+        }
+        for machine in MACHINE {
+            planted.push(("a.json", format!("\"{machine}\"")));
+            planted.push(("Makefile", format!("cd {machine}")));
+        }
+        for (path, line) in planted {
+            let findings = found_in(path, &format!("# first\n{line}\n"));
+            assert_eq!(findings.len(), 1, "{path}: {line}: {findings:?}");
+            assert!(findings[0].starts_with(&format!("{path}:2: ")), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_untidy_passes() {
+        let long = "µ".repeat(COLUMNS);
+        for (path, line) in [
+            ("a.rs", long.as_str()),
+            ("a.md", &format!("| {long} |")),
+            ("a.md", &format!("[text](https://example.org/{long})")),
+            ("a.toml", &format!("# {long}{long}")),
+            ("Makefile", "\tmake"),
+            ("a.snap", "text "),
+            ("LICENSE", "text "),
+            ("a.rs", concat!("MASTO", "DON and frame/wo", "rk/x")),
+            ("a.rs", concat!("mod x; // ..", "/shared_buffer.rs")),
+        ] {
+            assert_eq!(found_in(path, line), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn a_long_file_is_found_and_the_ratchet_only_shrinks() {
+        let lines = |count: usize| source("a.py", &"x = 1\n".repeat(count));
+        let found = |count, ratchet: &[(&str, usize)]| {
+            let findings = check(&[lines(count)], ratchet);
+            findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(found(LINES, &[]), "");
+        assert_eq!(found(LINES + 20, &[("a.py", LINES + 20)]), "");
+        for (count, entry, what) in [
+            (LINES + 1, None, "more than 500: split it"),
+            (LINES + 21, Some(LINES + 20), "and had 520: split it"),
+            (LINES + 19, Some(LINES + 20), "lower its entry"),
+            (LINES, Some(LINES + 20), "remove its entry"),
+        ] {
+            let ratchet: Vec<_> = entry.map(|entry| ("a.py", entry)).into_iter().collect();
+            assert!(found(count, &ratchet).contains(what), "{}", found(count, &ratchet));
+        }
+        assert!(found(1, &[("b.py", 600)]).contains("is gone"));
+        assert_eq!(check(&[source("a.csv", &"1\n".repeat(LINES * 2))], &[]), []);
+    }
+
+    #[test]
+    fn a_file_that_does_not_say_what_it_is_is_found() {
+        assert_eq!(found_in("crates/core/src/a.rs", "use std::fmt;\n").len(), 1);
+        assert_eq!(found_in("xtask/src/a.rs", "").len(), 1);
+        assert!(found_in("crates/core/src/a.rs", "//! Words.\n").is_empty());
+        assert!(found_in("crates/core/tests/a.rs", "use std::fmt;\n").is_empty());
+    }
+
+    #[test]
+    fn a_crate_without_the_lints_is_found() {
+        let package = "[package]\nname = \"x\"\n";
+        for lints in ["", "[lints]\nworkspace = false\n", "# [lints]\n# workspace = true\n"] {
+            assert_eq!(found_in("crates/x/Cargo.toml", &format!("{package}{lints}")).len(), 1);
+        }
+        for whole in [format!("{package}[lints]\nworkspace = true\n"), "[workspace]\n".into()] {
+            assert!(found_in("crates/x/Cargo.toml", &whole).is_empty());
+        }
+    }
+}

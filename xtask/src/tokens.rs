@@ -1,0 +1,319 @@
+//! What Rust code mentions, read from its tokens: comments and strings are none, so neither can hide a path or fake
+//! one, and the inside of a macro call is read like any other code. Tests are taken out by their attributes first.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::visit_mut::{self, VisitMut};
+
+/// How a path is mentioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// In an expression, a type or an attribute.
+    Named,
+    /// By `use`.
+    Imported,
+    /// By `use`, with all that is in it.
+    Everything,
+    /// As a macro.
+    Invoked,
+    /// Not a path: an attribute or item that would let code in, or a ban out, past whoever reads paths.
+    Loophole,
+}
+
+/// A path that the code mentions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// Its segments, joined by `::`, as far as they are plain names.
+    pub path: String,
+    pub line: usize,
+    pub how: How,
+}
+
+/// What a file says outside its tests.
+#[derive(Debug, Default)]
+pub struct Said {
+    pub mentions: Vec<Mention>,
+    /// Modules in files of their own that are tests as a whole.
+    pub test_modules: Vec<String>,
+}
+
+/// Reads a file; `Err` if it is no Rust.
+pub fn read(code: &str) -> Result<Said, String> {
+    let mut file = syn::parse_file(code).map_err(|why| why.to_string())?;
+    let mut said = Said::default();
+    if file.attrs.iter().any(is_test) {
+        return Ok(said);
+    }
+    for item in &file.items {
+        if let syn::Item::Mod(module) = item
+            && module.content.is_none()
+            && is_for_tests(module)
+        {
+            said.test_modules.push(module.ident.to_string());
+        }
+    }
+    let mut tests = WithoutTests::default();
+    tests.visit_file_mut(&mut file);
+    said.mentions = tests.loopholes;
+    scan(file.into_token_stream(), "", false, &mut said.mentions);
+    Ok(said)
+}
+
+/// Takes out items that are compiled for tests alone. What carries the attribute and is no item stays in. Notes
+/// loopholes in the rest.
+#[derive(Default)]
+struct WithoutTests {
+    loopholes: Vec<Mention>,
+}
+
+impl VisitMut for WithoutTests {
+    fn visit_file_mut(&mut self, file: &mut syn::File) {
+        file.items.retain(|item| !is_for_tests(item));
+        visit_mut::visit_file_mut(self, file);
+    }
+    fn visit_item_mod_mut(&mut self, module: &mut syn::ItemMod) {
+        if let Some((_, items)) = &mut module.content {
+            items.retain(|item| !is_for_tests(item));
+        }
+        visit_mut::visit_item_mod_mut(self, module);
+    }
+    fn visit_item_impl_mut(&mut self, block: &mut syn::ItemImpl) {
+        block.items.retain(|item| !is_for_tests(item));
+        visit_mut::visit_item_impl_mut(self, block);
+    }
+    fn visit_item_trait_mut(&mut self, block: &mut syn::ItemTrait) {
+        block.items.retain(|item| !is_for_tests(item));
+        visit_mut::visit_item_trait_mut(self, block);
+    }
+    fn visit_block_mut(&mut self, block: &mut syn::Block) {
+        let is_test =
+            |stmt: &syn::Stmt| matches!(stmt, syn::Stmt::Item(item) if is_for_tests(item));
+        block.stmts.retain(|stmt| !is_test(stmt));
+        visit_mut::visit_block_mut(self, block);
+    }
+    fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
+        let words = words(attribute.meta.to_token_stream());
+        let lifts = |word: &String| word == "allow" || word == "expect";
+        let what = if words.windows(2).any(|pair| pair == ["path", "="]) {
+            "#[path]"
+        } else if words.iter().any(lifts) && words.iter().any(|word| word == "warnings") {
+            "#[allow(warnings)]"
+        } else {
+            return;
+        };
+        self.note(what, attribute.pound_token.span.start().line);
+    }
+    fn visit_item_extern_crate_mut(&mut self, item: &mut syn::ItemExternCrate) {
+        self.note("extern crate", item.extern_token.span.start().line);
+    }
+}
+
+impl WithoutTests {
+    fn note(&mut self, what: &str, line: usize) {
+        self.loopholes.push(Mention { path: what.to_owned(), line, how: How::Loophole });
+    }
+}
+
+/// Whether one of the attributes an item begins with makes it a test.
+fn is_for_tests(item: &impl ToTokens) -> bool {
+    let mut tokens = item.to_token_stream().into_iter();
+    while let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(attribute))) =
+        (tokens.next(), tokens.next())
+    {
+        if hash.as_char() != '#' {
+            return false;
+        }
+        if says_test(&words(attribute.stream())) {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_test(attribute: &syn::Attribute) -> bool {
+    says_test(&words(attribute.meta.to_token_stream()))
+}
+
+/// `test`, `cfg(test)` and `cfg(all(test, ...))` make a test; `any` and `not` do not.
+fn says_test(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    matches!(
+        words[..],
+        ["test"] | ["cfg", "(", "test", ")"] | ["cfg", "(", "all", "(", "test", "," | ")", ..]
+    )
+}
+
+/// Tokens as text, with their brackets.
+fn words(tokens: TokenStream) -> Vec<String> {
+    let mut all = Vec::new();
+    for token in tokens {
+        if let TokenTree::Group(group) = token {
+            let (open, close) = match group.delimiter() {
+                Delimiter::Parenthesis => ("(", ")"),
+                Delimiter::Brace => ("{", "}"),
+                Delimiter::Bracket => ("[", "]"),
+                Delimiter::None => ("", ""),
+            };
+            all.push(open.to_owned());
+            all.extend(words(group.stream()));
+            all.push(close.to_owned());
+        } else {
+            all.push(token.to_string());
+        }
+    }
+    all
+}
+
+/// Collects the paths in `tokens`. In a `use` they go on from `prefix`.
+fn scan(tokens: TokenStream, prefix: &str, importing: bool, found: &mut Vec<Mention>) {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let (mut at, mut import) = (0, importing);
+    while at < trees.len() {
+        match &trees[at] {
+            TokenTree::Ident(word) if word == "use" && !is_punct(&trees, at + 1, '<') => {
+                import = true;
+                at += 1;
+            }
+            // A new name for what was imported is no mention.
+            TokenTree::Ident(word) if import && word == "as" => at += 2,
+            TokenTree::Ident(_) => at = follow(&trees, at, (prefix, import), found),
+            TokenTree::Punct(star) if import && star.as_char() == '*' => {
+                let line = star.span().start().line;
+                found.push(Mention { path: prefix.to_owned(), line, how: How::Everything });
+                at += 1;
+            }
+            TokenTree::Group(group) => {
+                scan(group.stream(), prefix, import, found);
+                at += 1;
+            }
+            TokenTree::Punct(end) if end.as_char() == ';' => {
+                import = false;
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Follows the path that begins at `at`. Gives where the code goes on.
+fn follow(
+    trees: &[TokenTree],
+    mut at: usize,
+    context: (&str, bool),
+    found: &mut Vec<Mention>,
+) -> usize {
+    let (prefix, import) = context;
+    let (mut path, line) = (prefix.to_owned(), trees[at].span().start().line);
+    while let Some(TokenTree::Ident(word)) = trees.get(at) {
+        let word = word.to_string();
+        let word = word.strip_prefix("r#").unwrap_or(&word);
+        if word != "self" || path.is_empty() {
+            let colons = if path.is_empty() { "" } else { "::" };
+            path = path + colons + word;
+        }
+        at += 1;
+        if !(is_punct(trees, at, ':') && is_punct(trees, at + 1, ':')) {
+            break;
+        }
+        match trees.get(at + 2) {
+            Some(TokenTree::Ident(_)) => at += 2,
+            Some(TokenTree::Group(group)) if import => {
+                scan(group.stream(), &path, true, found);
+                return at + 3;
+            }
+            Some(TokenTree::Punct(star)) if import && star.as_char() == '*' => {
+                found.push(Mention { path, line, how: How::Everything });
+                return at + 3;
+            }
+            _ => break,
+        }
+    }
+    let invoked =
+        is_punct(trees, at, '!') && matches!(trees.get(at + 1), Some(TokenTree::Group(_)));
+    let how = match (invoked, import) {
+        (true, _) => How::Invoked,
+        (false, true) => How::Imported,
+        (false, false) => How::Named,
+    };
+    found.push(Mention { path, line, how });
+    at
+}
+
+fn is_punct(trees: &[TokenTree], at: usize, sign: char) -> bool {
+    matches!(trees.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(code: &str) -> Vec<String> {
+        let mentions = read(code).unwrap().mentions;
+        mentions
+            .into_iter()
+            .map(|mention| mention.path)
+            .filter(|path| path.contains("::"))
+            .collect()
+    }
+
+    #[test]
+    fn every_way_to_write_a_path_is_read() {
+        for code in [
+            "use std::fs::read;",
+            "use ::std::fs::read as open;",
+            "use std::{fmt as text, fs::{read, write}};",
+            "pub use {std::fs::{self, read}};",
+            "fn f() { let r = std::fs::read; }",
+            "fn f() { assert!(matches!(std::fs::read(\"x\"), Ok(_))); }",
+            "macro_rules! m { () => { ::std::fs::read(\"x\") }; }",
+            "struct S<T = fn() -> r#std::fs::read>(T);",
+            "fn f() -> impl Sized + use<> { std :: fs :: /* why */ read }",
+        ] {
+            assert!(paths(code).contains(&"std::fs::read".to_owned()), "{code}: {:?}", paths(code));
+        }
+    }
+
+    #[test]
+    fn comments_and_strings_mention_nothing() {
+        let code = "//! std::fs\n/// std::fs\nfn f() { /* std::fs */ let _ = (\"std::fs\", r#\"std::fs\"#); }";
+        assert!(paths(code).is_empty(), "{:?}", paths(code));
+        assert_eq!(paths("const A: &str = \"/*\"; use a::b; const B: &str = \"*/\";"), ["a::b"]);
+    }
+
+    #[test]
+    fn tests_are_taken_out_and_only_they() {
+        for code in [
+            "#[cfg(test)] mod tests { use a::b; }",
+            "#[doc = \"x\"] #[cfg(all(test, unix))] use a::b;",
+            "#[test] fn t() { a::b(); }",
+            "impl S { #[cfg(test)] fn t() { a::b(); } }",
+            "#![cfg(test)] use a::b;",
+        ] {
+            assert!(paths(code).is_empty(), "{code}");
+        }
+        for code in [
+            "#[cfg(not(test))] use a::b;",
+            "#[cfg(any(test, unix))] use a::b;",
+            "struct S { #[cfg(test)] x: u8, y: a::b }",
+            "#[cfg(test)] mod tests {} use a::b;",
+            "fn f() { #[cfg(test)] let x = 1; a::b(); }",
+        ] {
+            assert_eq!(paths(code), ["a::b"], "{code}");
+        }
+        assert_eq!(read("#[cfg(test)] mod tests; mod other;").unwrap().test_modules, ["tests"]);
+    }
+
+    #[test]
+    fn loopholes_are_noted() {
+        for (code, what) in [
+            ("#[path = \"x.rs\"] mod x;", "#[path]"),
+            ("#[cfg_attr(unix, path = \"x.rs\")] mod x;", "#[path]"),
+            ("#![allow(unused, warnings)]", "#[allow(warnings)]"),
+            ("extern crate std as rust;", "extern crate"),
+        ] {
+            let mentions = read(code).unwrap().mentions;
+            let noted = |mention: &Mention| mention.how == How::Loophole && mention.path == what;
+            assert!(mentions.iter().any(noted), "{code}: {mentions:?}");
+        }
+    }
+}

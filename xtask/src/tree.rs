@@ -1,0 +1,135 @@
+//! The tree as the checks see it: the text files that git tracks, and what is found wrong with them.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folders at the root that hold what was made, not written; where git cannot say what is tracked they are left out.
+const MADE: [&str; 4] = [".git", ".venv", "results", "target"];
+
+/// A text file.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// From the root of the workspace, with `/`.
+    pub path: String,
+    pub text: String,
+}
+
+impl Source {
+    /// What follows the last dot of the name; empty if there is none, or nothing before it.
+    pub fn extension(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or("", |parts| parts.1)
+    }
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    path: String,
+    /// Zero if it is about the file as a whole.
+    line: usize,
+    what: String,
+}
+
+impl Finding {
+    pub fn new(path: &str, line: usize, what: &str) -> Self {
+        Self { path: path.to_owned(), line, what: what.to_owned() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// The root of the workspace: where cargo runs this crate from, so that a binary built in one clone checks another.
+pub fn root() -> PathBuf {
+    let here = std::env::var("CARGO_MANIFEST_DIR");
+    let here = PathBuf::from(here.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()));
+    here.parent().map_or(here.clone(), Path::to_path_buf)
+}
+
+/// The tracked text files under the root, in order of their paths. Without git, or outside a clone, every file that
+/// was not made by a build or a run.
+pub fn sources() -> Result<Vec<Source>, String> {
+    let root = root();
+    let mut paths = match tracked(&root) {
+        Some(paths) => paths,
+        None => walk(&root, "").map_err(|why| format!("{}: {why}", root.display()))?,
+    };
+    paths.sort();
+    let read = |path: String| {
+        // What is not text is data; what git tracks and is not there is being removed.
+        let text = fs::read_to_string(root.join(&path)).ok()?;
+        Some(Source { path, text })
+    };
+    let sources: Vec<_> = paths.into_iter().filter_map(read).collect();
+    if sources.iter().any(|source| source.path == "Cargo.toml") {
+        return Ok(sources);
+    }
+    Err(format!("{}: holds no Cargo.toml, so it is not the workspace", root.display()))
+}
+
+/// What git tracks. The owner of a clone may be another user, as in a container; listing files is safe all the same.
+fn tracked(root: &Path) -> Option<Vec<String>> {
+    let git = Command::new("git")
+        .args(["-c", "safe.directory=*", "ls-files", "-z"])
+        .current_dir(root)
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    let names = String::from_utf8(git.stdout).ok()?;
+    let paths: Vec<String> =
+        names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    (!paths.is_empty()).then_some(paths)
+}
+
+fn walk(root: &Path, folder: &str) -> std::io::Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(root.join(folder))? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        if entry.file_type()?.is_dir() {
+            if !MADE.contains(&path.as_str()) {
+                paths.extend(walk(root, &path)?);
+            }
+        } else {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+/// Fails with one line a finding.
+#[cfg(test)]
+pub fn assert_clean(findings: Result<Vec<Finding>, String>) {
+    let lines: Vec<String> = findings.unwrap().iter().map(Finding::to_string).collect();
+    assert!(lines.is_empty(), "\n{}", lines.join("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_without_git_holds_all_that_is_tracked() {
+        let root = root();
+        let walked = walk(&root, "").unwrap();
+        let Some(tracked) = tracked(&root) else { return };
+        let missing = |path: &&String| root.join(path).is_file() && !walked.contains(path);
+        assert_eq!(tracked.iter().find(missing), None);
+        assert!(tracked.contains(&"xtask/src/tree.rs".to_owned()));
+    }
+
+    #[test]
+    fn a_folder_outside_any_clone_has_nothing_tracked() {
+        assert_eq!(tracked(tempfile::tempdir().unwrap().path()), None);
+    }
+}
