@@ -109,6 +109,9 @@ pub struct PaperConfig {
     pub max_weight: f64,
     /// The loss tolerated at every rate. The ceiling lies above the maximum by this much, so that there is loss to see.
     pub target_loss: f64,
+    /// A decrease scales the rate that the lost credits were sent at instead of the present one, which may have been
+    /// lowered for the same congestion since. Not in the paper.
+    pub attribute: bool,
 }
 
 impl Default for PaperConfig {
@@ -119,6 +122,7 @@ impl Default for PaperConfig {
             min_weight: 0.01,
             max_weight: 0.5,
             target_loss: 0.1,
+            attribute: false,
         }
     }
 }
@@ -156,7 +160,8 @@ impl Rate for PaperRule {
         let Self { config, rate: old, .. } = *self;
         let (loss, ceiling) = (epoch.loss(), 1.0 + config.target_loss);
         if loss > config.target_loss {
-            self.rate = old * (1.0 - loss) * ceiling;
+            let base = if config.attribute { epoch.rate } else { old };
+            self.rate = (base * (1.0 - loss) * ceiling).min(old);
             self.weight = (self.weight / 2.0).max(config.min_weight);
             self.rising = false;
         } else {
@@ -325,6 +330,16 @@ mod tests {
         rule.on_start(Some(10));
         rule.on_epoch(&epoch(0.125, 0.0, 0.125));
         assert!((rule.rate() - 0.1797).abs() < 5e-5, "{}", rule.rate());
+    }
+
+    #[test]
+    fn an_attributed_loss_lowers_no_rate_that_was_lowered_for_it_already() {
+        for (attribute, expected) in [(false, 0.22), (true, 0.4)] {
+            let config = PaperConfig { alpha: 0.4, attribute, ..PaperConfig::default() };
+            let mut rule = PaperRule::new(config);
+            rule.on_epoch(&epoch(0.8, 0.5, 0.4));
+            assert!((rule.rate() - expected).abs() < 1e-12, "{}", rule.rate());
+        }
     }
 
     #[test]
