@@ -43,5 +43,6 @@ mod tests {
         assert_eq!(frame(46), 84);
         assert_eq!(frame(47), 85);
         assert_eq!(ip_bytes(1538), 1500);
+        assert_eq!(data_frame(MAX_PAYLOAD), u16::MAX);
     }
 }

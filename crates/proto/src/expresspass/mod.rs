@@ -22,3 +22,4 @@ pub use head::Head;
 pub use peer::Peer;
 pub use receiver::Receiver;
 pub use sender::Sender;
+pub use shallop_control::expresspass as rule;

@@ -253,6 +253,10 @@ impl Sender {
             }
             // An early stop was too early.
             State::Stopping if self.wants_credit() => self.request(),
+            // The credits are there, but the host's link has not been free for their data.
+            State::Stopping if self.remaining() > 0 => {
+                self.deadline = Some(now.saturating_add(self.two_round_trips()));
+            }
             State::Stopping => {
                 self.report.timeouts += 1;
                 self.repeats += 1;
