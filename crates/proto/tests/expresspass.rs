@@ -262,6 +262,52 @@ fn a_lost_report_of_lost_data_is_repeated() {
     assert!(nacks[1] < stops[0], "the sender need not be asked to ask");
 }
 
+/// Requests and reports of lost data are repeated before their answer can have come.
+fn impatient(stop: StopPolicy) -> Config {
+    Config { retransmit_timeout: Span::from_us(700), ..config(stop) }
+}
+
+#[test]
+fn a_report_that_is_repeated_too_early_sends_it_back_no_second_time() {
+    let mut pair = pair(&impatient(StopPolicy::LastData), code(0.5), 4000 * PAYLOAD)
+        .with_fate(lose(is_data, &[100]));
+    finish(&mut pair);
+    assert!(times(&pair, is_nack).len() >= 2);
+    let pass = |seen: &Packet| match seen.head {
+        Head::Data { pass, .. } => pass,
+        _ => 0,
+    };
+    assert_eq!(pair.seen.iter().map(pass).max(), Some(1));
+}
+
+#[test]
+fn a_demand_that_is_repeated_too_early_is_not_covered_twice() {
+    let mut pair = pair(&impatient(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD);
+    finish(&mut pair);
+    assert_eq!((times(&pair, is_request).len(), pair.ends[1].report().metered), (2, 2000));
+}
+
+#[test]
+fn what_is_missing_is_not_reported_while_data_still_comes() {
+    let chance = Seed::new(1).stream("credits", 0);
+    let rule = CodeRule::new(code(1.0));
+    let mut receiver = Receiver::new(&config(StopPolicy::LastData), rule, chance);
+    let mut hear = |us: u64, head: Head| {
+        let now = Time::after_start(Span::from_us(us));
+        receiver.on_packet(now, &head, Ecn::Ect);
+        receiver.poll_metered(now);
+        receiver.poll(now).map(|out| out.head)
+    };
+    let end = 10 * PAYLOAD;
+    hear(0, Head::Request { demand: 10, end: Some(end), sent: Time::ZERO });
+    let data = Head::Data { offset: 0, length: 1460, pass: 0, credit: 0, credit_sent: Time::ZERO };
+    assert_eq!(hear(100, data), None);
+    let stop = |again| Head::Stop { end, pass: 0, again };
+    assert_eq!(hear(110, stop(false)), None);
+    assert_eq!(hear(150, stop(true)), None, "a round trip takes 100 us and data came 50 us ago");
+    assert_eq!(hear(210, stop(true)), Some(Head::Nack { expected: PAYLOAD, pass: 0 }));
+}
+
 #[test]
 fn a_lost_tail_is_found_by_asking() {
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
