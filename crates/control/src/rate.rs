@@ -14,7 +14,7 @@ pub struct Epoch {
     pub sent: u64,
     /// How many came back.
     pub returned: u64,
-    /// How long they took to come back, the first to the last.
+    /// The time over which they came back.
     pub elapsed: Span,
     /// The rate at which they came back, as a fraction of the maximum; zero if it could not be measured.
     pub returned_rate: f64,
@@ -32,6 +32,9 @@ impl Epoch {
 
 /// A controller of a sending rate.
 pub trait Rate {
+    /// A transfer begins, or begins again after its packets had been stopped. `_demand` is how many data packets are
+    /// asked for, if that is known.
+    fn on_start(&mut self, _demand: Option<u64>) {}
     /// The fate of an epoch is known.
     fn on_epoch(&mut self, epoch: &Epoch);
     /// The rate from now on, as a fraction of the maximum.

@@ -3,6 +3,7 @@
 //! in a driver of real hosts.
 
 pub mod endpoint;
+pub mod expresspass;
 pub mod flashpass;
 pub mod middlebox;
 pub mod ranges;

@@ -10,6 +10,9 @@ pub const HEADERS: u64 = 40;
 /// The usual largest packet at IP.
 pub const MTU: u64 = 1500;
 
+/// The most payload a data packet may carry.
+pub const MAX_PAYLOAD: u64 = u16::MAX as u64 - OVERHEAD - HEADERS;
+
 /// Bytes on the wire of a packet of this many bytes at IP. At most 65,535.
 #[must_use]
 pub const fn frame(ip: u64) -> u16 {
@@ -40,5 +43,6 @@ mod tests {
         assert_eq!(frame(46), 84);
         assert_eq!(frame(47), 85);
         assert_eq!(ip_bytes(1538), 1500);
+        assert_eq!(data_frame(MAX_PAYLOAD), u16::MAX);
     }
 }

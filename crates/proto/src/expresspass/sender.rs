@@ -1,0 +1,367 @@
+//! The end that sends data and receives credits.
+//! State: where it is in the stream and in the life of the connection, the credits it has not spent yet, one deadline.
+//! Units: bytes of payload. Source: PROTOCOLS 7.5.
+//!
+//! Idle, requested, receiving credits, stopping, done. It is done when the receiver has said that every byte came; until
+//! then exactly one timer runs, so whatever packet is lost, something follows. The public code's wait before it closes
+//! is a time here, not a timer: credits that come within two round trips of the end were on their way already, and any
+//! later one makes it send the stop again (the public code means to, but never does).
+
+use std::collections::VecDeque;
+
+use shallop_core::{Class, Ecn, Span, Time};
+
+use super::config::{Config, StopPolicy};
+use super::head::{ENDLESS, Head, control};
+use crate::endpoint::{Endpoint, Out};
+use crate::report::Report;
+use crate::wire;
+
+/// More credits than this are not kept while the host's link is busy.
+const MOST_UNSPENT: usize = 1 << 16;
+/// No timer is shorter than this, whatever round trip was measured.
+const SHORTEST: Span = Span::from_us(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was asked for yet.
+    Idle,
+    /// Credits were asked for and none has come since.
+    Requested,
+    /// Credits come.
+    Receiving,
+    /// No more credits are wanted: everything was sent, or what is on its way will do.
+    Stopping,
+    /// Every byte is known to have come.
+    Done,
+}
+
+/// A control packet that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Say {
+    Request,
+    Stop { again: bool },
+}
+
+/// The end that sends data and receives credits.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    state: State,
+    policy: StopPolicy,
+    payload: u64,
+    retransmit_timeout: Span,
+    stop_timeout: Span,
+    /// Where the stream ends, if it does.
+    end: Option<u64>,
+    /// The next byte to send, and the first that was never sent.
+    next: u64,
+    fresh: u64,
+    /// How often it went back.
+    pass: u32,
+    /// Credits that have released no data yet: number and sending time.
+    unspent: VecDeque<(u64, Time)>,
+    say: Option<Say>,
+    deadline: Option<Time>,
+    /// When the first request was sent that no credit has answered yet.
+    asked_at: Option<Time>,
+    rtt: Option<Span>,
+    /// When the latest credit came.
+    heard_at: Time,
+    /// Since when credits are counted for an early stop, and how many came.
+    round_at: Time,
+    round_credits: u64,
+    /// How often the stop was repeated.
+    repeats: u32,
+    /// Credits that come until then were on their way when the transfer ended.
+    quiet_at: Time,
+    sample: Option<Span>,
+    report: Report,
+}
+
+impl Sender {
+    /// The sending end of a flow of `size` bytes of payload, or without end.
+    #[must_use]
+    pub fn new(config: &Config, size: Option<u64>) -> Self {
+        Self {
+            state: State::Idle,
+            policy: config.stop,
+            payload: config.payload.get().clamp(1, wire::MAX_PAYLOAD),
+            retransmit_timeout: config.retransmit_timeout,
+            stop_timeout: config.stop_timeout,
+            end: size,
+            next: 0,
+            fresh: 0,
+            pass: 0,
+            unspent: VecDeque::new(),
+            say: None,
+            deadline: None,
+            asked_at: None,
+            rtt: None,
+            heard_at: Time::ZERO,
+            round_at: Time::ZERO,
+            round_credits: 0,
+            repeats: 0,
+            quiet_at: Time::ZERO,
+            sample: None,
+            report: Report::default(),
+        }
+    }
+
+    /// Bytes from the next one to the end.
+    fn remaining(&self) -> u64 {
+        self.end.unwrap_or(u64::MAX).saturating_sub(self.next)
+    }
+
+    /// Frames that still want a credit.
+    fn wanted(&self) -> u64 {
+        self.remaining().div_ceil(self.payload).saturating_sub(self.unspent.len() as u64)
+    }
+
+    /// Whether any frame still wants a credit; cheaper than to count them.
+    fn wants_credit(&self) -> bool {
+        self.unspent.len() as u64 * self.payload < self.remaining()
+    }
+
+    /// Time after which whatever was on its way has come.
+    fn two_round_trips(&self) -> Span {
+        self.rtt.map_or(self.stop_timeout, |rtt| rtt * 2).max(SHORTEST)
+    }
+
+    /// How long to wait for another credit before asking for more. A receiver that grants no more than it was asked for
+    /// may have stopped; any other one goes on.
+    fn patience(&self) -> Span {
+        match self.policy {
+            StopPolicy::Demand => self.two_round_trips(),
+            StopPolicy::LastData | StopPolicy::Early => {
+                self.two_round_trips().max(self.retransmit_timeout)
+            }
+        }
+    }
+
+    /// Asks for credits.
+    fn request(&mut self) {
+        self.state = State::Requested;
+        (self.say, self.deadline, self.asked_at) = (Some(Say::Request), None, None);
+    }
+
+    /// Wants no more credits.
+    fn stop(&mut self) {
+        self.state = State::Stopping;
+        (self.say, self.deadline, self.repeats) = (Some(Say::Stop { again: false }), None, 0);
+    }
+
+    fn on_credit(&mut self, now: Time, credit: (u64, Time), asked: Time, left: u32) {
+        self.report.credits.granted += 1;
+        if self.state == State::Requested {
+            self.begin(now, asked);
+        }
+        let open = matches!(self.state, State::Receiving | State::Stopping);
+        if !open || !self.wants_credit() || self.unspent.len() == MOST_UNSPENT {
+            return self.waste(now);
+        }
+        self.unspent.push_back(credit);
+        self.heard_at = now;
+        if self.state != State::Receiving {
+            return;
+        }
+        match self.policy {
+            StopPolicy::Early => self.stop_early(now),
+            StopPolicy::Demand if left == 0 && self.wants_credit() => self.request(),
+            StopPolicy::LastData | StopPolicy::Demand => {}
+        }
+    }
+
+    /// The first credit after a request came.
+    fn begin(&mut self, now: Time, asked: Time) {
+        self.state = State::Receiving;
+        self.say = None;
+        // A credit of an earlier grant would give too long a time.
+        if self.asked_at.is_some_and(|first| (first..=now).contains(&asked)) {
+            self.rtt = Some(now - asked);
+            self.sample = self.rtt;
+        }
+        (self.round_at, self.round_credits) = (now, 0);
+        self.deadline = Some(now.saturating_add(self.patience()));
+    }
+
+    /// Once a round trip: as many credits as came in it are on their way. If they will do, no more are wanted.
+    fn stop_early(&mut self, now: Time) {
+        self.round_credits += 1;
+        if now.saturating_since(self.round_at) < self.rtt.unwrap_or(self.stop_timeout) {
+            return;
+        }
+        let wanted = self.wanted();
+        if wanted > 0 && self.round_credits >= wanted {
+            self.stop();
+        }
+        (self.round_at, self.round_credits) = (now, 0);
+    }
+
+    /// A credit came that is of no use.
+    fn waste(&mut self, now: Time) {
+        self.report.credits.wasted += 1;
+        if self.state == State::Done && now > self.quiet_at {
+            self.say = Some(Say::Stop { again: true });
+            self.quiet_at = now.saturating_add(self.two_round_trips());
+        }
+    }
+
+    /// Data was lost: goes back to the first byte that is missing. Once for each pass, as reports are repeated.
+    fn on_nack(&mut self, expected: u64, pass: u32) {
+        let active = !matches!(self.state, State::Idle | State::Done);
+        if !active || pass != self.pass || expected >= self.next {
+            return;
+        }
+        self.next = expected;
+        self.pass = self.pass.wrapping_add(1);
+        if self.state == State::Stopping {
+            self.request();
+        }
+    }
+
+    /// Every byte came.
+    fn on_done(&mut self, now: Time, end: u64) {
+        let active = !matches!(self.state, State::Idle | State::Done);
+        if !active || self.end != Some(end) || self.fresh < end {
+            return;
+        }
+        self.state = State::Done;
+        self.next = end;
+        (self.say, self.deadline) = (None, None);
+        self.quiet_at = now.saturating_add(self.two_round_trips());
+        self.report.credits.wasted += self.unspent.len() as u64;
+        self.unspent = VecDeque::new();
+    }
+
+    /// The deadline has come.
+    fn on_deadline(&mut self, now: Time) {
+        match self.state {
+            State::Requested => {
+                self.report.timeouts += 1;
+                (self.say, self.deadline) = (Some(Say::Request), None);
+            }
+            State::Receiving => {
+                // Credits only leave their time behind; the deadline follows them here.
+                let since = if self.unspent.is_empty() { self.heard_at } else { now };
+                let due = since.saturating_add(self.patience());
+                if due > now {
+                    self.deadline = Some(due);
+                } else {
+                    self.report.timeouts += 1;
+                    self.request();
+                }
+            }
+            // An early stop was too early.
+            State::Stopping if self.wants_credit() => self.request(),
+            // The credits are there, but the host's link has not been free for their data.
+            State::Stopping if self.remaining() > 0 => {
+                self.deadline = Some(now.saturating_add(self.two_round_trips()));
+            }
+            State::Stopping => {
+                self.report.timeouts += 1;
+                self.repeats += 1;
+                (self.say, self.deadline) = (Some(Say::Stop { again: true }), None);
+            }
+            State::Idle | State::Done => self.deadline = None,
+        }
+    }
+
+    fn say_request(&mut self, now: Time) -> Head {
+        self.asked_at.get_or_insert(now);
+        self.deadline = Some(now.saturating_add(self.retransmit_timeout));
+        let demand = u32::try_from(self.wanted()).unwrap_or(ENDLESS);
+        Head::Request { demand, end: self.end, sent: now }
+    }
+
+    /// The stop is repeated after two round trips, then ever more slowly.
+    fn say_stop(&mut self, now: Time, again: bool) -> Head {
+        if self.state == State::Stopping {
+            let first = self.two_round_trips();
+            let longest = first.max(self.retransmit_timeout);
+            let wait = (first * (1 << self.repeats.min(8))).min(longest);
+            self.deadline = Some(now.saturating_add(wait));
+        }
+        Head::Stop { end: self.end.unwrap_or(u64::MAX), pass: self.pass, again }
+    }
+
+    /// The next frame, for the credit that has waited longest.
+    fn data(&mut self, now: Time) -> Option<Out<Head>> {
+        let (credit, credit_sent) = self.unspent.pop_front()?;
+        let (offset, length) = (self.next, self.remaining().min(self.payload));
+        debug_assert!(length > 0, "no more credits are kept than frames remain");
+        self.next += length;
+        self.report.sent += 1;
+        self.report.retransmits += u64::from(offset < self.fresh);
+        self.report.credits.used += 1;
+        self.fresh = self.fresh.max(self.next);
+        if self.remaining() == 0 {
+            if self.state == State::Stopping {
+                // The stop was early, and right.
+                self.deadline = Some(now.saturating_add(self.two_round_trips()));
+            } else {
+                self.stop();
+            }
+        }
+        let (length, pass) = (length as u16, self.pass);
+        Some(Out {
+            head: Head::Data { offset, length, pass, credit, credit_sent },
+            body: offset..self.next,
+            size: wire::data_frame(u64::from(length)),
+            class: Class::Data,
+            ecn: Ecn::Ect,
+        })
+    }
+}
+
+impl Endpoint for Sender {
+    type Head = Head;
+
+    fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
+        self.sample = None;
+        match *head {
+            Head::Credit { sequence, sent, asked, left } => {
+                self.on_credit(now, (sequence, sent), asked, left);
+            }
+            Head::Nack { expected, pass } => self.on_nack(expected, pass),
+            Head::Done { end } => self.on_done(now, end),
+            Head::Request { .. } | Head::Data { .. } | Head::Stop { .. } => {}
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.sample = None;
+        if self.state == State::Idle {
+            self.request();
+        } else if self.deadline.is_some_and(|at| at <= now) {
+            self.on_deadline(now);
+        }
+    }
+
+    fn ready(&self, _now: Time) -> bool {
+        self.say.is_some() || !self.unspent.is_empty()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Out<Head>> {
+        match self.say.take() {
+            Some(Say::Request) => Some(control(self.say_request(now))),
+            Some(Say::Stop { again }) => Some(control(self.say_stop(now, again))),
+            None => self.data(now),
+        }
+    }
+
+    fn wakeup(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    fn is_complete(&self) -> bool {
+        self.state == State::Done
+    }
+
+    fn rtt_sample(&self) -> Option<Span> {
+        self.sample
+    }
+
+    fn report(&self) -> Report {
+        self.report
+    }
+}

@@ -1,0 +1,169 @@
+//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and heads that make no sense.
+
+mod support;
+
+use proptest::prelude::*;
+use shallop_control::expresspass::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
+use shallop_core::{BitsPerSec, Ecn, Seed, Span, Time};
+use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
+use shallop_proto::{Endpoint, Nic, Out, settle};
+use support::{Pair, Path};
+
+fn at(ms: u64) -> Time {
+    Time::after_start(Span::from_ms(ms))
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let adaptive = CodeConfig { full_start: Some(40), ..CodeConfig::default() };
+    prop_oneof![
+        Just(Rule::Code(CodeRule::new(CodeConfig::default()))),
+        Just(Rule::Code(CodeRule::new(adaptive))),
+        Just(Rule::Code(CodeRule::new(CodeConfig { alpha: 1.0, ..CodeConfig::default() }))),
+        Just(Rule::Paper(PaperRule::new(PaperConfig::default()))),
+    ]
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let stop =
+        prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
+    (stop, 84u16..=92, 0u32..4).prop_map(|(stop, max_credit, reordering)| Config {
+        stop,
+        max_credit,
+        reordering,
+        ..Config::new(BitsPerSec::gbps(1))
+    })
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let loss = prop_oneof![Just(0.0), 0.0..0.3];
+    let late = prop_oneof![Just(0), 0u64..100, 0u64..40_000];
+    (loss, 0u64..40_000, 0.0..0.5, late, 0.0..1.0).prop_map(|(loss, delay, reorder, late, mark)| {
+        Path {
+            rate: BitsPerSec::gbps(1),
+            delay: Span::from_us(delay),
+            loss,
+            reorder,
+            late: Span::from_us(late),
+            mark,
+        }
+    })
+}
+
+fn pair(config: &Config, rule: Rule, size: u64, path: Path, seed: u64) -> Pair<Peer<Rule>> {
+    let receiver = Receiver::new(config, rule, Seed::new(seed).stream("credits", 0));
+    let sender = Sender::new(config, Some(size));
+    Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, seed)
+}
+
+fn head() -> impl Strategy<Value = Head> {
+    let number = || prop_oneof![0u64..10, 0u64..400_000, any::<u64>()];
+    let time = || number().prop_map(|us| Time::after_start(Span::from_ps(us)));
+    let count = || prop_oneof![0u32..10, any::<u32>()];
+    prop_oneof![
+        (count(), prop::option::of(number()), time())
+            .prop_map(|(demand, end, sent)| Head::Request { demand, end, sent }),
+        (number(), time(), time(), count())
+            .prop_map(|(sequence, sent, asked, left)| Head::Credit { sequence, sent, asked, left }),
+        (number(), any::<u16>(), count(), number(), time()).prop_map(
+            |(offset, length, pass, credit, credit_sent)| Head::Data {
+                offset,
+                length,
+                pass,
+                credit,
+                credit_sent
+            }
+        ),
+        (number(), count(), any::<bool>()).prop_map(|(end, pass, again)| Head::Stop {
+            end,
+            pass,
+            again
+        }),
+        (number(), count()).prop_map(|(expected, pass)| Head::Nack { expected, pass }),
+        number().prop_map(|end| Head::Done { end }),
+    ]
+}
+
+/// A link that is always free and sends nothing anywhere.
+struct Nowhere;
+
+impl Nic<Head> for Nowhere {
+    fn meter(&mut self, _now: Time, _out: Out<Head>) {}
+    fn is_free(&mut self, _now: Time) -> bool {
+        true
+    }
+    fn send(&mut self, _now: Time, _out: Out<Head>) {}
+    fn wait(&mut self, _now: Time) {}
+}
+
+/// Lets an end do what it does by itself from `now` to `until`. False if it wakes up no later than it was asked.
+fn sleep(end: &mut Peer<Rule>, mut now: Time, until: Time) -> bool {
+    let mut wakeup = settle(end, now, &mut Nowhere);
+    while let Some(at) = wakeup.filter(|&at| at <= until) {
+        if at <= now {
+            return false;
+        }
+        now = at;
+        end.on_timer(now);
+        wakeup = settle(end, now, &mut Nowhere);
+    }
+    true
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_and_counts_once_and_then_there_is_silence(
+        config in config(),
+        rule in rule(),
+        size in prop_oneof![0u64..5_000, 0u64..300_000],
+        path in path(),
+        seed in any::<u64>(),
+    ) {
+        let mut pair = pair(&config, rule, size, path, seed);
+        prop_assert!(pair.run(at(600_000)), "not complete after ten minutes");
+        let whole = if size == 0 { vec![] } else { vec![(0, size)] };
+        prop_assert_eq!(pair.carried(), whole);
+        let silent = (0..20_000).any(|_| !pair.run(at(100_000_000)));
+        prop_assert!(silent, "something goes on for ever");
+        let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());
+        prop_assert_eq!(receiver.received, size);
+        prop_assert_eq!(sender.credits.granted, sender.credits.used + sender.credits.wasted);
+        prop_assert_eq!(sender.credits.used, sender.sent);
+        let fresh = sender.sent - sender.retransmits;
+        prop_assert_eq!(fresh, size.div_ceil(1460));
+        if path.loss == 0.0 {
+            prop_assert_eq!(receiver.metered, sender.credits.granted);
+            prop_assert_eq!(receiver.duplicates, sender.retransmits);
+        }
+    }
+
+    #[test]
+    fn no_head_makes_an_end_panic_or_wake_in_the_past(
+        config in config(),
+        rule in rule(),
+        size in prop::option::of(0u64..300_000),
+        inputs in prop::collection::vec((head(), 0u64..3_000, any::<bool>()), 1..60),
+    ) {
+        let chance = Seed::new(1).stream("credits", 0);
+        let mut ends =
+            [Peer::Sender(Sender::new(&config, size)), Peer::Receiver(Receiver::new(&config, rule, chance))];
+        let mut now = at(1);
+        ends[0].on_timer(now);
+        for (head, us, early) in inputs {
+            let input = now + Span::from_us(us);
+            for end in &mut ends {
+                prop_assert!(sleep(end, now, input), "an end wakes up in the past");
+                if early {
+                    end.on_timer(input);
+                }
+                end.on_packet(input, &head, Ecn::Ce);
+                let wakeup = settle(end, input, &mut Nowhere);
+                prop_assert!(wakeup.is_none_or(|at| at > input), "{wakeup:?} at {input}");
+            }
+            now = input;
+            let credits = ends[0].report().credits;
+            prop_assert_eq!(credits.granted, credits.used + credits.wasted);
+        }
+    }
+}

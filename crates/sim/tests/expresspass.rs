@@ -1,0 +1,213 @@
+//! `ExpressPass` in a network that meters credits on every link, hosts' links included. Known answers: PROTOCOLS 7.7.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot build its network should fail there")]
+
+use shallop_core::{
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Envelope, Node, Place, Probe, Seed, Share,
+    Span, Time,
+};
+use shallop_proto::Endpoint;
+use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
+use shallop_proto::expresspass::{Config, Peer, Receiver, Sender, StopPolicy};
+use shallop_sim::topo::{Trunk, dumbbell};
+use shallop_sim::{Flow, Graph, Network, NicMode, Paths, World};
+use shallop_switch::{Limit, Meter, PortConfig, QueueConfig, Room};
+
+const LINK: BitsPerSec = BitsPerSec::gbps(10);
+const FRAME: u64 = 1538;
+const CREDIT: u64 = 84;
+const PAYLOAD: u64 = 1460;
+/// Queue of data, acknowledgements and control packets; credits have queue 0.
+const DATA_QUEUE: u8 = 1;
+
+/// What is counted, from some time on.
+#[derive(Default)]
+struct Tally {
+    from: Time,
+    credits_dropped: u64,
+    data_dropped: u64,
+    /// Data on the wire that reached its host.
+    delivered: Bytes,
+    longest: Bytes,
+}
+
+impl Probe for Tally {
+    fn on_queue(&mut self, _: Time, at: Place, held: Bytes) {
+        if at.queue == DATA_QUEUE {
+            self.longest = self.longest.max(held);
+        }
+    }
+    fn on_drop(&mut self, _: Time, _: Place, packet: &Envelope, _: DropCause) {
+        self.credits_dropped += u64::from(packet.class == Class::Credit);
+        self.data_dropped += u64::from(packet.class == Class::Data);
+    }
+    fn on_deliver(&mut self, now: Time, packet: &Envelope) {
+        if packet.class == Class::Data && now >= self.from {
+            self.delivered += packet.bytes();
+        }
+    }
+}
+
+/// Ports with a metered queue of eight credits before one for everything else.
+fn network(graph: Graph, buffer: &str) -> Network {
+    let share = Share::of(Bytes::new(CREDIT), Bytes::new(FRAME)).unwrap();
+    let port = |number| {
+        let link = graph.link_of(number);
+        let meter = Meter::new(link.rate.share(share), Bytes::new(2 * CREDIT));
+        let metered = QueueConfig { meter: Some(meter), ..QueueConfig::default() };
+        let rest = QueueConfig { priority: 1, ..QueueConfig::default() };
+        PortConfig {
+            rate: link.rate,
+            delay: link.delay,
+            queues: vec![metered, rest],
+            queue_of: [DATA_QUEUE, DATA_QUEUE, DATA_QUEUE, 0, 0],
+            impairment: None,
+            changes: vec![],
+        }
+    };
+    let ports: Vec<_> = (0..graph.ports() as u32).map(port).collect();
+    let buffer: BufferSize = buffer.parse().unwrap();
+    let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
+    let room = |port: &PortConfig| Room::new(Limit::of(buffer, port.rate), own.clone());
+    let rooms = ports.iter().map(room).collect();
+    let routes = Paths::of(&graph).routes(&graph, true, 0);
+    Network { graph, ports, rooms, routes, nic: NicMode::Fair }
+}
+
+/// A flow of `frames` full frames, or without end, that starts at `start`.
+struct Job {
+    start: Span,
+    frames: Option<u64>,
+}
+
+/// What is the same for all flows of a run.
+struct Setting {
+    config: Config,
+    rule: Rule,
+    /// Of every port.
+    buffer: &'static str,
+    end: Time,
+}
+
+/// Flows of these jobs, each from a host of its own behind its delay, to one host.
+fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<Peer<Rule>, Tally> {
+    let Setting { config, rule, end, .. } = *setting;
+    let delays: Vec<Span> = jobs.iter().map(|(delay, _)| *delay).collect();
+    let trunk = Trunk { rate: LINK, access: LINK, delay: Span::from_us(5), mtu: Bytes::new(1500) };
+    let net = dumbbell(&trunk, &delays, 1);
+    let mut flows: Vec<Flow<Peer<Rule>>> = (0..)
+        .zip(jobs)
+        .map(|(number, (_, job))| {
+            let chance = Seed::new(7).stream("credits", number);
+            let size = job.frames.map(|frames| frames * PAYLOAD);
+            let from: Node = net.left[number as usize];
+            Flow {
+                start: Time::after_start(job.start),
+                from,
+                to: net.right[0],
+                sender: Peer::Sender(Sender::new(&config, size)),
+                receiver: Peer::Receiver(Receiver::new(&config, rule, chance)),
+            }
+        })
+        .collect();
+    flows.sort_by_key(|flow| flow.start);
+    let tally = Tally { from: Time::ZERO + end.since_start() / 2, ..Tally::default() };
+    let mut world =
+        World::new(network(net.graph, setting.buffer), Box::new(flows.into_iter()), tally);
+    world.run_until(end);
+    world
+}
+
+fn code() -> Rule {
+    Rule::Code(CodeRule::new(CodeConfig::default()))
+}
+
+fn paper() -> Rule {
+    Rule::Paper(PaperRule::new(PaperConfig::default()))
+}
+
+fn at(ms: u64) -> Time {
+    Time::after_start(Span::from_ms(ms))
+}
+
+fn endless(rule: Rule) -> Setting {
+    Setting { config: Config::new(LINK), rule, buffer: "20KB/Gbps", end: at(40) }
+}
+
+/// Data on the bottleneck in the second half of the run, as a share of the link.
+fn utilisation(world: &World<Peer<Rule>, Tally>) -> f64 {
+    world.probe.delivered.per(world.now().since_start() / 2) / LINK.get() as f64
+}
+
+#[test]
+fn one_flow_fills_what_credits_leave_of_its_link() {
+    for (rule, most_lost) in [(code(), 0.01), (paper(), 0.092)] {
+        let jobs = [(Span::from_us(20), Job { start: Span::ZERO, frames: None })];
+        let world = run(&endless(rule), &jobs);
+        let share = utilisation(&world);
+        assert!((share - 0.948).abs() < 0.001, "{rule:?}: {share}");
+        let lost = world.probe.credits_dropped as f64 / world.ends()[1].report().metered as f64;
+        assert!(lost <= most_lost, "{rule:?}: {lost} of its credits were lost");
+        assert_eq!((world.probe.data_dropped, world.probe.longest), (0, Bytes::ZERO));
+    }
+}
+
+#[test]
+fn flows_of_one_round_trip_time_share_a_link_and_queue_next_to_nothing() {
+    let attributed = PaperConfig { attribute: true, ..PaperConfig::default() };
+    let rules = [(code(), 0.9), (paper(), 0.78), (Rule::Paper(PaperRule::new(attributed)), 0.88)];
+    for (rule, least) in rules {
+        for flows in [2, 4, 16, 64] {
+            let job = |number| Job { start: Span::from_us(number), frames: None };
+            let jobs: Vec<_> = (0..flows).map(|number| (Span::from_us(20), job(number))).collect();
+            let world = run(&endless(rule), &jobs);
+            let share = utilisation(&world);
+            assert!((least..0.949).contains(&share), "{flows} flows, {rule:?}: {share}");
+            let received = world.ends().iter().skip(1).step_by(2);
+            let shares: Vec<f64> = received.map(|end| end.report().received as f64).collect();
+            let (sum, squares) =
+                (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x).sum::<f64>());
+            let fairness = sum * sum / (shares.len() as f64 * squares);
+            assert!(fairness > 0.95, "{flows} flows, {rule:?}: {fairness}");
+            let longest = world.probe.longest.ratio(Bytes::new(FRAME));
+            assert!(
+                longest < 4.0 && world.probe.data_dropped == 0,
+                "{flows} flows: {longest} frames"
+            );
+        }
+    }
+}
+
+/// Two flows whose credits follow each other without a gap (Figure 4 of flashpass-icnp21, a hundred times faster).
+fn crush(other_delay: Span, other_start: Span, buffer: &'static str) -> World<Peer<Rule>, Tally> {
+    let job = |start| Job { start, frames: Some(154) };
+    let jobs = [(Span::from_us(195), job(Span::ZERO)), (other_delay, job(other_start))];
+    let stop = StopPolicy::Demand;
+    let config = Config { stop, min_jitter: 0.0, max_jitter: 0.0, ..Config::new(LINK) };
+    let rule = Rule::Code(CodeRule::new(CodeConfig { alpha: 1.0, ..CodeConfig::default() }));
+    let world = run(&Setting { config, rule, buffer, end: at(300) }, &jobs);
+    assert!(world.ends().iter().all(Endpoint::is_complete) && world.is_idle());
+    world
+}
+
+#[test]
+fn credits_in_good_order_crush_their_data_if_round_trips_differ() {
+    let queue = |delay, start| {
+        let world = crush(Span::from_us(delay), Span::from_us(start), "1MB");
+        world.probe.longest.ratio(Bytes::new(FRAME))
+    };
+    for start in [0, 100, 200, 300] {
+        assert!(queue(195, start) <= 6.0, "same round trips, {start} us apart");
+    }
+    // 154 frames of each arrive in the time of 154 and a little.
+    let crushed = queue(95, 300);
+    assert!((140.0..=154.0).contains(&crushed), "{crushed} frames");
+}
+
+#[test]
+fn crushed_data_that_is_dropped_is_sent_again() {
+    let world = crush(Span::from_us(95), Span::from_us(300), "50KB");
+    assert!(world.probe.data_dropped > 50, "{}", world.probe.data_dropped);
+    let received = world.ends().iter().map(|end| end.report().received).sum::<u64>();
+    assert_eq!(received, 2 * 154 * PAYLOAD);
+}
