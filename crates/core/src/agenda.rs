@@ -5,7 +5,7 @@
 //! the order they were set in.
 //!
 //! Inside: a timing wheel of 256-slot levels, each slot a list threaded through the actors' entries; the slot at the
-//! cursor is kept as a short sorted list. Units: ticks, grouped 2^14 (16 ns) to a slot of the lowest level.
+//! cursor is kept as a short sorted list. Units: ticks, grouped 2^20 (1 us) to a slot of the lowest level.
 
 use crate::units::Time;
 
@@ -13,11 +13,13 @@ use crate::units::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Actor(pub u32);
 
-const GRAIN: u32 = 14;
+const GRAIN: u32 = 20;
 const SLOT_BITS: u32 = 8;
 const SLOTS: usize = 1 << SLOT_BITS;
 const LEVELS: usize = (64 - GRAIN).div_ceil(SLOT_BITS) as usize;
 const NOBODY: u32 = u32::MAX;
+/// So few due entries are put in order one by one.
+const FEW: usize = 8;
 
 /// Where an entry is: nowhere, in the sorted list at the cursor, or in the list of a slot (level * 256 + index).
 type Home = u16;
@@ -26,6 +28,7 @@ const AT_CURSOR: Home = Home::MAX - 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
+    /// The deadline; the last tick there is if there is none.
     at: u64,
     before: u32,
     after: u32,
@@ -34,29 +37,39 @@ struct Entry {
 
 const IDLE: Entry = Entry { at: u64::MAX, before: NOBODY, after: NOBODY, home: NOWHERE };
 
-/// One level of the wheel: the first actor of each slot's list, and which slots have one.
+/// The slots of all levels: the first actor of each slot's list, and which slots have one.
 #[derive(Clone, Debug)]
-struct Level {
-    first: [u32; SLOTS],
-    used: [u64; SLOTS / 64],
+struct Slots {
+    first: [u32; LEVELS * SLOTS],
+    used: [u64; LEVELS * SLOTS / 64],
 }
 
-impl Level {
-    const EMPTY: Self = Self { first: [NOBODY; SLOTS], used: [0; SLOTS / 64] };
-
-    /// The lowest used slot above `index`.
-    fn above(&self, index: usize) -> Option<usize> {
+impl Slots {
+    /// The lowest used slot of a level above this index.
+    fn above(&self, level: usize, index: usize) -> Option<usize> {
+        let words = &self.used[level * (SLOTS / 64)..][..SLOTS / 64];
         let start = index + 1;
         let mut word = start / 64;
-        if word >= self.used.len() {
-            return None;
-        }
-        let mut bits = self.used[word] & (u64::MAX << (start % 64));
+        let mut bits = words.get(word)? & (u64::MAX << (start % 64));
         while bits == 0 {
             word += 1;
-            bits = *self.used.get(word)?;
+            bits = *words.get(word)?;
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// Puts an actor first in a slot's list. Gives who was.
+    fn push(&mut self, home: usize, actor: u32) -> u32 {
+        self.used[home / 64] |= 1 << (home % 64);
+        std::mem::replace(&mut self.first[home], actor)
+    }
+
+    /// Makes `first` the first of a slot's list.
+    fn set_first(&mut self, home: usize, first: u32) {
+        self.first[home] = first;
+        if first == NOBODY {
+            self.used[home / 64] &= !(1 << (home % 64));
+        }
     }
 }
 
@@ -64,7 +77,7 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Agenda {
     entries: Vec<Entry>,
-    levels: Box<[Level; LEVELS]>,
+    slots: Box<Slots>,
     /// The slot of the lowest level that has been reached, counted from the start of time.
     cursor: u64,
     /// Everything due at or before the cursor's slot, the earliest last.
@@ -75,7 +88,10 @@ impl Default for Agenda {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
-            levels: Box::new([Level::EMPTY; LEVELS]),
+            slots: Box::new(Slots {
+                first: [NOBODY; LEVELS * SLOTS],
+                used: [0; LEVELS * SLOTS / 64],
+            }),
             cursor: 0,
             due: Vec::new(),
         }
@@ -90,34 +106,32 @@ impl Agenda {
         (entry.home != NOWHERE).then(|| from_ticks(entry.at))
     }
 
-    /// Gives this actor a deadline, or with `None` takes it away.
+    /// Gives this actor a deadline, or with `None` takes it away. [`Time::LAST`] is never due, so it takes it away too.
     pub fn set(&mut self, actor: Actor, at: Option<Time>) {
-        let index = actor.0 as usize;
-        if index >= self.entries.len() {
-            if at.is_none() {
-                return;
-            }
-            self.entries.resize(index + 1, IDLE);
+        let at = at.map_or(u64::MAX, Time::ticks);
+        let Some(entry) = self.entries.get_mut(actor.0 as usize) else {
+            return self.set_new(actor, at);
+        };
+        if entry.at == at {
+            return;
         }
-        let Some(at) = at.map(Time::ticks) else { return self.remove(actor.0) };
-        let entry = &mut self.entries[index];
-        if entry.home != NOWHERE {
-            if entry.at == at {
-                return;
-            }
-            if entry.home < AT_CURSOR && entry.home == home(self.cursor, at >> GRAIN) {
+        let old = entry.home;
+        if old != NOWHERE {
+            if old < AT_CURSOR && old == home(self.cursor, at >> GRAIN) {
                 entry.at = at;
                 return;
             }
             self.remove(actor.0);
         }
-        self.insert(actor.0, at);
+        if at != u64::MAX {
+            self.insert(actor.0, at);
+        }
     }
 
     /// True when nobody has a deadline.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.due.is_empty() && self.levels.iter().all(|level| level.used == [0; SLOTS / 64])
+        self.due.is_empty() && self.slots.used.iter().all(|&used| used == 0)
     }
 
     /// The earliest deadline that is not after `end`, with its actor, which has none from now on.
@@ -130,30 +144,46 @@ impl Agenda {
             return None;
         }
         self.due.pop();
-        self.entries[actor as usize].home = NOWHERE;
+        self.entries[actor as usize] = IDLE;
         Some((from_ticks(at), Actor(actor)))
     }
 
+    /// Counts the slots as they are opened: while it stays the same, so do those that [`Agenda::upcoming`] gives, apart
+    /// from deadlines set since.
+    #[must_use]
+    pub fn slot(&self) -> u64 {
+        self.cursor
+    }
+
+    /// Who is due in the slot that is open.
+    pub fn upcoming(&self) -> impl Iterator<Item = Actor> + '_ {
+        self.due.iter().map(|&(_, actor)| Actor(actor))
+    }
+
+    /// The first deadline an actor ever has.
+    #[cold]
+    fn set_new(&mut self, actor: Actor, at: u64) {
+        if at != u64::MAX {
+            self.entries.resize(actor.0 as usize + 1, IDLE);
+            self.insert(actor.0, at);
+        }
+    }
+
     fn insert(&mut self, actor: u32, at: u64) {
-        let slot = at >> GRAIN;
+        let home = home(self.cursor, at >> GRAIN);
         let entry = &mut self.entries[actor as usize];
-        entry.at = at;
-        if slot <= self.cursor {
-            entry.home = AT_CURSOR;
+        (entry.at, entry.home) = (at, home);
+        if home == AT_CURSOR {
             let place = self.due.partition_point(|&other| other > (at, actor));
             self.due.insert(place, (at, actor));
-            return;
+        } else {
+            self.link(actor, home);
         }
-        entry.home = home(self.cursor, slot);
-        self.link(actor);
     }
 
     /// Threads an entry into the list of its home.
-    fn link(&mut self, actor: u32) {
-        let home = self.entries[actor as usize].home as usize;
-        let (level, index) = (&mut self.levels[home / SLOTS], home % SLOTS);
-        let after = std::mem::replace(&mut level.first[index], actor);
-        level.used[index / 64] |= 1 << (index % 64);
+    fn link(&mut self, actor: u32, home: Home) {
+        let after = self.slots.push(usize::from(home), actor);
         if after != NOBODY {
             self.entries[after as usize].before = actor;
         }
@@ -163,28 +193,19 @@ impl Agenda {
 
     fn remove(&mut self, actor: u32) {
         let Entry { at, before, after, home } = self.entries[actor as usize];
-        self.entries[actor as usize].home = NOWHERE;
-        match home {
-            NOWHERE => {}
-            AT_CURSOR => {
-                let place = self.due.partition_point(|&other| other > (at, actor));
-                self.due.remove(place);
-            }
-            home => {
-                if after != NOBODY {
-                    self.entries[after as usize].before = before;
-                }
-                if before != NOBODY {
-                    self.entries[before as usize].after = after;
-                    return;
-                }
-                let (level, index) =
-                    (&mut self.levels[home as usize / SLOTS], home as usize % SLOTS);
-                level.first[index] = after;
-                if after == NOBODY {
-                    level.used[index / 64] &= !(1 << (index % 64));
-                }
-            }
+        self.entries[actor as usize] = IDLE;
+        if home == AT_CURSOR {
+            let place = self.due.partition_point(|&other| other > (at, actor));
+            self.due.remove(place);
+            return;
+        }
+        if after != NOBODY {
+            self.entries[after as usize].before = before;
+        }
+        if before == NOBODY {
+            self.slots.set_first(usize::from(home), after);
+        } else {
+            self.entries[before as usize].after = after;
         }
     }
 
@@ -193,39 +214,53 @@ impl Agenda {
         while self.due.is_empty() {
             let next = (0..LEVELS).find_map(|level| {
                 let index = (self.cursor >> (level as u32 * SLOT_BITS)) as usize % SLOTS;
-                self.levels[level].above(index).map(|slot| (level, slot))
+                self.slots.above(level, index).map(|slot| (level, slot))
             });
             let Some((level, slot)) = next else { return false };
             let shift = level as u32 * SLOT_BITS;
             let outer = (self.cursor >> shift) & !(SLOTS as u64 - 1);
             self.cursor = (outer | slot as u64) << shift;
-            self.spread(level, slot);
+            self.spread(level * SLOTS + slot);
         }
-        self.due.sort_unstable_by(|a, b| b.cmp(a));
         true
     }
 
     /// Empties a slot the cursor has reached: what is due goes to the sorted list, the rest to lower levels.
-    fn spread(&mut self, level: usize, slot: usize) {
-        let mut actor = std::mem::replace(&mut self.levels[level].first[slot], NOBODY);
-        self.levels[level].used[slot / 64] &= !(1 << (slot % 64));
+    fn spread(&mut self, place: usize) {
+        let mut actor = self.slots.first[place];
+        self.slots.set_first(place, NOBODY);
         while actor != NOBODY {
             let entry = &mut self.entries[actor as usize];
             let after = entry.after;
-            let due = entry.at >> GRAIN;
-            if due == self.cursor {
-                entry.home = AT_CURSOR;
+            let home = home(self.cursor, entry.at >> GRAIN);
+            entry.home = home;
+            if home == AT_CURSOR {
                 self.due.push((entry.at, actor));
             } else {
-                entry.home = home(self.cursor, due);
-                self.link(actor);
+                self.link(actor, home);
             }
             actor = after;
+        }
+        if self.due.len() <= FEW {
+            sort_few(&mut self.due);
+        } else {
+            self.due.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
 }
 
-/// The list for a slot later than the cursor: the level is the highest byte in which they differ.
+/// Insertion sort, the largest first: what a slot holds is mostly one or two entries.
+fn sort_few(due: &mut [(u64, u32)]) {
+    for sorted in 1..due.len() {
+        let mut place = sorted;
+        while place > 0 && due[place - 1] < due[place] {
+            due.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+}
+
+/// The list for a slot: that of the cursor, or of the level given by the highest byte in which they differ.
 const fn home(cursor: u64, slot: u64) -> Home {
     if slot <= cursor {
         return AT_CURSOR;
@@ -297,7 +332,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Set(actor, shift, value) => {
-                        let due = now.saturating_add(value << (shift % 47));
+                        let due = now.saturating_add(value << (shift % 47)).min(u64::MAX - 1);
                         agenda.set(Actor(actor), Some(at(due)));
                         map.insert(actor, due);
                     }

@@ -87,10 +87,8 @@ pub enum Ecn {
 /// The outside of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    /// The end it goes to; its flow is what a path is chosen by.
+    /// The end it goes to, which is its address; its flow is what a path is chosen by.
     pub end: End,
-    /// The host that end is at.
-    pub to: Node,
     /// Bytes on the wire, preamble and gap included. At most 65,535.
     pub size: u16,
     /// What it is for.
@@ -107,13 +105,12 @@ impl Envelope {
     }
 }
 
-/// A packet as a switch holds it: its outside, and the name of its head in the driver's arena.
+/// A packet as the network carries it: its outside, and cargo that no switch can look into, since it does not know what
+/// it is. In the simulator the cargo is the packet's head; in an emulator it will be the name of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot {
+pub struct Packet<C> {
     /// What a switch may read.
     pub envelope: Envelope,
-    /// The head's name.
-    pub head: u32,
+    /// What it may not.
+    pub cargo: C,
 }
-
-const _: () = assert!(size_of::<Slot>() == 16, "a slot is copied at every hop: keep it two words");

@@ -1,7 +1,6 @@
 //! The words every other crate is written in. Knows no packet contents, no protocol, no switch and no clock.
 
 pub mod agenda;
-pub mod arena;
 pub mod envelope;
 pub mod pace;
 pub mod probe;
@@ -10,8 +9,7 @@ pub mod seed;
 pub mod units;
 
 pub use agenda::{Actor, Agenda};
-pub use arena::Arena;
-pub use envelope::{Class, Ecn, End, Envelope, Node, Slot};
+pub use envelope::{Class, Ecn, End, Envelope, Node, Packet};
 pub use pace::Pace;
 pub use probe::{DropCause, Off, Place, Probe};
 pub use quantity::{BufferSize, QuantityError};

@@ -1,7 +1,7 @@
 //! Where measuring hooks in. A probe is a type parameter whose methods default to nothing, so measuring that is
 //! switched off costs nothing.
 
-use crate::envelope::{End, Envelope, Slot};
+use crate::envelope::{End, Envelope};
 use crate::units::{Bytes, Span, Time};
 
 /// A queue of a port: where something was dropped, marked or held.
@@ -33,7 +33,7 @@ pub trait Probe {
     /// A packet was marked congestion-experienced.
     fn on_mark(&mut self, _now: Time, _at: Place, _packet: &Envelope) {}
     /// A port started to send a packet: a packet-hop.
-    fn on_send(&mut self, _now: Time, _port: u32, _packet: &Slot) {}
+    fn on_send(&mut self, _now: Time, _port: u32, _packet: &Envelope) {}
     /// A packet reached the end it was meant for.
     fn on_deliver(&mut self, _now: Time, _packet: &Envelope) {}
     /// An end measured a round-trip time.

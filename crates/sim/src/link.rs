@@ -1,6 +1,6 @@
-//! A host's link as its ends see it: a port, and the turn of the ends that wait for it.
+//! A host's link as its ends see it: a port, the memory it draws on and the turn of the ends that wait for it.
 
-use shallop_core::{Arena, End, Envelope, Node, Probe, Slot, Time};
+use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
 use shallop_proto::{Nic, Out, Turn};
 use shallop_switch::{Port, Room};
 
@@ -14,68 +14,85 @@ pub enum NicMode {
     Fifo,
 }
 
-/// Where an end is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Home {
+/// A port with everything around it.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlet<H> {
+    pub port: Port<H>,
+    pub room: Room,
+    /// The ends that wait for it, if it is a host's.
+    pub turn: Turn,
+    /// The node it leads to.
+    pub far: Node,
+}
+
+impl<H> Outlet<H> {
+    /// When it has something to do: hand over a packet, or let the first of those who wait send.
+    pub fn deadline(&mut self) -> Option<Time> {
+        let own = self.port.deadline();
+        if self.turn.is_empty() {
+            return own;
+        }
+        match (own, self.turn.due(self.port.free_at())) {
+            (Some(own), Some(turn)) => Some(own.min(turn)),
+            (own, turn) => own.or(turn),
+        }
+    }
+}
+
+/// An end and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Seat<E> {
+    pub machine: E,
     /// The port of its host that its packets leave by.
     pub nic: u32,
-    /// The host of its peer.
-    pub peer: Node,
     /// It waits for its turn.
     pub waiting: bool,
     /// It has been seen complete.
     pub complete: bool,
 }
 
-/// Everything sending needs, borrowed from the world for one end.
+/// What sending needs, borrowed from the world for one end.
 pub(crate) struct HostLink<'a, H, P> {
     pub end: End,
-    pub home: &'a mut Home,
-    pub port: &'a mut Port,
-    pub room: &'a mut Room,
-    pub turn: &'a mut Turn,
-    pub heads: &'a mut Arena<H>,
+    pub waiting: &'a mut bool,
+    pub outlet: &'a mut Outlet<H>,
     pub probe: &'a mut P,
     pub mode: NicMode,
 }
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
-    fn offer(&mut self, now: Time, out: &Out<H>) {
-        let envelope = Envelope {
-            end: self.end.peer(),
-            to: self.home.peer,
-            size: out.size,
-            class: out.class,
-            ecn: out.ecn,
-        };
-        let slot = Slot { envelope, head: self.heads.insert(out.head) };
-        if let Err(dropped) = self.port.offer(now, slot, self.room, self.probe) {
-            self.heads.take(dropped.head);
-        }
+    fn offer(&mut self, now: Time, out: Out<H>) {
+        let envelope =
+            Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
+        let packet = Packet { envelope, cargo: out.head };
+        let Outlet { port, room, .. } = self.outlet;
+        // A drop is the probe's to count: nobody waits for an answer.
+        let _ = port.offer(now, packet, room, self.probe);
     }
 }
 
 impl<H: Copy, P: Probe> Nic<H> for HostLink<'_, H, P> {
     fn meter(&mut self, now: Time, out: Out<H>) {
-        self.offer(now, &out);
+        self.offer(now, out);
     }
 
     fn is_free(&mut self, now: Time) -> bool {
         if self.mode == NicMode::Fifo {
             return true;
         }
-        self.port.catch_up(now, self.room, self.probe);
-        self.port.free_at() <= now && self.turn.is_empty()
+        let Outlet { port, room, turn, .. } = self.outlet;
+        port.catch_up(now, room, self.probe);
+        port.free_at() <= now && turn.is_empty()
     }
 
     fn send(&mut self, now: Time, out: Out<H>) {
-        self.offer(now, &out);
+        self.offer(now, out);
     }
 
     fn wait(&mut self, now: Time) {
-        if !self.home.waiting {
-            self.home.waiting = true;
-            self.turn.join(now, self.end);
+        if !*self.waiting {
+            *self.waiting = true;
+            self.outlet.turn.join(now, self.end);
         }
     }
 }

@@ -146,7 +146,8 @@ fn one_flow_fills_what_credits_leave_of_its_link() {
         let world = run(&endless(rule), &jobs);
         let share = utilisation(&world);
         assert!((share - 0.948).abs() < 0.001, "{rule:?}: {share}");
-        let lost = world.probe.credits_dropped as f64 / world.ends()[1].report().metered as f64;
+        let lost = world.probe.credits_dropped as f64
+            / world.ends().nth(1).unwrap().report().metered as f64;
         assert!(lost <= most_lost, "{rule:?}: {lost} of its credits were lost");
         assert_eq!((world.probe.data_dropped, world.probe.longest), (0, Bytes::ZERO));
     }
@@ -163,7 +164,7 @@ fn flows_of_one_round_trip_time_share_a_link_and_queue_next_to_nothing() {
             let world = run(&endless(rule), &jobs);
             let share = utilisation(&world);
             assert!((least..0.949).contains(&share), "{flows} flows, {rule:?}: {share}");
-            let received = world.ends().iter().skip(1).step_by(2);
+            let received = world.ends().skip(1).step_by(2);
             let shares: Vec<f64> = received.map(|end| end.report().received as f64).collect();
             let (sum, squares) =
                 (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x).sum::<f64>());
@@ -186,7 +187,7 @@ fn crush(other_delay: Span, other_start: Span, buffer: &'static str) -> World<Pe
     let config = Config { stop, min_jitter: 0.0, max_jitter: 0.0, ..Config::new(LINK) };
     let rule = Rule::Code(CodeRule::new(CodeConfig { alpha: 1.0, ..CodeConfig::default() }));
     let world = run(&Setting { config, rule, buffer, end: at(300) }, &jobs);
-    assert!(world.ends().iter().all(Endpoint::is_complete) && world.is_idle());
+    assert!(world.ends().all(Endpoint::is_complete) && world.is_idle());
     world
 }
 
@@ -208,6 +209,6 @@ fn credits_in_good_order_crush_their_data_if_round_trips_differ() {
 fn crushed_data_that_is_dropped_is_sent_again() {
     let world = crush(Span::from_us(95), Span::from_us(300), "50KB");
     assert!(world.probe.data_dropped > 50, "{}", world.probe.data_dropped);
-    let received = world.ends().iter().map(|end| end.report().received).sum::<u64>();
+    let received = world.ends().map(|end| end.report().received).sum::<u64>();
     assert_eq!(received, 2 * 154 * PAYLOAD);
 }

@@ -6,7 +6,7 @@
 //!
 //! A packet leaves its queue when its first bit does; a packet that can leave at once never counts as queued.
 
-use shallop_core::{BitsPerSec, Class, Ecn, Pace, Place, Probe, Share, Slot, Span, Time};
+use shallop_core::{BitsPerSec, Class, DropCause, Pace, Packet, Place, Probe, Share, Span, Time};
 
 use crate::queue::{Queue, QueueConfig};
 use crate::room::Room;
@@ -32,22 +32,22 @@ pub struct PortConfig {
 
 /// A port.
 #[derive(Clone, Debug)]
-pub struct Port {
+pub struct Port<C> {
     number: u32,
-    queues: Vec<Queue>,
+    queues: Vec<Queue<C>>,
     queue_of: [u8; Class::COUNT],
     schedule: Schedule,
     pace: Pace,
     /// When the link has sent the last bit of everything served so far.
     free_at: Time,
-    /// Packets in all queues.
-    queued: u32,
-    wire: Wire,
+    /// A bit for each queue that holds anything.
+    busy: u32,
+    wire: Wire<C>,
     /// Changes still to come, the next one last.
     changes: Vec<Change>,
 }
 
-impl Port {
+impl<C> Port<C> {
     /// An idle port. `number` is its name towards the probe.
     #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
@@ -58,7 +58,7 @@ impl Port {
             schedule: Schedule::new(&config.queues),
             pace: Pace::new(config.rate),
             free_at: Time::ZERO,
-            queued: 0,
+            busy: 0,
             wire: Wire::new(config.delay, config.impairment.clone()),
             changes: config.changes.iter().rev().copied().collect(),
         }
@@ -73,13 +73,19 @@ impl Port {
     /// Packets in all queues.
     #[must_use]
     pub fn queued(&self) -> u32 {
-        self.queued
+        self.queues.iter().map(|queue| queue.held().packets).sum()
     }
 
     /// Packets on the wire.
     #[must_use]
     pub fn on_wire(&self) -> usize {
         self.wire.len()
+    }
+
+    /// The `nth` packet on the wire from the front, with its arrival.
+    #[must_use]
+    pub fn peek(&self, nth: usize) -> Option<(Time, &Packet<C>)> {
+        self.wire.peek(nth)
     }
 
     /// The rate of the link now.
@@ -91,85 +97,94 @@ impl Port {
     /// Takes a packet at `now`, drawing on `room` if it has to wait.
     ///
     /// # Errors
-    /// Gives the packet back if it is dropped.
+    /// Why the packet is dropped instead.
     pub fn offer(
         &mut self,
         now: Time,
-        mut slot: Slot,
+        packet: Packet<C>,
         room: &mut Room,
         probe: &mut impl Probe,
-    ) -> Result<(), Slot> {
+    ) -> Result<(), DropCause> {
         self.catch_up(now, room, probe);
-        let index = usize::from(self.queue_of[slot.envelope.class.index()]);
-        let queue = &mut self.queues[index];
-        if self.queued == 0 && self.free_at <= now && queue.pass(now, slot.envelope.bytes()) {
-            self.schedule.joined(index);
-            self.schedule.served(index, slot.envelope.bytes());
-            self.transmit(now, slot, probe);
-            return Ok(());
+        let index = usize::from(self.queue_of[packet.envelope.class.index()]);
+        if self.busy == 0 && self.free_at <= now {
+            let size = packet.envelope.bytes();
+            if self.queues[index].pass(now, size) {
+                self.schedule.joined(index);
+                self.schedule.served(index, size);
+                self.transmit(now, packet, probe);
+                return Ok(());
+            }
         }
         let place = Place { port: self.number, queue: index as u8 };
-        let unmarked = slot.envelope.ecn == Ecn::Ect;
-        let was_empty = queue.held().packets == 0;
-        slot = match queue.offer(slot, index, room) {
-            Ok(stored) => stored,
+        let queue = &mut self.queues[index];
+        let envelope = packet.envelope;
+        match queue.offer(packet, index, room) {
+            Ok(true) => probe.on_mark(now, place, &envelope),
+            Ok(false) => {}
             Err(why) => {
-                probe.on_drop(now, place, &slot.envelope, why);
-                return Err(slot);
+                probe.on_drop(now, place, &envelope, why);
+                return Err(why);
             }
-        };
-        if unmarked && slot.envelope.ecn == Ecn::Ce {
-            probe.on_mark(now, place, &slot.envelope);
         }
         probe.on_queue(now, place, queue.held().bytes);
-        self.queued += 1;
-        if was_empty {
+        if self.busy & (1 << index) == 0 {
+            self.busy |= 1 << index;
             self.schedule.joined(index);
         }
         Ok(())
     }
 
     /// Serves every packet whose turn has come by `now`.
+    #[inline]
     pub fn catch_up(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
-        while self.queued > 0 && self.free_at <= now {
-            let Some((index, start)) = self.schedule.next(&mut self.queues, self.free_at) else {
-                return;
-            };
-            if start > now {
-                return;
-            }
-            let queue = &mut self.queues[index];
-            let waited = queue.take(start, index, room);
-            let Some(slot) = waited else { return };
+        if self.busy != 0 && self.free_at <= now {
+            self.serve(now, room, probe);
+        }
+    }
+
+    fn serve(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
+        while self.free_at <= now {
+            let next = self.schedule.next(&mut self.queues, self.busy, self.free_at);
+            let Some((index, start)) = next.filter(|&(_, start)| start <= now) else { return };
             let place = Place { port: self.number, queue: index as u8 };
-            probe.on_queue(start, place, queue.held().bytes);
-            self.queued -= 1;
-            self.schedule.served(index, slot.envelope.bytes());
-            self.transmit(start, slot, probe);
+            let queue = &mut self.queues[index];
+            let Some((packet, marked)) = queue.take(start, index, room) else { return };
+            if marked {
+                probe.on_mark(start, place, &packet.envelope);
+            }
+            let held = queue.held();
+            if held.packets == 0 {
+                self.busy &= !(1 << index);
+            }
+            probe.on_queue(start, place, held.bytes);
+            self.schedule.served(index, packet.envelope.bytes());
+            self.transmit(start, packet, probe);
         }
     }
 
     /// The next time at which something happens that others can see, if nothing arrives before.
+    #[inline]
     #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
         if let Some(arrival) = self.wire.deadline() {
             return Some(arrival);
         }
-        self.schedule.next(&mut self.queues, self.free_at).map(|(_, start)| start)
+        self.schedule.next(&mut self.queues, self.busy, self.free_at).map(|(_, start)| start)
     }
 
     /// Takes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
-    pub fn arrive(&mut self, now: Time) -> Option<Arrival> {
+    pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
         self.wire.arrive(now)
     }
 
-    fn transmit(&mut self, start: Time, slot: Slot, probe: &mut impl Probe) {
+    fn transmit(&mut self, start: Time, packet: Packet<C>, probe: &mut impl Probe) {
         while self.changes.last().is_some_and(|change| change.at <= start) {
             self.change();
         }
-        self.free_at = start + self.pace.charge(slot.envelope.bytes());
-        self.wire.put(self.free_at, slot);
-        probe.on_send(start, self.number, &slot);
+        self.free_at = start + self.pace.charge(packet.envelope.bytes());
+        probe.on_send(start, self.number, &packet.envelope);
+        self.wire.put(self.free_at, packet);
     }
 
     /// Applies the next change of the link.

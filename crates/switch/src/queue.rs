@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use shallop_core::{Bytes, DropCause, Ecn, Slot, Time};
+use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
 use crate::limit::Holding;
 use crate::mark::{Mark, MarkAt};
@@ -34,20 +34,20 @@ impl Default for QueueConfig {
 
 /// A queue.
 #[derive(Clone, Debug)]
-pub struct Queue {
-    slots: VecDeque<Slot>,
+pub struct Queue<C> {
+    packets: VecDeque<Packet<C>>,
     held: Holding,
     mark: Option<Mark>,
     select: Option<Select>,
     meter: Option<Meter>,
 }
 
-impl Queue {
+impl<C> Queue<C> {
     /// An empty queue.
     #[must_use]
     pub fn new(config: &QueueConfig) -> Self {
         Self {
-            slots: VecDeque::new(),
+            packets: VecDeque::new(),
             held: Holding::default(),
             mark: config.mark,
             select: config.select,
@@ -61,51 +61,54 @@ impl Queue {
         self.held
     }
 
-    /// Lets a packet join, drawing on `room` for the `index`-th queue of its port. Gives the packet as stored, which
-    /// may carry a fresh mark.
+    /// Lets a packet join, drawing on `room` for the `index`-th queue of its port. Gives whether it was marked.
     ///
     /// # Errors
     /// The reason for which the packet is dropped instead.
     pub fn offer(
         &mut self,
-        mut slot: Slot,
+        mut packet: Packet<C>,
         index: usize,
         room: &mut Room,
-    ) -> Result<Slot, DropCause> {
-        let size = slot.envelope.bytes();
+    ) -> Result<bool, DropCause> {
+        let size = packet.envelope.bytes();
         let after = self.held.with(size);
-        if self.select.is_some_and(|select| select.drops(slot.envelope.ecn, after)) {
+        if self.select.is_some_and(|select| select.drops(packet.envelope.ecn, after)) {
             return Err(DropCause::Selective);
         }
         if !room.store(index, self.held, size) {
             return Err(DropCause::Full);
         }
-        self.mark_if_due(&mut slot, MarkAt::Enqueue, after);
+        let marked = self.mark_if_due(&mut packet, MarkAt::Enqueue, after);
         self.held = after;
-        self.slots.push_back(slot);
-        Ok(slot)
+        self.packets.push_back(packet);
+        Ok(marked)
     }
 
-    /// When the first packet could leave; `None` if there is none.
-    pub fn ready(&mut self) -> Option<Time> {
-        let first = self.slots.front()?;
-        Some(match &mut self.meter {
-            None => Time::ZERO,
-            Some(meter) => meter.ready(first.envelope.bytes()),
-        })
+    /// When the first packet could leave; at once if there is none.
+    pub fn ready(&mut self) -> Time {
+        match (&mut self.meter, self.packets.front()) {
+            (Some(meter), Some(first)) => meter.ready(first.envelope.bytes()),
+            _ => Time::ZERO,
+        }
     }
 
-    /// Takes the first packet out at `start`. Gives the packet, which may carry a fresh mark.
-    pub fn take(&mut self, start: Time, index: usize, room: &mut Room) -> Option<Slot> {
-        let mut slot = self.slots.pop_front()?;
-        let size = slot.envelope.bytes();
-        self.mark_if_due(&mut slot, MarkAt::Dequeue, self.held);
+    /// Takes the first packet out at `start`. Gives whether it was marked as it left, too.
+    pub fn take(
+        &mut self,
+        start: Time,
+        index: usize,
+        room: &mut Room,
+    ) -> Option<(Packet<C>, bool)> {
+        let mut packet = self.packets.pop_front()?;
+        let size = packet.envelope.bytes();
+        let marked = self.mark_if_due(&mut packet, MarkAt::Dequeue, self.held);
         self.held = self.held.without(size);
         room.release(index, size);
         if let Some(meter) = &mut self.meter {
             meter.take(start, size);
         }
-        Some(slot)
+        Some((packet, marked))
     }
 
     /// Whether a packet could pass this empty queue at `now` without waiting; if so its tokens are taken.
@@ -123,10 +126,12 @@ impl Queue {
         self.meter.as_mut()
     }
 
-    fn mark_if_due(&self, slot: &mut Slot, at: MarkAt, held: Holding) {
+    fn mark_if_due(&self, packet: &mut Packet<C>, at: MarkAt, held: Holding) -> bool {
         let due = self.mark.is_some_and(|mark| mark.applies(at, held));
-        if due && slot.envelope.ecn == Ecn::Ect {
-            slot.envelope.ecn = Ecn::Ce;
+        let marked = due && packet.envelope.ecn == Ecn::Ect;
+        if marked {
+            packet.envelope.ecn = Ecn::Ce;
         }
+        marked
     }
 }

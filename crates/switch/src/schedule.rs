@@ -45,13 +45,17 @@ impl Schedule {
         Self { lines, weighted }
     }
 
-    /// The queue to serve if the link is free from `free` on and nothing else arrives, and when it is served.
+    /// The queue to serve if the link is free from `free` on and nothing else arrives, and when it is served. `busy` has
+    /// a bit for each queue that holds anything.
     #[must_use]
-    pub fn next(&self, queues: &mut [Queue], free: Time) -> Option<(usize, Time)> {
+    pub fn next<C>(&self, queues: &mut [Queue<C>], busy: u32, free: Time) -> Option<(usize, Time)> {
         let mut best: Option<(Time, u8, u64, usize)> = None;
-        for (index, (line, queue)) in self.lines.iter().zip(queues).enumerate() {
-            let Some(ready) = queue.ready() else { continue };
-            let bid = (ready.max(free), line.priority, line.tag, index);
+        let mut rest = busy;
+        while rest != 0 {
+            let index = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let (line, start) = (&self.lines[index], queues[index].ready().max(free));
+            let bid = (start, line.priority, line.tag, index);
             if best.is_none_or(|best| bid < best) {
                 best = Some(bid);
             }

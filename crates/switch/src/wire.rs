@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use shallop_core::{BitsPerSec, Slot, Span, Stream, Time};
+use shallop_core::{BitsPerSec, Packet, Span, Stream, Time};
 
 /// Random trouble on a wire.
 #[derive(Clone, Debug)]
@@ -29,24 +29,36 @@ pub struct Change {
 
 /// A packet at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum Arrival<C> {
     /// It arrived.
-    Whole(Slot),
+    Whole(Packet<C>),
     /// It was lost on the way.
-    Lost(Slot),
+    Lost(Packet<C>),
+}
+
+/// A ring gives memory back when it uses less than one part in so many.
+const SPARSE: usize = 6;
+
+/// A packet under way. Long wires hold tens of thousands, each touched again only when it arrives: with one cache line
+/// each, reading the next arrival fetches all of the next packet.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Crossing<C> {
+    arrival: Time,
+    packet: Packet<C>,
 }
 
 /// A wire.
 #[derive(Clone, Debug)]
-pub struct Wire {
+pub struct Wire<C> {
     delay: Span,
-    ring: VecDeque<(Time, Slot)>,
+    ring: VecDeque<Crossing<C>>,
     /// Arrival of the latest packet: jitter and shorter delays must not overtake it.
     latest: Time,
     impairment: Option<Box<Impairment>>,
 }
 
-impl Wire {
+impl<C> Wire<C> {
     /// An empty wire.
     #[must_use]
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
@@ -55,33 +67,42 @@ impl Wire {
     }
 
     /// Puts a packet on the wire whose last bit leaves the port at `sent`.
-    pub fn put(&mut self, sent: Time, slot: Slot) {
+    pub fn put(&mut self, sent: Time, packet: Packet<C>) {
         let mut arrival = sent + self.delay;
         if let Some(trouble) = &mut self.impairment {
             arrival += trouble.jitter.scale(trouble.stream.unit());
         }
         self.latest = self.latest.max(arrival);
-        self.ring.push_back((self.latest, slot));
+        if self.ring.capacity() > SPARSE * (self.ring.len() + SPARSE) {
+            // After a burst: a ring walks through all of its memory, however little of it is in use.
+            self.ring.shrink_to(self.ring.len() * 2);
+        }
+        self.ring.push_back(Crossing { arrival: self.latest, packet });
     }
 
     /// When the first packet arrives.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.ring.front().map(|&(arrival, _)| arrival)
+        self.ring.front().map(|first| first.arrival)
+    }
+
+    /// The `nth` packet from the front, with its arrival.
+    #[must_use]
+    pub fn peek(&self, nth: usize) -> Option<(Time, &Packet<C>)> {
+        self.ring.get(nth).map(|crossing| (crossing.arrival, &crossing.packet))
     }
 
     /// Takes the first packet if it has arrived by `now`.
-    pub fn arrive(&mut self, now: Time) -> Option<Arrival> {
-        let &(arrival, slot) = self.ring.front()?;
-        if arrival > now {
+    pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
+        if self.ring.front()?.arrival > now {
             return None;
         }
-        self.ring.pop_front();
+        let Crossing { packet, .. } = self.ring.pop_front()?;
         let lost = self
             .impairment
             .as_mut()
             .is_some_and(|trouble| trouble.loss > 0.0 && trouble.stream.chance(trouble.loss));
-        Some(if lost { Arrival::Lost(slot) } else { Arrival::Whole(slot) })
+        Some(if lost { Arrival::Lost(packet) } else { Arrival::Whole(packet) })
     }
 
     /// How many packets are on their way.

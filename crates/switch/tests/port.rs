@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, End, Envelope, Node, Place, Probe, Seed,
-    Share, Slot, Span, Time,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Place, Probe,
+    Seed, Share, Span, Time,
 };
 use shallop_switch::{
     Arrival, Change, Impairment, Limit, Mark, MarkAt, Meter, Port, PortConfig, QueueConfig, Room,
@@ -21,11 +21,11 @@ fn at(ps: u64) -> Time {
     Time::after_start(Span::from_ps(ps))
 }
 
-fn packet(class: Class, size: u16, ecn: Ecn, head: u32) -> Slot {
-    Slot { envelope: Envelope { end: End(0), to: Node(0), size, class, ecn }, head }
+fn packet(class: Class, size: u16, ecn: Ecn, head: u32) -> Packet<u32> {
+    Packet { envelope: Envelope { end: End(0), size, class, ecn }, cargo: head }
 }
 
-fn data(head: u32) -> Slot {
+fn data(head: u32) -> Packet<u32> {
     packet(Class::Data, FRAME, Ecn::Ect, head)
 }
 
@@ -48,14 +48,14 @@ impl Probe for Tally {
     fn on_mark(&mut self, _: Time, _: Place, _: &Envelope) {
         self.marks += 1;
     }
-    fn on_send(&mut self, _: Time, _: u32, _: &Slot) {
+    fn on_send(&mut self, _: Time, _: u32, _: &Envelope) {
         self.sent += 1;
     }
 }
 
 /// A 10 Gb/s port under test with everything it needs beside it.
 struct Bench {
-    port: Port,
+    port: Port<u32>,
     room: Room,
     tally: Tally,
 }
@@ -96,7 +96,7 @@ impl Bench {
         Self::new(vec![metered, rest], [1, 1, 1, 0, 0], "200KB", vec![Some(eight), None])
     }
 
-    fn offer(&mut self, ps: u64, slot: Slot) -> bool {
+    fn offer(&mut self, ps: u64, slot: Packet<u32>) -> bool {
         self.port.offer(at(ps), slot, &mut self.room, &mut self.tally).is_ok()
     }
 
@@ -106,7 +106,7 @@ impl Bench {
         while let Some(due) = self.port.deadline() {
             self.port.catch_up(due, &mut self.room, &mut self.tally);
             while let Some(Arrival::Whole(slot)) = self.port.arrive(due) {
-                arrivals.push((due.since_start().as_ps(), slot.head));
+                arrivals.push((due.since_start().as_ps(), slot.cargo));
             }
         }
         arrivals

@@ -11,6 +11,7 @@ use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
 
 use super::epochs::{Epochs, Record};
+use super::head::on_step;
 use crate::report::Credits;
 use crate::wire::MIN_FRAME;
 
@@ -91,7 +92,7 @@ impl<R: Rate> Pass<R> {
         let idle = !self.emulates();
         self.wanted = packets;
         if idle && self.emulates() {
-            self.next = self.next.max(now);
+            self.next = on_step(self.next.max(now));
         }
         self.release(now);
     }
@@ -131,7 +132,7 @@ impl<R: Rate> Pass<R> {
         if spare && !self.config.over_provision {
             self.held = true;
             // Those on their way are given up at the latest when their data would have to be sent.
-            self.next = now + self.config.wait;
+            self.next = on_step(now + self.config.wait);
             return None;
         }
         let gap = self.epochs.send(spare);
@@ -142,6 +143,7 @@ impl<R: Rate> Pass<R> {
             let reach = gap.scale(self.config.jitter);
             self.next = (self.next - reach) + (reach * 2).scale(self.chance.unit());
         }
+        self.next = on_step(self.next);
         Some(Emulation { time: now, spare })
     }
 
@@ -223,7 +225,7 @@ impl<R: Rate> Pass<R> {
     fn release(&mut self, now: Time) {
         if self.held && !self.is_covered() {
             self.held = false;
-            self.next = now;
+            self.next = on_step(now);
         }
     }
 

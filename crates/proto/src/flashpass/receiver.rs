@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use shallop_core::{Class, Ecn, Span, Time};
 
-use super::head::{Ack, Head, MOST_TIMES, Times};
+use super::head::{Ack, Head, MOST_TIMES, NO_PACKET, Times};
 use crate::endpoint::{Endpoint, Out};
 use crate::ranges::Ranges;
 use crate::report::Report;
@@ -60,7 +60,7 @@ impl Receiver {
             size: None,
             received: 0,
             duplicates: 0,
-            newest: u32::MAX,
+            newest: NO_PACKET,
             around: (0, 0),
             gathered: None,
             credits: VecDeque::new(),
@@ -116,12 +116,7 @@ impl Receiver {
     /// What has arrived; from now on nothing is unacknowledged.
     fn ack(&mut self) -> Ack {
         (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
-        let upto = self.ranges.upto();
-        let (start, end) = self.around;
-        let apart = start > upto;
-        let distance = |to: u64| u32::try_from(to.saturating_sub(upto)).unwrap_or(u32::MAX);
-        let block = if apart { (distance(start), distance(end) - distance(start)) } else { (0, 0) };
-        Ack { upto, newest: self.newest, block }
+        Ack::new(self.ranges.upto(), self.newest, self.around.0..self.around.1)
     }
 }
 

@@ -109,13 +109,12 @@ impl<R: Rate> Sender<R> {
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let before = self.acked.upto();
         // Nothing beyond what was sent can have arrived: a head that says so is not this flow's.
-        let start = ack.upto.saturating_add(u64::from(ack.block.0));
-        let end = start.saturating_add(u64::from(ack.block.1));
-        if ack.upto > self.next || end > self.next {
+        let block = ack.block();
+        if ack.upto() > self.next || block.end > self.next {
             return;
         }
-        let new = self.acked.insert(0, ack.upto) + self.acked.insert(start, end);
-        let lost = self.settle(ack.newest);
+        let new = self.acked.insert(0, ack.upto()) + self.acked.insert(block.start, block.end);
+        let lost = self.settle(ack.newest());
         if new > 0 {
             self.timeout_at = (!self.flights.is_empty()).then(|| now + self.config.timeout);
         }
