@@ -1,0 +1,164 @@
+//! What is measured while a run goes on. A probe counts and weighs; what it means is said in `summary.rs`.
+
+use hdrhistogram::Histogram;
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Place, Probe, Span, Time};
+use shallop_proto::wire;
+use shallop_switch::Occupancy;
+
+/// Packets of each class.
+pub type ByClass = [u64; Class::COUNT];
+
+/// Packets at one port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortCounts {
+    /// Sent on its wire.
+    pub sent: ByClass,
+    /// Dropped before that.
+    pub dropped: ByClass,
+    /// Lost on its wire.
+    pub lost: ByClass,
+    /// Bytes sent on its wire.
+    pub bytes: u64,
+}
+
+/// What arrived at the receiving end of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowCounts {
+    /// Bytes of data packets, at IP.
+    pub ip_bytes: u64,
+    /// Bytes of data packets, on the wire.
+    pub wire_bytes: u64,
+    /// When the receiver had everything.
+    pub complete: Option<Time>,
+}
+
+/// The measurements of a run.
+#[derive(Debug)]
+pub struct Measure {
+    /// By port.
+    pub ports: Vec<PortCounts>,
+    /// By flow, as far as anything arrived.
+    pub flows: Vec<FlowCounts>,
+    /// Histories of the queues that are watched, with their places.
+    pub queues: Vec<(Place, Occupancy)>,
+    /// For each port where its queues' histories are, and `NONE` for ports that are not watched.
+    first: Vec<u32>,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped by selective drop.
+    pub selective: u64,
+    /// Round-trip times, in nanoseconds, of two significant digits.
+    pub rtt: Option<Histogram<u64>>,
+    /// Their sum, in picoseconds.
+    rtt_sum: u128,
+    /// Flows whose receiver has everything.
+    pub complete: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Measure {
+    /// A probe that watches `queues` queues of each port for which `watch` is true.
+    #[must_use]
+    pub fn new(ports: usize, queues: usize, watch: impl Fn(u32) -> bool) -> Self {
+        let mut measure = Self {
+            ports: vec![PortCounts::default(); ports],
+            flows: Vec::new(),
+            queues: Vec::new(),
+            first: vec![NONE; ports],
+            marks: 0,
+            selective: 0,
+            rtt: Histogram::new(3).ok(),
+            rtt_sum: 0,
+            complete: 0,
+        };
+        for port in (0..ports as u32).filter(|&port| watch(port)) {
+            measure.first[port as usize] = measure.queues.len() as u32;
+            for queue in 0..queues as u8 {
+                measure.queues.push((Place { port, queue }, Occupancy::default()));
+            }
+        }
+        measure
+    }
+
+    /// Brings the histories of all queues up to `now`.
+    pub fn pass(&mut self, now: Time) {
+        for (_, queue) in &mut self.queues {
+            queue.pass(now);
+        }
+    }
+
+    /// Packet-hops so far.
+    #[must_use]
+    pub fn hops(&self) -> u64 {
+        self.ports.iter().flat_map(|port| port.sent).sum()
+    }
+
+    /// Mean round-trip time in seconds, if any was measured.
+    #[must_use]
+    pub fn mean_rtt(&self) -> Option<f64> {
+        let count = self.rtt.as_ref()?.len();
+        (count > 0).then(|| self.rtt_sum as f64 / count as f64 * 1e-12)
+    }
+
+    fn flow(&mut self, end: End) -> &mut FlowCounts {
+        let flow = end.flow() as usize;
+        if flow >= self.flows.len() {
+            self.flows.resize(flow + 1, FlowCounts::default());
+        }
+        &mut self.flows[flow]
+    }
+}
+
+impl Probe for Measure {
+    fn on_queue(&mut self, now: Time, at: Place, held: Bytes) {
+        let first = self.first[at.port as usize];
+        if first != NONE {
+            self.queues[first as usize + usize::from(at.queue)].1.set(now, held);
+        }
+    }
+
+    fn on_drop(&mut self, _now: Time, at: Place, packet: &Envelope, why: DropCause) {
+        self.ports[at.port as usize].dropped[packet.class.index()] += 1;
+        self.selective += u64::from(why == DropCause::Selective);
+    }
+
+    fn on_wire_loss(&mut self, _now: Time, port: u32, packet: &Envelope) {
+        self.ports[port as usize].lost[packet.class.index()] += 1;
+    }
+
+    fn on_mark(&mut self, _now: Time, _at: Place, packet: &Envelope) {
+        debug_assert!(packet.ecn != Ecn::NotEct, "only ECN-capable packets are marked");
+        self.marks += 1;
+    }
+
+    fn on_send(&mut self, _now: Time, port: u32, packet: &Envelope) {
+        let port = &mut self.ports[port as usize];
+        port.sent[packet.class.index()] += 1;
+        port.bytes += u64::from(packet.size);
+    }
+
+    fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
+        if packet.class == Class::Data {
+            let flow = self.flow(packet.end);
+            flow.ip_bytes += wire::ip_bytes(packet.size);
+            flow.wire_bytes += u64::from(packet.size);
+        }
+    }
+
+    fn on_rtt(&mut self, _now: Time, _end: End, rtt: Span) {
+        self.rtt_sum += u128::from(rtt.as_ps());
+        if let Some(histogram) = &mut self.rtt {
+            // Cannot fail: the histogram grows with the values it meets.
+            let recorded = histogram.record(rtt.as_ps() / 1000);
+            debug_assert!(recorded.is_ok(), "a growing histogram takes any value");
+        }
+    }
+
+    fn on_complete(&mut self, now: Time, end: End) {
+        if !end.is_sender() {
+            self.complete += 1;
+            self.flow(end).complete = Some(now);
+        }
+    }
+}

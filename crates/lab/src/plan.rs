@@ -1,0 +1,266 @@
+//! A scenario, checked: every name resolved, every quantity in its unit, every default filled in. What a run needs and
+//! nothing more; where a value stood in the text is forgotten by now.
+
+use shallop_control::any as window;
+use shallop_control::{expresspass, flashpass};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_proto::{expresspass::StopPolicy, tcp};
+use shallop_sim::{NicMode, NodeKind};
+use shallop_switch::MarkAt;
+
+/// A scenario ready to run, under each of its schemes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it is called in tables.
+    pub title: String,
+    /// The run seed, unless another is asked for.
+    pub seed: u64,
+    /// When a run ends at the latest. It ends earlier if every flow is complete.
+    pub duration: Span,
+    /// Time between the rows of the series.
+    pub sample: Span,
+    /// Parts of the run that are reported by themselves, from and to.
+    pub windows: Vec<(Span, Span)>,
+    /// The network.
+    pub topology: Topology,
+    /// Whether both directions of a flow take the same links where there is a choice.
+    pub symmetric: bool,
+    /// What switches are like, by name; links' ports take after the switch they belong to.
+    pub switches: Vec<Switch>,
+    /// How hosts' links take packets from their ends.
+    pub nic: NicMode,
+    /// The buffer of a host's link, used where `nic` is a queue.
+    pub nic_buffer: BufferSize,
+    /// The traffic.
+    pub groups: Vec<Group>,
+    /// What is compared.
+    pub schemes: Vec<Scheme>,
+}
+
+/// The shape of a network.
+#[derive(Clone, Debug)]
+pub enum Topology {
+    /// Hosts `s0`, `s1` and so on, a switch `left`, the bottleneck, and one host `r0`, or a switch `right` and several.
+    Dumbbell {
+        /// Rate of the bottleneck, and of the links to hosts.
+        rate: (BitsPerSec, BitsPerSec),
+        /// Delay of the bottleneck.
+        delay: Span,
+        /// Delays of the senders' links.
+        senders: Delays,
+        /// How many hosts there are on the right.
+        receivers: usize,
+        /// The largest packet at IP.
+        mtu: Bytes,
+    },
+    /// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
+    ParkingLot {
+        /// Rate of the chain, and of the links to hosts.
+        rate: (BitsPerSec, BitsPerSec),
+        /// Delay of each link of the chain, and of the links to hosts.
+        delay: (Span, Span),
+        /// Links in the chain.
+        hops: usize,
+        /// Hosts at each switch.
+        hosts: usize,
+        /// The largest packet at IP.
+        mtu: Bytes,
+    },
+    /// Nodes and links as they were written.
+    Graph {
+        /// By node number.
+        nodes: Vec<GraphNode>,
+        /// By link number.
+        links: Vec<GraphLink>,
+    },
+}
+
+/// Delays of a number of links.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delays {
+    /// One for each.
+    Each(Vec<Span>),
+    /// So many, each drawn uniformly between two bounds.
+    Drawn(usize, Span, Span),
+}
+
+impl Delays {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Each(delays) => delays.len(),
+            Self::Drawn(count, ..) => *count,
+        }
+    }
+}
+
+/// A node of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphNode {
+    /// Its name.
+    pub name: String,
+    /// Host or switch.
+    pub kind: NodeKind,
+    /// For a switch, what it is like: an index into [`Plan::switches`].
+    pub switch: usize,
+}
+
+/// A link of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphLink {
+    /// The nodes it joins, by number.
+    pub between: (usize, usize),
+    /// Rate of each direction.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The largest packet at IP.
+    pub mtu: Bytes,
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Each packet takes up to this much longer.
+    pub jitter: Span,
+    /// What the link becomes, and when: rate and delay.
+    pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
+}
+
+/// What a switch is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switch {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Data buffer of each port.
+    pub buffer: BufferSize,
+    /// ECN marking of the data queue: threshold, and when it is looked at.
+    pub mark: Option<(BufferSize, MarkAt)>,
+    /// Depth of the emulation or credit queue.
+    pub credit_queue: BufferSize,
+    /// Credits or emulation packets that may leave back to back, in packets of the smallest size.
+    pub credit_burst: u32,
+    /// Above this, packets that are not ECN-capable are dropped from the emulation queue.
+    pub select: BufferSize,
+    /// Which credits the emulation queue's share of a link leaves room for.
+    pub accounting: Accounting,
+}
+
+/// Which returning credits the emulation share of a link leaves room for (docs/flashpass.md, "accounting").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Accounting {
+    /// Those that come over this link, if any flow's do while another's data does.
+    #[default]
+    PerLink,
+    /// None: the paper's 84/1622.
+    OneWay,
+    /// Always one for each data frame.
+    TwoWay,
+}
+
+/// Some traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Hosts that send, by node number; the flows take them in turn.
+    pub from: Vec<u32>,
+    /// Hosts that receive, likewise.
+    pub to: Vec<u32>,
+    /// How many flows.
+    pub flows: usize,
+    /// Payload bytes of each; `None` without end.
+    pub size: Option<u64>,
+    /// When they start.
+    pub start: Starts,
+}
+
+/// When the flows of a group start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Starts {
+    /// All at once.
+    At(Span),
+    /// One after the other, so far apart.
+    Every(Span, Span),
+    /// Each at a time drawn uniformly between two bounds.
+    Drawn(Span, Span),
+}
+
+/// Something to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheme {
+    /// Its label.
+    pub name: String,
+    /// The transport of all flows.
+    pub transport: Transport,
+}
+
+/// A transport with its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// TCP with a window controller.
+    Tcp {
+        /// The hosts' TCP; the segment size follows from the path.
+        config: tcp::Config,
+        /// The controller.
+        controller: window::Config,
+    },
+    /// `ExpressPass`.
+    ExpressPass(ExpressPass),
+    /// `FlashPass`.
+    FlashPass(FlashPass),
+}
+
+/// The numbers of `ExpressPass`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpressPass {
+    /// The feedback rule.
+    pub rule: ExpressPassRule,
+    /// When credits end.
+    pub stop: StopPolicy,
+    /// Largest deviation of the gap between credits, as a fraction of it.
+    pub jitter: f64,
+    /// The largest credit; sizes are drawn uniformly from 84 B to this.
+    pub largest_credit: Bytes,
+    /// After this long a request or a report of lost data is repeated.
+    pub timeout: Span,
+}
+
+/// A feedback rule of `ExpressPass`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExpressPassRule {
+    /// That of the public code.
+    Code(expresspass::CodeConfig),
+    /// That of the 2017 paper.
+    Paper(expresspass::PaperConfig),
+}
+
+/// The numbers of `FlashPass`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlashPass {
+    /// The feedback law.
+    pub law: FlashPassLaw,
+    /// From emulation packet to data packet; `None` for the largest base round trip of the network with a margin.
+    pub wait: Option<Span>,
+    /// Whether a waiting time below the largest base round trip is meant.
+    pub force_wait: bool,
+    /// Epochs in a round trip.
+    pub epochs: u32,
+    /// Emulation packets are sent up to this fraction of their gap early or late.
+    pub jitter: f64,
+    /// Timestamps in a credit packet.
+    pub batch: u8,
+    /// Whether emulation goes on, tagged, when enough credits are expected.
+    pub over_provision: bool,
+    /// The loss that tagging counts on at least.
+    pub expected_loss: f64,
+    /// Data not acknowledged for this long is taken for lost.
+    pub timeout: Span,
+}
+
+/// A feedback law of `FlashPass`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlashPassLaw {
+    /// Algorithm 1 of the paper.
+    Mimd(flashpass::MimdConfig),
+    /// Ours.
+    Aimd(flashpass::AimdConfig),
+}

