@@ -4,11 +4,15 @@
 
 pub mod endpoint;
 pub mod middlebox;
+pub mod ranges;
 pub mod report;
+pub mod rtt;
 pub mod turn;
 pub mod wire;
 
 pub use endpoint::{Endpoint, Nic, Out, settle};
 pub use middlebox::{Middlebox, PassThrough};
+pub use ranges::Ranges;
 pub use report::{Credits, Report};
+pub use rtt::Rtt;
 pub use turn::Turn;
