@@ -82,8 +82,15 @@ struct Epoch {
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    config: Config,
+    decrease: f64,
+    scale: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+    basis: Basis,
+    form: Form,
     segment: f64,
+    /// Segments in a byte.
+    unit: f64,
     initial: f64,
     window: f64,
     threshold: f64,
@@ -101,8 +108,14 @@ impl Cubic {
     pub fn new(config: &Config, start: &Start) -> Self {
         let segments = |bytes: Bytes| bytes.ratio(start.segment);
         Self {
-            config: *config,
+            decrease: config.decrease,
+            scale: config.scale,
+            fast_convergence: config.fast_convergence,
+            reno_friendly: config.reno_friendly,
+            basis: config.basis,
+            form: config.form,
             segment: start.segment.get() as f64,
+            unit: 1.0 / start.segment.get() as f64,
             initial: segments(start.window),
             window: segments(start.window).max(1.0),
             threshold: if start.threshold == Bytes::MAX {
@@ -132,7 +145,7 @@ impl Cubic {
     /// How many segments Reno gains in a round trip if it is to lose as much of its window as CUBIC does on each loss
     /// and still hold half on average (RFC 9438, 4.3).
     fn reno_pace(&self) -> f64 {
-        let kept = self.config.decrease;
+        let kept = self.decrease;
         3.0 * (1.0 - kept) / (1.0 + kept)
     }
 
@@ -145,29 +158,29 @@ impl Cubic {
         let known = self.peak > self.window;
         let (plateau, prior) =
             if known { (self.peak, self.before) } else { (self.window, self.window) };
-        let delay = delay(self.config.scale, plateau, self.window);
+        let delay = delay(self.scale, plateau, self.window);
         let (elapsed, taken) = (Span::ZERO, Some(now));
         Epoch { elapsed, taken, plateau, delay, prior, reno: self.window }
     }
 
     fn avoid(&mut self, ack: &Ack, segments: f64) {
-        let blind = self.peak <= 0.0 && self.config.form == Form::Linux;
+        let blind = self.peak <= 0.0 && self.form == Form::Linux;
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(ack.now));
         if let Some(taken) = epoch.taken.replace(ack.now).filter(|_| ack.window_limited) {
             epoch.elapsed += ack.now.saturating_since(taken);
         }
         if ack.window_limited {
-            let ahead = match self.config.form {
+            let ahead = match self.form {
                 Form::Rfc => ack.smoothed_rtt,
                 Form::Linux => ack.min_rtt,
             };
-            self.reno(&mut epoch, segments);
+            let windows = segments / self.window;
+            self.reno(&mut epoch, windows);
             let least = if blind { BLIND * self.window } else { self.window };
             let target = self.curve(&epoch, ahead).clamp(least, FASTEST * self.window);
-            let grown = self.window + (target - self.window) / self.window * segments;
-            let reno_leads =
-                self.config.reno_friendly && self.curve(&epoch, Span::ZERO) < epoch.reno;
-            self.window = match self.config.form {
+            let grown = self.window + (target - self.window) * windows;
+            let reno_leads = self.reno_friendly && self.curve(&epoch, Span::ZERO) < epoch.reno;
+            self.window = match self.form {
                 _ if !reno_leads => grown,
                 Form::Rfc => self.window.max(epoch.reno),
                 Form::Linux => grown.max(epoch.reno),
@@ -176,22 +189,23 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
-    /// Moves on what Reno would have.
-    fn reno(&self, epoch: &mut Epoch, segments: f64) {
-        let caught_up = self.config.form == Form::Rfc && epoch.reno >= epoch.prior;
+    /// Moves on what Reno would have, by this part of a window acknowledged.
+    fn reno(&self, epoch: &mut Epoch, windows: f64) {
+        let caught_up = self.form == Form::Rfc && epoch.reno >= epoch.prior;
         let pace = if caught_up { 1.0 } else { self.reno_pace() };
-        epoch.reno += pace * segments / self.window;
+        epoch.reno += pace * windows;
     }
 
     fn curve(&self, epoch: &Epoch, ahead: Span) -> f64 {
         let time = (epoch.elapsed + ahead).as_secs_f64() - epoch.delay;
-        curve(self.config.scale, time, epoch.plateau)
+        curve(self.scale, time, epoch.plateau)
     }
 
     /// Shrinks, to no less than `floor` segments, and remembers where from.
     fn shrink(&mut self, loss: &Loss, floor: f64) {
-        let kept = self.config.decrease;
-        self.peak = peak(&self.config, self.window, self.peak);
+        let kept = self.decrease;
+        let gives_way = self.fast_convergence && self.window < self.peak;
+        self.peak = if gives_way { self.window * (1.0 + kept) / 2.0 } else { self.window };
         self.before = self.window;
         let reduced = self.reduced(loss, kept);
         self.window = reduced.max(floor);
@@ -201,9 +215,9 @@ impl Cubic {
     }
 
     fn reduced(&self, loss: &Loss, kept: f64) -> f64 {
-        let from = match self.config.basis {
+        let from = match self.basis {
             Basis::Window => self.window,
-            Basis::Flight => self.window.min(loss.in_flight.get() as f64 / self.segment),
+            Basis::Flight => self.window.min(loss.in_flight.get() as f64 * self.unit),
         };
         from * kept
     }
@@ -219,21 +233,12 @@ fn curve(scale: f64, time: f64, peak: f64) -> f64 {
     scale * time * time * time + peak
 }
 
-/// The plateau after a reduction from `window`, if it was at `last` before.
-fn peak(config: &Config, window: f64, last: f64) -> f64 {
-    if config.fast_convergence && window < last {
-        window * (1.0 + config.decrease) / 2.0
-    } else {
-        window
-    }
-}
-
 impl Window for Cubic {
     fn on_ack(&mut self, ack: &Ack) {
         if ack.recovering {
             return;
         }
-        let mut left = ack.acked.get() as f64 / self.segment;
+        let mut left = ack.acked.get() as f64 * self.unit;
         if self.window < self.threshold {
             if !ack.window_limited {
                 return;
@@ -241,7 +246,7 @@ impl Window for Cubic {
             match self.slow_start.on_ack(ack, self.bytes(self.window)) {
                 Step::Leave => self.threshold = self.window,
                 Step::Grow(by) => {
-                    let grown = self.window + by.get() as f64 / self.segment;
+                    let grown = self.window + by.get() as f64 * self.unit;
                     left = (grown - self.threshold).max(0.0);
                     self.window = grown.min(self.threshold);
                 }
@@ -261,7 +266,7 @@ impl Window for Cubic {
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
         if first {
-            self.threshold = self.reduced(loss, self.config.decrease).max(2.0);
+            self.threshold = self.reduced(loss, self.decrease).max(2.0);
         }
         // The next curve begins on its plateau (RFC 9438, 4.8).
         (self.window, self.peak, self.epoch) = (1.0, 0.0, None);

@@ -78,14 +78,13 @@ pub enum Step {
 #[derive(Clone, Copy, Debug)]
 pub struct SlowStart {
     limit: Bytes,
-    segment: Bytes,
     search: Search,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Search {
     Off,
-    Classic(Classic, Train),
+    Classic(Train),
     PlusPlus(Rise),
 }
 
@@ -95,11 +94,11 @@ impl SlowStart {
     pub fn new(config: &Config, segment: Bytes) -> Self {
         let search = match config.exit {
             Exit::Loss => Search::Off,
-            Exit::Classic(classic) => Search::Classic(classic, Train::default()),
+            Exit::Classic(classic) => Search::Classic(Train::new(&classic, segment)),
             Exit::PlusPlus => Search::PlusPlus(Rise::default()),
         };
         let limit = Bytes::new(segment.get().saturating_mul(config.limit));
-        Self { limit, segment, search }
+        Self { limit, search }
     }
 
     /// What this acknowledgement means to a window that is still in slow start.
@@ -107,12 +106,12 @@ impl SlowStart {
         let growth = ack.acked.min(self.limit);
         match &mut self.search {
             Search::Off => Step::Grow(growth),
-            Search::Classic(classic, train) => {
-                let searching = window >= self.segment * classic.low_window;
-                if train.on_ack(ack, window, classic, searching) {
-                    return Step::Leave;
+            Search::Classic(train) => {
+                if train.on_ack(ack, window) {
+                    Step::Leave
+                } else {
+                    Step::Grow(growth)
                 }
-                Step::Grow(growth)
             }
             Search::PlusPlus(rise) => rise.on_ack(ack, growth),
         }
@@ -122,7 +121,7 @@ impl SlowStart {
     pub fn on_congestion(&mut self) {
         match &mut self.search {
             Search::Off => {}
-            Search::Classic(_, train) => *train = Train::default(),
+            Search::Classic(train) => train.begin(0, Time::ZERO),
             Search::PlusPlus(_) => self.search = Search::Off,
         }
     }
@@ -158,30 +157,40 @@ fn rise(base: Span, most: Span) -> Span {
 /// Classic `HyStart`: the train of closely spaced acknowledgements of one round.
 #[derive(Clone, Copy, Debug)]
 struct Train {
+    /// It looks when the window is this large.
+    from: Bytes,
+    delay_max: Span,
+    burst: Bytes,
     round: Round,
     began: Time,
     last: Time,
 }
 
-impl Default for Train {
-    fn default() -> Self {
-        Self { round: Round::new(0), began: Time::ZERO, last: Time::ZERO }
-    }
-}
-
 impl Train {
+    fn new(classic: &Classic, segment: Bytes) -> Self {
+        let Classic { low_window, delay_max, burst } = *classic;
+        let from = Bytes::new(segment.get().saturating_mul(low_window));
+        let (round, began, last) = (Round::new(0), Time::ZERO, Time::ZERO);
+        Self { from, delay_max, burst, round, began, last }
+    }
+
+    /// Begins a round that lasts until more than `end` is acknowledged.
+    fn begin(&mut self, end: u64, now: Time) {
+        (self.round, self.began, self.last) = (Round::new(end), now, now);
+    }
+
     /// True if it is time to leave slow start.
-    fn on_ack(&mut self, ack: &Ack, window: Bytes, classic: &Classic, searching: bool) -> bool {
+    fn on_ack(&mut self, ack: &Ack, window: Bytes) -> bool {
         if ack.una > self.round.end || self.round.end == 0 {
-            *self = Self { round: Round::new(ack.next), began: ack.now, last: ack.now };
+            self.begin(ack.next, ack.now);
         }
-        if !searching {
+        if window < self.from {
             return false;
         }
         if ack.now.saturating_since(self.last) <= TRAIN_GAP {
             self.last = ack.now;
             // What slow start would be paced at: two windows a round trip.
-            let spacing = (classic.burst * TRAIN_BURSTS).ratio(window * 2);
+            let spacing = (self.burst * TRAIN_BURSTS).ratio(window * 2);
             let allowance = ack.smoothed_rtt.scale(spacing).min(TRAIN_ALLOWANCE);
             if ack.now.saturating_since(self.began) > (ack.min_rtt + allowance) / 2 {
                 return true;
@@ -189,7 +198,7 @@ impl Train {
         }
         let enough = self.round.samples >= SAMPLES;
         self.round.sample(ack.rtt);
-        let limit = ack.min_rtt + rise(ack.min_rtt, classic.delay_max);
+        let limit = ack.min_rtt + rise(ack.min_rtt, self.delay_max);
         enough && self.round.shortest > limit
     }
 }

@@ -33,7 +33,8 @@ impl Config {
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    config: Config,
+    decrease: f64,
+    basis: Basis,
     segment: Bytes,
     initial: Bytes,
     window: Bytes,
@@ -48,7 +49,8 @@ impl Reno {
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
-            config: *config,
+            decrease: config.decrease,
+            basis: config.basis,
             segment: start.segment,
             initial: start.window,
             window: start.window.max(start.segment),
@@ -100,8 +102,8 @@ impl Reno {
     }
 
     fn reduced(&self, loss: &Loss) -> Bytes {
-        let before = self.config.basis.of(self.window, loss);
-        Bytes::new((before.get() as f64 * self.config.decrease) as u64)
+        let before = self.basis.of(self.window, loss);
+        Bytes::new((before.get() as f64 * self.decrease) as u64)
     }
 }
 

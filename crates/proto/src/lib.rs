@@ -7,6 +7,7 @@ pub mod middlebox;
 pub mod ranges;
 pub mod report;
 pub mod rtt;
+pub mod tcp;
 pub mod turn;
 pub mod wire;
 

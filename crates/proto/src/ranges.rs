@@ -81,18 +81,17 @@ impl Ranges {
         Some(run.end..end)
     }
 
-    /// Puts a range in. Gives how many of its numbers were not in before.
-    pub fn insert(&mut self, range: Range<u64>) -> u64 {
-        if range.is_empty() {
-            return 0;
-        }
+    /// Puts a range in, which must not be empty. Gives how many of its numbers were not in before, and the range it is
+    /// part of now.
+    pub fn insert(&mut self, range: Range<u64>) -> (u64, Range<u64>) {
+        debug_assert!(!range.is_empty(), "an empty range is part of none");
         let spot = self.find(range.start);
         let fits = |run: &Run| run.start <= range.end;
         let Some(run) = self.run(spot).filter(fits) else {
             let new = range.end - range.start;
             self.held += new;
             self.put(spot, Run { start: range.start, end: range.end });
-            return new;
+            return (new, range);
         };
         let (start, mut end) = (run.start.min(range.start), run.end.max(range.end));
         let mut covered = run.end - run.start;
@@ -104,7 +103,7 @@ impl Ranges {
         self.chunks[spot.chunk][spot.place] = Run { start, end };
         let new = end - start - covered;
         self.held += new;
-        new
+        (new, start..end)
     }
 
     /// Takes out the lowest range, if it starts at `start` or below, and gives its end.
@@ -210,11 +209,12 @@ mod tests {
     #[test]
     fn ranges_that_touch_become_one() {
         let mut ranges = Ranges::default();
-        assert_eq!((ranges.insert(10..20), ranges.insert(30..40)), (10, 10));
+        assert_eq!(ranges.insert(10..20), (10, 10..20));
+        assert_eq!(ranges.insert(30..40), (10, 30..40));
         assert_eq!(ranges.gap(0..50), Some(0..10));
         assert_eq!(ranges.gap(10..50), Some(20..30));
         assert_eq!(ranges.gap(12..18), None);
-        assert_eq!(ranges.insert(20..30), 10);
+        assert_eq!(ranges.insert(20..30), (10, 10..40));
         assert_eq!((ranges.last(), ranges.held()), (Some(10..40), 30));
         assert_eq!((ranges.take_first(9), ranges.take_first(10)), (None, Some(40)));
         assert!(ranges.is_empty());
@@ -229,7 +229,8 @@ mod tests {
         assert_eq!(ranges.iter().count(), 10_000);
         // Odd numbers, spread by a multiplier coprime to their count.
         for nth in 0..9_999 {
-            assert_eq!(ranges.insert(nth * 7_001 % 9_999 * 2 + 1..nth * 7_001 % 9_999 * 2 + 2), 1);
+            let odd = nth * 7_001 % 9_999 * 2 + 1;
+            assert_eq!(ranges.insert(odd..odd + 1).0, 1);
         }
         assert_eq!((ranges.iter().count(), ranges.last()), (1, Some(0..19_999)));
     }
@@ -261,8 +262,9 @@ mod tests {
                         let gap = (start..start + len).find(|n| !set.contains(n));
                         prop_assert_eq!(ranges.gap(start..start + len).map(|g| g.start), gap);
                         set.extend(start..start + len);
-                        let new = ranges.insert(start..start + len);
+                        let (new, range) = ranges.insert(start..start + len);
                         prop_assert_eq!(new, (set.len() - before) as u64);
+                        prop_assert_eq!(ranges.containing(start), Some(range));
                     }
                     Step::Trim(limit) => {
                         ranges.trim(limit);

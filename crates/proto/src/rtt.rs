@@ -28,7 +28,9 @@ pub struct Config {
 /// The estimator of one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
-    config: Config,
+    min: Span,
+    max: Span,
+    floor: Floor,
     smoothed: Span,
     deviation: Span,
     shortest: Span,
@@ -41,7 +43,9 @@ impl Rtt {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
-            config: *config,
+            min: config.min,
+            max: config.max,
+            floor: config.floor,
             smoothed: Span::ZERO,
             deviation: Span::ZERO,
             shortest: Span::ZERO,
@@ -61,12 +65,12 @@ impl Rtt {
             self.shortest = self.shortest.min(rtt);
         }
         let allowance = self.deviation * 4;
-        let timeout = match self.config.floor {
-            Floor::Timeout => (self.smoothed + allowance).max(self.config.min),
-            Floor::Deviation => self.smoothed + allowance.max(self.config.min),
+        let timeout = match self.floor {
+            Floor::Timeout => (self.smoothed + allowance).max(self.min),
+            Floor::Deviation => self.smoothed + allowance.max(self.min),
         };
         // At least a tick, so that time passes between two timeouts.
-        self.timeout = timeout.min(self.config.max).max(Span::from_ps(1));
+        self.timeout = timeout.min(self.max).max(Span::from_ps(1));
     }
 
     /// The smoothed round-trip time; zero before the first sample.
@@ -88,7 +92,7 @@ impl Rtt {
             return self.timeout;
         }
         let ps = self.timeout.as_ps().saturating_mul(1 << self.doubled);
-        Span::from_ps(ps).min(self.config.max.max(self.timeout))
+        Span::from_ps(ps).min(self.max.max(self.timeout))
     }
 
     /// The timeout expired: the next one is twice as long.
