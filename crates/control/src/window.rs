@@ -56,7 +56,7 @@ pub struct Ack {
     pub now: Time,
     /// Newly delivered bytes, acknowledged cumulatively or selectively.
     pub acked: Bytes,
-    /// Bytes newly taken for lost.
+    /// Bytes taken for lost since the last acknowledgement of new data.
     pub lost: Bytes,
     /// Of `acked`, the bytes whose acknowledgement echoed a congestion mark.
     pub marked: Bytes,

@@ -73,6 +73,12 @@ impl Rtt {
         self.timeout = timeout.min(self.max).max(Span::from_ps(1));
     }
 
+    /// Of several round trips that one acknowledgement measured, only the longest is a [`Rtt::sample`], as it holds what
+    /// the receiver waited; the shortest counts all the same.
+    pub fn notice(&mut self, rtt: Span) {
+        self.shortest = self.shortest.min(rtt);
+    }
+
     /// The smoothed round-trip time; zero before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Span {
@@ -93,6 +99,12 @@ impl Rtt {
         }
         let ps = self.timeout.as_ps().saturating_mul(1 << self.doubled);
         Span::from_ps(ps).min(self.max.max(self.timeout))
+    }
+
+    /// The timeout, not doubled.
+    #[must_use]
+    pub fn single(&self) -> Span {
+        self.timeout
     }
 
     /// The timeout expired: the next one is twice as long.

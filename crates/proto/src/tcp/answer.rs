@@ -44,6 +44,7 @@ impl<W: Window> Sender<W> {
         self.edge = head.edge();
         if let Some((first, last)) = news.once {
             self.rtt.sample(now.saturating_since(first));
+            self.rtt.notice(now.saturating_since(last));
             self.measured = Some(now.saturating_since(last));
         }
         if advanced {
@@ -58,6 +59,7 @@ impl<W: Window> Sender<W> {
         if news.bytes > 0 {
             let marked = if head.flags.has(Flags::ECE) { news.bytes } else { 0 };
             let ack = self.facts(now, &before, &news);
+            self.losses_told = self.board.losses();
             self.window.on_ack(&Ack {
                 marked: Bytes::new(marked),
                 rate: rate.0,
@@ -66,7 +68,7 @@ impl<W: Window> Sender<W> {
             });
         }
         if head.flags.has(Flags::ECE) {
-            self.on_mark(now, before.flying, news.bytes);
+            self.on_mark(now, &before, news.bytes);
         }
         self.reduce(&news, advanced && self.board.losses() == before.losses);
         self.allow();
@@ -176,15 +178,14 @@ impl<W: Window> Sender<W> {
     }
 
     /// A mark was echoed: the window shrinks, once for each window of data.
-    fn on_mark(&mut self, now: Time, flying: u64, delivered: u64) {
-        let una = self.board.una();
-        if self.repair != Repair::None || una < self.marked_until {
+    fn on_mark(&mut self, now: Time, before: &Before, delivered: u64) {
+        if self.repair != Repair::None || before.una < self.marked_until {
             return;
         }
-        self.window.on_mark(&self.congestion(now, flying));
+        self.window.on_mark(&self.congestion(now, before.flying));
         self.marked_until = self.board.next();
         self.tell_reduced = true;
-        if self.marks.gradual && una < self.marked_until {
+        if self.marks.gradual && self.board.una() < self.marked_until {
             self.reduction = self.new_reduction(delivered);
         }
     }
@@ -203,7 +204,7 @@ impl<W: Window> Sender<W> {
         Ack {
             now,
             acked: Bytes::new(news.bytes),
-            lost: Bytes::new(self.board.losses() - before.losses),
+            lost: Bytes::new(self.board.losses() - self.losses_told),
             marked: Bytes::ZERO,
             delivered: Bytes::new(self.delivery.delivered()),
             rtt: self.measured,

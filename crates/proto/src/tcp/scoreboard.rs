@@ -190,14 +190,21 @@ impl Scoreboard {
     }
 
     /// A segment leaves again, unless it was received. Gives its bytes.
-    pub fn send_again(&mut self, now: Time, index: u64, stamp: Stamp) -> Range<u64> {
+    pub fn send_again(
+        &mut self,
+        now: Time,
+        index: u64,
+        stamp: Stamp,
+        app_limited: bool,
+    ) -> Range<u64> {
         let (body, len) = (self.body(index), self.len(index));
         let Some(record) = self.record_mut(index) else { return body };
         let before = record.fate;
         if before == Fate::Delivered {
             return body;
         }
-        (record.sent, record.stamp, record.fate, record.again) = (now, stamp, Fate::Flying, true);
+        let (fate, again) = (Fate::Flying, true);
+        *record = Segment { sent: now, stamp, fate, again, app_limited };
         if before == Fate::Lost {
             self.lost -= len;
             self.flying += len;

@@ -101,6 +101,8 @@ pub struct Sender<W> {
     pub(super) point: u64,
     /// A mark shrank the window; what was in flight then is below.
     pub(super) marked_until: u64,
+    /// Bytes taken for lost that the controller was told of.
+    pub(super) losses_told: u64,
     /// What was missing when the timer expired last; `u64::MAX` if it never did.
     expired_for: u64,
     /// The retransmission timer runs from here.
@@ -151,6 +153,7 @@ impl<W: Window> Sender<W> {
             limited_until: 0,
             point: 0,
             marked_until: 0,
+            losses_told: 0,
             expired_for: u64::MAX,
             timer_from: Time::ZERO,
             sent_at: Time::ZERO,
@@ -285,7 +288,7 @@ impl<W: Window> Sender<W> {
         if alone {
             self.wake(now);
         }
-        let stamp = self.delivery.stamp(now, alone);
+        let (stamp, limited) = (self.delivery.stamp(now, alone), self.delivery.is_limited());
         let mut flags = Flags::default();
         let body = if let Some(index) = again {
             if index == self.board.first() {
@@ -293,11 +296,11 @@ impl<W: Window> Sender<W> {
             }
             self.rescued |= self.board.lost() == 0 && self.board.doubtful() != Some(index);
             self.retransmits += 1;
-            self.board.send_again(now, index, stamp)
+            self.board.send_again(now, index, stamp, limited)
         } else {
             flags = Flags::CWR.when(self.tell_reduced);
             self.tell_reduced = false;
-            self.board.send(now, stamp, self.delivery.is_limited())
+            self.board.send(now, stamp, limited)
         };
         let len = body.end - body.start;
         self.sent += 1;
@@ -321,9 +324,9 @@ impl<W: Window> Sender<W> {
 
     /// The first segment after a silence: the timer starts, and a long silence shrinks the window.
     fn wake(&mut self, now: Time) {
-        let idle = now.saturating_since(self.sent_at.max(self.timer_from));
+        let idle = now.saturating_since(self.sent_at);
         self.timer_from = now;
-        if self.board.next() > 0 && idle > self.rtt.timeout() {
+        if self.board.next() > 0 && idle > self.rtt.single() {
             self.window.on_idle(idle);
             self.allow();
         }
@@ -489,9 +492,7 @@ impl<W: Window> Endpoint for Sender<W> {
                 self.transmit(now, None)
             }
         };
-        if self.armed == Time::LAST {
-            self.arm(now);
-        }
+        self.arm(now);
         Some(out)
     }
 
