@@ -3,7 +3,7 @@
 mod support;
 
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Cubic, Loss, Reno, Window, cubic, hystart, reno};
+use shallop_control::{Cubic, Loss, Reno, Start, Window, cubic, hystart, reno};
 use shallop_core::{Bytes, Span};
 use support::{Course, SEGMENT, number, start, table};
 
@@ -14,7 +14,7 @@ fn segments(window: &impl Window) -> f64 {
 /// A CUBIC of this form whose window was `from` segments when a loss was found.
 fn cubic_after_loss_at(from: f64, config: cubic::Config) -> (Cubic, Course) {
     let window = Bytes::new((SEGMENT.get() as f64 * from) as u64);
-    let start = shallop_control::Start { window, threshold: window, ..start() };
+    let start = Start { window, threshold: window, ..start() };
     let mut cubic = Cubic::new(&config, &start);
     let course = Course::new(Span::from_us(1));
     cubic.on_loss(&course.loss(&cubic));
@@ -56,10 +56,11 @@ fn mean_windows_under_regular_loss_are_those_of_theory() {
                 ..cubic::Config::RFC
             }),
         };
-        let mut window = config.build(&start());
+        let near = SEGMENT * (expected * 1.2) as u64;
+        let mut window = config.build(&Start { window: near, threshold: near, ..start() });
         let mut course = Course::new(Span::from_us(rtt as u64));
         let every = (1.0 / loss).round() as u64;
-        let mean = course.mean_window(&mut window, every, (1_000_000 / every).clamp(8, 40));
+        let mean = course.mean_window(&mut window, every, (400_000 / every).clamp(8, 40));
         assert!((mean / expected - 1.0).abs() < 0.05, "{row:?}: {mean}");
     }
 }
@@ -84,7 +85,7 @@ fn the_papers_beta_keeps_four_fifths() {
 #[test]
 fn linux_measures_a_reduction_by_the_window_and_the_rfc_by_what_was_in_flight() {
     let window = |config: cubic::Config| {
-        let start = shallop_control::Start { window: SEGMENT * 100, ..start() };
+        let start = Start { window: SEGMENT * 100, ..start() };
         let mut cubic = Cubic::new(&config, &start);
         cubic.on_loss(&Course::new(Span::from_ms(1)).loss_of(SEGMENT * 50));
         cubic.segments()
@@ -97,7 +98,7 @@ fn linux_measures_a_reduction_by_the_window_and_the_rfc_by_what_was_in_flight() 
 fn one_segment_is_the_least_after_a_mark_and_two_after_a_loss() {
     for config in [Config::Reno(reno::Config::RFC), Config::Cubic(cubic::Config::RFC)] {
         let shrunk = |by: fn(&mut AnyWindow, &Loss)| {
-            let mut window = config.build(&shallop_control::Start { window: SEGMENT, ..start() });
+            let mut window = config.build(&Start { window: SEGMENT, ..start() });
             let loss = Course::new(Span::from_ms(1)).loss(&window);
             by(&mut window, &loss);
             (segments(&window), window.slow_start_threshold().ratio(SEGMENT))
@@ -111,7 +112,7 @@ fn one_segment_is_the_least_after_a_mark_and_two_after_a_loss() {
 #[test]
 fn one_window_of_data_shrinks_the_window_once() {
     for config in [Config::Reno(reno::Config::RFC), Config::Cubic(cubic::Config::RFC)] {
-        let mut window = config.build(&shallop_control::Start { window: SEGMENT * 40, ..start() });
+        let mut window = config.build(&Start { window: SEGMENT * 40, ..start() });
         let course = Course::new(Span::from_ms(10));
         window.on_mark(&course.loss(&window));
         let marked = window.window();
@@ -136,8 +137,7 @@ fn a_window_that_is_not_the_limit_does_not_grow_and_the_curve_waits() {
 
 #[test]
 fn a_timeout_repeated_for_the_same_byte_keeps_the_threshold() {
-    let mut reno =
-        Reno::new(&reno::Config::RFC, &shallop_control::Start { window: SEGMENT * 40, ..start() });
+    let mut reno = Reno::new(&reno::Config::RFC, &Start { window: SEGMENT * 40, ..start() });
     let course = Course::new(Span::from_ms(10));
     reno.on_rto(&course.loss(&reno), true);
     reno.on_rto(&course.loss(&reno), false);
@@ -146,10 +146,7 @@ fn a_timeout_repeated_for_the_same_byte_keeps_the_threshold() {
 
 #[test]
 fn slow_start_doubles_and_hands_the_rest_to_congestion_avoidance() {
-    let mut reno = Reno::new(
-        &reno::Config::LINUX,
-        &shallop_control::Start { threshold: SEGMENT * 64, ..start() },
-    );
+    let mut reno = Reno::new(&reno::Config::LINUX, &Start { threshold: SEGMENT * 64, ..start() });
     let mut course = Course::new(Span::from_ms(10));
     let mut windows = vec![];
     for _ in 0..5 {
@@ -157,6 +154,28 @@ fn slow_start_doubles_and_hands_the_rest_to_congestion_avoidance() {
         windows.push(segments(&reno));
     }
     assert_eq!(windows, [20.0, 40.0, 64.0, 65.0, 66.0]);
+}
+
+#[test]
+fn a_stretched_acknowledgement_adds_one_segment_by_the_rfc_and_all_in_linux() {
+    let grown = |config| {
+        let mut reno = Reno::new(&config, &start());
+        reno.on_ack(&Course::new(Span::from_ms(10)).facts(&reno, SEGMENT * 4));
+        segments(&reno)
+    };
+    assert_eq!((grown(reno::Config::RFC), grown(reno::Config::LINUX)), (11.0, 14.0));
+}
+
+#[test]
+fn cubic_grows_by_no_more_than_half_in_a_round_trip() {
+    let (mut cubic, mut course) = cubic_after_loss_at(100.0, cubic::Config { scale: 1e6, ..PLAIN });
+    course.rtt = Span::from_ms(100);
+    for _ in 0..5 {
+        let before = cubic.segments();
+        course.round(&mut cubic);
+        assert!(cubic.segments() <= before * 1.5, "{before} to {}", cubic.segments());
+        assert!(cubic.segments() > before * 1.45);
+    }
 }
 
 /// Slow start over round trips of these lengths; gives the window after each and whether slow start is over.

@@ -77,7 +77,7 @@ impl Course {
 
     /// The mean window, in segments, when every `every`-th segment is lost, over `times` losses.
     pub fn mean_window(&mut self, window: &mut impl Window, every: u64, times: u64) -> f64 {
-        window.on_loss(&self.loss_of(SEGMENT * 20));
+        window.on_loss(&self.loss(window));
         let mut begin = self.now;
         for nth in 0..times + 6 {
             if nth == 6 {

@@ -1,12 +1,10 @@
 //! What an acknowledgement does to a sender: the scoreboard first, then what was lost, then the controller, then how
 //! much may leave. Sources: RFC 5681, 3.2; RFC 6675, 5; RFC 8985, 6.2; RFC 9937; RFC 3168, 6.1.2.
 
-use std::ops::Range;
-
 use shallop_control::{Ack, Window};
 use shallop_core::{Bytes, Time};
 
-use super::head::{BLOCKS, Flags, Head};
+use super::head::{Flags, Head};
 use super::loss::{Detector, Scene};
 use super::news::News;
 use super::recovery::{Delivery, Reduction};
@@ -51,21 +49,16 @@ impl<W: Window> Sender<W> {
             self.rtt.recover();
             self.timer_from = now;
         }
-        let rate = self.delivery.on_ack(now, &news, self.rtt.shortest());
+        let (rate, round_start) = self.delivery.on_ack(now, &news, self.rtt.shortest());
         self.read_probe(now, head, news.bytes == 0);
         self.end_repair(now, advanced);
         self.detect(now, &news);
         self.begin_repair(now, before.flying, news.bytes);
         if news.bytes > 0 {
             let marked = if head.flags.has(Flags::ECE) { news.bytes } else { 0 };
-            let ack = self.facts(now, &before, &news);
+            let facts = self.facts(now, &before, &news);
             self.losses_told = self.board.losses();
-            self.window.on_ack(&Ack {
-                marked: Bytes::new(marked),
-                rate: rate.0,
-                round_start: rate.1,
-                ..ack
-            });
+            self.window.on_ack(&Ack { marked: Bytes::new(marked), rate, round_start, ..facts });
         }
         if head.flags.has(Flags::ECE) {
             self.on_mark(now, &before, news.bytes);
@@ -91,9 +84,8 @@ impl<W: Window> Sender<W> {
         } else if head.blocks[0].to > 0 {
             let mut blocks = head.blocks;
             blocks.sort_unstable_by_key(|block| block.from);
-            for block in &blocks[..BLOCKS] {
-                let range: Range<u64> = block.range(head.ack);
-                self.board.acknowledge_beyond(&range, news);
+            for block in blocks {
+                self.board.acknowledge_beyond(&block.range(head.ack), news);
             }
         }
     }

@@ -10,6 +10,7 @@
 //! | `HyStart` | none | classic, delay up to 1 s | classic |
 //! | a mark shrinks the window | at once | at once | over a round trip |
 //!
+//! All three greet before they send, as even ns-2's one-way agents do (`syn_`).
 //! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.40; `net.ipv4`
 //! defaults of Linux 6. Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts
 //! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.

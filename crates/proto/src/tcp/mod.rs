@@ -20,6 +20,7 @@ pub mod recovery;
 pub mod scoreboard;
 pub mod sender;
 pub mod tail;
+mod timer;
 
 pub use config::{Acks, Capable, Config, Detection, Marks, Stack};
 pub use head::{Block, Flags, Head};

@@ -147,6 +147,10 @@ impl Receiver {
         }
         let new = next - self.next - (had - self.held.held());
         self.next = next;
+        if next == self.end {
+            // Done: the memory of many holes would outlive its use.
+            self.held = Ranges::default();
+        }
         new
     }
 

@@ -237,6 +237,10 @@ impl Scoreboard {
             self.looked_at += 1;
             (self.una, self.base) = (end, self.base + 1);
         }
+        if self.una == self.end {
+            // Done: the memory of a large window would outlive its use.
+            (self.ring, self.holes, self.somewhere) = (VecDeque::new(), None, 0);
+        }
         if let Some(holes) = &mut self.holes {
             holes.received.trim(self.una);
         }

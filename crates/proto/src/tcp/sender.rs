@@ -19,7 +19,7 @@ use crate::wire;
 
 /// How far the flow has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     /// Not started.
     New,
     /// A SYN is out, or to leave.
@@ -41,7 +41,7 @@ pub(super) enum Repair {
 
 /// Something that leaves ahead of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Errand {
+pub(super) enum Errand {
     /// Nothing.
     None,
     /// A SYN.
@@ -65,15 +65,6 @@ enum Choice {
     Fresh,
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Alarm {
-    Timeout,
-    Probe,
-    Reorder,
-    Closed,
-}
-
 const _: () = assert!(size_of::<Sender<()>>() < 600, "there may be 100,000 of them");
 
 /// The end that sends.
@@ -86,7 +77,7 @@ pub struct Sender<W> {
     pub(super) detector: Detector,
     pub(super) tail: Tail,
     pub(super) reduction: Option<Reduction>,
-    pub(super) pace: Option<Pace>,
+    pace: Option<Pace>,
     /// When the pace allows the next packet.
     pace_due: Time,
     /// The time of the last call, for telling deadlines to come from those that passed.
@@ -104,7 +95,7 @@ pub struct Sender<W> {
     /// Bytes taken for lost that the controller was told of.
     pub(super) losses_told: u64,
     /// What was missing when the timer expired last; `u64::MAX` if it never did.
-    expired_for: u64,
+    pub(super) expired_for: u64,
     /// The retransmission timer runs from here.
     pub(super) timer_from: Time,
     pub(super) sent_at: Time,
@@ -112,17 +103,17 @@ pub struct Sender<W> {
     pub(super) reorder_due: Time,
     /// The deadline the driver knows: the true one, or earlier, so that it need not change with every packet;
     /// [`Time::LAST`] if there is none.
-    armed: Time,
-    ack_delay: Span,
+    pub(super) armed: Time,
+    pub(super) ack_delay: Span,
     /// The round trip that the last input measured.
     pub(super) measured: Option<Span>,
     sent: u64,
     retransmits: u64,
     pub(super) timeouts: u32,
     pub(super) marks: Marks,
-    stage: Stage,
+    pub(super) stage: Stage,
     pub(super) repair: Repair,
-    errand: Errand,
+    pub(super) errand: Errand,
     scale: u8,
     /// The one retransmission of the tail that a recovery may add (RFC 6675, 4, rule 4) was used.
     pub(super) rescued: bool,
@@ -259,7 +250,8 @@ impl<W: Window> Sender<W> {
         if !self.fits(self.board.segment()) {
             return None;
         }
-        let tail = || self.board.tail().filter(|_| !self.rescued);
+        let once = |&index: &u64| self.board.record(index).is_some_and(|record| !record.again);
+        let tail = || self.board.tail().filter(once).filter(|_| !self.rescued);
         self.board.doubtful().or_else(tail).map(Choice::Again)
     }
 
@@ -349,78 +341,6 @@ impl<W: Window> Sender<W> {
         {
             self.delivery.run_dry(flying);
         }
-    }
-
-    /// The receiver allows no segment, nothing is in flight that would make it say more.
-    fn is_shut_out(&self) -> bool {
-        let fresh = self.board.fresh();
-        self.board.una() == self.board.next() && !fresh.is_empty() && fresh.end > self.edge
-    }
-
-    /// The next deadline, the pace aside, and what it is for.
-    fn due(&self) -> Option<(Time, Alarm)> {
-        let timeout = self.timer_from.saturating_add(self.rtt.timeout());
-        if self.stage != Stage::Open {
-            return (self.stage == Stage::Greeting).then_some((timeout, Alarm::Timeout));
-        }
-        if self.board.una() == self.board.next() {
-            return self.is_shut_out().then_some((timeout, Alarm::Closed));
-        }
-        if self.reorder_due <= timeout {
-            return Some((self.reorder_due, Alarm::Reorder));
-        }
-        let probing = matches!(self.detector, Detector::Rack(_))
-            && self.repair == Repair::None
-            && self.tail.is_idle()
-            && self.board.beyond() == 0;
-        if probing {
-            let since = self.sent_at.max(self.timer_from);
-            let alone = self.board.flying() <= self.board.segment();
-            let due = Tail::due(since, &self.rtt, alone, self.ack_delay);
-            return Some((due.min(timeout), Alarm::Probe));
-        }
-        Some((timeout, Alarm::Timeout))
-    }
-
-    /// Sets the deadline for the driver, if the one it knows is too late.
-    pub(super) fn arm(&mut self, now: Time) {
-        if let Some((due, _)) = self.due() {
-            self.armed = self.armed.min(due.max(now));
-        }
-    }
-
-    fn sound(&mut self, now: Time, alarm: Alarm) {
-        match alarm {
-            Alarm::Timeout if self.stage == Stage::Greeting => {
-                self.timeouts += 1;
-                self.rtt.back_off();
-                (self.errand, self.timer_from) = (Errand::Greet, now);
-            }
-            Alarm::Timeout => self.expire(now),
-            Alarm::Probe => (self.tail.pending, self.timer_from) = (true, now),
-            Alarm::Reorder => self.search(now),
-            Alarm::Closed => {
-                let shut = self.edge <= self.board.next();
-                self.errand = if shut { Errand::Ask } else { Errand::Squeeze };
-                self.rtt.back_off();
-                self.timer_from = now;
-            }
-        }
-    }
-
-    /// Nothing came for a whole timeout: all that is in flight is taken for lost.
-    fn expire(&mut self, now: Time) {
-        let loss = self.congestion(now, self.board.flying() + self.board.lost());
-        let first = self.expired_for != loss.una;
-        self.board.lose_all();
-        self.rtt.back_off();
-        self.timeouts += 1;
-        self.window.on_rto(&loss, first);
-        (self.expired_for, self.point, self.timer_from) = (loss.una, loss.next, now);
-        (self.repair, self.reduction, self.reorder_due) = (Repair::Timeout, None, Time::LAST);
-        self.tell_reduced = true;
-        self.tail.cancel();
-        self.allow();
     }
 
     /// The pace holds this back.
