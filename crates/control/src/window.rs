@@ -3,6 +3,39 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
+/// What a controller is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Payload of a full segment.
+    pub segment: Bytes,
+    /// The window to begin with, and to begin again with after a long silence.
+    pub window: Bytes,
+    /// The window at which slow start ends; [`Bytes::MAX`] to find out.
+    pub threshold: Bytes,
+    /// A number drawn for this flow, for controllers that leave something to chance.
+    pub draw: u64,
+}
+
+/// What a reduction starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// What was in flight, never more than the window (RFC 5681, 3.1: the window may not have been used).
+    Flight,
+    /// The window (kernel: `tcp_reno_ssthresh`; right as long as an unused window does not grow).
+    Window,
+}
+
+impl Basis {
+    /// The bytes a reduction starts from.
+    #[must_use]
+    pub fn of(self, window: Bytes, loss: &Loss) -> Bytes {
+        match self {
+            Self::Flight => window.min(loss.in_flight),
+            Self::Window => window,
+        }
+    }
+}
+
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; kernel: `tcp_rate.c`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
@@ -23,7 +56,7 @@ pub struct Ack {
     pub now: Time,
     /// Newly delivered bytes, acknowledged cumulatively or selectively.
     pub acked: Bytes,
-    /// Bytes newly taken for lost.
+    /// Bytes taken for lost since the last acknowledgement of new data.
     pub lost: Bytes,
     /// Of `acked`, the bytes whose acknowledgement echoed a congestion mark.
     pub marked: Bytes,
@@ -45,7 +78,8 @@ pub struct Ack {
     pub window_limited: bool,
     /// True if a packet sent after the last round began was acknowledged: a new round trip begins.
     pub round_start: bool,
-    /// True between the detection of a loss and the acknowledgement of all that was in flight then.
+    /// True while the sender shrinks to [`Window::window`]: between the detection of a loss, or of a mark if it answers
+    /// marks gradually, and the acknowledgement of all that was in flight then. Not after a timeout, when it grows again.
     pub recovering: bool,
     /// The first byte not yet acknowledged cumulatively.
     pub una: u64,
@@ -60,6 +94,9 @@ pub struct Loss {
     pub now: Time,
     /// In flight just before.
     pub in_flight: Bytes,
+    /// Marks have shrunk the window already since the data now in flight was sent: RFC 3168, 6.1.2, asks for one
+    /// reduction for each window of data.
+    pub after_mark: bool,
     /// The first byte not yet acknowledged cumulatively.
     pub una: u64,
     /// The first byte never sent.
@@ -74,11 +111,12 @@ pub trait Window {
     fn on_loss(&mut self, loss: &Loss);
     /// The retransmission timer expired; `first` unless it had expired before for the same byte.
     fn on_rto(&mut self, loss: &Loss, first: bool);
-    /// Congestion marks were echoed; called once for each window of data (RFC 3168, 6.1.2).
+    /// Congestion marks were echoed; called once for each window of data (RFC 3168, 6.1.2), after [`Window::on_ack`] for
+    /// the acknowledgement that echoed the first.
     fn on_mark(&mut self, _mark: &Loss) {}
     /// The sender was idle for `_idle`, longer than a retransmission timeout, and is about to send.
     fn on_idle(&mut self, _idle: Span) {}
-    /// All that was in flight when the loss was found is acknowledged.
+    /// All that was in flight when the loss was found, or when the timer expired, is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
     /// How much may be in flight. During recovery it is the target that proportional rate reduction steers towards.
     fn window(&self) -> Bytes;

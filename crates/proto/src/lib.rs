@@ -2,16 +2,22 @@
 //! no socket and no event list, and moves ranges of a byte stream, never the bytes. What is simulated runs as it stands
 //! in a driver of real hosts.
 
+pub mod arrived;
 pub mod endpoint;
 pub mod expresspass;
 pub mod flashpass;
 pub mod middlebox;
 pub mod ranges;
 pub mod report;
+pub mod rtt;
+pub mod tcp;
 pub mod turn;
 pub mod wire;
 
+pub use arrived::Arrived;
 pub use endpoint::{Endpoint, Nic, Out, settle};
 pub use middlebox::{Middlebox, PassThrough};
+pub use ranges::Ranges;
 pub use report::{Credits, Report};
+pub use rtt::Rtt;
 pub use turn::Turn;

@@ -3,12 +3,11 @@
 //! Credits that the meters drop tell the receiver to send fewer. Needs symmetric routes.
 //!
 //! `head` is what packets say, `config` the numbers; `sender` and `receiver` are the two ends; `pacer` is the credit
-//! engine inside the receiver, `outcomes` what became of its credits, `arrived` which bytes it holds.
+//! engine inside the receiver, `outcomes` what became of its credits.
 //!
 //! Source: PROTOCOLS 7 (SIGCOMM'17; kaist-ina/ns2-xpass f4e38bc). Aeolus's unscheduled first round trip (PROTOCOLS 8)
 //! will be the sender's: data without a credit between its request and the first credit.
 
-mod arrived;
 pub mod config;
 pub mod head;
 mod outcomes;

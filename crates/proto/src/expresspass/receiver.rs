@@ -12,10 +12,10 @@
 use shallop_control::Rate;
 use shallop_core::{Ecn, Span, Stream, Time};
 
-use super::arrived::Arrived;
 use super::config::Config;
 use super::head::{Head, control};
 use super::pacer::Pacer;
+use crate::arrived::Arrived;
 use crate::endpoint::{Endpoint, Out};
 use crate::report::Report;
 
@@ -122,13 +122,13 @@ impl<R: Rate> Receiver<R> {
 
     /// Data came: the bytes from `offset` to `stop`.
     fn on_data(&mut self, now: Time, offset: u64, stop: u64, pass: u32) {
-        let expected = self.arrived.expected();
-        let fresh = self.arrived.add(offset, stop);
+        let expected = self.arrived.next();
+        let (fresh, _) = self.arrived.add(offset..stop);
         self.report.received += fresh;
         self.report.duplicates += u64::from(fresh == 0);
         self.data_at = now;
         self.learn_pass(pass);
-        let advanced = self.arrived.expected() > expected;
+        let advanced = self.arrived.next() > expected;
         if !self.arrived.has_hole() {
             if advanced {
                 self.forget_missing();
@@ -192,7 +192,7 @@ impl<R: Rate> Endpoint for Receiver<R> {
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        let expected = self.arrived.expected();
+        let expected = self.arrived.next();
         Some(control(match self.say.take()? {
             Say::Done => Head::Done { end: expected },
             Say::Nack => {
@@ -210,7 +210,7 @@ impl<R: Rate> Endpoint for Receiver<R> {
     }
 
     fn is_complete(&self) -> bool {
-        self.end == Some(self.arrived.expected())
+        self.end == Some(self.arrived.next())
     }
 
     fn rtt_sample(&self) -> Option<Span> {

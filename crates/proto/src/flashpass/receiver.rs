@@ -7,8 +7,8 @@ use std::ops::Range;
 use shallop_core::{Class, Ecn, Span, Time};
 
 use super::head::{Ack, Head, MOST_TIMES, NO_PACKET, Times};
+use crate::arrived::Arrived;
 use crate::endpoint::{Endpoint, Out};
-use crate::ranges::Ranges;
 use crate::report::Report;
 
 /// What a receiver is made from.
@@ -32,14 +32,14 @@ impl Default for ReceiverConfig {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
-    ranges: Ranges,
+    arrived: Arrived,
     /// Length of the stream, once its last packet has come.
     size: Option<u64>,
     received: u64,
     duplicates: u64,
     newest: u32,
     /// The bytes around the newest packet.
-    around: (u64, u64),
+    around: Range<u64>,
     /// Credits gathered, and when they must leave.
     gathered: Option<(Times, Time)>,
     /// Credits that leave as soon as the host's link is free.
@@ -56,12 +56,12 @@ impl Receiver {
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
             config,
-            ranges: Ranges::default(),
+            arrived: Arrived::default(),
             size: None,
             received: 0,
             duplicates: 0,
             newest: NO_PACKET,
-            around: (0, 0),
+            around: 0..0,
             gathered: None,
             credits: VecDeque::new(),
             unacked: 0,
@@ -95,16 +95,15 @@ impl Receiver {
     }
 
     fn on_data(&mut self, now: Time, body: Range<u64>, last: bool, number: u32) {
-        let (start, end) = (body.start, body.end);
         if last {
-            self.size = Some(end);
+            self.size = Some(body.end);
         }
-        let in_order = start == self.ranges.upto();
-        let new = self.ranges.insert(start, end);
+        let in_order = body.start == self.arrived.next();
+        let (new, around) = self.arrived.add(body);
         self.received += new;
         self.duplicates += u64::from(new == 0);
         self.newest = number;
-        self.around = self.ranges.containing(start).unwrap_or((start, end));
+        self.around = around;
         self.unacked += 1;
         let at_once = !in_order || self.unacked >= self.config.ack_every || self.is_complete();
         self.ack_now |= at_once;
@@ -116,7 +115,7 @@ impl Receiver {
     /// What has arrived; from now on nothing is unacknowledged.
     fn ack(&mut self) -> Ack {
         (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
-        Ack::new(self.ranges.upto(), self.newest, self.around.0..self.around.1)
+        Ack::new(self.arrived.next(), self.newest, self.around.clone())
     }
 }
 
@@ -169,7 +168,7 @@ impl Endpoint for Receiver {
     }
 
     fn is_complete(&self) -> bool {
-        self.size.is_some_and(|size| self.ranges.upto() >= size)
+        self.size.is_some_and(|size| self.arrived.next() >= size)
     }
 
     fn report(&self) -> Report {

@@ -8,8 +8,8 @@ use shallop_core::{Class, Ecn, Span, Stream, Time};
 
 use super::head::{Ack, Head};
 use super::pass::{Pass, PassConfig};
+use crate::arrived::Arrived;
 use crate::endpoint::{Endpoint, Out};
-use crate::ranges::Ranges;
 use crate::report::{Credits, Report};
 use crate::wire;
 
@@ -43,7 +43,7 @@ pub struct Sender<R> {
     /// Credits whose time has come, each good for a packet as soon as the host's link is free.
     open: u64,
     next: u64,
-    acked: Ranges,
+    acked: Arrived,
     /// Packets sent, the earliest first; the first one's number is `first`.
     flights: VecDeque<Flight>,
     first: u32,
@@ -65,7 +65,7 @@ impl<R: Rate> Sender<R> {
             started: false,
             open: 0,
             next: 0,
-            acked: Ranges::default(),
+            acked: Arrived::default(),
             flights: VecDeque::new(),
             first: 0,
             lost: VecDeque::new(),
@@ -107,20 +107,21 @@ impl<R: Rate> Sender<R> {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
-        let before = self.acked.upto();
+        let before = self.acked.next();
         // Nothing beyond what was sent can have arrived: a head that says so is not this flow's.
         let block = ack.block();
         if ack.upto() > self.next || block.end > self.next {
             return;
         }
-        let new = self.acked.insert(0, ack.upto()) + self.acked.insert(block.start, block.end);
+        let new = self.acked.add(0..ack.upto()).0 + self.acked.add(block).0;
         let lost = self.settle(ack.newest());
         if new > 0 {
             self.timeout_at = (!self.flights.is_empty()).then(|| now + self.config.timeout);
         }
-        if lost || (!self.lost.is_empty() && self.acked.upto() > before) {
-            self.lost
-                .retain(|&(offset, length)| !self.acked.covers(offset, offset + u64::from(length)));
+        if lost || (!self.lost.is_empty() && self.acked.next() > before) {
+            self.lost.retain(|&(offset, length)| {
+                !self.acked.covers(&(offset..offset + u64::from(length)))
+            });
             self.want(now);
         }
     }
@@ -134,7 +135,7 @@ impl<R: Rate> Sender<R> {
         let mut some = false;
         for flight in self.flights.drain(..count) {
             let end = flight.offset + u64::from(flight.length);
-            if !flight.lost && !self.acked.covers(flight.offset, end) {
+            if !flight.lost && !self.acked.covers(&(flight.offset..end)) {
                 self.lost.push_back((flight.offset, flight.length));
                 some = true;
             }
@@ -148,7 +149,7 @@ impl<R: Rate> Sender<R> {
         self.report.timeouts += 1;
         for flight in &mut self.flights {
             let end = flight.offset + u64::from(flight.length);
-            if !flight.lost && !self.acked.covers(flight.offset, end) {
+            if !flight.lost && !self.acked.covers(&(flight.offset..end)) {
                 self.lost.push_back((flight.offset, flight.length));
             }
             flight.lost = true;
@@ -241,7 +242,7 @@ impl<R: Rate> Endpoint for Sender<R> {
     }
 
     fn is_complete(&self) -> bool {
-        self.config.size.is_some_and(|size| self.acked.upto() >= size)
+        self.config.size.is_some_and(|size| self.acked.next() >= size)
     }
 
     fn rtt_sample(&self) -> Option<Span> {

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
+pub mod tcp;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -48,6 +50,8 @@ pub struct Seen<H> {
     pub class: Class,
     pub size: u16,
     pub lost: bool,
+    /// As it arrives, or would have.
+    pub ecn: Ecn,
 }
 
 /// One end with its link.
@@ -196,7 +200,7 @@ impl<E: Endpoint> Pair<E> {
 
     fn fly(&mut self, from: usize, start: Time, out: Out<E::Head>) {
         let Out { head, body, size, class, mut ecn } = out;
-        let mut seen = Seen { sent: start, from, head, body, class, size, lost: false };
+        let mut seen = Seen { sent: start, from, head, body, class, size, lost: false, ecn };
         seen.lost = match &mut self.fate {
             Some(fate) => fate(&seen),
             None => self.chance.chance(self.path.loss),
@@ -204,6 +208,7 @@ impl<E: Endpoint> Pair<E> {
         if ecn == Ecn::Ect && self.chance.chance(self.path.mark) {
             ecn = Ecn::Ce;
         }
+        seen.ecn = ecn;
         let size = Bytes::new(u64::from(size));
         let mut arrival = start + Pace::new(self.path.rate).quote(size) + self.path.delay;
         if self.chance.chance(self.path.reorder) {

@@ -1,0 +1,79 @@
+//! The window controllers there are, as one enum: the choice at run time. A new controller adds a variant here.
+
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+
+use crate::cubic::{self, Cubic};
+use crate::reno::{self, Reno};
+use crate::window::{Ack, Loss, Start, Window};
+
+/// Which controller, and how it is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Config {
+    /// `NewReno`.
+    Reno(reno::Config),
+    /// CUBIC.
+    Cubic(cubic::Config),
+}
+
+impl Config {
+    /// The controller of a new flow.
+    #[must_use]
+    pub fn build(&self, start: &Start) -> AnyWindow {
+        match self {
+            Self::Reno(config) => AnyWindow::Reno(Reno::new(config, start)),
+            Self::Cubic(config) => AnyWindow::Cubic(Cubic::new(config, start)),
+        }
+    }
+}
+
+/// One of the controllers.
+#[derive(Clone, Debug)]
+pub enum AnyWindow {
+    /// `NewReno`.
+    Reno(Reno),
+    /// CUBIC.
+    Cubic(Cubic),
+}
+
+/// Asks whichever it is.
+macro_rules! ask {
+    ($any:expr, $window:ident => $what:expr) => {
+        match $any {
+            AnyWindow::Reno($window) => $what,
+            AnyWindow::Cubic($window) => $what,
+        }
+    };
+}
+
+impl Window for AnyWindow {
+    fn on_ack(&mut self, ack: &Ack) {
+        ask!(self, window => window.on_ack(ack));
+    }
+    fn on_loss(&mut self, loss: &Loss) {
+        ask!(self, window => window.on_loss(loss));
+    }
+    fn on_rto(&mut self, loss: &Loss, first: bool) {
+        ask!(self, window => window.on_rto(loss, first));
+    }
+    fn on_mark(&mut self, mark: &Loss) {
+        ask!(self, window => window.on_mark(mark));
+    }
+    fn on_idle(&mut self, idle: Span) {
+        ask!(self, window => window.on_idle(idle));
+    }
+    fn on_recovery_exit(&mut self, now: Time) {
+        ask!(self, window => window.on_recovery_exit(now));
+    }
+    fn window(&self) -> Bytes {
+        ask!(self, window => window.window())
+    }
+    fn slow_start_threshold(&self) -> Bytes {
+        ask!(self, window => window.slow_start_threshold())
+    }
+    fn pacing(&self) -> Option<BitsPerSec> {
+        ask!(self, window => window.pacing())
+    }
+    fn owns_recovery(&self) -> bool {
+        ask!(self, window => window.owns_recovery())
+    }
+}

@@ -1,0 +1,140 @@
+//! `NewReno`: a segment more each round trip, half of it all on loss. Counts bytes, so that stretched or delayed
+//! acknowledgements change nothing in congestion avoidance. State: window, threshold, and the bytes acknowledged
+//! towards the next segment. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 6582; kernel: `tcp_cong.c`.
+
+use shallop_core::{Bytes, Span};
+
+use crate::hystart::{self, SlowStart, Step};
+use crate::window::{Ack, Basis, Loss, Start, Window};
+
+/// How it is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// The part of the window that is kept on congestion.
+    pub decrease: f64,
+    /// What a reduction starts from.
+    pub basis: Basis,
+    /// Slow start.
+    pub slow_start: hystart::Config,
+}
+
+impl Config {
+    /// As the RFC has it.
+    pub const RFC: Self =
+        Self { decrease: 0.5, basis: Basis::Flight, slow_start: hystart::Config::STANDARD };
+    /// As in Linux: slow start adds all that was acknowledged, reductions start from the window.
+    pub const LINUX: Self = Self {
+        decrease: 0.5,
+        basis: Basis::Window,
+        slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
+    };
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    decrease: f64,
+    basis: Basis,
+    segment: Bytes,
+    initial: Bytes,
+    window: Bytes,
+    threshold: Bytes,
+    /// Bytes acknowledged towards the next segment of growth.
+    credit: Bytes,
+    slow_start: SlowStart,
+}
+
+impl Reno {
+    /// The controller of a new flow.
+    #[must_use]
+    pub fn new(config: &Config, start: &Start) -> Self {
+        Self {
+            decrease: config.decrease,
+            basis: config.basis,
+            segment: start.segment,
+            initial: start.window,
+            window: start.window.max(start.segment),
+            threshold: start.threshold,
+            credit: Bytes::ZERO,
+            slow_start: SlowStart::new(&config.slow_start, start.segment),
+        }
+    }
+
+    /// Grows as Reno does, for controllers that differ only in how they shrink.
+    pub fn grow(&mut self, ack: &Ack) {
+        if ack.recovering || !ack.window_limited {
+            return;
+        }
+        let mut left = ack.acked;
+        if self.window < self.threshold {
+            match self.slow_start.on_ack(ack, self.window) {
+                Step::Leave => self.threshold = self.window,
+                Step::Grow(by) => {
+                    let grown = self.window + by;
+                    left = grown.saturating_sub(self.threshold);
+                    self.window = grown.min(self.threshold);
+                }
+            }
+            if self.window < self.threshold {
+                return;
+            }
+        }
+        self.credit += left;
+        if self.credit >= self.window {
+            self.credit -= self.window;
+            self.window += self.segment;
+        }
+    }
+
+    /// Shrinks to a window, no smaller than `floor` segments; slow start ends.
+    pub fn shrink(&mut self, to: Bytes, floor: u64) {
+        self.window = to.max(self.segment * floor);
+        self.threshold = to.max(self.segment * 2);
+        self.credit = Bytes::ZERO;
+        self.slow_start.on_congestion();
+    }
+
+    /// A timeout: one segment, and slow start up to `threshold`, or up to where it ended before if there is none.
+    pub fn collapse(&mut self, threshold: Option<Bytes>) {
+        let threshold = threshold.map_or(self.threshold, |to| to.max(self.segment * 2));
+        self.shrink(self.segment, 1);
+        self.threshold = threshold;
+    }
+
+    fn reduced(&self, loss: &Loss) -> Bytes {
+        let before = self.basis.of(self.window, loss);
+        Bytes::new((before.get() as f64 * self.decrease) as u64)
+    }
+}
+
+impl Window for Reno {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.grow(ack);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        if !loss.after_mark {
+            self.shrink(self.reduced(loss), 2);
+        }
+    }
+
+    fn on_rto(&mut self, loss: &Loss, first: bool) {
+        self.collapse(first.then(|| self.reduced(loss)));
+    }
+
+    fn on_mark(&mut self, mark: &Loss) {
+        self.shrink(self.reduced(mark), 1);
+    }
+
+    fn on_idle(&mut self, _idle: Span) {
+        self.window = self.window.min(self.initial);
+    }
+
+    fn window(&self) -> Bytes {
+        self.window
+    }
+
+    fn slow_start_threshold(&self) -> Bytes {
+        self.threshold
+    }
+}

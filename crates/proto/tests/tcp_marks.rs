@@ -1,0 +1,147 @@
+//! Congestion marks: who is marked, how marks are echoed, and what the sender makes of them.
+
+mod support;
+
+use shallop_core::{Class, Ecn, Span};
+use shallop_proto::Endpoint;
+use shallop_proto::tcp::{Acks, Capable, Config, Flags, Head, Marks, Receiver};
+use support::Path;
+use support::tcp::{Hand, SEGMENT, Spy, ms, plain, sender, spied, us};
+
+fn classic() -> Config {
+    Config { marks: Marks::CLASSIC, ..plain() }
+}
+
+/// What a receiver echoes when segments with these marks arrive: for each acknowledgement, how far it goes and whether
+/// it echoes a mark.
+fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
+    let mut receiver = Receiver::new(config, None);
+    let mut said = vec![];
+    for (number, &marked) in (0..).zip(marks) {
+        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
+        receiver.on_packet(us(number), &head, if marked { Ecn::Ce } else { Ecn::Ect });
+        while let Some(out) = receiver.poll(us(number)) {
+            said.push((out.head.ack / SEGMENT, out.head.flags.has(Flags::ECE)));
+        }
+    }
+    said
+}
+
+#[test]
+fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
+    let acks = Acks { every: 2, timeout: Span::from_ms(40), quick: 0 };
+    let config = Config { marks: Marks::EXACT, acks, ..plain() };
+    let marks = [false, false, false, true, true, true, false, false];
+    let said = echoes(&config, &marks);
+    assert_eq!(said, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
+    // With an acknowledgement for every segment the echo is the mark of that segment.
+    let each = echoes(&Config { acks: Acks::EACH, ..config }, &marks);
+    assert!(each.iter().map(|&(_, echo)| echo).eq(marks));
+}
+
+#[test]
+fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
+    for every in [1, 2, 4] {
+        let acks = Acks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { marks: Marks::EXACT, acks, ..plain() };
+        let path = Path { mark: 0.3, ..Path::clean() };
+        let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path);
+        assert!(pair.run(ms(60_000)));
+        let told: u64 =
+            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
+        let marked = pair.seen.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
+        assert!(marked > 250);
+        assert_eq!(told, marked as u64);
+    }
+}
+
+#[test]
+fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
+    // Given twenty segments in flight,
+    let mut hand = Hand::new(&classic(), Spy::new(20));
+    let first = hand.take();
+    assert!(first.iter().all(|out| out.ecn == Ecn::Ect));
+    // when marks are echoed for all of them,
+    let echo = Flags::ACK | Flags::ECE;
+    let mut told = vec![];
+    for number in 1..=20 {
+        hand.answer(us(10_000 + number), number, &[], echo);
+        told.extend(hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)));
+    }
+    // then the controller hears of it once, and the next new segment says so.
+    assert_eq!(hand.spy().marks.len(), 1);
+    assert_eq!(told.iter().position(|&cwr| cwr), Some(0));
+    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1);
+    // A mark echoed in the next window counts again.
+    hand.answer(us(30_000), 21, &[], echo);
+    assert_eq!(hand.spy().marks.len(), 2);
+}
+
+#[test]
+fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
+    let mut hand = Hand::new(&classic(), Spy::new(20));
+    hand.take();
+    hand.answer(ms(10), 1, &[], Flags::ACK | Flags::ECE);
+    hand.take();
+    hand.answer(ms(11), 1, &[(2, 6)], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().losses.len(), 1);
+    assert!(hand.spy().losses[0].after_mark);
+    assert_eq!(hand.spy().marks.len(), 1, "and marks during the repair count as part of it");
+}
+
+#[test]
+fn a_gradual_reduction_lets_packets_leave_all_along() {
+    let leaving = |gradual| {
+        let marks = Marks { gradual, ..Marks::CLASSIC };
+        let mut hand = Hand::new(&Config { marks, ..plain() }, Spy::shrinking(20, 10));
+        hand.take();
+        let mut left = vec![];
+        for number in 1..=20 {
+            let flags = Flags::ACK | Flags::ECE.when(number == 1);
+            hand.answer(us(10_000 + number), number, &[], flags);
+            left.push(hand.leaving().len());
+        }
+        assert_eq!(hand.sender.scoreboard().flying(), 10 * SEGMENT);
+        left
+    };
+    assert_eq!(
+        leaving(false)[..12],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
+        "silence for half a window"
+    );
+    assert_eq!(leaving(true)[..6], [1, 0, 1, 0, 1, 0]);
+}
+
+#[test]
+fn repeats_greetings_and_acknowledgements_are_capable_only_if_everything_is() {
+    for (capable, expected) in [
+        (Capable::Nothing, [false, false, false]),
+        (Capable::NewData, [true, false, false]),
+        (Capable::Everything, [true, true, true]),
+    ] {
+        let marks = Marks { capable, ..Marks::CLASSIC };
+        let config = Config { marks, ..plain() };
+        let mut hand = Hand::new(&config, Spy::new(10));
+        let new = hand.take()[0].ecn;
+        hand.ack(ms(10), 0, &[(1, 6)]);
+        let again = hand.take().into_iter().find(|out| out.body.start == 0).map(|out| out.ecn);
+        let mut receiver = Receiver::new(&config, None);
+        receiver.on_packet(ms(1), &Head { len: 1, ..Head::default() }, new);
+        let ack = receiver.poll(ms(1)).map(|out| (out.class, out.ecn));
+        let ecn = |capable| if capable { Ecn::Ect } else { Ecn::NotEct };
+        let [first, second, third] = expected.map(ecn);
+        assert_eq!((new, again, ack), (first, Some(second), Some((Class::Ack, third))));
+    }
+}
+
+#[test]
+fn a_latched_echo_ends_when_the_reduction_arrives() {
+    let path = Path { mark: 0.002, ..Path::clean() };
+    let mut pair = spied(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
+    assert!(pair.run(ms(60_000)));
+    let echoed = pair.seen.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
+    let marks = sender(&pair).controller().marks.len();
+    assert!((5..=20).contains(&marks), "{marks}");
+    // From a mark to the reduction's arrival a round trip passes: about a window of acknowledgements.
+    assert!((40 * marks..=60 * marks).contains(&echoed), "{echoed} echoes of {marks} reductions");
+}
