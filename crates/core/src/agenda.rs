@@ -5,7 +5,7 @@
 //! the order they were set in.
 //!
 //! Inside: a timing wheel of 256-slot levels, each slot a list threaded through the actors' entries; the slot at the
-//! cursor is kept as a short sorted list. Units: ticks, grouped 2^20 (1 us) to a slot of the lowest level.
+//! cursor is kept as a short sorted list. Units: ticks, grouped 2^18 (262 ns) to a slot of the lowest level.
 
 use crate::units::Time;
 
@@ -13,7 +13,7 @@ use crate::units::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Actor(pub u32);
 
-const GRAIN: u32 = 20;
+const GRAIN: u32 = 18;
 const SLOT_BITS: u32 = 8;
 const SLOTS: usize = 1 << SLOT_BITS;
 const LEVELS: usize = (64 - GRAIN).div_ceil(SLOT_BITS) as usize;

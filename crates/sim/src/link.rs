@@ -25,8 +25,9 @@ pub(crate) struct Outlet<H> {
     pub far: Node,
 }
 
-impl<H> Outlet<H> {
+impl<H: Copy> Outlet<H> {
     /// When it has something to do: hand over a packet, or let the first of those who wait send.
+    #[inline]
     pub fn deadline(&mut self) -> Option<Time> {
         let own = self.port.deadline();
         if self.turn.is_empty() {
@@ -62,12 +63,12 @@ pub(crate) struct HostLink<'a, H, P> {
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
     fn offer(&mut self, now: Time, out: Out<H>) {
-        let envelope =
-            Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
-        let packet = Packet { envelope, cargo: out.head };
+        let Out { head, size, class, ecn, .. } = out;
+        let envelope = Envelope { end: self.end.peer(), size, class, ecn };
+        let packet = Packet { envelope, cargo: head };
         let Outlet { port, room, .. } = self.outlet;
         // A drop is the probe's to count: nobody waits for an answer.
-        let _ = port.offer(now, packet, room, self.probe);
+        let _ = port.offer(now, &packet, room, self.probe);
     }
 }
 

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use shallop_core::{Actor, Agenda, End, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, Turn, settle};
-use shallop_switch::{Arrival, Port, PortConfig, Room, Routes};
+use shallop_switch::{Port, PortConfig, Room, Routes};
 
 use crate::graph::{Graph, NodeKind};
 use crate::link::{HostLink, NicMode, Outlet, Seat};
@@ -218,11 +218,10 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         outlet.port.catch_up(now, &mut outlet.room, &mut self.probe);
         let far = outlet.far;
         while let Some(arrival) = self.outlets[number as usize].port.arrive(now) {
-            match arrival {
-                Arrival::Whole(packet) => self.enter(now, far, packet),
-                Arrival::Lost(packet) => {
-                    self.probe.on_wire_loss(now, number, &packet.envelope);
-                }
+            if arrival.lost {
+                self.probe.on_wire_loss(now, number, &arrival.packet.envelope);
+            } else {
+                self.enter(now, far, arrival.packet);
             }
         }
         if !self.outlets[number as usize].turn.is_empty() {
@@ -248,8 +247,8 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         };
         let Outlet { port, room, .. } = &mut self.outlets[number as usize];
         // A wire that has a packet already keeps its deadline.
-        let quiet = port.on_wire() == 0;
-        let taken = port.offer(now, packet, room, &mut self.probe);
+        let quiet = !port.is_crossed();
+        let taken = port.offer(now, &packet, room, &mut self.probe);
         if quiet && taken.is_ok() {
             self.arm(number);
         }
@@ -273,7 +272,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
     /// Lets an end say what it has to say, and arms it and its host's link anew.
     fn settle(&mut self, now: Time, end: End) {
         let (machine, mut link) = self.link(end);
-        let (quiet, waited) = (link.outlet.port.on_wire() == 0, link.outlet.turn.is_empty());
+        let (quiet, waited) = (!link.outlet.port.is_crossed(), link.outlet.turn.is_empty());
         let wakeup = settle(machine, now, &mut link);
         let rearm = quiet || waited != link.outlet.turn.is_empty();
         self.set_end(end, now, wakeup);

@@ -33,33 +33,41 @@ pub struct PortConfig {
 /// A port.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
-    number: u32,
-    queues: Vec<Queue<C>>,
-    queue_of: [u8; Class::COUNT],
-    schedule: Schedule,
-    pace: Pace,
     /// When the link has sent the last bit of everything served so far.
     free_at: Time,
+    wire: Wire<C>,
+    pace: Pace,
     /// A bit for each queue that holds anything.
     busy: u32,
-    wire: Wire<C>,
+    /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
+    plain: u32,
+    number: u32,
+    queue_of: [u8; Class::COUNT],
+    queues: Vec<Queue<C>>,
+    schedule: Schedule,
     /// Changes still to come, the next one last.
     changes: Vec<Change>,
 }
 
-impl<C> Port<C> {
+impl<C: Copy> Port<C> {
     /// An idle port. `number` is its name towards the probe.
     #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
+        let schedule = Schedule::new(&config.queues);
+        let plain = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
+            let plain = queue.meter.is_none() && !schedule.is_weighted();
+            mask | u32::from(plain) << index
+        });
         Self {
-            number,
-            queues: config.queues.iter().map(Queue::new).collect(),
-            queue_of: config.queue_of,
-            schedule: Schedule::new(&config.queues),
-            pace: Pace::new(config.rate),
             free_at: Time::ZERO,
-            busy: 0,
             wire: Wire::new(config.delay, config.impairment.clone()),
+            pace: Pace::new(config.rate),
+            busy: 0,
+            plain,
+            number,
+            queue_of: config.queue_of,
+            queues: config.queues.iter().map(Queue::new).collect(),
+            schedule,
             changes: config.changes.iter().rev().copied().collect(),
         }
     }
@@ -94,6 +102,13 @@ impl<C> Port<C> {
         self.pace.rate()
     }
 
+    /// True if a packet is on the wire, so that the deadline does not depend on what is offered.
+    #[inline]
+    #[must_use]
+    pub fn is_crossed(&self) -> bool {
+        !self.wire.is_empty()
+    }
+
     /// Takes a packet at `now`, drawing on `room` if it has to wait.
     ///
     /// # Errors
@@ -101,29 +116,50 @@ impl<C> Port<C> {
     pub fn offer(
         &mut self,
         now: Time,
-        packet: Packet<C>,
+        packet: &Packet<C>,
         room: &mut Room,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         self.catch_up(now, room, probe);
         let index = usize::from(self.queue_of[packet.envelope.class.index()]);
-        if self.busy == 0 && self.free_at <= now {
-            let size = packet.envelope.bytes();
-            if self.queues[index].pass(now, size) {
-                self.schedule.joined(index);
-                self.schedule.served(index, size);
-                self.transmit(now, packet, probe);
-                return Ok(());
-            }
+        if self.busy == 0 && self.free_at <= now && self.passes(now, packet, index) {
+            self.transmit(now, packet, probe);
+            return Ok(());
         }
+        self.store(now, packet, room, probe)
+    }
+
+    /// Whether a packet may pass its queue, which is empty, and leave an idle link at once.
+    #[inline]
+    fn passes(&mut self, now: Time, packet: &Packet<C>, index: usize) -> bool {
+        if self.plain >> index & 1 == 1 {
+            return true;
+        }
+        let size = packet.envelope.bytes();
+        let passes = self.queues[index].pass(now, size);
+        if passes {
+            self.schedule.joined(index);
+            self.schedule.served(index, size);
+        }
+        passes
+    }
+
+    /// Puts a packet into its queue, if the queue takes it.
+    fn store(
+        &mut self,
+        now: Time,
+        packet: &Packet<C>,
+        room: &mut Room,
+        probe: &mut impl Probe,
+    ) -> Result<(), DropCause> {
+        let index = usize::from(self.queue_of[packet.envelope.class.index()]);
         let place = Place { port: self.number, queue: index as u8 };
         let queue = &mut self.queues[index];
-        let envelope = packet.envelope;
         match queue.offer(packet, index, room) {
-            Ok(true) => probe.on_mark(now, place, &envelope),
+            Ok(true) => probe.on_mark(now, place, &packet.envelope),
             Ok(false) => {}
             Err(why) => {
-                probe.on_drop(now, place, &envelope, why);
+                probe.on_drop(now, place, &packet.envelope, why);
                 return Err(why);
             }
         }
@@ -159,7 +195,7 @@ impl<C> Port<C> {
             }
             probe.on_queue(start, place, held.bytes);
             self.schedule.served(index, packet.envelope.bytes());
-            self.transmit(start, packet, probe);
+            self.transmit(start, &packet, probe);
         }
     }
 
@@ -167,29 +203,40 @@ impl<C> Port<C> {
     #[inline]
     #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
-        if let Some(arrival) = self.wire.deadline() {
-            return Some(arrival);
+        if self.wire.next() < Time::LAST {
+            return Some(self.wire.next());
+        }
+        if self.busy == 0 {
+            return None;
         }
         self.schedule.next(&mut self.queues, self.busy, self.free_at).map(|(_, start)| start)
     }
 
     /// Takes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
+    #[inline]
     pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
         self.wire.arrive(now)
     }
 
-    fn transmit(&mut self, start: Time, packet: Packet<C>, probe: &mut impl Probe) {
-        while self.changes.last().is_some_and(|change| change.at <= start) {
-            self.change();
+    #[inline]
+    fn transmit(&mut self, start: Time, packet: &Packet<C>, probe: &mut impl Probe) {
+        if !self.changes.is_empty() {
+            self.change(start);
         }
         self.free_at = start + self.pace.charge(packet.envelope.bytes());
         probe.on_send(start, self.number, &packet.envelope);
         self.wire.put(self.free_at, packet);
     }
 
-    /// Applies the next change of the link.
-    fn change(&mut self) {
-        let Some(change) = self.changes.pop() else { return };
+    /// Applies the changes of the link that are due by `start`.
+    #[cold]
+    fn change(&mut self, start: Time) {
+        while let Some(change) = self.changes.pop_if(|change| change.at <= start) {
+            self.apply(change);
+        }
+    }
+
+    fn apply(&mut self, change: Change) {
         if let Some(delay) = change.delay {
             self.wire.set_delay(delay);
         }

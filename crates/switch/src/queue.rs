@@ -1,13 +1,12 @@
 //! One queue of a port: first in, first out, with the rules that decide what joins it. **This is where a drop is
 //! decided**: [`Queue::offer`]. Order of the rules: selective drop, room, mark.
 
-use std::collections::VecDeque;
-
 use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
 use crate::limit::Holding;
 use crate::mark::{Mark, MarkAt};
 use crate::meter::Meter;
+use crate::ring::Ring;
 use crate::room::Room;
 use crate::select::Select;
 
@@ -35,19 +34,19 @@ impl Default for QueueConfig {
 /// A queue.
 #[derive(Clone, Debug)]
 pub struct Queue<C> {
-    packets: VecDeque<Packet<C>>,
+    packets: Ring<Packet<C>>,
     held: Holding,
     mark: Option<Mark>,
     select: Option<Select>,
     meter: Option<Meter>,
 }
 
-impl<C> Queue<C> {
+impl<C: Copy> Queue<C> {
     /// An empty queue.
     #[must_use]
     pub fn new(config: &QueueConfig) -> Self {
         Self {
-            packets: VecDeque::new(),
+            packets: Ring::default(),
             held: Holding::default(),
             mark: config.mark,
             select: config.select,
@@ -67,7 +66,7 @@ impl<C> Queue<C> {
     /// The reason for which the packet is dropped instead.
     pub fn offer(
         &mut self,
-        mut packet: Packet<C>,
+        packet: &Packet<C>,
         index: usize,
         room: &mut Room,
     ) -> Result<bool, DropCause> {
@@ -79,9 +78,10 @@ impl<C> Queue<C> {
         if !room.store(index, self.held, size) {
             return Err(DropCause::Full);
         }
+        let mut packet = *packet;
         let marked = self.mark_if_due(&mut packet, MarkAt::Enqueue, after);
         self.held = after;
-        self.packets.push_back(packet);
+        self.packets.push(packet);
         Ok(marked)
     }
 
@@ -100,7 +100,7 @@ impl<C> Queue<C> {
         index: usize,
         room: &mut Room,
     ) -> Option<(Packet<C>, bool)> {
-        let mut packet = self.packets.pop_front()?;
+        let mut packet = self.packets.pop()?;
         let size = packet.envelope.bytes();
         let marked = self.mark_if_due(&mut packet, MarkAt::Dequeue, self.held);
         self.held = self.held.without(size);

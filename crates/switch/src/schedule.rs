@@ -48,7 +48,12 @@ impl Schedule {
     /// The queue to serve if the link is free from `free` on and nothing else arrives, and when it is served. `busy` has
     /// a bit for each queue that holds anything.
     #[must_use]
-    pub fn next<C>(&self, queues: &mut [Queue<C>], busy: u32, free: Time) -> Option<(usize, Time)> {
+    pub fn next<C: Copy>(
+        &self,
+        queues: &mut [Queue<C>],
+        busy: u32,
+        free: Time,
+    ) -> Option<(usize, Time)> {
         let mut best: Option<(Time, u8, u64, usize)> = None;
         let mut rest = busy;
         while rest != 0 {
@@ -61,6 +66,12 @@ impl Schedule {
             }
         }
         best.map(|(start, _, _, index)| (index, start))
+    }
+
+    /// Whether queues of one priority share by weight: otherwise nothing has to be told of what is served.
+    #[must_use]
+    pub fn is_weighted(&self) -> bool {
+        self.weighted
     }
 
     /// A packet joined this queue, which was empty.

@@ -1,9 +1,9 @@
 //! The wire behind a port: a ring of packets on their way, in order, of which only the first has a deadline. May be
 //! hostile: it can lose packets, vary its delay (never their order) and change rate and delay on a schedule.
 
-use std::collections::VecDeque;
-
 use shallop_core::{BitsPerSec, Packet, Span, Stream, Time};
+
+use crate::ring::Ring;
 
 /// Random trouble on a wire.
 #[derive(Clone, Debug)]
@@ -29,19 +29,16 @@ pub struct Change {
 
 /// A packet at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival<C> {
-    /// It arrived.
-    Whole(Packet<C>),
+pub struct Arrival<C> {
+    /// The packet.
+    pub packet: Packet<C>,
     /// It was lost on the way.
-    Lost(Packet<C>),
+    pub lost: bool,
 }
 
-/// A ring gives memory back when it uses less than one part in so many.
-const SPARSE: usize = 6;
-
-/// A packet under way. Long wires hold tens of thousands, each touched again only when it arrives: with one cache line
-/// each, reading the next arrival fetches all of the next packet.
-#[derive(Clone, Debug)]
+/// A packet under way. Long wires hold tens of thousands, each touched again only when it arrives: each has a cache
+/// line to itself.
+#[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Crossing<C> {
     arrival: Time,
@@ -51,39 +48,42 @@ struct Crossing<C> {
 /// A wire.
 #[derive(Clone, Debug)]
 pub struct Wire<C> {
+    /// When the first packet arrives; [`Time::LAST`] if there is none.
+    next: Time,
     delay: Span,
-    ring: VecDeque<Crossing<C>>,
     /// Arrival of the latest packet: jitter and shorter delays must not overtake it.
     latest: Time,
+    ring: Ring<Crossing<C>>,
     impairment: Option<Box<Impairment>>,
 }
 
-impl<C> Wire<C> {
+impl<C: Copy> Wire<C> {
     /// An empty wire.
     #[must_use]
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
         let impairment = impairment.map(Box::new);
-        Self { delay, ring: VecDeque::new(), latest: Time::ZERO, impairment }
+        Self { next: Time::LAST, delay, latest: Time::ZERO, ring: Ring::default(), impairment }
     }
 
     /// Puts a packet on the wire whose last bit leaves the port at `sent`.
-    pub fn put(&mut self, sent: Time, packet: Packet<C>) {
+    #[inline]
+    pub fn put(&mut self, sent: Time, packet: &Packet<C>) {
         let mut arrival = sent + self.delay;
         if let Some(trouble) = &mut self.impairment {
             arrival += trouble.jitter.scale(trouble.stream.unit());
         }
         self.latest = self.latest.max(arrival);
-        if self.ring.capacity() > SPARSE * (self.ring.len() + SPARSE) {
-            // After a burst: a ring walks through all of its memory, however little of it is in use.
-            self.ring.shrink_to(self.ring.len() * 2);
+        if self.ring.is_empty() {
+            self.next = self.latest;
         }
-        self.ring.push_back(Crossing { arrival: self.latest, packet });
+        self.ring.push(Crossing { arrival: self.latest, packet: *packet });
     }
 
-    /// When the first packet arrives.
+    /// When the first packet arrives; [`Time::LAST`] if there is none.
+    #[inline]
     #[must_use]
-    pub fn deadline(&self) -> Option<Time> {
-        self.ring.front().map(|first| first.arrival)
+    pub fn next(&self) -> Time {
+        self.next
     }
 
     /// The `nth` packet from the front, with its arrival.
@@ -93,16 +93,18 @@ impl<C> Wire<C> {
     }
 
     /// Takes the first packet if it has arrived by `now`.
+    #[inline]
     pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
-        if self.ring.front()?.arrival > now {
+        if self.next > now {
             return None;
         }
-        let Crossing { packet, .. } = self.ring.pop_front()?;
+        let Crossing { packet, .. } = self.ring.pop()?;
+        self.next = self.ring.front().map_or(Time::LAST, |first| first.arrival);
         let lost = self
             .impairment
             .as_mut()
             .is_some_and(|trouble| trouble.loss > 0.0 && trouble.stream.chance(trouble.loss));
-        Some(if lost { Arrival::Lost(packet) } else { Arrival::Whole(packet) })
+        Some(Arrival { packet, lost })
     }
 
     /// How many packets are on their way.
@@ -112,6 +114,7 @@ impl<C> Wire<C> {
     }
 
     /// True when nothing is on its way.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()

@@ -97,7 +97,7 @@ impl Bench {
     }
 
     fn offer(&mut self, ps: u64, slot: Packet<u32>) -> bool {
-        self.port.offer(at(ps), slot, &mut self.room, &mut self.tally).is_ok()
+        self.port.offer(at(ps), &slot, &mut self.room, &mut self.tally).is_ok()
     }
 
     /// Lets the port run on its own deadlines until nothing is left: arrivals as (picosecond, head).
@@ -105,7 +105,7 @@ impl Bench {
         let mut arrivals = vec![];
         while let Some(due) = self.port.deadline() {
             self.port.catch_up(due, &mut self.room, &mut self.tally);
-            while let Some(Arrival::Whole(slot)) = self.port.arrive(due) {
+            while let Some(Arrival { packet: slot, .. }) = self.port.arrive(due) {
                 arrivals.push((due.since_start().as_ps(), slot.cargo));
             }
         }
@@ -197,7 +197,7 @@ fn marks_step_at_the_threshold_on_entry_or_on_exit() {
         let mut marks = vec![];
         while let Some(due) = bench.port.deadline() {
             bench.port.catch_up(due, &mut bench.room, &mut bench.tally);
-            while let Some(Arrival::Whole(slot)) = bench.port.arrive(due) {
+            while let Some(Arrival { packet: slot, .. }) = bench.port.arrive(due) {
                 marks.push(slot.envelope.ecn == Ecn::Ce);
             }
         }

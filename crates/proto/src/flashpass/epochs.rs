@@ -95,9 +95,9 @@ impl Epochs {
         });
     }
 
-    /// Counts a packet sent in the current epoch. Gives the gap between its packets.
-    pub fn send(&mut self, spare: bool) -> Span {
-        let Some(record) = self.records.back_mut() else { return Span::ZERO };
+    /// Counts a packet sent in the current epoch.
+    pub fn send(&mut self, spare: bool) {
+        let Some(record) = self.records.back_mut() else { return };
         let number = record.sent;
         record.sent += 1;
         if spare {
@@ -106,7 +106,6 @@ impl Epochs {
             record.plain += 1;
             self.plain_in_flight += 1;
         }
-        record.gap
     }
 
     /// When the next packet of the current epoch is due by its grid.

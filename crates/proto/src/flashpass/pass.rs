@@ -51,6 +51,8 @@ pub struct Pass<R> {
     full_gap: Span,
     /// When the next emulation packet is due.
     next: Time,
+    /// The jitter of this epoch: packets may be so much early or late.
+    reach: Span,
     /// Emulation is held: enough credits are on their way, and nothing spare is sent.
     held: bool,
     /// Packets that want to be sent, in the calendar or not; `None` without end.
@@ -75,6 +77,7 @@ impl<R: Rate> Pass<R> {
             chance,
             full_gap: Pace::new(config.rate).quote(Bytes::new(u64::from(MIN_FRAME))),
             next: Time::ZERO,
+            reach: Span::ZERO,
             held: false,
             wanted: Some(0),
             epochs: Epochs::default(),
@@ -135,15 +138,11 @@ impl<R: Rate> Pass<R> {
             self.next = on_step(now + self.config.wait);
             return None;
         }
-        let gap = self.epochs.send(spare);
         self.sent += 1;
-        self.next = self.epochs.next_start();
-        if self.config.jitter > 0.0 {
-            // Within the jitter around the grid: earlier by all of it, then later by up to twice as much.
-            let reach = gap.scale(self.config.jitter);
-            self.next = (self.next - reach) + (reach * 2).scale(self.chance.unit());
-        }
-        self.next = on_step(self.next);
+        self.epochs.send(spare);
+        // Within the jitter around the grid: earlier by all of it, then later by up to twice as much.
+        let late = Span::from_ps(self.chance.below(self.reach.as_ps() * 2 + 1));
+        self.next = on_step((self.epochs.next_start() - self.reach) + late);
         Some(Emulation { time: now, spare })
     }
 
@@ -239,7 +238,9 @@ impl<R: Rate> Pass<R> {
             self.tell(now, &record);
         }
         let rate = self.law.rate();
-        self.epochs.begin(now, rate, self.full_gap.scale(1.0 / rate));
+        let gap = self.full_gap.scale(1.0 / rate);
+        self.reach = gap.scale(self.config.jitter);
+        self.epochs.begin(now, rate, gap);
     }
 
     /// Tells the law of an epoch, if anything but spare packets was sent in it.
