@@ -108,6 +108,11 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         self.boxes.push((node, middlebox));
     }
 
+    /// The ports, by number.
+    pub fn ports(&self) -> impl ExactSizeIterator<Item = &Port<E::Head>> {
+        self.outlets.iter().map(|outlet| &outlet.port)
+    }
+
     /// How far the run has come.
     #[must_use]
     pub fn now(&self) -> Time {
@@ -146,12 +151,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
     /// Lets everything happen that is due by `end`. Every port has caught up to `end` afterwards.
     pub fn run_until(&mut self, end: Time) {
         let ports = self.outlets.len() as u32;
-        let mut slot = self.agenda.slot();
         while let Some((now, actor)) = self.agenda.pop_until(end) {
-            if self.agenda.slot() != slot {
-                slot = self.agenda.slot();
-                self.warm(actor, ports);
-            }
             self.now = now;
             match actor.0 {
                 0 => self.start_flows(now),
@@ -163,29 +163,6 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         for Outlet { port, room, .. } in &mut self.outlets {
             port.catch_up(end, room, &mut self.probe);
         }
-    }
-
-    /// Reads a little of everything that the deadlines of this slot are about to touch. The reads depend on nothing, so
-    /// their cache misses overlap; one by one, on the way, they would be a third of the run time.
-    fn warm(&self, first: Actor, ports: u32) {
-        let mut sum = 0u64;
-        for actor in self.agenda.upcoming().chain([first]) {
-            if actor.0 == 0 {
-                continue;
-            }
-            if actor.0 > ports {
-                sum ^= u64::from(self.seats[(actor.0 - 1 - ports) as usize].nic);
-                continue;
-            }
-            let port = &self.outlets[actor.0 as usize - 1].port;
-            if let Some((arrival, _)) = port.peek(0) {
-                sum ^= arrival.since_start().as_ps();
-            }
-            if let Some((arrival, _)) = port.peek(1) {
-                sum ^= arrival.since_start().as_ps();
-            }
-        }
-        std::hint::black_box(sum);
     }
 
     fn start_flows(&mut self, now: Time) {

@@ -18,7 +18,7 @@ pub use limit::{Holding, Limit};
 pub use mark::{Mark, MarkAt};
 pub use meter::Meter;
 pub use occupancy::Occupancy;
-pub use port::{Port, PortConfig};
+pub use port::{Counts, Port, PortConfig};
 pub use queue::{Queue, QueueConfig};
 pub use ring::Ring;
 pub use room::Room;

@@ -30,17 +30,31 @@ pub struct PortConfig {
     pub changes: Vec<Change>,
 }
 
+/// What became of packets at a port, by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sent onto the wire.
+    pub sent: [u64; Class::COUNT],
+    /// Dropped instead.
+    pub dropped: [u64; Class::COUNT],
+    /// Lost on the wire.
+    pub lost: [u64; Class::COUNT],
+    /// Bytes sent.
+    pub bytes: u64,
+}
+
 /// A port.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
     /// When the link has sent the last bit of everything served so far.
     free_at: Time,
-    wire: Wire<C>,
-    pace: Pace,
     /// A bit for each queue that holds anything.
     busy: u32,
     /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
     plain: u32,
+    wire: Wire<C>,
+    pace: Pace,
+    counts: Counts,
     number: u32,
     queue_of: [u8; Class::COUNT],
     queues: Vec<Queue<C>>,
@@ -60,16 +74,23 @@ impl<C: Copy> Port<C> {
         });
         Self {
             free_at: Time::ZERO,
-            wire: Wire::new(config.delay, config.impairment.clone()),
-            pace: Pace::new(config.rate),
             busy: 0,
             plain,
+            wire: Wire::new(config.delay, config.impairment.clone()),
+            pace: Pace::new(config.rate),
+            counts: Counts::default(),
             number,
             queue_of: config.queue_of,
             queues: config.queues.iter().map(Queue::new).collect(),
             schedule,
             changes: config.changes.iter().rev().copied().collect(),
         }
+    }
+
+    /// What became of packets so far.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// When the link is free of everything that has been served.
@@ -90,12 +111,6 @@ impl<C: Copy> Port<C> {
         self.wire.len()
     }
 
-    /// The `nth` packet on the wire from the front, with its arrival.
-    #[must_use]
-    pub fn peek(&self, nth: usize) -> Option<(Time, &Packet<C>)> {
-        self.wire.peek(nth)
-    }
-
     /// The rate of the link now.
     #[must_use]
     pub fn rate(&self) -> BitsPerSec {
@@ -113,6 +128,7 @@ impl<C: Copy> Port<C> {
     ///
     /// # Errors
     /// Why the packet is dropped instead.
+    #[inline]
     pub fn offer(
         &mut self,
         now: Time,
@@ -120,45 +136,39 @@ impl<C: Copy> Port<C> {
         room: &mut Room,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        self.catch_up(now, room, probe);
-        let index = usize::from(self.queue_of[packet.envelope.class.index()]);
-        if self.busy == 0 && self.free_at <= now && self.passes(now, packet, index) {
+        let queue = self.queue_of[packet.envelope.class.index()];
+        if self.busy == 0 && self.free_at <= now && self.plain >> queue & 1 == 1 {
             self.transmit(now, packet, probe);
             return Ok(());
         }
-        self.store(now, packet, room, probe)
+        self.queue(now, packet, room, probe)
     }
 
-    /// Whether a packet may pass its queue, which is empty, and leave an idle link at once.
-    #[inline]
-    fn passes(&mut self, now: Time, packet: &Packet<C>, index: usize) -> bool {
-        if self.plain >> index & 1 == 1 {
-            return true;
-        }
-        let size = packet.envelope.bytes();
-        let passes = self.queues[index].pass(now, size);
-        if passes {
-            self.schedule.joined(index);
-            self.schedule.served(index, size);
-        }
-        passes
-    }
-
-    /// Puts a packet into its queue, if the queue takes it.
-    fn store(
+    /// Takes a packet that may have to wait.
+    #[inline(never)]
+    fn queue(
         &mut self,
         now: Time,
         packet: &Packet<C>,
         room: &mut Room,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        let index = usize::from(self.queue_of[packet.envelope.class.index()]);
-        let place = Place { port: self.number, queue: index as u8 };
+        self.catch_up(now, room, probe);
+        let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
+        let index = usize::from(self.queue_of[class]);
         let queue = &mut self.queues[index];
+        if self.busy == 0 && self.free_at <= now && queue.pass(now, size) {
+            self.schedule.joined(index);
+            self.schedule.served(index, size);
+            self.transmit(now, packet, probe);
+            return Ok(());
+        }
+        let place = Place { port: self.number, queue: index as u8 };
         match queue.offer(packet, index, room) {
             Ok(true) => probe.on_mark(now, place, &packet.envelope),
             Ok(false) => {}
             Err(why) => {
+                self.counts.dropped[class] += 1;
                 probe.on_drop(now, place, &packet.envelope, why);
                 return Err(why);
             }
@@ -215,7 +225,11 @@ impl<C: Copy> Port<C> {
     /// Takes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
     #[inline]
     pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
-        self.wire.arrive(now)
+        let arrival = self.wire.arrive(now)?;
+        if arrival.lost {
+            self.counts.lost[arrival.packet.envelope.class.index()] += 1;
+        }
+        Some(arrival)
     }
 
     #[inline]
@@ -224,6 +238,8 @@ impl<C: Copy> Port<C> {
             self.change(start);
         }
         self.free_at = start + self.pace.charge(packet.envelope.bytes());
+        self.counts.sent[packet.envelope.class.index()] += 1;
+        self.counts.bytes += u64::from(packet.envelope.size);
         probe.on_send(start, self.number, &packet.envelope);
         self.wire.put(self.free_at, packet);
     }

@@ -78,10 +78,13 @@ impl<C: Copy> Queue<C> {
         if !room.store(index, self.held, size) {
             return Err(DropCause::Full);
         }
-        let mut packet = *packet;
-        let marked = self.mark_if_due(&mut packet, MarkAt::Enqueue, after);
         self.held = after;
-        self.packets.push(packet);
+        let marked = self.marks(packet, MarkAt::Enqueue, after);
+        let stored = self.packets.push(|| *packet);
+        *stored = *packet;
+        if marked {
+            stored.envelope.ecn = Ecn::Ce;
+        }
         Ok(marked)
     }
 
@@ -102,7 +105,10 @@ impl<C: Copy> Queue<C> {
     ) -> Option<(Packet<C>, bool)> {
         let mut packet = self.packets.pop()?;
         let size = packet.envelope.bytes();
-        let marked = self.mark_if_due(&mut packet, MarkAt::Dequeue, self.held);
+        let marked = self.marks(&packet, MarkAt::Dequeue, self.held);
+        if marked {
+            packet.envelope.ecn = Ecn::Ce;
+        }
         self.held = self.held.without(size);
         room.release(index, size);
         if let Some(meter) = &mut self.meter {
@@ -126,12 +132,9 @@ impl<C: Copy> Queue<C> {
         self.meter.as_mut()
     }
 
-    fn mark_if_due(&self, packet: &mut Packet<C>, at: MarkAt, held: Holding) -> bool {
+    /// Whether a packet is to be marked now.
+    fn marks(&self, packet: &Packet<C>, at: MarkAt, held: Holding) -> bool {
         let due = self.mark.is_some_and(|mark| mark.applies(at, held));
-        let marked = due && packet.envelope.ecn == Ecn::Ect;
-        if marked {
-            packet.envelope.ecn = Ecn::Ce;
-        }
-        marked
+        due && packet.envelope.ecn == Ecn::Ect
     }
 }

@@ -1,6 +1,8 @@
 //! First in, first out, in one piece of memory whose size is a power of two. Grows when full; gives memory back after a
 //! burst, since a ring walks through all of its memory however little of it is in use.
 
+use prefetch_index::prefetch_index;
+
 /// Memory is given back when less than one part in so many is in use.
 const SPARSE: usize = 8;
 /// The smallest ring that has any memory.
@@ -49,15 +51,18 @@ impl<T: Copy> Ring<T> {
         self.slots.get((self.first + nth) & (self.slots.len() - 1))
     }
 
-    /// Puts one in behind the others.
+    /// Puts one in behind the others: gives its place, for the caller to write, so that nothing is copied twice. What
+    /// stands there is left over, or was made by `filler`.
     #[inline]
-    pub fn push(&mut self, value: T) {
+    pub fn push(&mut self, filler: impl FnOnce() -> T) -> &mut T {
         if self.len == self.slots.len() {
-            self.resize((self.len * 2).max(SMALLEST), value);
+            self.resize((self.len * 2).max(SMALLEST), filler());
         }
-        let place = (self.first + self.len) & (self.slots.len() - 1);
-        self.slots[place] = value;
+        let mask = self.slots.len().wrapping_sub(1);
+        let place = (self.first + self.len) & mask;
         self.len += 1;
+        prefetch_index(&self.slots, (place + 1) & mask);
+        &mut self.slots[place]
     }
 
     /// Takes the first one out.
@@ -66,6 +71,7 @@ impl<T: Copy> Ring<T> {
         let value = *self.front()?;
         self.first = (self.first + 1) & (self.slots.len() - 1);
         self.len -= 1;
+        prefetch_index(&self.slots, (self.first + 1) & (self.slots.len() - 1));
         if self.len * SPARSE < self.slots.len() && self.slots.len() > SMALLEST * SPARSE {
             self.resize(self.slots.len() / 2, value);
         }
@@ -92,7 +98,7 @@ mod tests {
         let (mut ring, mut queue, mut next) = (Ring::default(), VecDeque::new(), 0u32);
         for round in 0..40usize {
             for _ in 0..[3, 700, 1, 40][round % 4] {
-                ring.push(next);
+                *ring.push(|| 0) = next;
                 queue.push_back(next);
                 next += 1;
             }

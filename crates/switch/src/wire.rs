@@ -51,6 +51,8 @@ pub struct Wire<C> {
     /// When the first packet arrives; [`Time::LAST`] if there is none.
     next: Time,
     delay: Span,
+    /// Packets do not all take the same time.
+    varies: bool,
     /// Arrival of the latest packet: jitter and shorter delays must not overtake it.
     latest: Time,
     ring: Ring<Crossing<C>>,
@@ -62,21 +64,35 @@ impl<C: Copy> Wire<C> {
     #[must_use]
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
         let impairment = impairment.map(Box::new);
-        Self { next: Time::LAST, delay, latest: Time::ZERO, ring: Ring::default(), impairment }
+        let varies = impairment.is_some();
+        let (next, latest, ring) = (Time::LAST, Time::ZERO, Ring::default());
+        Self { next, delay, varies, latest, ring, impairment }
     }
 
     /// Puts a packet on the wire whose last bit leaves the port at `sent`.
     #[inline]
     pub fn put(&mut self, sent: Time, packet: &Packet<C>) {
         let mut arrival = sent + self.delay;
-        if let Some(trouble) = &mut self.impairment {
-            arrival += trouble.jitter.scale(trouble.stream.unit());
+        if self.varies {
+            arrival = self.vary(arrival);
         }
-        self.latest = self.latest.max(arrival);
         if self.ring.is_empty() {
-            self.next = self.latest;
+            self.next = arrival;
         }
-        self.ring.push(Crossing { arrival: self.latest, packet: *packet });
+        let crossing = self.ring.push(|| Crossing { arrival, packet: *packet });
+        crossing.arrival = arrival;
+        crossing.packet = *packet;
+    }
+
+    /// The arrival with jitter, and not before that of the packet in front.
+    #[cold]
+    fn vary(&mut self, arrival: Time) -> Time {
+        let late = self
+            .impairment
+            .as_mut()
+            .map_or(Span::ZERO, |trouble| trouble.jitter.scale(trouble.stream.unit()));
+        self.latest = self.latest.max(arrival + late);
+        self.latest
     }
 
     /// When the first packet arrives; [`Time::LAST`] if there is none.
@@ -84,12 +100,6 @@ impl<C: Copy> Wire<C> {
     #[must_use]
     pub fn next(&self) -> Time {
         self.next
-    }
-
-    /// The `nth` packet from the front, with its arrival.
-    #[must_use]
-    pub fn peek(&self, nth: usize) -> Option<(Time, &Packet<C>)> {
-        self.ring.get(nth).map(|crossing| (crossing.arrival, &crossing.packet))
     }
 
     /// Takes the first packet if it has arrived by `now`.
@@ -122,6 +132,8 @@ impl<C: Copy> Wire<C> {
 
     /// Packets put on from now on take this long.
     pub fn set_delay(&mut self, delay: Span) {
-        self.delay = delay;
+        let last = self.ring.len().checked_sub(1).and_then(|last| self.ring.get(last));
+        self.latest = last.map_or(self.latest, |last| last.arrival);
+        (self.delay, self.varies) = (delay, true);
     }
 }
