@@ -116,6 +116,31 @@ impl Rate for Aimd {
     }
 }
 
+/// One of the two laws, chosen at run time.
+#[derive(Clone, Copy, Debug)]
+pub enum Law {
+    /// Algorithm 1.
+    Mimd(Mimd),
+    /// Ours.
+    Aimd(Aimd),
+}
+
+impl Rate for Law {
+    fn on_epoch(&mut self, epoch: &Epoch) {
+        match self {
+            Self::Mimd(law) => law.on_epoch(epoch),
+            Self::Aimd(law) => law.on_epoch(epoch),
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        match self {
+            Self::Mimd(law) => law.rate(),
+            Self::Aimd(law) => law.rate(),
+        }
+    }
+}
+
 /// No faster than the full rate, no slower than one packet in a round trip.
 fn bounded(rate: f64, floor: f64) -> f64 {
     rate.max(floor).min(1.0)

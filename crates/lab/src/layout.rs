@@ -35,6 +35,8 @@ pub struct Layout {
     pub queues: &'static [&'static str],
     /// For each port the share of its link that metered packets may use, if any are metered.
     pub shares: Vec<Option<Share>>,
+    /// What is metered.
+    pub metered: Option<Class>,
 }
 
 /// Which data and which credits cross a port: what accounting for credits needs to know.
@@ -56,16 +58,26 @@ impl Layout {
         crossings: &[Crossing],
         seed: Seed,
     ) -> Self {
-        let queues = match transport {
-            Transport::Tcp { .. } => TCP_QUEUES,
-            Transport::ExpressPass(_) => EXPRESSPASS_QUEUES,
-            Transport::FlashPass(_) => FLASHPASS_QUEUES,
+        let (queues, metered) = match transport {
+            Transport::Tcp { .. } => (TCP_QUEUES, None),
+            Transport::ExpressPass(_) => (EXPRESSPASS_QUEUES, Some(Class::Credit)),
+            Transport::FlashPass(_) => (FLASHPASS_QUEUES, Some(Class::Emulation)),
         };
-        let mut layout = Self { ports: vec![], rooms: vec![], queues, shares: vec![] };
+        let (ports, rooms, shares) = (vec![], vec![], vec![]);
+        let mut layout = Self { ports, rooms, queues, shares, metered };
         for port in 0..network.graph.ports() as u32 {
             let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
             let share = share(network, port, transport, switch, crossings[port as usize]);
-            layout.ports.push(port_config(network, port, transport, switch, share, seed));
+            let (queues, queue_of) = port_queues(network, port, transport, switch, share);
+            let link = network.graph.link_of(port);
+            layout.ports.push(PortConfig {
+                rate: link.rate,
+                delay: link.delay,
+                queues,
+                queue_of,
+                impairment: network.impairment(port, seed),
+                changes: network.changes(port),
+            });
             layout.rooms.push(room(plan, network, port, switch, queues.len()));
             layout.shares.push(share);
         }
@@ -103,14 +115,14 @@ pub fn share(
     Share::new(metered * batch, (metered + frame) * batch + credit)
 }
 
-fn port_config(
+/// The queues of a port, and for each class the one it joins.
+fn port_queues(
     network: &Network,
     port: u32,
     transport: &Transport,
     switch: &Switch,
     share: Option<Share>,
-    seed: Seed,
-) -> PortConfig {
+) -> (Vec<QueueConfig>, [u8; Class::COUNT]) {
     let link = network.graph.link_of(port);
     let meter = share.map(|share| {
         let depth = Bytes::new(u64::from(wire::MIN_FRAME)) * u64::from(switch.credit_burst.max(1));
@@ -124,20 +136,12 @@ fn port_config(
     let metered = QueueConfig { meter, ..QueueConfig::default() };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let data = |priority| QueueConfig { mark, ..queue(priority) };
-    let (queues, queue_of) = match transport {
+    match transport {
         Transport::Tcp { .. } => (vec![data(0)], [0; Class::COUNT]),
         Transport::ExpressPass(_) => (vec![metered, data(1)], [1, 1, 1, 1, 0]),
         Transport::FlashPass(_) => {
             (vec![QueueConfig { select, ..metered }, queue(1), data(2)], [2, 1, 1, 0, 1])
         }
-    };
-    PortConfig {
-        rate: link.rate,
-        delay: link.delay,
-        queues,
-        queue_of,
-        impairment: network.impairment(port, seed),
-        changes: network.changes(port),
     }
 }
 

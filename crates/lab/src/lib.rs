@@ -1,1 +1,17 @@
-//! To come.
+//! From a scenario to results. Everything but the module `host` is pure: text in, results out.
+
+pub mod ends;
+pub mod flows;
+pub mod layout;
+pub mod measure;
+pub mod network;
+pub mod outcome;
+pub mod plan;
+pub mod run;
+pub mod series;
+pub mod summary;
+
+pub use outcome::Outcome;
+pub use plan::Plan;
+pub use run::{RunError, run};
+pub use summary::{Run, Summary};

@@ -1,25 +1,11 @@
 //! What is measured while a run goes on. A probe counts and weighs; what it means is said in `summary.rs`.
 
 use hdrhistogram::Histogram;
-use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Place, Probe, Span, Time};
+use shallop_core::{Bytes, Class, Ecn, End, Envelope, Place, Probe, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 
-/// Packets of each class.
-pub type ByClass = [u64; Class::COUNT];
-
-/// Packets at one port.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PortCounts {
-    /// Sent on its wire.
-    pub sent: ByClass,
-    /// Dropped before that.
-    pub dropped: ByClass,
-    /// Lost on its wire.
-    pub lost: ByClass,
-    /// Bytes sent on its wire.
-    pub bytes: u64,
-}
+use crate::layout::Layout;
 
 /// What arrived at the receiving end of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,8 +21,6 @@ pub struct FlowCounts {
 /// The measurements of a run.
 #[derive(Debug)]
 pub struct Measure {
-    /// By port.
-    pub ports: Vec<PortCounts>,
     /// By flow, as far as anything arrived.
     pub flows: Vec<FlowCounts>,
     /// Histories of the queues that are watched, with their places.
@@ -45,32 +29,34 @@ pub struct Measure {
     first: Vec<u32>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped by selective drop.
-    pub selective: u64,
     /// Round-trip times, in nanoseconds, of two significant digits.
     pub rtt: Option<Histogram<u64>>,
     /// Their sum, in picoseconds.
     rtt_sum: u128,
     /// Flows whose receiver has everything.
     pub complete: usize,
+    /// Packets of the metered class that arrived.
+    pub metered: u64,
+    metered_class: Option<Class>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Measure {
-    /// A probe that watches `queues` queues of each port for which `watch` is true.
+    /// A probe that watches the queues of each port for which `watch` is true.
     #[must_use]
-    pub fn new(ports: usize, queues: usize, watch: impl Fn(u32) -> bool) -> Self {
+    pub fn new(layout: &Layout, watch: impl Fn(u32) -> bool) -> Self {
+        let (ports, queues) = (layout.ports.len(), layout.queues.len());
         let mut measure = Self {
-            ports: vec![PortCounts::default(); ports],
             flows: Vec::new(),
             queues: Vec::new(),
             first: vec![NONE; ports],
             marks: 0,
-            selective: 0,
             rtt: Histogram::new(3).ok(),
             rtt_sum: 0,
             complete: 0,
+            metered: 0,
+            metered_class: layout.metered,
         };
         for port in (0..ports as u32).filter(|&port| watch(port)) {
             measure.first[port as usize] = measure.queues.len() as u32;
@@ -86,12 +72,6 @@ impl Measure {
         for (_, queue) in &mut self.queues {
             queue.pass(now);
         }
-    }
-
-    /// Packet-hops so far.
-    #[must_use]
-    pub fn hops(&self) -> u64 {
-        self.ports.iter().flat_map(|port| port.sent).sum()
     }
 
     /// Mean round-trip time in seconds, if any was measured.
@@ -118,27 +98,13 @@ impl Probe for Measure {
         }
     }
 
-    fn on_drop(&mut self, _now: Time, at: Place, packet: &Envelope, why: DropCause) {
-        self.ports[at.port as usize].dropped[packet.class.index()] += 1;
-        self.selective += u64::from(why == DropCause::Selective);
-    }
-
-    fn on_wire_loss(&mut self, _now: Time, port: u32, packet: &Envelope) {
-        self.ports[port as usize].lost[packet.class.index()] += 1;
-    }
-
     fn on_mark(&mut self, _now: Time, _at: Place, packet: &Envelope) {
         debug_assert!(packet.ecn != Ecn::NotEct, "only ECN-capable packets are marked");
         self.marks += 1;
     }
 
-    fn on_send(&mut self, _now: Time, port: u32, packet: &Envelope) {
-        let port = &mut self.ports[port as usize];
-        port.sent[packet.class.index()] += 1;
-        port.bytes += u64::from(packet.size);
-    }
-
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
+        self.metered += u64::from(Some(packet.class) == self.metered_class);
         if packet.class == Class::Data {
             let flow = self.flow(packet.end);
             flow.ip_bytes += wire::ip_bytes(packet.size);

@@ -115,15 +115,15 @@ impl ends::Use for Drive<'_> {
             routes: routes.clone(),
             nic: plan.nic,
         };
-        let ports = network.graph.ports();
         let watched = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
-        let probe = Measure::new(ports, layout.queues.len(), watched);
+        let probe = Measure::new(layout, watched);
         let coming: Vec<_> = flows.iter().enumerate().map(|(n, flow)| ends.flow(n, flow)).collect();
         let mut world: World<E::End, Measure> =
             World::new(world, Box::new(coming.into_iter()), probe);
         let series = drive(&mut world, self.setup, self.watch)?;
         let reports: Vec<_> = world.ends().map(Endpoint::report).collect();
-        Ok(outcome::outcome(self.setup, &world.probe, &reports, series))
+        let ports: Vec<_> = world.ports().map(|port| *port.counts()).collect();
+        Ok(outcome::outcome(self.setup, &world.probe, &ports, &reports, series))
     }
 }
 
@@ -148,7 +148,7 @@ fn drive<E: Endpoint>(
         world.probe.pass(Time::after_start(now));
         let complete = finite && world.probe.complete == setup.flows.len();
         if now == mark || complete {
-            series.mark(now, &world.probe);
+            series.mark(now, &world.probe, world.ports().map(shallop_switch::Port::counts));
         }
         if now == sample {
             series.sample(now, &mut world.probe);

@@ -1,10 +1,10 @@
 //! What is looked at while a run goes on: rows at equal intervals, and counts at the edges of windows.
 
-use shallop_core::Span;
-use shallop_proto::wire;
+use shallop_core::{Class, Span};
+use shallop_switch::Counts;
 
 use crate::flows::Flow;
-use crate::measure::{Measure, PortCounts};
+use crate::measure::Measure;
 use crate::run::{Setup, rate};
 
 /// Up to so many flows have rows of their own; more appear by group only.
@@ -39,7 +39,7 @@ pub struct Mark {
     pub at: Span,
     /// IP bytes that had arrived, by flow.
     pub flows: Vec<u64>,
-    /// Metered packets that had arrived where they were going, and that had been lost.
+    /// Metered packets that had arrived, and that had been dropped.
     pub metered: (u64, u64),
 }
 
@@ -52,6 +52,7 @@ pub struct Series {
     pub marks: Vec<Mark>,
     /// When the run ended.
     pub end: Span,
+    metered: Option<Class>,
     queues: Vec<String>,
     groups: Vec<String>,
     of_group: Vec<usize>,
@@ -74,6 +75,7 @@ impl Series {
             rows: Rows::default(),
             marks: vec![Mark { at: Span::ZERO, flows: vec![0; flows], metered: (0, 0) }],
             end: Span::ZERO,
+            metered: setup.layout.metered,
             queues: queues.collect(),
             groups: setup.plan.groups.iter().map(|group| group.name.clone()).collect(),
             of_group: setup.flows.iter().map(|flow: &Flow| flow.group).collect(),
@@ -110,9 +112,18 @@ impl Series {
     }
 
     /// Notes the counts of this time.
-    pub fn mark(&mut self, at: Span, measure: &Measure) {
+    pub fn mark<'a>(
+        &mut self,
+        at: Span,
+        measure: &Measure,
+        ports: impl Iterator<Item = &'a Counts>,
+    ) {
         let flows = ip_bytes(measure, self.of_group.len());
-        self.marks.push(Mark { at, flows, metered: metered(&measure.ports) });
+        self.marks.push(Mark {
+            at,
+            flows,
+            metered: (measure.metered, dropped(ports, self.metered)),
+        });
     }
 
     /// The run ends here.
@@ -134,9 +145,8 @@ fn ip_bytes(measure: &Measure, flows: usize) -> Vec<u64> {
     bytes
 }
 
-/// Metered packets so far: delivered, and dropped on the way.
-fn metered(ports: &[PortCounts]) -> (u64, u64) {
-    let _ = wire::MIN_FRAME;
-    let dropped = ports.iter().map(|port| port.dropped[3] + port.dropped[4]).sum();
-    (0, dropped)
+/// Packets of a class dropped so far.
+fn dropped<'a>(ports: impl Iterator<Item = &'a Counts>, class: Option<Class>) -> u64 {
+    let Some(class) = class else { return 0 };
+    ports.map(|port| port.dropped[class.index()]).sum()
 }

@@ -29,3 +29,23 @@ pub struct Report {
     /// What became of credits.
     pub credits: Credits,
 }
+
+impl Report {
+    /// The sums of two reports.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            retransmits: self.retransmits + other.retransmits,
+            timeouts: self.timeouts + other.timeouts,
+            received: self.received + other.received,
+            duplicates: self.duplicates + other.duplicates,
+            metered: self.metered + other.metered,
+            credits: Credits {
+                granted: self.credits.granted + other.credits.granted,
+                used: self.credits.used + other.credits.used,
+                wasted: self.credits.wasted + other.credits.wasted,
+            },
+        }
+    }
+}

@@ -62,10 +62,10 @@ pub(crate) struct HostLink<'a, H, P> {
 }
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
-    fn offer(&mut self, now: Time, out: Out<H>) {
-        let Out { head, size, class, ecn, .. } = out;
-        let envelope = Envelope { end: self.end.peer(), size, class, ecn };
-        let packet = Packet { envelope, cargo: head };
+    fn offer(&mut self, now: Time, out: &Out<H>) {
+        let envelope =
+            Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
+        let packet = Packet { envelope, cargo: out.head };
         let Outlet { port, room, .. } = self.outlet;
         // A drop is the probe's to count: nobody waits for an answer.
         let _ = port.offer(now, &packet, room, self.probe);
@@ -74,7 +74,7 @@ impl<H: Copy, P: Probe> HostLink<'_, H, P> {
 
 impl<H: Copy, P: Probe> Nic<H> for HostLink<'_, H, P> {
     fn meter(&mut self, now: Time, out: Out<H>) {
-        self.offer(now, out);
+        self.offer(now, &out);
     }
 
     fn is_free(&mut self, now: Time) -> bool {
@@ -87,7 +87,7 @@ impl<H: Copy, P: Probe> Nic<H> for HostLink<'_, H, P> {
     }
 
     fn send(&mut self, now: Time, out: Out<H>) {
-        self.offer(now, out);
+        self.offer(now, &out);
     }
 
     fn wait(&mut self, now: Time) {

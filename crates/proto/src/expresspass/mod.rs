@@ -12,13 +12,14 @@ pub mod config;
 pub mod head;
 mod outcomes;
 mod pacer;
-pub mod peer;
 pub mod receiver;
 pub mod sender;
 
 pub use config::{Config, StopPolicy};
 pub use head::Head;
-pub use peer::Peer;
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use shallop_control::expresspass as rule;
+
+/// Either end of a flow.
+pub type Peer<R> = crate::peer::Peer<Sender, Receiver<R>>;

@@ -11,3 +11,6 @@ pub use head::Head;
 pub use pass::{Emulation, Pass, PassConfig};
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Sender, SenderConfig};
+
+/// Either end of a flow.
+pub type Peer<R> = crate::peer::Peer<Sender<R>, Receiver>;
