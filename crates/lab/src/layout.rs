@@ -78,7 +78,7 @@ impl Layout {
                 impairment: network.impairment(port, seed),
                 changes: network.changes(port),
             });
-            layout.rooms.push(room(plan, network, port, switch, queues.len()));
+            layout.rooms.push(room(plan, network, port, switch, layout.queues.len()));
             layout.shares.push(share);
         }
         layout
