@@ -9,9 +9,11 @@ pub mod outcome;
 pub mod plan;
 pub mod run;
 pub mod series;
+pub mod study;
 pub mod summary;
 
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use run::{RunError, run};
+pub use study::Study;
 pub use summary::{Run, Summary};
