@@ -36,8 +36,26 @@ struct Wish {
 
 const NONE: Wish = Wish { wanted: NEVER, soon: NEVER, late: NEVER };
 
-/// When to look at whom.
-type Entry = (u64, u32);
+/// When to look at whom: the ticks above, the actor's number below, so that entries compare as one number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry(u128);
+
+impl Entry {
+    #[inline]
+    const fn new(at: u64, actor: u32) -> Self {
+        Self((at as u128) << 32 | actor as u128)
+    }
+
+    #[inline]
+    const fn at(self) -> u64 {
+        (self.0 >> 32) as u64
+    }
+
+    #[inline]
+    const fn actor(self) -> u32 {
+        self.0 as u32
+    }
+}
 
 /// The deadlines of a driver.
 #[derive(Clone, Debug)]
@@ -84,7 +102,7 @@ impl Agenda {
         if at < wish.soon {
             wish.late = wish.late.min(wish.soon);
             wish.soon = at;
-            self.insert((at, actor.0));
+            self.insert(Entry::new(at, actor.0));
         }
     }
 
@@ -100,7 +118,8 @@ impl Agenda {
             if self.due.is_empty() && !self.advance() {
                 return None;
             }
-            let (at, actor) = *self.due.last()?;
+            let next = *self.due.last()?;
+            let (at, actor) = (next.at(), next.actor());
             if at > end.ticks() {
                 return None;
             }
@@ -118,7 +137,7 @@ impl Agenda {
             let wanted = wish.wanted;
             if wanted < wish.soon {
                 (wish.soon, wish.late) = (wanted, wish.soon);
-                self.insert((wanted, actor));
+                self.insert(Entry::new(wanted, actor));
             }
         }
     }
@@ -134,7 +153,7 @@ impl Agenda {
 
     #[inline]
     fn insert(&mut self, entry: Entry) {
-        let slot = entry.0 >> GRAIN;
+        let slot = entry.at() >> GRAIN;
         if slot <= self.cursor {
             let place = self.due.partition_point(|&other| other > entry);
             return self.due.insert(place, entry);

@@ -194,11 +194,14 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         let outlet = &mut self.outlets[number as usize];
         outlet.port.catch_up(now, &mut outlet.room, &mut self.probe);
         let far = outlet.far;
-        while let Some(arrival) = self.outlets[number as usize].port.arrive(now) {
-            if arrival.lost {
-                self.probe.on_wire_loss(now, number, &arrival.packet.envelope);
+        loop {
+            let port = &mut self.outlets[number as usize].port;
+            let Some(packet) = port.arrive(now) else { break };
+            let mut packet = *packet;
+            if port.loses(&packet.envelope) {
+                self.probe.on_wire_loss(now, number, &packet.envelope);
             } else {
-                self.enter(now, far, arrival.packet);
+                self.enter(now, far, &mut packet);
             }
         }
         if !self.outlets[number as usize].turn.is_empty() {
@@ -208,14 +211,14 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
     }
 
     /// A packet enters a node.
-    fn enter(&mut self, now: Time, node: Node, mut packet: Packet<E::Head>) {
+    fn enter(&mut self, now: Time, node: Node, packet: &mut Packet<E::Head>) {
         for (at, middlebox) in &mut self.boxes {
             if *at == node {
                 middlebox.pass(now, &mut packet.envelope, &mut packet.cargo);
             }
         }
         if self.nodes[node.0 as usize] == NodeKind::Host {
-            return self.deliver(now, &packet);
+            return self.deliver(now, packet);
         }
         let end = packet.envelope.end;
         let Some(number) = self.routes.next(node, self.hosts[end.0 as usize], end) else {
@@ -225,7 +228,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         let Outlet { port, room, .. } = &mut self.outlets[number as usize];
         // A wire that has a packet already keeps its deadline.
         let quiet = !port.is_crossed();
-        let taken = port.offer(now, &packet, room, &mut self.probe);
+        let taken = port.offer(now, packet, room, &mut self.probe);
         if quiet && taken.is_ok() {
             self.arm(number);
         }

@@ -24,4 +24,4 @@ pub use ring::Ring;
 pub use room::Room;
 pub use route::Routes;
 pub use select::Select;
-pub use wire::{Arrival, Change, Impairment, Wire};
+pub use wire::{Change, Impairment, Wire};

@@ -6,12 +6,14 @@
 //!
 //! A packet leaves its queue when its first bit does; a packet that can leave at once never counts as queued.
 
-use shallop_core::{BitsPerSec, Class, DropCause, Pace, Packet, Place, Probe, Share, Span, Time};
+use shallop_core::{
+    BitsPerSec, Class, DropCause, Envelope, Pace, Packet, Place, Probe, Share, Span, Time,
+};
 
 use crate::queue::{Queue, QueueConfig};
 use crate::room::Room;
 use crate::schedule::Schedule;
-use crate::wire::{Arrival, Change, Impairment, Wire};
+use crate::wire::{Change, Impairment, Wire};
 
 /// What a port is made from.
 #[derive(Clone, Debug)]
@@ -46,21 +48,39 @@ pub struct Counts {
 /// A port.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
-    /// When the link has sent the last bit of everything served so far.
-    free_at: Time,
+    exit: Exit<C>,
     /// A bit for each queue that holds anything.
     busy: u32,
     /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
     plain: u32,
-    wire: Wire<C>,
-    pace: Pace,
-    counts: Counts,
-    number: u32,
     queue_of: [u8; Class::COUNT],
     queues: Vec<Queue<C>>,
     schedule: Schedule,
     /// Changes still to come, the next one last.
     changes: Vec<Change>,
+}
+
+/// What is behind the queues: the link's pace and the wire.
+#[derive(Clone, Debug)]
+struct Exit<C> {
+    /// When the link has sent the last bit of everything served so far.
+    free_at: Time,
+    number: u32,
+    wire: Wire<C>,
+    pace: Pace,
+    counts: Counts,
+}
+
+impl<C: Copy> Exit<C> {
+    /// Sends a packet whose first bit leaves at `start`.
+    #[inline]
+    fn transmit(&mut self, start: Time, packet: &Packet<C>, probe: &mut impl Probe) {
+        self.free_at = start + self.pace.charge(packet.envelope.bytes());
+        self.counts.sent[packet.envelope.class.index()] += 1;
+        self.counts.bytes += u64::from(packet.envelope.size);
+        probe.on_send(start, self.number, &packet.envelope);
+        self.wire.put(self.free_at, packet);
+    }
 }
 
 impl<C: Copy> Port<C> {
@@ -72,14 +92,17 @@ impl<C: Copy> Port<C> {
             let plain = queue.meter.is_none() && !schedule.is_weighted();
             mask | u32::from(plain) << index
         });
-        Self {
+        let exit = Exit {
             free_at: Time::ZERO,
-            busy: 0,
-            plain,
+            number,
             wire: Wire::new(config.delay, config.impairment.clone()),
             pace: Pace::new(config.rate),
             counts: Counts::default(),
-            number,
+        };
+        Self {
+            exit,
+            busy: 0,
+            plain,
             queue_of: config.queue_of,
             queues: config.queues.iter().map(Queue::new).collect(),
             schedule,
@@ -90,13 +113,13 @@ impl<C: Copy> Port<C> {
     /// What became of packets so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        &self.exit.counts
     }
 
     /// When the link is free of everything that has been served.
     #[must_use]
     pub fn free_at(&self) -> Time {
-        self.free_at
+        self.exit.free_at
     }
 
     /// Packets in all queues.
@@ -108,20 +131,20 @@ impl<C: Copy> Port<C> {
     /// Packets on the wire.
     #[must_use]
     pub fn on_wire(&self) -> usize {
-        self.wire.len()
+        self.exit.wire.len()
     }
 
     /// The rate of the link now.
     #[must_use]
     pub fn rate(&self) -> BitsPerSec {
-        self.pace.rate()
+        self.exit.pace.rate()
     }
 
     /// True if a packet is on the wire, so that the deadline does not depend on what is offered.
     #[inline]
     #[must_use]
     pub fn is_crossed(&self) -> bool {
-        !self.wire.is_empty()
+        !self.exit.wire.is_empty()
     }
 
     /// Takes a packet at `now`, drawing on `room` if it has to wait.
@@ -137,8 +160,9 @@ impl<C: Copy> Port<C> {
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let queue = self.queue_of[packet.envelope.class.index()];
-        if self.busy == 0 && self.free_at <= now && self.plain >> queue & 1 == 1 {
-            self.transmit(now, packet, probe);
+        if self.busy == 0 && self.exit.free_at <= now && self.plain >> queue & 1 == 1 {
+            self.change(now);
+            self.exit.transmit(now, packet, probe);
             return Ok(());
         }
         self.queue(now, packet, room, probe)
@@ -157,18 +181,19 @@ impl<C: Copy> Port<C> {
         let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
         let index = usize::from(self.queue_of[class]);
         let queue = &mut self.queues[index];
-        if self.busy == 0 && self.free_at <= now && queue.pass(now, size) {
+        if self.busy == 0 && self.exit.free_at <= now && queue.pass(now, size) {
             self.schedule.joined(index);
             self.schedule.served(index, size);
-            self.transmit(now, packet, probe);
+            self.change(now);
+            self.exit.transmit(now, packet, probe);
             return Ok(());
         }
-        let place = Place { port: self.number, queue: index as u8 };
+        let place = Place { port: self.exit.number, queue: index as u8 };
         match queue.offer(packet, index, room) {
             Ok(true) => probe.on_mark(now, place, &packet.envelope),
             Ok(false) => {}
             Err(why) => {
-                self.counts.dropped[class] += 1;
+                self.exit.counts.dropped[class] += 1;
                 probe.on_drop(now, place, &packet.envelope, why);
                 return Err(why);
             }
@@ -184,28 +209,29 @@ impl<C: Copy> Port<C> {
     /// Serves every packet whose turn has come by `now`.
     #[inline]
     pub fn catch_up(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
-        if self.busy != 0 && self.free_at <= now {
+        if self.busy != 0 && self.exit.free_at <= now {
             self.serve(now, room, probe);
         }
     }
 
     fn serve(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
-        while self.free_at <= now {
-            let next = self.schedule.next(&mut self.queues, self.busy, self.free_at);
+        while self.exit.free_at <= now {
+            let next = self.schedule.next(&mut self.queues, self.busy, self.exit.free_at);
             let Some((index, start)) = next.filter(|&(_, start)| start <= now) else { return };
-            let place = Place { port: self.number, queue: index as u8 };
+            self.change(start);
+            let place = Place { port: self.exit.number, queue: index as u8 };
             let queue = &mut self.queues[index];
             let Some((packet, marked)) = queue.take(start, index, room) else { return };
             if marked {
                 probe.on_mark(start, place, &packet.envelope);
             }
+            self.schedule.served(index, packet.envelope.bytes());
+            self.exit.transmit(start, packet, probe);
             let held = queue.held();
             if held.packets == 0 {
                 self.busy &= !(1 << index);
             }
             probe.on_queue(start, place, held.bytes);
-            self.schedule.served(index, packet.envelope.bytes());
-            self.transmit(start, &packet, probe);
         }
     }
 
@@ -213,40 +239,41 @@ impl<C: Copy> Port<C> {
     #[inline]
     #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
-        if self.wire.next() < Time::LAST {
-            return Some(self.wire.next());
+        if self.exit.wire.next() < Time::LAST {
+            return Some(self.exit.wire.next());
         }
         if self.busy == 0 {
             return None;
         }
-        self.schedule.next(&mut self.queues, self.busy, self.free_at).map(|(_, start)| start)
+        self.schedule.next(&mut self.queues, self.busy, self.exit.free_at).map(|(_, start)| start)
     }
 
     /// Takes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
     #[inline]
-    pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
-        let arrival = self.wire.arrive(now)?;
-        if arrival.lost {
-            self.counts.lost[arrival.packet.envelope.class.index()] += 1;
-        }
-        Some(arrival)
+    pub fn arrive(&mut self, now: Time) -> Option<&mut Packet<C>> {
+        self.exit.wire.arrive(now)
     }
 
+    /// Whether this packet, which has just arrived, was lost on the wire; it is counted then.
     #[inline]
-    fn transmit(&mut self, start: Time, packet: &Packet<C>, probe: &mut impl Probe) {
-        if !self.changes.is_empty() {
-            self.change(start);
+    pub fn loses(&mut self, packet: &Envelope) -> bool {
+        let lost = self.exit.wire.loses();
+        if lost {
+            self.exit.counts.lost[packet.class.index()] += 1;
         }
-        self.free_at = start + self.pace.charge(packet.envelope.bytes());
-        self.counts.sent[packet.envelope.class.index()] += 1;
-        self.counts.bytes += u64::from(packet.envelope.size);
-        probe.on_send(start, self.number, &packet.envelope);
-        self.wire.put(self.free_at, packet);
+        lost
     }
 
     /// Applies the changes of the link that are due by `start`.
-    #[cold]
+    #[inline]
     fn change(&mut self, start: Time) {
+        if !self.changes.is_empty() {
+            self.change_now(start);
+        }
+    }
+
+    #[cold]
+    fn change_now(&mut self, start: Time) {
         while let Some(change) = self.changes.pop_if(|change| change.at <= start) {
             self.apply(change);
         }
@@ -254,11 +281,11 @@ impl<C: Copy> Port<C> {
 
     fn apply(&mut self, change: Change) {
         if let Some(delay) = change.delay {
-            self.wire.set_delay(delay);
+            self.exit.wire.set_delay(delay);
         }
         let Some(rate) = change.rate else { return };
-        let old = self.pace.rate();
-        self.pace = Pace::new(rate);
+        let old = self.exit.pace.rate();
+        self.exit.pace = Pace::new(rate);
         for queue in &mut self.queues {
             if let Some(meter) = queue.meter_mut() {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());

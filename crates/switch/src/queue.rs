@@ -79,7 +79,7 @@ impl<C: Copy> Queue<C> {
             return Err(DropCause::Full);
         }
         self.held = after;
-        let marked = self.marks(packet, MarkAt::Enqueue, after);
+        let marked = marks(self.mark, packet, MarkAt::Enqueue, after);
         let stored = self.packets.push(|| *packet);
         *stored = *packet;
         if marked {
@@ -102,17 +102,18 @@ impl<C: Copy> Queue<C> {
         start: Time,
         index: usize,
         room: &mut Room,
-    ) -> Option<(Packet<C>, bool)> {
-        let mut packet = self.packets.pop()?;
+    ) -> Option<(&Packet<C>, bool)> {
+        let before = self.held;
+        let packet = self.packets.pop()?;
         let size = packet.envelope.bytes();
-        let marked = self.marks(&packet, MarkAt::Dequeue, self.held);
-        if marked {
-            packet.envelope.ecn = Ecn::Ce;
-        }
-        self.held = self.held.without(size);
+        self.held = before.without(size);
         room.release(index, size);
         if let Some(meter) = &mut self.meter {
             meter.take(start, size);
+        }
+        let marked = marks(self.mark, packet, MarkAt::Dequeue, before);
+        if marked {
+            packet.envelope.ecn = Ecn::Ce;
         }
         Some((packet, marked))
     }
@@ -131,10 +132,10 @@ impl<C: Copy> Queue<C> {
     pub fn meter_mut(&mut self) -> Option<&mut Meter> {
         self.meter.as_mut()
     }
+}
 
-    /// Whether a packet is to be marked now.
-    fn marks(&self, packet: &Packet<C>, at: MarkAt, held: Holding) -> bool {
-        let due = self.mark.is_some_and(|mark| mark.applies(at, held));
-        due && packet.envelope.ecn == Ecn::Ect
-    }
+/// Whether a packet is to be marked now.
+#[inline]
+fn marks<C>(mark: Option<Mark>, packet: &Packet<C>, at: MarkAt, held: Holding) -> bool {
+    mark.is_some_and(|mark| mark.applies(at, held)) && packet.envelope.ecn == Ecn::Ect
 }

@@ -55,8 +55,11 @@ impl<T: Copy> Ring<T> {
     /// stands there is left over, or was made by `filler`.
     #[inline]
     pub fn push(&mut self, filler: impl FnOnce() -> T) -> &mut T {
-        if self.len == self.slots.len() {
+        let capacity = self.slots.len();
+        if self.len == capacity {
             self.resize((self.len * 2).max(SMALLEST), filler());
+        } else if self.len * SPARSE < capacity && capacity > SMALLEST * SPARSE {
+            self.resize(capacity / 2, filler());
         }
         let mask = self.slots.len().wrapping_sub(1);
         let place = (self.first + self.len) & mask;
@@ -65,17 +68,17 @@ impl<T: Copy> Ring<T> {
         &mut self.slots[place]
     }
 
-    /// Takes the first one out.
+    /// Takes the first one out. It stays where it stood until the next push.
     #[inline]
-    pub fn pop(&mut self) -> Option<T> {
-        let value = *self.front()?;
-        self.first = (self.first + 1) & (self.slots.len() - 1);
-        self.len -= 1;
-        prefetch_index(&self.slots, (self.first + 1) & (self.slots.len() - 1));
-        if self.len * SPARSE < self.slots.len() && self.slots.len() > SMALLEST * SPARSE {
-            self.resize(self.slots.len() / 2, value);
+    pub fn pop(&mut self) -> Option<&mut T> {
+        if self.len == 0 {
+            return None;
         }
-        Some(value)
+        let (place, mask) = (self.first, self.slots.len() - 1);
+        self.first = (place + 1) & mask;
+        self.len -= 1;
+        prefetch_index(&self.slots, (place + 2) & mask);
+        self.slots.get_mut(place)
     }
 
     /// Moves everything to memory for `capacity`, a power of two; `filler` stands where nothing is yet.
@@ -104,7 +107,7 @@ mod tests {
             }
             for _ in 0..[5, 100, 590, 60][round % 4] {
                 assert_eq!(ring.get(1), queue.get(1));
-                assert_eq!(ring.pop(), queue.pop_front());
+                assert_eq!(ring.pop().copied(), queue.pop_front());
             }
             assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
         }

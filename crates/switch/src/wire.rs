@@ -27,15 +27,6 @@ pub struct Change {
     pub delay: Option<Span>,
 }
 
-/// A packet at the far end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival<C> {
-    /// The packet.
-    pub packet: Packet<C>,
-    /// It was lost on the way.
-    pub lost: bool,
-}
-
 /// A packet under way. Long wires hold tens of thousands, each touched again only when it arrives: each has a cache
 /// line to itself.
 #[derive(Clone, Copy, Debug)]
@@ -102,19 +93,22 @@ impl<C: Copy> Wire<C> {
         self.next
     }
 
-    /// Takes the first packet if it has arrived by `now`.
+    /// Takes the first packet if it has arrived by `now`. It stays where it is until the next one is put on the wire.
     #[inline]
-    pub fn arrive(&mut self, now: Time) -> Option<Arrival<C>> {
+    pub fn arrive(&mut self, now: Time) -> Option<&mut Packet<C>> {
         if self.next > now {
             return None;
         }
-        let Crossing { packet, .. } = self.ring.pop()?;
-        self.next = self.ring.front().map_or(Time::LAST, |first| first.arrival);
-        let lost = self
-            .impairment
+        self.next = self.ring.get(1).map_or(Time::LAST, |second| second.arrival);
+        self.ring.pop().map(|crossing| &mut crossing.packet)
+    }
+
+    /// Whether the packet that arrives was lost on its way: a draw for each.
+    #[inline]
+    pub fn loses(&mut self) -> bool {
+        self.impairment
             .as_mut()
-            .is_some_and(|trouble| trouble.loss > 0.0 && trouble.stream.chance(trouble.loss));
-        Some(Arrival { packet, lost })
+            .is_some_and(|trouble| trouble.loss > 0.0 && trouble.stream.chance(trouble.loss))
     }
 
     /// How many packets are on their way.

@@ -8,8 +8,7 @@ use shallop_core::{
     Seed, Share, Span, Time,
 };
 use shallop_switch::{
-    Arrival, Change, Impairment, Limit, Mark, MarkAt, Meter, Port, PortConfig, QueueConfig, Room,
-    Select,
+    Change, Impairment, Limit, Mark, MarkAt, Meter, Port, PortConfig, QueueConfig, Room, Select,
 };
 
 const FRAME: u16 = 1538;
@@ -105,7 +104,7 @@ impl Bench {
         let mut arrivals = vec![];
         while let Some(due) = self.port.deadline() {
             self.port.catch_up(due, &mut self.room, &mut self.tally);
-            while let Some(Arrival { packet: slot, .. }) = self.port.arrive(due) {
+            while let Some(slot) = self.port.arrive(due) {
                 arrivals.push((due.since_start().as_ps(), slot.cargo));
             }
         }
@@ -197,7 +196,7 @@ fn marks_step_at_the_threshold_on_entry_or_on_exit() {
         let mut marks = vec![];
         while let Some(due) = bench.port.deadline() {
             bench.port.catch_up(due, &mut bench.room, &mut bench.tally);
-            while let Some(Arrival { packet: slot, .. }) = bench.port.arrive(due) {
+            while let Some(slot) = bench.port.arrive(due) {
                 marks.push(slot.envelope.ecn == Ecn::Ce);
             }
         }
