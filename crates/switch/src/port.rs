@@ -49,6 +49,8 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 pub struct Port<C> {
     exit: Exit<C>,
+    /// Nothing that is queued can leave before.
+    due: Time,
     /// A bit for each queue that holds anything.
     busy: u32,
     /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
@@ -101,6 +103,7 @@ impl<C: Copy> Port<C> {
         };
         Self {
             exit,
+            due: Time::LAST,
             busy: 0,
             plain,
             queue_of: config.queue_of,
@@ -201,6 +204,7 @@ impl<C: Copy> Port<C> {
         probe.on_queue(now, place, queue.held().bytes);
         if self.busy & (1 << index) == 0 {
             self.busy |= 1 << index;
+            self.due = self.due.min(queue.ready().max(self.exit.free_at));
             self.schedule.joined(index);
         }
         Ok(())
@@ -209,7 +213,7 @@ impl<C: Copy> Port<C> {
     /// Serves every packet whose turn has come by `now`.
     #[inline]
     pub fn catch_up(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
-        if self.busy != 0 && self.exit.free_at <= now {
+        if self.due <= now {
             self.serve(now, room, probe);
         }
     }
@@ -217,6 +221,7 @@ impl<C: Copy> Port<C> {
     fn serve(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
         while self.exit.free_at <= now {
             let next = self.schedule.next(&mut self.queues, self.busy, self.exit.free_at);
+            self.due = next.map_or(Time::LAST, |(_, start)| start);
             let Some((index, start)) = next.filter(|&(_, start)| start <= now) else { return };
             self.change(start);
             let place = Place { port: self.exit.number, queue: index as u8 };
@@ -233,6 +238,7 @@ impl<C: Copy> Port<C> {
             }
             probe.on_queue(start, place, held.bytes);
         }
+        self.due = if self.busy == 0 { Time::LAST } else { self.exit.free_at };
     }
 
     /// The next time at which something happens that others can see, if nothing arrives before.
@@ -277,6 +283,8 @@ impl<C: Copy> Port<C> {
         while let Some(change) = self.changes.pop_if(|change| change.at <= start) {
             self.apply(change);
         }
+        // Meters may let packets go earlier than they would have.
+        self.due = self.due.min(self.exit.free_at);
     }
 
     fn apply(&mut self, change: Change) {
