@@ -83,6 +83,19 @@ impl<'a> Setup<'a> {
     }
 }
 
+/// Finds out whether a run can be made, before any is.
+///
+/// # Errors
+/// If it cannot.
+pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RunError> {
+    struct Nothing;
+    impl ends::Use for Nothing {
+        type Result = ();
+        fn ends<E: Ends>(self, _ends: E) {}
+    }
+    ends::with(&Setup::new(plan, scheme, seed)?, Nothing)
+}
+
 /// Runs it. `watch` is told the time now and then, and ends the run early by returning false.
 ///
 /// # Errors
