@@ -1,6 +1,8 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
+pub mod chips;
 pub mod ends;
+pub mod experiments;
 pub mod flows;
 pub mod layout;
 pub mod measure;
@@ -8,6 +10,7 @@ pub mod network;
 pub mod outcome;
 pub mod plan;
 pub mod run;
+pub mod scenario;
 pub mod series;
 pub mod study;
 pub mod summary;
