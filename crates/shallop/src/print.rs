@@ -37,7 +37,7 @@ pub fn grid(grid: &Grid) -> Result<()> {
 pub fn draw(grid: &Grid) -> String {
     let mut table = Table::new();
     table
-        .load_preset(presets::NOTHING)
+        .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(WIDTH);
     table.set_header(&grid.header);

@@ -43,29 +43,34 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
                 ("vendor", chip.vendor.into()),
                 ("capacity_bps", chip.capacity.get().into()),
                 ("buffer_bytes", chip.buffer.get().into()),
+                ("ports", chip.ports.into()),
+                ("port_rate_bps", chip.port_rate.get().into()),
+                ("buffer_bytes_per_gbps", chip.buffer_per_gbps().get().into()),
+                ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
                 ("note", chip.note.into()),
             ])
         });
         print::json(&print::object([("chips", chips.collect::<Vec<_>>().into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = ["id", "vendor", "name", "note", "Tb/s", "MB", "KB per Gb/s"];
+    let header = ["id", "vendor", "name", "ports", "Gb/s", "Tb/s", "MB", "KB per Gb/s"];
     let rows = chips::all().iter().map(|chip| {
         let (bits, bytes) = (chip.capacity.get() as f64, chip.buffer.get() as f64);
         vec![
             chip.id.to_owned(),
             chip.vendor.to_owned(),
             chip.name.to_owned(),
-            chip.note.to_owned(),
+            chip.ports.to_string(),
+            format!("{}", chip.port_rate.get() as f64 / 1e9),
             format!("{:.2}", bits / 1e12),
             format!("{:.1}", bytes / 1e6),
-            format!("{:.2}", bytes / 1e3 / (bits / 1e9)),
+            format!("{:.2}", chip.buffer_per_gbps().get() as f64 / 1e3),
         ]
     });
     print::grid(&Grid {
         header: header.map(str::to_owned).to_vec(),
         rows: rows.collect(),
-        words: 4,
+        words: 3,
     })?;
     Ok(ExitCode::SUCCESS)
 }
