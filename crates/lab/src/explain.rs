@@ -111,10 +111,10 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         let frame = u64::from(wire::frame(mtu.get()));
         let buffer = in_bytes(switch.buffer, rate, frame);
         let how = format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame));
-        section.say(format!("buffer {at}"), kilobytes(buffer), how);
+        section.say(format!("buffer {at}"), size(buffer), how);
         let product = rate.bytes_in(most).get();
         let how = format!("{rate} × {}", time(most));
-        section.say(format!("bandwidth-delay product {at}"), kilobytes(product), how);
+        section.say(format!("bandwidth-delay product {at}"), size(product), how);
         let part = ratio(buffer, product) * 100.0;
         section.say(
             format!("buffer as part of it {at}"),
@@ -123,7 +123,7 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         );
         if let Some((above, _)) = switch.mark {
             let bytes = in_bytes(above, rate, frame);
-            section.say(format!("ECN threshold {at}"), kilobytes(bytes), above.to_string());
+            section.say(format!("ECN threshold {at}"), size(bytes), above.to_string());
         }
     }
     section
@@ -252,8 +252,11 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-fn kilobytes(bytes: u64) -> String {
-    format!("{:.3} KB", bytes as f64 / 1000.0)
+fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes < 1e6 => format!("{:.3} KB", bytes / 1e3),
+        bytes => format!("{:.3} MB", bytes / 1e6),
+    }
 }
 
 fn gigabits(bits: f64) -> String {

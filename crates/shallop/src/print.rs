@@ -44,8 +44,11 @@ pub fn draw(grid: &Grid) -> String {
     for row in &grid.rows {
         table.add_row(row);
     }
+    // Two blanks between columns where there is room.
+    let words: u16 = table.column_max_content_widths().iter().sum();
+    let gap = if words + 2 * grid.header.len() as u16 <= WIDTH { 2 } else { 1 };
     for (number, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
+        column.set_padding((0, gap));
         if number >= grid.words {
             column.set_cell_alignment(CellAlignment::Right);
         }

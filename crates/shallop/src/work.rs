@@ -155,6 +155,8 @@ impl Tasks<'_> {
         let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
         if self.work.json {
             self.print_json(summaries, interrupted)?;
+        } else {
+            print::line(table::LEGEND)?;
         }
         Ok(match (interrupted, failed) {
             (true, _) => ExitCode::from(INTERRUPTED),

@@ -42,10 +42,14 @@ pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
     }
     // The nearest thing that is there must be a folder that takes a file.
     let there = folder.ancestors().find(|above| above.exists() && !above.as_os_str().is_empty());
-    Draft::create(there.unwrap_or(Path::new(".")).join(SUMMARY_CHECK)).map(drop)
+    let draft = Draft::create(there.unwrap_or(Path::new(".")).join(SUMMARY));
+    draft.map(drop).map_err(|error| match error {
+        StoreError::File { why, .. } => {
+            StoreError::File { path: folder.to_owned(), doing: "create the folder", why }
+        }
+        other => other,
+    })
 }
-
-const SUMMARY_CHECK: &str = "shallop-check";
 
 /// Writes the three files, the summary last.
 ///
