@@ -143,18 +143,17 @@ impl Ends for FlashPassEnds<'_> {
     }
 }
 
-/// The waiting time: as configured, or the largest base round trip of all flows, with room for a full emulation queue
-/// and a frame in service at every hop, and for as much again on the way back.
+/// The waiting time: as configured, or the largest base round trip of all flows with a margin.
 ///
 /// # Errors
 /// If it is below the largest base round trip, and not meant to be.
-fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunError> {
+pub(crate) fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunError> {
     let Some(longest) = setup.flows.iter().max_by_key(|flow| flow.path.base_rtt) else {
         return Ok(config.wait.unwrap_or_default());
     };
     let largest = longest.path.base_rtt;
     let Some(wait) = config.wait else {
-        return Ok(largest + margin(setup));
+        return Ok(largest + Margin::of(setup).total());
     };
     if wait < largest && !config.force_wait {
         let name = |node: shallop_core::Node| setup.network.names[node.0 as usize].clone();
@@ -170,21 +169,40 @@ fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunError> {
 }
 
 /// Metered packets that a queue may hold, in the margin of the waiting time.
-const QUEUED: u64 = 8;
+pub(crate) const QUEUED: u64 = 8;
 
 /// What the waiting time has to spare: for every hop of the longest way there the time a full emulation queue and a data
 /// frame take, for every hop back a frame; of the slowest link that meters.
-fn margin(setup: &Setup<'_>) -> Span {
-    let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
-    let ports = 0..setup.network.graph.ports() as u32;
-    let slowest = ports.map(|port| {
-        let link = setup.network.graph.link_of(port);
-        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-        let share = setup.layout.shares[port as usize].map_or(link.rate, |s| link.rate.share(s));
-        let gap = shallop_core::Pace::new(share).quote(smallest);
-        (gap * (QUEUED + 1), shallop_core::Pace::new(link.rate).quote(frame))
-    });
-    let (queue, frame) = slowest.max().unwrap_or_default();
-    let hops = setup.flows.iter().map(|flow| flow.path.hops).max().unwrap_or_default();
-    (queue + frame) * u64::from(hops.0) + frame * u64::from(hops.1)
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Margin {
+    /// Between two metered packets at full rate.
+    pub gap: Span,
+    /// That a data frame takes.
+    pub frame: Span,
+    /// Most hops there, and back.
+    pub hops: (u32, u32),
+}
+
+impl Margin {
+    pub(crate) fn of(setup: &Setup<'_>) -> Self {
+        let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
+        let ports = 0..setup.network.graph.ports() as u32;
+        let times = ports.map(|port| {
+            let link = setup.network.graph.link_of(port);
+            let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+            let share = setup.layout.shares[port as usize];
+            let metered = share.map_or(link.rate, |share| link.rate.share(share));
+            let gap = shallop_core::Pace::new(metered).quote(smallest);
+            (gap, shallop_core::Pace::new(link.rate).quote(frame))
+        });
+        let (gap, frame) = times.max().unwrap_or_default();
+        let hops = setup.flows.iter().map(|flow| flow.path.hops).max().unwrap_or_default();
+        Self { gap, frame, hops }
+    }
+
+    /// All of it. The packet itself has its turn after those that are queued.
+    pub(crate) fn total(&self) -> Span {
+        let (there, back) = (u64::from(self.hops.0), u64::from(self.hops.1));
+        (self.gap * (QUEUED + 1) + self.frame) * there + self.frame * back
+    }
 }

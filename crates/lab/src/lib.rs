@@ -1,19 +1,31 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
+pub mod chips;
 pub mod ends;
+pub mod experiments;
+pub mod explain;
 pub mod flows;
+#[cfg(feature = "host")]
+pub mod host;
 pub mod layout;
 pub mod measure;
 pub mod network;
 pub mod outcome;
 pub mod plan;
 pub mod run;
+pub mod scenario;
 pub mod series;
+pub mod standard;
 pub mod study;
 pub mod summary;
+pub mod table;
+pub mod verdict;
 
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use run::{RunError, run};
 pub use study::Study;
 pub use summary::{Run, Summary};
+
+/// Simulated time, as whoever follows a run is told it.
+pub use shallop_core::Span;

@@ -35,6 +35,8 @@ pub struct Measure {
     rtt_sum: u128,
     /// Flows whose receiver has everything.
     pub complete: usize,
+    /// Data packets that arrived.
+    pub data: u64,
     /// Packets of the metered class that arrived.
     pub metered: u64,
     metered_class: Option<Class>,
@@ -55,6 +57,7 @@ impl Measure {
             rtt: Histogram::new(3).ok(),
             rtt_sum: 0,
             complete: 0,
+            data: 0,
             metered: 0,
             metered_class: layout.metered,
         };
@@ -106,6 +109,7 @@ impl Probe for Measure {
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
         self.metered += u64::from(Some(packet.class) == self.metered_class);
         if packet.class == Class::Data {
+            self.data += 1;
             let flow = self.flow(packet.end);
             flow.ip_bytes += wire::ip_bytes(packet.size);
             flow.wire_bytes += u64::from(packet.size);

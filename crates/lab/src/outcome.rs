@@ -113,6 +113,7 @@ fn summarise(
         credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit)),
         fct: completions(setup, measure, reports.len() / 2),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
+        delivered_data_packets: measure.data,
         wall_s: None,
     }
 }

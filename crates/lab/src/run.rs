@@ -83,7 +83,23 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Runs it. `watch` is told the time now and then, and ends the run early by returning false.
+/// Finds out whether a run can be made, before any is.
+///
+/// # Errors
+/// If it cannot.
+pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RunError> {
+    struct Nothing;
+    impl ends::Use for Nothing {
+        type Result = ();
+        fn ends<E: Ends>(self, _ends: E) {}
+    }
+    ends::with(&Setup::new(plan, scheme, seed)?, Nothing)
+}
+
+/// Whoever watches a run is asked this often.
+const WATCH: Span = Span::from_ms(1);
+
+/// Runs it. `watch` is told the time every simulated millisecond, and ends the run early by returning false.
 ///
 /// # Errors
 /// If it cannot be made, or was stopped.
@@ -140,11 +156,17 @@ fn drive<E: Endpoint>(
     // The last second is always looked at by itself.
     marks.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
     marks.sort_unstable();
-    let (mut sample, mut now) = (plan.sample, Span::ZERO);
+    let (mut sample, mut now, mut reached) = (plan.sample, Span::ZERO, Span::ZERO);
     while now < plan.duration {
         let mark = marks.iter().copied().find(|&mark| mark > now).unwrap_or(plan.duration);
         now = sample.min(mark).min(plan.duration);
-        world.run_until(Time::after_start(now));
+        while reached < now {
+            reached = now.min(reached + WATCH);
+            world.run_until(Time::after_start(reached));
+            if !watch(Time::after_start(reached)) {
+                return Err(RunError::Stopped);
+            }
+        }
         world.probe.pass(Time::after_start(now));
         let complete = finite && world.probe.complete == setup.flows.len();
         if now == mark || complete {
@@ -153,9 +175,6 @@ fn drive<E: Endpoint>(
         if now == sample {
             series.sample(now, &mut world.probe);
             sample += plan.sample;
-        }
-        if !watch(Time::after_start(now)) {
-            return Err(RunError::Stopped);
         }
         if complete {
             break;

@@ -5,15 +5,69 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// All runs of a scenario.
+use crate::verdict::Judged;
+
+/// All runs of a scenario: what `run --json` prints, and `summary.json` beside the tables.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {
+    /// The experiment, if it is one of those that come with shallop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Title of the scenario.
     pub scenario: String,
     /// Version of shallop.
     pub version: String,
+    /// True if the smaller form of the scenario was run.
+    pub quick: bool,
+    /// The seeds, in the order of the runs.
+    pub seeds: Vec<u64>,
+    /// True if somebody stopped the work: runs are missing then. Left out otherwise.
+    #[serde(skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// What is claimed of the results, judged. Left out if nothing is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Judged>,
     /// A run for each scheme, point and seed.
     pub runs: Vec<Run>,
+}
+
+/// Experiments that were reproduced: what `reproduce --json` prints.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Reproduction {
+    /// Version of shallop.
+    pub version: String,
+    /// True if somebody stopped the work: runs or experiments are missing then. Left out otherwise.
+    #[serde(skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// One after the other.
+    pub experiments: Vec<Experiment>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Experiment {
+    /// Its name.
+    pub id: String,
+    /// True if its smaller form was run.
+    pub quick: bool,
+    /// The seeds, in the order of the runs.
+    pub seeds: Vec<u64>,
+    /// Its claims, judged.
+    pub claims: Vec<Judged>,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}
+
+impl From<Summary> for Experiment {
+    fn from(summary: Summary) -> Self {
+        let Summary { id, scenario, quick, seeds, claims, runs, .. } = summary;
+        Self { id: id.unwrap_or(scenario), quick, seeds, claims, runs }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// One run.
@@ -65,6 +119,8 @@ pub struct Run {
     pub fct: Fct,
     /// Packets of any class that left a port onto a wire.
     pub packet_hops: u64,
+    /// Data packets that arrived, repeats included.
+    pub delivered_data_packets: u64,
     /// How long the run took to compute, in seconds; null if nobody looked at a clock.
     pub wall_s: Option<f64>,
 }

@@ -1,3 +1,58 @@
-//! The command.
+//! The command. What it computes is the lab's; here are arguments, messages, tables, the bar and exit codes.
 
-fn main() {}
+mod args;
+mod bench;
+mod fail;
+mod print;
+mod progress;
+mod show;
+mod work;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Parser;
+
+use crate::args::{Arguments, Command};
+use crate::fail::{Result, plain};
+
+/// The exit code of bad input.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    match carry_out(&Arguments::parse().command) {
+        Ok(code) => code,
+        Err(report) => {
+            // There is nobody to tell if this cannot be written.
+            let _ = writeln!(std::io::stderr(), "{report:?}");
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+fn carry_out(command: &Command) -> Result<ExitCode> {
+    let stop = Arc::new(AtomicBool::new(false));
+    match command {
+        Command::Run(args) => work::run(args, &*listen(&stop)?),
+        Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
+        Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
+        Command::Check(args) => show::check(args),
+        Command::Schema => show::schema(),
+        Command::Chips(args) => show::chips(args),
+    }
+}
+
+/// Sets the flag on Ctrl-C: what is finished is kept. A second one ends the process at once.
+fn listen(stop: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>> {
+    let flag = Arc::clone(stop);
+    let handler = move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|why| plain(&format!("could not listen to Ctrl-C: {why}")))?;
+    Ok(Arc::clone(stop))
+}

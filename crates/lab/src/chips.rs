@@ -1,0 +1,153 @@
+//! Switching chips and routers: how many ports, how fast, with how much packet buffer. Facts as two papers and a thesis
+//! list them.
+//!
+//! The tables write KB and MB without saying which. Their figures per port follow from the totals in units of 1024 for
+//! all chips but the Tofino, whose 344KB is 22 MB of 10^6 bytes over 64 ports. Buffers are kept here in bytes.
+
+use shallop_core::{BitsPerSec, Bytes};
+
+/// A chip, or a device known by what is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chip {
+    /// What a scenario writes.
+    pub id: &'static str,
+    /// What its maker calls it.
+    pub name: &'static str,
+    /// Who makes it.
+    pub vendor: &'static str,
+    /// All its ports together.
+    pub capacity: BitsPerSec,
+    /// How many ports it has.
+    pub ports: u32,
+    /// Rate of each.
+    pub port_rate: BitsPerSec,
+    /// Packet buffer of all ports together.
+    pub buffer: Bytes,
+    /// Where this is from, and what is assumed.
+    pub note: &'static str,
+}
+
+impl Chip {
+    /// Buffer for each Gb/s of capacity, rounded down to bytes.
+    #[must_use]
+    pub const fn buffer_per_gbps(&self) -> Bytes {
+        Bytes::new(self.buffer.get() / (self.capacity.get() / 1_000_000_000))
+    }
+
+    /// An even share of the buffer for each port, rounded down to bytes.
+    #[must_use]
+    pub const fn buffer_per_port(&self) -> Bytes {
+        Bytes::new(self.buffer.get() / self.ports as u64)
+    }
+}
+
+const MIB: u64 = 1 << 20;
+const BROADCOM: &str = "Broadcom";
+const BAREFOOT: &str = "Barefoot (Intel)";
+const FLASHPASS: &str =
+    "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 bytes";
+const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 bytes";
+const ROUTER: &str =
+    "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 bytes";
+
+/// A chip of so many ports of so many Gb/s.
+const fn chip(
+    names: (&'static str, &'static str, &'static str),
+    ports: u32,
+    gbps: u64,
+    buffer: u64,
+    note: &'static str,
+) -> Chip {
+    let (id, name, vendor) = names;
+    let capacity = BitsPerSec::gbps(gbps * ports as u64);
+    let (port_rate, buffer) = (BitsPerSec::gbps(gbps), Bytes::new(buffer));
+    Chip { id, name, vendor, capacity, ports, port_rate, buffer, note }
+}
+
+static CHIPS: &[Chip] = &[
+    chip(
+        ("bcm56538", "BCM56538", BROADCOM),
+        48,
+        1,
+        4 * MIB,
+        "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 bytes",
+    ),
+    chip(("trident-plus", "Trident+", BROADCOM), 48, 10, 9 * MIB, BOTH),
+    chip(("trident2", "Trident II", BROADCOM), 32, 40, 12 * MIB, BOTH),
+    chip(("trident3", "Trident 3", BROADCOM), 32, 100, 32 * MIB, FLASHPASS),
+    chip(("trident4", "Trident 4", BROADCOM), 32, 400, 132 * MIB, FLASHPASS),
+    chip(
+        ("tomahawk", "Tomahawk", BROADCOM),
+        32,
+        100,
+        16 * MIB,
+        "BCC, Table I: four cores, each with 4 MB for its eight ports; assumed: an even share for each port, MB of 2^20 bytes",
+    ),
+    chip(
+        ("tofino", "Tofino", BAREFOOT),
+        64,
+        100,
+        22_000_000,
+        "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 bytes",
+    ),
+    chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS),
+    chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", "Arista"), 576, 10, 96_000_000_000, ROUTER),
+    chip(("arista-7504r", "7504R, 100 Gb/s ports", "Arista"), 144, 100, 96_000_000_000, ROUTER),
+    chip(
+        ("arista-7516r-10g", "7516R, 10 Gb/s ports", "Arista"),
+        2_304,
+        10,
+        384_000_000_000,
+        ROUTER,
+    ),
+    chip(("arista-7516r", "7516R, 100 Gb/s ports", "Arista"), 576, 100, 384_000_000_000, ROUTER),
+];
+
+/// All of them, chips first.
+#[must_use]
+pub fn all() -> &'static [Chip] {
+    CHIPS
+}
+
+/// The chip a scenario means.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Chip> {
+    CHIPS.iter().find(|chip| chip.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_per_gigabit_are_those_of_the_tables() {
+        // KB per port per Gb/s as printed, and the unit they are printed in.
+        let printed = [
+            ("bcm56538", 85.3, 1024.0),
+            ("trident-plus", 19.2, 1024.0),
+            ("trident2", 9.6, 1024.0),
+            ("trident3", 10.24, 1024.0),
+            ("trident4", 10.56, 1024.0),
+            ("tomahawk", 5.12, 1024.0),
+            ("tofino", 3.44, 1000.0),
+            ("tofino2", 5.12, 1024.0),
+            ("arista-7504r-10g", 16_667.0, 1000.0),
+            ("arista-7516r", 6_667.0, 1000.0),
+        ];
+        for (id, kb, unit) in printed {
+            let each = find(id).unwrap().buffer_per_gbps().get() as f64 / unit;
+            assert!((each / kb - 1.0).abs() < 0.002, "{id}: {each} is not {kb}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_shares_are_even() {
+        for (index, chip) in all().iter().enumerate() {
+            assert!(all()[..index].iter().all(|other| other.id != chip.id), "{}", chip.id);
+            assert_eq!(chip.capacity.get(), chip.port_rate.get() * u64::from(chip.ports));
+        }
+        let tofino = find("tofino").unwrap();
+        assert_eq!(tofino.buffer_per_port(), Bytes::new(343_750));
+        assert_eq!(find("tofino9"), None);
+    }
+}

@@ -1,0 +1,321 @@
+//! What a scenario comes to before anything runs: every derived value with the formula it comes from.
+
+use std::collections::BTreeSet;
+
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
+use shallop_proto::wire;
+
+use crate::ends::{self, Margin, QUEUED};
+use crate::plan::{FlashPass, Transport};
+use crate::run::{RunError, Setup};
+use crate::study::Study;
+
+/// Values that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// What they are about: a network, or a scheme on it.
+    pub title: String,
+    /// The values.
+    pub lines: Vec<Line>,
+}
+
+/// A derived value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What it is.
+    pub what: String,
+    /// The value with its unit.
+    pub value: String,
+    /// Where it comes from; empty if it is a plain count.
+    pub how: String,
+}
+
+impl Section {
+    fn say(&mut self, what: impl Into<String>, value: impl Into<String>, how: impl Into<String>) {
+        self.lines.push(Line { what: what.into(), value: value.into(), how: how.into() });
+    }
+}
+
+/// How much work a study is, in a line.
+#[must_use]
+pub fn work(study: &Study) -> String {
+    let schemes: BTreeSet<usize> = study.points.iter().map(|p| p.plan.schemes.len()).collect();
+    let range = |least: String, most: String| match least == most {
+        true => least,
+        false => format!("{least} to {most}"),
+    };
+    let few = schemes.first().copied().unwrap_or(0);
+    let many = schemes.last().copied().unwrap_or(0);
+    let durations: BTreeSet<Span> = study.points.iter().map(|p| p.plan.duration).collect();
+    let shortest = durations.first().copied().unwrap_or_default();
+    let longest = durations.last().copied().unwrap_or_default();
+    let counted = |count: String, noun: &str| match count.as_str() {
+        "1" => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    };
+    format!(
+        "{} × {} × {} = {} of {} each",
+        counted(study.points.len().to_string(), "point"),
+        counted(range(few.to_string(), many.to_string()), "scheme"),
+        counted(study.seeds.len().to_string(), "seed"),
+        counted(study.jobs().len().to_string(), "run"),
+        range(shortest.to_string(), longest.to_string()),
+    )
+}
+
+/// Every derived value of every point and scheme, with the delays that the first seed draws.
+///
+/// # Errors
+/// If some run cannot be made.
+pub fn explain(study: &Study) -> Result<Vec<Section>, RunError> {
+    let seed = study.seeds.first().copied().unwrap_or_default();
+    let mut sections = Vec::new();
+    for point in &study.points {
+        let named = |what: &str| match point.name.is_empty() {
+            true => what.to_owned(),
+            false => format!("{what}, point {}", point.name),
+        };
+        for scheme in 0..point.plan.schemes.len() {
+            let setup = Setup::new(&point.plan, scheme, seed)?;
+            if scheme == 0 {
+                sections.push(network(&setup, named("network")));
+            }
+            let title = named(&format!("scheme {}", point.plan.schemes[scheme].name));
+            sections.push(transport(&setup, title)?);
+        }
+    }
+    Ok(sections)
+}
+
+fn network(setup: &Setup<'_>, title: String) -> Section {
+    let (plan, graph) = (setup.plan, &setup.network.graph);
+    let mut section = Section { title, ..Section::default() };
+    let hosts = graph.hosts().count();
+    section.say(
+        "nodes",
+        graph.nodes.len().to_string(),
+        format!("{hosts} hosts, the others switches"),
+    );
+    section.say("ports", graph.ports().to_string(), "two for each link");
+    let endless = setup.flows.iter().filter(|flow| flow.size.is_none()).count();
+    section.say("flows", setup.flows.len().to_string(), format!("{endless} of them without end"));
+    section.say("duration", plan.duration.to_string(), "at most");
+    let rtts = || setup.flows.iter().map(|flow| flow.path.base_rtt);
+    let (Some(least), Some(most)) = (rtts().min(), rtts().max()) else { return section };
+    let how = "84 B there and back through idle links: delays + time to send it at every hop";
+    section.say("smallest base round trip", time(least), how);
+    section.say("largest base round trip", time(most), format!("likewise, seed {}", setup.seed));
+    for (switch, rate, mtu) in switch_ports(setup) {
+        let switch = &plan.switches[switch];
+        let at = format!("of \"{}\" at {rate}", switch.name);
+        let frame = u64::from(wire::frame(mtu.get()));
+        let buffer = in_bytes(switch.buffer, rate, frame);
+        let how = format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame));
+        section.say(format!("buffer {at}"), size(buffer), how);
+        let product = rate.bytes_in(most).get();
+        let how = format!("{rate} × {}", time(most));
+        section.say(format!("bandwidth-delay product {at}"), size(product), how);
+        let part = ratio(buffer, product) * 100.0;
+        section.say(
+            format!("buffer as part of it {at}"),
+            format!("{part:.3} %"),
+            "buffer / product",
+        );
+        if let Some((above, _)) = switch.mark {
+            let bytes = in_bytes(above, rate, frame);
+            section.say(format!("ECN threshold {at}"), size(bytes), above.to_string());
+        }
+    }
+    section
+}
+
+/// The kinds of switch port there are: the switch, the rate and the largest packet.
+fn switch_ports(setup: &Setup<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
+    let network = &setup.network;
+    let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
+    ports
+        .map(|port| {
+            let link = network.graph.link_of(port);
+            (network.switch_of[network.graph.near(port).0 as usize], link.rate, link.mtu)
+        })
+        .collect()
+}
+
+fn transport(setup: &Setup<'_>, title: String) -> Result<Section, RunError> {
+    let mut section = Section { title, ..Section::default() };
+    for (rate, mtu, share) in links(setup) {
+        let frame = u64::from(wire::frame(mtu.get()));
+        let Some(share) = share else {
+            let most = rate.get() as f64 * ratio(mtu.get(), frame);
+            let how = format!("{rate} × {} / {frame}, acknowledgements apart", mtu.get());
+            section.say(format!("most data at {rate}"), gigabits(most), how);
+            continue;
+        };
+        let formula = Formula::of(share, frame);
+        let (at, text) = (format!("at {rate}"), formula.text());
+        section.say(
+            format!("metered share {at}"),
+            format!("{:.4} %", share.as_f64() * 100.0),
+            text,
+        );
+        let metered = rate.get() as f64 * share.as_f64();
+        section.say(format!("metered rate {at}"), gigabits(metered), format!("{rate} × share"));
+        let packets = metered / (f64::from(wire::MIN_FRAME) * 8.0);
+        let most = packets * mtu.get() as f64 * 8.0;
+        let how = format!("metered rate / 84 B × {} B at IP", mtu.get());
+        section.say(format!("most data {at}"), gigabits(most), how);
+    }
+    if let Transport::FlashPass(config) = &setup.plan.schemes[setup.scheme].transport {
+        waiting(setup, config, &mut section)?;
+    }
+    Ok(section)
+}
+
+fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), RunError> {
+    let wait = ends::wait(setup, config)?;
+    let Some(largest) = setup.flows.iter().map(|flow| flow.path.base_rtt).max() else {
+        return Ok(());
+    };
+    if config.wait.is_some() {
+        let over = wait.as_secs_f64() - largest.as_secs_f64();
+        let how = format!("as given; {:.3} ms above the largest base round trip", over * 1e3);
+        section.say("waiting time", time(wait), how);
+        return Ok(());
+    }
+    let margin = Margin::of(setup);
+    let how = format!(
+        "{} hops there × ({} × {} + {}) + {} hops back × {}",
+        margin.hops.0,
+        QUEUED + 1,
+        time(margin.gap),
+        time(margin.frame),
+        margin.hops.1,
+        time(margin.frame)
+    );
+    section.say("margin of the waiting time", time(margin.total()), how);
+    let how =
+        format!("{} + {}: largest base round trip + margin", time(largest), time(margin.total()));
+    section.say("waiting time", time(wait), how);
+    Ok(())
+}
+
+/// The kinds of link there are, by what their ports meter.
+fn links(setup: &Setup<'_>) -> Vec<(BitsPerSec, Bytes, Option<Share>)> {
+    let ports = 0..setup.network.graph.ports() as u32;
+    let mut kinds = Vec::new();
+    for port in ports {
+        let link = setup.network.graph.link_of(port);
+        let kind = (link.rate, link.mtu, setup.layout.shares[port as usize]);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// The parts of a share: so many metered packets and as many frames, and a credit packet for them or none.
+struct Formula {
+    packets: u64,
+    frame: u64,
+    credit: u64,
+}
+
+impl Formula {
+    fn of(share: Share, frame: u64) -> Self {
+        let (part, whole) = share.parts();
+        let smallest = u64::from(wire::MIN_FRAME);
+        let packets = (part / smallest).max(1);
+        Self { packets, frame, credit: whole.saturating_sub(packets * (smallest + frame)) }
+    }
+
+    fn text(&self) -> String {
+        let Self { packets, frame, credit } = self;
+        match (packets, credit) {
+            (1, 0) => format!("84 / (84 + {frame})"),
+            (1, credit) => format!("84 / (84 + {frame} + {credit}): credits come back this way"),
+            (n, 0) => format!("{n}·84 / ({n}·(84 + {frame}))"),
+            (n, credit) => {
+                format!("{n}·84 / ({n}·(84 + {frame}) + {credit}): credits come back, {n} a packet")
+            }
+        }
+    }
+}
+
+fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: u64) -> u64 {
+    match size {
+        BufferSize::Packets(packets) => u64::from(packets) * frame,
+        _ => size.bytes_at(rate).map_or(0, Bytes::get),
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes < 1e6 => format!("{:.3} KB", bytes / 1e3),
+        bytes => format!("{:.3} MB", bytes / 1e6),
+    }
+}
+
+fn gigabits(bits: f64) -> String {
+    format!("{:.6} Gb/s", bits / 1e9)
+}
+
+fn time(span: Span) -> String {
+    let seconds = span.as_secs_f64();
+    match seconds {
+        s if s >= 1e-3 => format!("{:.3} ms", s * 1e3),
+        s => format!("{:.3} us", s * 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::study::Point;
+
+    fn study() -> Study {
+        let plan = crate::standard::plan(20, Span::from_secs(5));
+        Study {
+            title: plan.title.clone(),
+            about: String::new(),
+            takes: (String::new(), String::new()),
+            quick: false,
+            points: vec![Point { name: String::new(), set: BTreeMap::new(), plan }],
+            seeds: vec![1, 2],
+            claims: Vec::new(),
+        }
+    }
+
+    fn value<'a>(sections: &'a [Section], title: &str, what: &str) -> &'a Line {
+        let section = sections.iter().find(|section| section.title == title).unwrap();
+        let lines: Vec<&str> = section.lines.iter().map(|line| line.what.as_str()).collect();
+        let found = section.lines.iter().find(|line| line.what == what);
+        found.unwrap_or_else(|| panic!("{what} is not among {lines:?}"))
+    }
+
+    #[test]
+    fn the_work_is_counted() {
+        assert_eq!(work(&study()), "1 point × 3 schemes × 2 seeds = 6 runs of 5s each");
+    }
+
+    #[test]
+    fn every_derived_value_has_its_formula() {
+        let sections = explain(&study()).unwrap();
+        let buffer = value(&sections, "network", "buffer of \"switch\" at 10Gbps");
+        assert_eq!(buffer.value, "200.000 KB");
+        assert!(buffer.how.ends_with("/Gbps = 130.0 frames of 1538 B"), "{}", buffer.how);
+        let share = value(&sections, "scheme flashpass", "metered share at 10Gbps");
+        assert_eq!((share.value.as_str(), share.how.as_str()), ("5.1788 %", "84 / (84 + 1538)"));
+        let most = value(&sections, "scheme flashpass", "most data at 10Gbps");
+        assert_eq!(most.value, "9.247842 Gb/s");
+        let most = value(&sections, "scheme cubic", "most data at 10Gbps");
+        assert_eq!(most.value, "9.752926 Gb/s");
+        let wait = value(&sections, "scheme flashpass", "waiting time");
+        assert!(wait.how.contains("largest base round trip + margin"), "{}", wait.how);
+    }
+}

@@ -1,0 +1,187 @@
+//! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, each whole or not there. The same inputs give
+//! the same bytes, but for `wall_s`.
+
+use std::path::Path;
+
+use shallop_store::{Column, Draft, StoreError, Table, TableWriter, Text, publish};
+
+use super::jobs::Done;
+use crate::outcome::FlowRow;
+use crate::study::{Job, Study};
+use crate::summary::{Run, Summary};
+use crate::verdict::judge;
+
+const SUMMARY: &str = "summary.json";
+const FLOWS: &str = "flows.parquet";
+const SERIES: &str = "series.parquet";
+
+/// The summary of the runs that ended, with the claims judged by them.
+#[must_use]
+pub fn summarise(study: &Study, id: Option<&str>, done: &[Done]) -> Summary {
+    let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.outcome.run)).collect();
+    Summary {
+        id: id.map(str::to_owned),
+        scenario: study.title.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        quick: study.quick,
+        seeds: study.seeds.clone(),
+        interrupted: done.len() < study.jobs().len(),
+        claims: judge(study, &runs),
+        runs: runs.into_iter().map(|(_, run)| run.clone()).collect(),
+    }
+}
+
+/// Finds out whether results could be written to this folder, and leaves nothing behind.
+///
+/// # Errors
+/// What stands in the way.
+pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        let drafts = [SUMMARY, FLOWS, SERIES].map(|name| Draft::create(folder.join(name)));
+        return drafts.into_iter().try_for_each(|draft| draft.map(drop));
+    }
+    // The nearest thing that is there must be a folder that takes a file.
+    let there = folder.ancestors().find(|above| above.exists() && !above.as_os_str().is_empty());
+    let draft = Draft::create(there.unwrap_or(Path::new(".")).join(SUMMARY));
+    draft.map(drop).map_err(|error| match error {
+        StoreError::File { why, .. } => {
+            StoreError::File { path: folder.to_owned(), doing: "create the folder", why }
+        }
+        other => other,
+    })
+}
+
+/// Writes the three files, the summary last.
+///
+/// # Errors
+/// If they cannot be written; those that were there before still are.
+pub fn write(
+    folder: &Path,
+    study: &Study,
+    summary: &Summary,
+    done: &[Done],
+) -> Result<(), StoreError> {
+    let mut text = serde_json::to_vec_pretty(summary).map_err(|why| StoreError::Unwritable {
+        table: SUMMARY.to_owned(),
+        why: why.to_string(),
+    })?;
+    text.push(b'\n');
+    let table = |name: &str, make: fn(&Study, &Done) -> Table, none: Table| {
+        let mut writer = TableWriter::new(Draft::create(folder.join(name))?, &none)?;
+        for run in done {
+            writer.push_batch(&make(study, run))?;
+        }
+        writer.finish()
+    };
+    let flows = table(FLOWS, flows, flow_table(&[], Keys::default()))?;
+    let series = table(SERIES, series, series_table(Keys::default(), [vec![], vec![]], no_text()))?;
+    publish([flows, series, Draft::of_bytes(folder.join(SUMMARY), &text)?])
+}
+
+fn no_text() -> [Text; 2] {
+    [Text::default(), Text::default()]
+}
+
+/// The columns that say which run a row is of.
+#[derive(Default)]
+struct Keys {
+    point: Text,
+    scheme: Text,
+    seed: Vec<u64>,
+}
+
+impl Keys {
+    fn of(study: &Study, done: &Done, rows: usize) -> Self {
+        let point = &study.points[done.job.point];
+        let scheme = &point.plan.schemes[done.job.scheme];
+        let repeat = |text: &str| (0..rows).map(|_| Some(text.to_owned())).collect();
+        Self {
+            point: repeat(&point.name),
+            scheme: repeat(&scheme.name),
+            seed: vec![done.job.seed; rows],
+        }
+    }
+
+    fn columns(self) -> Vec<Column> {
+        vec![
+            Column::new("point", "", "Name of the point; empty if there is one alone.", self.point),
+            Column::new("scheme", "", "Label of the scheme.", self.scheme),
+            Column::new("seed", "", "The run seed.", self.seed),
+        ]
+    }
+}
+
+fn flows(study: &Study, done: &Done) -> Table {
+    let rows = &done.outcome.flows;
+    flow_table(rows, Keys::of(study, done, rows.len()))
+}
+
+fn flow_table(rows: &[FlowRow], keys: Keys) -> Table {
+    let text =
+        |of: fn(&FlowRow) -> &str| -> Text { rows.iter().map(|row| Some(of(row))).collect() };
+    let count = |of: fn(&FlowRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
+    let some = |of: fn(&FlowRow) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
+    let numbers: Vec<u64> = (0..rows.len() as u64).collect();
+    let sizes: Vec<Option<u64>> = rows.iter().map(|row| row.size_bytes).collect();
+    let times: Vec<Option<f64>> = rows.iter().map(|row| row.fct_s).collect();
+    let rate = "IP bytes of data that arrived, repeats included, per second from its start to its end or the run's.";
+    let mut columns = keys.columns();
+    columns.extend([
+        Column::new("flow", "", "Its number within the run, in the order of starts.", numbers),
+        Column::new("group", "", "Its group.", text(|row| &row.group)),
+        Column::new("from", "", "The host that sent.", text(|row| &row.from)),
+        Column::new("to", "", "The host that received.", text(|row| &row.to)),
+        Column::new("start_s", "s", "When it started.", some(|row| row.start_s)),
+        Column::new("size_bytes", "B", "Payload to send; null without end.", sizes),
+        Column::new(
+            "fct_s",
+            "s",
+            "From its start to the arrival of its last byte; null if open.",
+            times,
+        ),
+        Column::new("received_bytes", "B", "Payload received.", count(|row| row.received_bytes)),
+        Column::new("throughput_bps", "bit/s", rate, some(|row| row.throughput_bps)),
+        Column::new(
+            "sent",
+            "packets",
+            "Data packets sent, repeats included.",
+            count(|row| row.sent),
+        ),
+        Column::new(
+            "retransmits",
+            "packets",
+            "Data packets sent again.",
+            count(|row| row.retransmits),
+        ),
+        Column::new("timeouts", "", "Retransmission timeouts.", count(|row| row.timeouts)),
+        Column::new("credits", "packets", "Credits that arrived.", count(|row| row.credits.0)),
+        Column::new(
+            "credits_used",
+            "packets",
+            "Credits that released data.",
+            count(|row| row.credits.1),
+        ),
+        Column::new("credits_wasted", "packets", "Credits in vain.", count(|row| row.credits.2)),
+    ]);
+    Table::new("flows", columns)
+}
+
+fn series(study: &Study, done: &Done) -> Table {
+    let rows = &done.outcome.series;
+    let what = rows.what.iter().map(|what| Some(*what)).collect();
+    let place = rows.place.iter().map(|place| Some(place.as_str())).collect();
+    let keys = Keys::of(study, done, rows.time_s.len());
+    series_table(keys, [rows.time_s.clone(), rows.value.clone()], [what, place])
+}
+
+fn series_table(keys: Keys, [time, value]: [Vec<f64>; 2], [what, place]: [Text; 2]) -> Table {
+    let kinds = "queue_bytes: as it is; queue_peak_bytes: since the row before; rate_bps: since then, at IP.";
+    let mut columns = keys.columns();
+    columns.extend([
+        Column::new("time_s", "s", "Since the start of the run.", time),
+        Column::new("what", "", kinds, what),
+        Column::new("place", "", "The queue, the group or the flow.", place),
+        Column::new("value", "", "The value, in the unit that `what` ends in.", value),
+    ]);
+    Table::new("series", columns)
+}

@@ -1,0 +1,111 @@
+//! What only shows when all parts of a scenario come together: buffers that hold no frame, waiting times too short.
+
+use shallop_core::{BufferSize, Bytes, Seed};
+use shallop_proto::wire;
+use shallop_sim::NicMode;
+use shallop_switch::Limit;
+
+use super::problem::Problem;
+use super::schemes;
+use super::section::Section;
+use super::tree::{At, Item};
+use crate::ends::{self, Ends, Use};
+use crate::network::Network;
+use crate::plan::{Delays, FlashPass, Plan, Topology, Transport};
+use crate::run::{RunError, Setup};
+
+/// Above this many flows times nodes only the first seed is set up before the run: the run itself checks again.
+const LARGE: usize = 1_000_000;
+
+/// That every buffer holds a full frame, and every credit queue a credit.
+pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    let credit = plan.schemes.iter().map(|scheme| match scheme.transport {
+        Transport::ExpressPass(config) => config.largest_credit,
+        _ => Bytes::new(u64::from(wire::MIN_FRAME)),
+    });
+    let credit = credit.max().unwrap_or_default();
+    for port in 0..network.graph.ports() as u32 {
+        let link = network.graph.link_of(port);
+        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+        let check = |what: &str, size: BufferSize, least: Bytes, at: &At| {
+            let limit = Limit::of(size, link.rate);
+            if limit.bytes >= least && limit.packets > 0 {
+                return Ok(());
+            }
+            let held = limit.bytes.get();
+            let of = if limit.packets == 0 {
+                String::new()
+            } else {
+                format!(", {held} B at {}", link.rate)
+            };
+            let place = network.port_name(port);
+            let message =
+                format!("{what} = {size}{of}, holds no packet of {least} at port {place}");
+            let help = format!("allowed: {least} or more, headers and gap of the wire included");
+            Err(at.problem(message).with_help(help))
+        };
+        let node = network.graph.near(port).0 as usize;
+        let switch = &plan.switches[network.switch_of[node]];
+        let section = top.item("switch").and_then(|item| item.get(&switch.name));
+        let at = |keys: &[&str]| place(section, keys, top.place("topology"));
+        if network.is_switch_port(port) {
+            check("buffer", switch.buffer, frame, at(&["buffer", "chip"]))?;
+        } else if plan.nic == NicMode::Fifo {
+            check("nic_buffer", plan.nic_buffer, frame, top.place("nic_buffer"))?;
+        }
+        check("credit_queue", switch.credit_queue, credit, at(&["credit_queue"]))?;
+    }
+    Ok(())
+}
+
+/// Where the first of these keys that is there stands, or else the section, or else this.
+fn place<'a>(section: Option<&'a Item>, keys: &[&str], otherwise: &'a At) -> &'a At {
+    let Some(section) = section else { return otherwise };
+    keys.iter().find_map(|key| section.get(key)).map_or(&section.at, |item| &item.at)
+}
+
+/// That no waiting time is below the largest base round trip.
+pub(super) fn waits(plan: &Plan, schemes: &[schemes::Read], seeds: &[u64]) -> Result<(), Problem> {
+    let judged = |scheme: &schemes::Read| {
+        let Transport::FlashPass(config) = scheme.scheme.transport else { return false };
+        matches!(config, FlashPass { wait: Some(_), force_wait: false, .. })
+    };
+    let judged: Vec<usize> = (0..schemes.len()).filter(|&at| judged(&schemes[at])).collect();
+    let drawn = matches!(plan.topology, Topology::Dumbbell { senders: Delays::Drawn(..), .. });
+    let flows: usize = plan.groups.iter().map(|group| group.flows).sum();
+    let nodes = match &plan.topology {
+        Topology::Dumbbell { senders, receivers, .. } => senders.count() + receivers,
+        Topology::ParkingLot { hops, hosts, .. } => (hops + 1) * hosts,
+        Topology::Graph { nodes, .. } => nodes.len(),
+    };
+    let all = drawn && flows.saturating_mul(nodes) <= LARGE;
+    let seeds = if all { seeds } else { &seeds[..1] };
+    let Some(&first) = judged.first() else { return Ok(()) };
+    for &seed in seeds {
+        let problem = |error: &RunError, scheme: usize| {
+            let problem = schemes[scheme].wait.problem(error.to_string());
+            problem.with_help("a longer `wait`, none at all, or force_wait = true")
+        };
+        let setup = Setup::new(plan, first, seed).map_err(|error| problem(&error, first))?;
+        let mut setup = setup;
+        for &scheme in &judged {
+            setup.scheme = scheme;
+            ends::with(&setup, Nothing).map_err(|error| problem(&error, scheme))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether ends can be made is all that is asked.
+struct Nothing;
+
+impl Use for Nothing {
+    type Result = ();
+
+    fn ends<E: Ends>(self, _: E) {}
+}
+
+/// The network of a plan, whose names do not depend on the seed.
+pub(super) fn network(plan: &Plan) -> Network {
+    Network::build(plan, Seed::new(plan.seed))
+}

@@ -1,0 +1,142 @@
+//! What a scenario claims of its results.
+
+use super::format::{CLAIM, DIFFERS};
+use super::metrics;
+use super::problem::{Problem, advice};
+use super::section::{Section, rows};
+use crate::study::{Claim, Differs, Point, Range, Seeds};
+
+/// Reads every `[[claim]]` about these points.
+pub(super) fn read(
+    top: &Section<'_>,
+    points: &[Point],
+    quick: bool,
+) -> Result<Vec<Claim>, Problem> {
+    let rows = rows(top, "claim")?;
+    let rows = rows.into_iter().enumerate();
+    rows.map(|(index, (_, item))| {
+        let section = Section::open(format!("[[claim]] number {}", index + 1), CLAIM, item)?;
+        claim(&section, points, quick)
+    })
+    .collect()
+}
+
+fn claim(section: &Section<'_>, points: &[Point], quick: bool) -> Result<Claim, Problem> {
+    let point: Option<String> = section.get("point")?;
+    if let Some(name) = &point {
+        let names = points.iter().map(|point| point.name.as_str());
+        known(section, "point", name, names)?;
+    }
+    let about = |other: &&Point| point.as_ref().is_none_or(|name| *name == other.name);
+    let about: Vec<&Point> = points.iter().filter(about).collect();
+    let scheme: String = section.must("scheme")?;
+    let relative_to: Option<String> = section.get("relative_to")?;
+    for at in &about {
+        let names = || at.plan.schemes.iter().map(|scheme| scheme.name.as_str());
+        known(section, "scheme", &scheme, names())?;
+        if let Some(other) = &relative_to {
+            known(section, "relative_to", other, names())?;
+        }
+    }
+    let full_only = section.or("full_only", false)?;
+    let metric: String = section.must("metric")?;
+    let window = window(section, &about, quick && full_only)?;
+    let fields = if window.is_some() { metrics::of_windows() } else { metrics::of_runs() };
+    known(section, "metric", &metric, fields.iter().map(String::as_str))?;
+    let (unit, scale) = unit(section, &metric, relative_to.is_some())?;
+    let differs = match section.item("differs") {
+        None => None,
+        Some(item) => {
+            let section = Section::open(format!("`differs` in {}", section.name), DIFFERS, item)?;
+            Some(Differs { range: range(&section)?, why: section.must("why")? })
+        }
+    };
+    Ok(Claim {
+        what: section.must("what")?,
+        scheme,
+        point,
+        metric,
+        window,
+        relative_to,
+        scale,
+        unit,
+        seeds: match section.or("seeds", "each")? {
+            "mean" => Seeds::Mean,
+            _ => Seeds::Each,
+        },
+        paper: section.get("paper")?,
+        source: section.must("source")?,
+        range: range(section)?,
+        differs,
+        full_only,
+    })
+}
+
+/// That a name is one of those there are.
+fn known<'a>(
+    section: &Section<'_>,
+    key: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), Problem> {
+    if names.clone().any(|other| other == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    let problem = section.reject(key, format!("there is no {key} \"{name}\""));
+    Err(problem.with_help(advice(name, names)))
+}
+
+/// The window a claim is about, which must be one that is reported. One that only full runs have may be missing from a
+/// quick one.
+fn window(
+    section: &Section<'_>,
+    about: &[&Point],
+    lenient: bool,
+) -> Result<Option<(f64, f64)>, Problem> {
+    let Some(text) = section.get::<String>("window")? else { return Ok(None) };
+    let parsed = text.split_once("..").map(|(a, b)| (a.trim().parse(), b.trim().parse()));
+    let Some((Ok(from), Ok(to))) = parsed else {
+        let problem = section.reject("window", format!("\"{text}\" is not two times"));
+        return Err(problem.with_help("write it like \"1s..5s\""));
+    };
+    let (from, to): (shallop_core::Span, shallop_core::Span) = (from, to);
+    for point in about {
+        if !lenient && !point.plan.windows.contains(&(from, to)) {
+            let windows = point.plan.windows.iter().map(|(from, to)| format!("{from}..{to}"));
+            let windows: Vec<String> = windows.take(20).collect();
+            let problem = section.reject("window", format!("\"{text}\" is not reported"));
+            let help = format!(
+                "`windows` are {}; a claim for full runs only has full_only = true",
+                windows.join(", ")
+            );
+            return Err(problem.with_help(help));
+        }
+    }
+    Ok(Some((from.as_secs_f64(), to.as_secs_f64())))
+}
+
+fn unit(section: &Section<'_>, metric: &str, ratio: bool) -> Result<(String, f64), Problem> {
+    let unit: &str = section.or("unit", "")?;
+    // A ratio has no unit left; "x" is none of the summary's fields, so only bare numbers and parts of 100 fit it.
+    let scale = metrics::scale(if ratio { "x" } else { metric }, unit);
+    let Some(scale) = scale else {
+        let what = if ratio { "a ratio".to_owned() } else { format!("`{metric}`") };
+        let problem = section.reject("unit", format!("\"{unit}\" is no unit of {what}"));
+        let help = "rates are in Gb/s or Mb/s, sizes in packets, MB, KB or B, times in s, ms or us, the rest in %, \
+                    packets or nothing";
+        return Err(problem.with_help(help));
+    };
+    Ok((unit.to_owned(), scale))
+}
+
+fn range(section: &Section<'_>) -> Result<Range, Problem> {
+    let range = Range { low: section.get("low")?, high: section.get("high")? };
+    if let (Some(low), Some(high)) = (range.low, range.high) {
+        if low > high {
+            let message = format!("no number is from {low} to {high}");
+            return Err(section.reject("low", message).with_help("`low` is not above `high`"));
+        }
+    }
+    Ok(range)
+}

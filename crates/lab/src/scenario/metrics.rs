@@ -1,0 +1,90 @@
+//! The fields of a run that claims can be about, as the summary's own types have them.
+
+use std::collections::BTreeSet;
+
+use schemars::schema_for;
+use serde_json::Value;
+
+use crate::summary::{Run, Window};
+
+/// The fields of a run that are numbers, with dots: `drops.data`, `fct.all.p99_s`.
+pub(super) fn of_runs() -> BTreeSet<String> {
+    let mut fields = fields(&schema_for!(Run).to_value());
+    fields.retain(|field| field != "seed");
+    fields
+}
+
+/// The fields of a window that are numbers.
+pub(super) fn of_windows() -> BTreeSet<String> {
+    let mut fields = fields(&schema_for!(Window).to_value());
+    fields.retain(|field| !matches!(field.as_str(), "from_s" | "to_s"));
+    fields
+}
+
+/// What a field's unit says its figures are.
+pub(super) fn scale(metric: &str, unit: &str) -> Option<f64> {
+    let kind: &[(&str, f64)] = if metric.ends_with("_bps") {
+        &[("Gb/s", 1e9), ("Mb/s", 1e6), ("", 1.0)]
+    } else if metric.ends_with("_bytes") {
+        // A packet is a full frame of the usual size, as it occupies the link.
+        &[("packets", 1538.0), ("MB", 1e6), ("KB", 1e3), ("B", 1.0), ("", 1.0)]
+    } else if metric.ends_with("_s") {
+        &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("", 1.0)]
+    } else if COUNTS.iter().any(|count| metric.starts_with(count)) {
+        &[("packets", 1.0), ("", 1.0)]
+    } else {
+        &[("%", 0.01), ("", 1.0)]
+    };
+    kind.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
+}
+
+/// Fields that count packets.
+const COUNTS: [&str; 6] =
+    ["drops.", "marks", "retransmits", "credit.granted", "credit.used", "credit.wasted"];
+
+fn fields(schema: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    walk(schema, schema, "", &mut found);
+    found
+}
+
+fn walk(root: &Value, schema: &Value, path: &str, found: &mut BTreeSet<String>) {
+    if let Some(to) = schema["$ref"].as_str().and_then(|to| to.strip_prefix('#')) {
+        if let Some(schema) = root.pointer(to) {
+            walk(root, schema, path, found);
+        }
+        return;
+    }
+    for either in schema["anyOf"].as_array().into_iter().flatten() {
+        walk(root, either, path, found);
+    }
+    let is = |name: &str| match &schema["type"] {
+        Value::String(kind) => kind == name,
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == name),
+        _ => false,
+    };
+    if is("number") || is("integer") {
+        found.insert(path.to_owned());
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        walk(root, schema, &path, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_the_numbers_of_the_summary() {
+        let runs = of_runs();
+        for field in ["throughput_bps", "drops.data", "credit.loss_rate", "fct.small.p99_s", "jain"]
+        {
+            assert!(runs.contains(field), "{field} in {runs:?}");
+        }
+        assert!(!runs.contains("scheme") && !runs.contains("seed"));
+        let windows: Vec<_> = of_windows().into_iter().collect();
+        assert_eq!(windows, ["jain", "metered_loss", "throughput_bps"]);
+    }
+}

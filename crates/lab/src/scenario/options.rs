@@ -1,0 +1,197 @@
+//! The keys of a `[[scheme]]`: the transports and their options.
+
+use shallop_core::{Bytes, Span};
+
+use super::form::{Form, Key, Kinds, key, need};
+use super::format::STACKS;
+
+const MOST_TIMEOUT: Span = Span::from_secs(3_600);
+const MOST_WAIT: Span = Span::from_secs(600);
+
+/// The transports.
+pub(super) const SCHEMES: Kinds = Kinds {
+    tag: "transport",
+    kinds: &[
+        ("newreno", &[SCHEME, TCP]),
+        ("cubic", &[SCHEME, TCP, CUBIC]),
+        ("expresspass", &[SCHEME, EXPRESSPASS, CODE]),
+        ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER]),
+        ("flashpass", &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD]),
+        ("flashpass-mimd", &[SCHEME, FLASHPASS, MIMD]),
+    ],
+};
+
+const SCHEME: &[Key] = &[
+    key("name", Form::Text, "Its label. Default: the transport."),
+    need(
+        "transport",
+        Form::Choice(&[
+            "newreno",
+            "cubic",
+            "expresspass",
+            "expresspass-paper",
+            "flashpass",
+            "flashpass-mimd",
+        ]),
+        "The transport of all flows.",
+    ),
+];
+
+const TCP: &[Key] = &[
+    key("stack", Form::Choice(STACKS), "Whose TCP it is. Default: that of the scenario."),
+    key(
+        "decrease",
+        Form::Above(0.0, 0.99),
+        "The part of the window given up on congestion: 0.5 for NewReno, 0.3 for CUBIC in RFC 9438, 0.2 in ns-2.",
+    ),
+    key(
+        "basis",
+        Form::Choice(&["flight", "window"]),
+        "What a reduction starts from: what is in flight (RFC 5681), or the window (Linux).",
+    ),
+    key("hystart", Form::Choice(&["off", "classic", "plus-plus"]), "What ends slow start early."),
+    key(
+        "hystart_low_window",
+        Form::Count(0, 1_000_000),
+        "Classic: segments below which it sleeps.",
+    ),
+    key(
+        "hystart_delay_max",
+        Form::Time(Span::ZERO, MOST_TIMEOUT),
+        "Classic: largest rise let pass.",
+    ),
+    key("slow_start_limit", Form::Count(1, 1_000_000), "Segments an acknowledgement adds at most."),
+    key("initial_window", Form::Count(1, 10_000), "Segments in the first window."),
+    key(
+        "initial_threshold",
+        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        "The window at which the first slow start ends. Default: found out.",
+    ),
+    key("handshake", Form::Truth, "A round trip passes before the first data."),
+    key("rto_initial", Form::Time(Span::from_us(1), MOST_TIMEOUT), "Timeout before any sample."),
+    key("rto_min", Form::Time(Span::from_us(1), MOST_TIMEOUT), "The least timeout."),
+    key("rto_max", Form::Time(Span::from_us(1), MOST_TIMEOUT), "The largest timeout."),
+    key(
+        "rto_floor",
+        Form::Choice(&["timeout", "deviation"]),
+        "What `rto_min` bounds: the timeout, or its part above the round trip (Linux).",
+    ),
+    key(
+        "detection",
+        Form::Choice(&["duplicate-acks", "sack", "rack"]),
+        "How losses are found: RFC 6582, RFC 6675 or RFC 8985.",
+    ),
+    key(
+        "ecn",
+        Form::Choice(&["off", "classic", "exact"]),
+        "Congestion marks: not used, as in RFC 3168, or echoed one by one. Default: \"off\".",
+    ),
+    key("ecn_gradual", Form::Truth, "A mark shrinks the window over a round trip (Linux)."),
+    key("ack_every", Form::Count(1, 1_000), "Segments to an acknowledgement."),
+    key("ack_delay", Form::Time(Span::ZERO, MOST_TIMEOUT), "The longest one is held back."),
+    key("ack_quick", Form::Count(0, 1_000_000), "First segments that are acknowledged at once."),
+    key(
+        "receive_buffer",
+        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        "The receiver's buffer. Default: as much as a scaled window can offer.",
+    ),
+];
+
+const CUBIC: &[Key] = &[
+    key(
+        "scale",
+        Form::Above(0.0, 100.0),
+        "C: steepness of the curve, in segments per cubic second.",
+    ),
+    key("fast_convergence", Form::Truth, "Gives way to newcomers."),
+    key("reno_friendly", Form::Truth, "Never slower than Reno would be."),
+    key("form", Form::Choice(&["rfc", "linux"]), "Whose form of the rules."),
+];
+
+const EXPRESSPASS: &[Key] = &[
+    key("alpha", Form::Above(0.0, 1.0), "Rate a transfer starts at: 0.5 (code), 0.0625 (paper)."),
+    key("w_init", Form::Above(0.0, 1.0), "Weight it starts with: 0.5 (code), 0.0625 (paper)."),
+    key("w_min", Form::Above(0.0, 1.0), "The least weight. Default: 0.01."),
+    key("w_max", Form::Above(0.0, 1.0), "The largest weight. Default: 0.5."),
+    key(
+        "stop",
+        Form::Choice(&["last-data", "early", "demand"]),
+        "When credits end. Default: \"last-data\".",
+    ),
+    key(
+        "jitter",
+        Form::Below(0.0, 1.0),
+        "Credits deviate by this part of their gap. Default: 0.1.",
+    ),
+    key(
+        "largest_credit",
+        Form::Size(Bytes::new(84), Bytes::new(1_538)),
+        "Sizes of credits are drawn from 84 B to this. Default: \"84B\".",
+    ),
+    key(
+        "timeout",
+        Form::Time(Span::from_us(1), MOST_TIMEOUT),
+        "Requests are repeated after this. Default: \"200ms\".",
+    ),
+];
+
+/// The rule of the public code.
+const CODE: &[Key] = &[
+    key(
+        "w_step",
+        Form::Number(0.0, 1.0),
+        "What increases in a row add to the weight. Default: 0.05.",
+    ),
+    key("target_scale", Form::Number(0.0, 1.0), "Loss tolerated at rate zero. Default: 0.125."),
+    key("full_start", Form::Count(1, 1_000_000), "Fewer packets than this start below `alpha`."),
+];
+
+/// The rule of the 2017 paper.
+const PAPER: &[Key] = &[
+    key("target_loss", Form::Above(0.0, 1.0), "Loss tolerated at every rate. Default: 0.1."),
+    key("attribute", Form::Truth, "Scales the rate the lost credits were sent at. Default: false."),
+];
+
+const FLASHPASS: &[Key] = &[
+    key(
+        "wait",
+        Form::Time(Span::from_ns(1), MOST_WAIT),
+        "T_wait. Default: the largest base round trip, with a margin.",
+    ),
+    key("force_wait", Form::Truth, "A `wait` below the largest base round trip is meant."),
+    key("epochs", Form::Count(1, 64), "Epochs in a round trip. Default: 4, with \"mimd\" 1."),
+    key(
+        "jitter",
+        Form::Below(0.0, 0.5),
+        "Part of their gap emulation packets move. Default: 0.49.",
+    ),
+    key("batch", Form::Count(1, 6), "Timestamps in a credit packet. Default: 1."),
+    key("over_provision", Form::Truth, "Emulation goes on, tagged. Default: false."),
+    key("expected_loss", Form::Below(0.0, 1.0), "Loss that tagging counts on. Default: 0.1."),
+    key(
+        "timeout",
+        Form::Time(Span::from_us(1), MOST_TIMEOUT),
+        "Data is lost after this. Default: \"200ms\".",
+    ),
+];
+
+const FEEDBACK: &[Key] = &[key(
+    "feedback",
+    Form::Choice(&["aimd", "mimd"]),
+    "Our law, or Algorithm 1 of the paper. Default: \"aimd\".",
+)];
+
+/// Our law.
+pub(super) const AIMD: &[Key] = &[
+    key("step", Form::Above(0.0, 1.0), "The step at no loss. Default: 0.04."),
+    key("decay", Form::Above(0.0, 10.0), "The loss that shrinks it by a factor e. Default: 0.045."),
+    key("most", Form::Above(0.0, 1.0), "Losses count at most this much. Default: 0.18."),
+    key("gain", Form::Above(0.0, 1.0), "Weight of an epoch while losses grow. Default: 0.05."),
+    key("ease", Form::Above(0.0, 1.0), "Weight while they shrink. Default: 0.15."),
+];
+
+/// Algorithm 1.
+pub(super) const MIMD: &[Key] = &[
+    key("min_target_loss", Form::Number(0.0, 1.0), "Below it the rate grows. Default: 0.01."),
+    key("max_target_loss", Form::Number(0.0, 1.0), "Above it the rate shrinks. Default: 0.1."),
+];

@@ -1,0 +1,235 @@
+//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario with dots between
+//! its steps; sections in a row go by their names or numbers: `group.all.size`, `topology.link.0.rate`.
+
+use super::form::{Form, Keys, Kinds, all, find};
+use super::format::SCENARIO;
+use super::problem::{Problem, list, near};
+use super::tree::{At, Entry, Item, Table, Value};
+
+/// Sections that describe variations and results; they do not vary.
+const FIXED: [&str; 3] = ["point", "quick", "claim"];
+
+/// A change: the path, and what it says from now on.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub path: Vec<String>,
+    /// Where the key stands.
+    pub key: At,
+    pub item: Item,
+}
+
+impl Change {
+    /// The path as it is written.
+    pub fn key(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// The changes in a table of `[quick]` or `set`, whose sections may be written with dots or as tables.
+///
+/// # Errors
+/// If it is no table, or a key in it is no path.
+pub(super) fn changes(name: &str, item: &Item) -> Result<Vec<Change>, Problem> {
+    let Some(table) = item.table() else {
+        let problem = item.problem(format!("{name} should be a table, found {}", item.found()));
+        return Err(problem.with_help("write it like { \"topology.senders\" = 200 }"));
+    };
+    let mut changes = Vec::new();
+    flatten(table, &[], &mut changes)?;
+    Ok(changes)
+}
+
+fn flatten(table: &Table, path: &[String], changes: &mut Vec<Change>) -> Result<(), Problem> {
+    for (key, entry) in table {
+        let mut path = path.to_vec();
+        path.extend(steps(key).ok_or_else(|| entry.key.problem(format!("`{key}` is no key")))?);
+        match &entry.item.value {
+            // What starts flows in turn is one value, though a table; all other tables are sections.
+            Value::Table(inner) if path.last().is_none_or(|last| last != "start") => {
+                flatten(inner, &path, changes)?;
+            }
+            _ => changes.push(Change { path, key: entry.key.clone(), item: entry.item.clone() }),
+        }
+    }
+    Ok(())
+}
+
+/// The steps of a path.
+pub(super) fn steps(key: &str) -> Option<Vec<String>> {
+    let steps = toml_edit::Key::parse(key).ok()?;
+    Some(steps.iter().map(|step| step.get().to_owned()).collect())
+}
+
+/// Makes a change.
+///
+/// # Errors
+/// If there is no such key.
+pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
+    let first = change.path.first().map(String::as_str).unwrap_or_default();
+    if FIXED.contains(&first) {
+        let message = format!("`{}` cannot be changed", change.key());
+        return Err(change.key.problem(message).with_help(format!("{} stay", list(FIXED))));
+    }
+    let known = |root: &Item| {
+        let mut known = Vec::new();
+        root.table().into_iter().for_each(|table| paths(SCENARIO, table, "", &mut known));
+        known
+    };
+    let snapshot = root.clone();
+    let Value::Table(table) = &mut root.value else { return Ok(()) };
+    // A seed takes the place of seeds, and the other way round.
+    match first {
+        "seed" => table.remove("seeds"),
+        "seeds" => table.remove("seed"),
+        _ => None,
+    };
+    insert(SCENARIO, table, &change.path, change).map_err(|why| {
+        let known = known(&snapshot);
+        let key = change.key();
+        let near = near(&key, known.iter().map(String::as_str));
+        let help = match near.is_empty() {
+            true => format!("sections: {}", list(all(SCENARIO).map(|key| key.name))),
+            false => format!("did you mean {}?", list(near)),
+        };
+        change.key.problem(format!("there is no key `{key}`: {why}")).with_help(help)
+    })
+}
+
+/// Goes one step down from a section with these keys.
+fn insert(keys: Keys, table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
+    let Some((step, rest)) = path.split_first() else { return Err("it is a section".into()) };
+    let Some(key) = find(keys, step) else {
+        return Err(format!("`{step}` is none of {}", list(all(keys).map(|key| key.name))));
+    };
+    match &key.form {
+        Form::Table(keys) => down(keys, section(table, step, change)?, rest, change),
+        Form::Kinds(kinds) => {
+            let inner = section(table, step, change)?;
+            let keys = of_kind(kinds, inner, rest)?;
+            down(keys, inner, rest, change)
+        }
+        Form::Named(keys) => {
+            let Some((name, rest)) = rest.split_first() else {
+                return Err("it has no name".into());
+            };
+            let sections = section(table, step, change)?;
+            if name != "default" && !sections.contains_key(name) {
+                let names = list(sections.keys().map(String::as_str));
+                return Err(format!("there is no `{step}` \"{name}\", but {names}"));
+            }
+            down(keys, section(sections, name, change)?, rest, change)
+        }
+        Form::Tables(_) | Form::KindsTables(_) => row(&key.form, table, path, change),
+        _ if rest.is_empty() => {
+            let item = change.item.clone();
+            table.insert(step.clone(), Entry { key: change.key.clone(), item });
+            Ok(())
+        }
+        _ => Err(format!("`{step}` is no section")),
+    }
+}
+
+fn down(keys: Keys, table: &mut Table, rest: &[String], change: &Change) -> Result<(), String> {
+    if rest.is_empty() {
+        let names = list(all(keys).map(|key| key.name));
+        return Err(format!("it is a section; name one of its keys: {names}"));
+    }
+    insert(keys, table, rest, change)
+}
+
+/// Goes down into one of a row.
+fn row(form: &Form, table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
+    let [step, which, rest @ ..] = path else {
+        return Err("it is a row of sections; name one of them, and a key".into());
+    };
+    let rows = match table.get_mut(step).map(|entry| &mut entry.item.value) {
+        Some(Value::List(rows)) => rows,
+        _ => return Err(format!("the scenario has no [[{step}]]")),
+    };
+    let position = rows.iter().position(|row| name(row) == Some(which));
+    let position = position.or_else(|| which.parse().ok().filter(|&at| at < rows.len()));
+    let Some(position) = position else {
+        let names = list(rows.iter().filter_map(name));
+        return Err(format!("there is no {step} \"{which}\" among {names}"));
+    };
+    let Value::Table(inner) = &mut rows[position].value else {
+        return Err("it is no section".into());
+    };
+    let keys = match form {
+        Form::KindsTables(kinds) => of_kind(kinds, inner, rest)?,
+        Form::Tables(keys) => *keys,
+        _ => &[],
+    };
+    down(keys, inner, rest, change)
+}
+
+/// The keys of a section of several kinds; those of the kind it is about to become, if that is what changes.
+fn of_kind(kinds: &Kinds, table: &Table, rest: &[String]) -> Result<Keys, String> {
+    if rest.first().is_some_and(|step| step == kinds.tag) {
+        return Ok(kinds.kinds[0].1);
+    }
+    kinds.of(table).ok_or_else(|| format!("the section lacks `{}`", kinds.tag))
+}
+
+/// The section of this name, made if it is not there.
+fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a mut Table, String> {
+    let entry = table.entry(step.to_owned()).or_insert_with(|| {
+        let at = change.key.clone();
+        Entry { key: at.clone(), item: Item { value: Value::Table(Table::new()), at } }
+    });
+    match &mut entry.item.value {
+        Value::Table(inner) => Ok(inner),
+        _ => Err(format!("`{step}` is no section")),
+    }
+}
+
+/// What one of a row goes by.
+pub(super) fn name(row: &Item) -> Option<&str> {
+    row.get("name").or_else(|| row.get("transport")).and_then(Item::text)
+}
+
+/// Every path that leads to a value in this scenario, or would.
+fn paths(keys: Keys, table: &Table, before: &str, known: &mut Vec<String>) {
+    for key in all(keys).filter(|key| !FIXED.contains(&key.name)) {
+        let path = format!("{before}{}", key.name);
+        let inner = table.get(key.name).map(|entry| &entry.item);
+        let within = |keys: Option<Keys>, item: &Item, path: &str, known: &mut Vec<String>| {
+            if let (Some(keys), Some(table)) = (keys, item.table()) {
+                paths(keys, table, &format!("{path}."), known);
+            }
+        };
+        match &key.form {
+            Form::Table(keys) => match inner {
+                Some(inner) => within(Some(keys), inner, &path, known),
+                None => paths(keys, &Table::new(), &format!("{path}."), known),
+            },
+            Form::Kinds(kinds) => {
+                let inner = inner.into_iter();
+                inner.for_each(|item| {
+                    within(item.table().and_then(|t| kinds.of(t)), item, &path, known)
+                });
+            }
+            Form::Named(keys) => {
+                for (name, entry) in inner.and_then(Item::table).into_iter().flatten() {
+                    within(Some(keys), &entry.item, &format!("{path}.{name}"), known);
+                }
+                if inner.and_then(|item| item.get("default")).is_none() {
+                    paths(keys, &Table::new(), &format!("{path}.default."), known);
+                }
+            }
+            form @ (Form::Tables(_) | Form::KindsTables(_)) => {
+                // A few hundred names are enough to guess from.
+                for row in inner.map(Item::items).unwrap_or_default().iter().take(200) {
+                    let keys = match form {
+                        Form::KindsTables(kinds) => row.table().and_then(|table| kinds.of(table)),
+                        Form::Tables(keys) => Some(*keys),
+                        _ => None,
+                    };
+                    let name = name(row).unwrap_or("0");
+                    within(keys, row, &format!("{path}.{name}"), known);
+                }
+            }
+            _ => known.push(path),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What switches are like.
+
+use shallop_core::{BufferSize, Bytes};
+use shallop_switch::MarkAt;
+
+use super::format::{MARK, SWITCH};
+use super::problem::{Problem, advice};
+use super::section::Section;
+use super::tree::Item;
+use crate::chips;
+use crate::plan::{Accounting, Switch};
+
+/// The buffer of a switch that says nothing of it, as in the papers.
+const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
+
+/// Reads every `[switch.NAME]`. The first is always the default.
+pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
+    let mut switches = vec![default()];
+    let Some(item) = item else { return Ok(switches) };
+    let Some(table) = item.table() else {
+        let problem = item.problem(format!("[switch] should be sections, found {}", item.found()));
+        return Err(problem.with_help("write [switch.default], or another name for \"default\""));
+    };
+    for (name, entry) in table {
+        let switch =
+            switch(name, &Section::open(format!("[switch.{name}]"), SWITCH, &entry.item)?)?;
+        if name == "default" {
+            switches[0] = switch;
+        } else {
+            switches.push(switch);
+        }
+    }
+    Ok(switches)
+}
+
+/// What a switch is like of which nothing is said.
+fn default() -> Switch {
+    Switch {
+        name: "default".into(),
+        buffer: BUFFER,
+        mark: None,
+        credit_queue: BufferSize::Packets(8),
+        credit_burst: 2,
+        select: BufferSize::Packets(2),
+        accounting: Accounting::PerLink,
+    }
+}
+
+fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
+    let default = default();
+    let buffer = match section.get::<String>("chip")? {
+        None => default.buffer,
+        Some(id) => match chips::find(&id) {
+            Some(chip) => BufferSize::PerGbps(chip.buffer_per_gbps()),
+            None => {
+                let known: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
+                let problem = section.reject("chip", format!("there is no chip \"{id}\""));
+                return Err(problem.with_help(advice(&id, known)));
+            }
+        },
+    };
+    let mark = match section.item("mark") {
+        None => None,
+        Some(item) => {
+            let mark = Section::open(format!("`mark` in {}", section.name), MARK, item)?;
+            let at = match mark.or("at", "enqueue")? {
+                "enqueue" => MarkAt::Enqueue,
+                _ => MarkAt::Dequeue,
+            };
+            Some((mark.must("above")?, at))
+        }
+    };
+    Ok(Switch {
+        name: name.to_owned(),
+        buffer: section.or("buffer", buffer)?,
+        mark,
+        credit_queue: section.or("credit_queue", default.credit_queue)?,
+        credit_burst: section.or("credit_burst", default.credit_burst)?,
+        select: section.or("select", default.select)?,
+        accounting: match section.or("accounting", "per-link")? {
+            "one-way" => Accounting::OneWay,
+            "two-way" => Accounting::TwoWay,
+            _ => Accounting::PerLink,
+        },
+    })
+}

@@ -1,0 +1,232 @@
+//! Results as rows of text, for people: what `run` and `reproduce` print. Which columns there are and in which units
+//! their figures are depends on the figures; how the rows are drawn is up to the command.
+
+use crate::study::{Range, Study};
+use crate::summary::Run;
+use crate::verdict::{Judged, Verdict, count, words};
+
+/// A table in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grid {
+    /// The heading of each column.
+    pub header: Vec<String>,
+    /// As long as the header, each.
+    pub rows: Vec<Vec<String>>,
+    /// How many columns, from the left, hold words; the others hold figures.
+    pub words: usize,
+}
+
+/// What is printed where a figure does not apply.
+const NOTHING: &str = "-";
+/// A full frame, on the wire.
+const FRAME: f64 = 1538.0;
+
+/// A column: its heading, a figure of each run, and the digits behind the point.
+struct Column {
+    heading: String,
+    figure: Box<dyn Fn(&Run) -> Option<f64>>,
+    digits: usize,
+}
+
+/// The runs of a study. Runs of one scheme at one point that differ in their seed are one row, their mean; two more
+/// rows say the least and the most of any seed.
+#[must_use]
+pub fn runs(study: &Study, runs: &[(usize, &Run)]) -> Grid {
+    let mut columns = columns(runs);
+    columns.retain(|column| runs.iter().any(|(_, run)| (column.figure)(run).is_some()));
+    let header = std::iter::once("scheme".to_owned());
+    let header: Vec<String> =
+        header.chain(columns.iter().map(|column| column.heading.clone())).collect();
+    let mut grid = Grid { header, rows: Vec::new(), words: 1 };
+    for (number, point) in study.points.iter().enumerate() {
+        let here: Vec<&Run> =
+            runs.iter().filter(|(at, _)| *at == number).map(|(_, run)| *run).collect();
+        let indent = if study.points.len() > 1 && !here.is_empty() {
+            grid.push(&point.name, columns.iter().map(|_| String::new()));
+            "  "
+        } else {
+            ""
+        };
+        for scheme in &point.plan.schemes {
+            let same: Vec<&Run> =
+                here.iter().copied().filter(|run| run.scheme == scheme.name).collect();
+            grid.group(indent, &scheme.name, &columns, &same);
+        }
+    }
+    grid
+}
+
+impl Grid {
+    fn push(&mut self, name: &str, cells: impl Iterator<Item = String>) {
+        self.rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
+    }
+
+    fn group(&mut self, indent: &str, name: &str, columns: &[Column], runs: &[&Run]) {
+        if runs.is_empty() {
+            return;
+        }
+        let cells = |fold: &dyn Fn(&[f64]) -> f64| -> Vec<String> {
+            let cell = |column: &Column| {
+                let figures: Vec<f64> =
+                    runs.iter().filter_map(|run| (column.figure)(run)).collect();
+                match figures.is_empty() {
+                    true => NOTHING.to_owned(),
+                    false => format!("{:.*}", column.digits, fold(&figures)),
+                }
+            };
+            columns.iter().map(cell).collect()
+        };
+        let mean = |figures: &[f64]| figures.iter().sum::<f64>() / figures.len() as f64;
+        self.push(&format!("{indent}{name}"), cells(&mean).into_iter());
+        if runs.len() > 1 {
+            let least = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = |figures: &[f64]| figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            self.push(&format!("{indent}  least"), cells(&least).into_iter());
+            self.push(&format!("{indent}  most"), cells(&most).into_iter());
+        }
+    }
+}
+
+/// The unit that makes the largest of these figures at least one: its name, its size and the digits that go with it.
+fn unit(
+    figures: impl Iterator<Item = f64>,
+    units: &'static [(&'static str, f64)],
+) -> (&'static str, f64) {
+    let most = figures.fold(0.0, f64::max);
+    let fits = units.iter().find(|(_, size)| most >= *size).or(units.last());
+    fits.copied().unwrap_or(("", 1.0))
+}
+
+const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
+const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
+
+/// Throughput and goodput, loss, queue, round trip, fairness, repairs, completion and cost.
+fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
+    let all = || runs.iter().map(|(_, run)| *run);
+    let (rate, bits) = unit(all().map(|run| run.throughput_bps), RATES);
+    let (span, seconds) = unit(all().filter_map(|run| run.rtt.mean_s), TIMES);
+    let completion = |run: &Run| run.fct.all.and_then(|all| all.mean_s);
+    let (lasted, fct_seconds) = unit(all().filter_map(completion), TIMES);
+    let column = |heading: String, digits, figure: Box<dyn Fn(&Run) -> Option<f64>>| Column {
+        heading,
+        figure,
+        digits,
+    };
+    let mut columns = vec![
+        column(rate.to_owned(), 3, Box::new(move |run| Some(run.throughput_bps / bits))),
+        column("goodput".to_owned(), 3, Box::new(move |run| Some(run.goodput_bps / bits))),
+        column("loss %".to_owned(), 3, Box::new(|run| Some(run.loss_rate * 100.0))),
+        column(
+            "credit loss %".to_owned(),
+            1,
+            Box::new(|run| run.credit.map(|credit| credit.loss_rate * 100.0)),
+        ),
+        column("queue pkt".to_owned(), 1, Box::new(|run| Some(run.max_queue_bytes as f64 / FRAME))),
+        column("KB".to_owned(), 1, Box::new(|run| Some(run.max_queue_bytes as f64 / 1000.0))),
+        column(format!("RTT {span}"), 2, Box::new(move |run| Some(run.rtt.mean_s? / seconds))),
+        column("p99".to_owned(), 2, Box::new(move |run| Some(run.rtt.p99_s? / seconds))),
+        column("Jain".to_owned(), 3, Box::new(|run| run.jain)),
+        column("resent".to_owned(), 0, Box::new(|run| Some(run.retransmits as f64))),
+        column("RTOs".to_owned(), 0, Box::new(|run| Some(run.timeouts as f64))),
+    ];
+    let endings: [Column; 2] = [
+        column(
+            format!("FCT {lasted}"),
+            2,
+            Box::new(move |run| Some(run.fct.all?.mean_s? / fct_seconds)),
+        ),
+        column("open".to_owned(), 0, Box::new(|run| Some(run.fct.all?.unfinished as f64))),
+    ];
+    columns.extend(endings);
+    columns.push(column("wall s".to_owned(), 1, Box::new(|run| run.wall_s)));
+    let speed = |run: &Run| Some(run.packet_hops as f64 / run.wall_s.filter(|s| *s > 0.0)? / 1e6);
+    columns.push(column("Mhop/s".to_owned(), 1, Box::new(speed)));
+    columns
+}
+
+/// What the short headings of [`runs`] mean, in a line or two.
+pub const LEGEND: &str = "Gb/s, goodput: IP bytes and new payload that arrived. credit loss: of credits or emulation \
+packets. queue: longest\ndata queue of a switch. Jain: fairness in the last second. open: flows not complete at the end.";
+
+/// The claims, each with its verdict; below a claim that does not plainly hold, why.
+#[must_use]
+pub fn claims(claims: &[Judged]) -> Grid {
+    let header = ["what", "paper", "accepted", "measured", "verdict"];
+    let figure = |value: Option<f64>, unit: &str| match value {
+        None => NOTHING.to_owned(),
+        Some(value) => format!("{} {unit}", significant(value)).trim_end().to_owned(),
+    };
+    let row = |claim: &Judged| {
+        let accepted = words(Range { low: claim.low, high: claim.high });
+        let mut what = claim.what.clone();
+        if !claim.why.is_empty() {
+            what = format!("{what} ({})", claim.why);
+        }
+        vec![
+            what,
+            figure(claim.paper, &claim.unit),
+            accepted,
+            figure(claim.measured, &claim.unit),
+            claim.verdict.word().to_owned(),
+        ]
+    };
+    let rows = claims.iter().map(row).collect();
+    Grid { header: header.map(str::to_owned).to_vec(), rows, words: 1 }
+}
+
+/// A line that counts the claims.
+#[must_use]
+pub fn tally(claims: &[Judged]) -> String {
+    let all = [Verdict::Holds, Verdict::Differs, Verdict::Fails, Verdict::NotRun];
+    let some = all.into_iter().map(|verdict| (count(claims, verdict), verdict));
+    let some = some.filter(|(count, _)| *count > 0);
+    let parts: Vec<String> =
+        some.map(|(count, verdict)| format!("{count} {}", verdict.word())).collect();
+    let noun = if claims.len() == 1 { "claim" } else { "claims" };
+    format!("{} {noun}: {}", claims.len(), parts.join(", "))
+}
+
+/// A figure with about four digits that say something.
+#[must_use]
+pub fn significant(value: f64) -> String {
+    let size = value.abs();
+    if !size.is_finite() || size == 0.0 {
+        return format!("{value}");
+    }
+    let digits = [(1000.0, 0), (100.0, 1), (10.0, 2), (1.0, 3), (0.1, 4), (0.01, 5)];
+    match digits.iter().find(|(least, _)| size >= *least) {
+        // A whole number stays one.
+        Some(_) if size >= 1.0 && size < 1e15 && size.fract() == 0.0 => format!("{value}"),
+        Some(&(_, digits)) => format!("{value:.digits$}"),
+        None => format!("{value:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_about_four_digits() {
+        let cases = [
+            (0.0, "0"),
+            (9.0, "9"),
+            (9.123_456, "9.123"),
+            (0.123_456, "0.1235"),
+            (123_456.7, "123457"),
+            (0.000_123_4, "1.234e-4"),
+            (-20.55, "-20.55"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(significant(value), text);
+        }
+    }
+
+    #[test]
+    fn the_largest_figure_chooses_the_unit() {
+        assert_eq!(unit([2e9, 5.0].into_iter(), RATES).0, "Gb/s");
+        assert_eq!(unit([2e6, 5.0].into_iter(), RATES).0, "Mb/s");
+        assert_eq!(unit([5.0].into_iter(), RATES).0, "kb/s");
+        assert_eq!(unit(std::iter::empty(), TIMES).0, "us");
+    }
+}

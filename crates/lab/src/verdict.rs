@@ -1,0 +1,256 @@
+//! Verdicts: each claim of a study beside what was measured. Pure: runs in, verdicts out.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::study::{Claim, Job, Range, Seeds, Study};
+use crate::summary::Run;
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub enum Verdict {
+    /// What was measured lies in the accepted range, or there is none.
+    #[serde(rename = "holds")]
+    Holds,
+    /// It lies outside, where it is known to, for a reason that was traced.
+    #[serde(rename = "differs")]
+    Differs,
+    /// It lies outside, or was not measured by a run that ended.
+    #[serde(rename = "fails")]
+    Fails,
+    /// There is nothing to judge by.
+    #[serde(rename = "not run")]
+    NotRun,
+}
+
+impl Verdict {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Differs => "differs",
+            Self::Fails => "fails",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+/// A claim, judged. All figures are in `unit`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Judged {
+    /// The claim in words.
+    pub what: String,
+    /// The label of the scheme it is about.
+    pub scheme: String,
+    /// The point it is about; null for all together.
+    pub point: Option<String>,
+    /// What the paper says; null where it gives no number.
+    pub paper: Option<f64>,
+    /// The smallest figure that is accepted; null for no bound.
+    pub low: Option<f64>,
+    /// The largest.
+    pub high: Option<f64>,
+    /// What was measured: the mean, or of several figures the one that decides.
+    pub measured: Option<f64>,
+    /// The smallest figure of any seed and point.
+    pub measured_min: Option<f64>,
+    /// The largest.
+    pub measured_max: Option<f64>,
+    /// The unit of these figures.
+    pub unit: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why it differs, fails or was not run; empty if there is nothing to say.
+    pub why: String,
+    /// Where the paper says so.
+    pub source: String,
+}
+
+/// Judges all claims of a study by the runs that ended, each with the job it was.
+#[must_use]
+pub fn judge(study: &Study, runs: &[(Job, &Run)]) -> Vec<Judged> {
+    let fields = |run: &Run| serde_json::to_value(run).unwrap_or(Value::Null);
+    let runs: Vec<(Job, Value)> = runs.iter().map(|&(job, run)| (job, fields(run))).collect();
+    study.claims.iter().map(|claim| judge_one(study, claim, &runs)).collect()
+}
+
+/// How many claims came to this verdict.
+#[must_use]
+pub fn count(claims: &[Judged], verdict: Verdict) -> usize {
+    claims.iter().filter(|claim| claim.verdict == verdict).count()
+}
+
+fn judge_one(study: &Study, claim: &Claim, runs: &[(Job, Value)]) -> Judged {
+    let open = |verdict, why: String| Judged {
+        what: claim.what.clone(),
+        scheme: claim.scheme.clone(),
+        point: claim.point.clone(),
+        paper: claim.paper,
+        low: claim.range.low,
+        high: claim.range.high,
+        measured: None,
+        measured_min: None,
+        measured_max: None,
+        unit: claim.unit.clone(),
+        verdict,
+        why,
+        source: claim.source.clone(),
+    };
+    if claim.full_only && study.quick {
+        return open(Verdict::NotRun, "judged in the full run only".to_owned());
+    }
+    let figures = match figures(study, claim, runs) {
+        Ok(figures) => figures,
+        Err((verdict, why)) => return open(verdict, why),
+    };
+    let smallest = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (measured, verdict) = decide(claim, &figures);
+    Judged {
+        measured: Some(measured),
+        measured_min: Some(smallest),
+        measured_max: Some(largest),
+        ..open(verdict, why(claim, verdict))
+    }
+}
+
+/// The figure that is shown, and what it comes to.
+fn decide(claim: &Claim, figures: &[f64]) -> (f64, Verdict) {
+    let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+    let unbounded = claim.range == Range::default();
+    if claim.seeds == Seeds::Mean || unbounded {
+        return (mean, verdict(claim, mean));
+    }
+    let worst = figures.iter().map(|&figure| verdict(claim, figure)).max();
+    let worst = worst.unwrap_or(Verdict::NotRun);
+    let deciding = figures.iter().copied().filter(|&figure| verdict(claim, figure) == worst);
+    let shown = deciding.min_by(|a, b| slack(claim.range, *a).total_cmp(&slack(claim.range, *b)));
+    (shown.unwrap_or(mean), worst)
+}
+
+fn verdict(claim: &Claim, figure: f64) -> Verdict {
+    if claim.range.holds(figure) {
+        return Verdict::Holds;
+    }
+    let known = claim.differs.as_ref().is_some_and(|differs| differs.range.holds(figure));
+    if known { Verdict::Differs } else { Verdict::Fails }
+}
+
+/// How far inside the range a figure lies; negative outside.
+fn slack(range: Range, figure: f64) -> f64 {
+    let above = range.low.map_or(f64::INFINITY, |low| figure - low);
+    let below = range.high.map_or(f64::INFINITY, |high| high - figure);
+    above.min(below)
+}
+
+fn why(claim: &Claim, verdict: Verdict) -> String {
+    let known = claim.differs.as_ref();
+    match verdict {
+        Verdict::Differs => known.map_or_else(String::new, |differs| differs.why.clone()),
+        Verdict::Fails => match known {
+            Some(differs) => format!(
+                "outside the accepted range and outside {}, where it was known to lie",
+                words(differs.range)
+            ),
+            None => "outside the accepted range".to_owned(),
+        },
+        Verdict::Holds if claim.range == Range::default() => match claim.paper {
+            None => "no paper value: reported".to_owned(),
+            Some(_) => "no accepted range: reported".to_owned(),
+        },
+        Verdict::Holds if known.is_some() => {
+            "in the accepted range, though it was known to differ".to_owned()
+        }
+        Verdict::Holds | Verdict::NotRun => String::new(),
+    }
+}
+
+/// A range as it is printed.
+#[must_use]
+pub fn words(range: Range) -> String {
+    match (range.low, range.high) {
+        (None, None) => "any".to_owned(),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (Some(low), Some(high)) if low.total_cmp(&high).is_eq() => format!("{low}"),
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+    }
+}
+
+/// The figures of all runs a claim is about, or why there are none.
+fn figures(
+    study: &Study,
+    claim: &Claim,
+    runs: &[(Job, Value)],
+) -> Result<Vec<f64>, (Verdict, String)> {
+    let label = |job: Job| study.points[job.point].plan.schemes[job.scheme].name.as_str();
+    let meant = |job: &Job| {
+        let at = &study.points[job.point].name;
+        label(*job) == claim.scheme && claim.point.as_ref().is_none_or(|point| point == at)
+    };
+    let jobs: Vec<Job> = study.jobs().into_iter().filter(meant).collect();
+    if jobs.is_empty() {
+        return Err((Verdict::NotRun, "no such run was asked for".to_owned()));
+    }
+    let ended = |label_of: &str, like: Job| {
+        let found = runs.iter().find(|(job, _)| {
+            (job.point, job.seed) == (like.point, like.seed) && label(*job) == label_of
+        });
+        found.map(|(_, run)| run)
+    };
+    let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
+    let mut figures = Vec::new();
+    for job in jobs {
+        let run = ended(&claim.scheme, job).ok_or_else(missing)?;
+        let figure = field(run, claim).map_err(|why| (Verdict::Fails, why))?;
+        figures.push(match &claim.relative_to {
+            None => figure / claim.scale,
+            Some(other) => {
+                let run = ended(other, job).ok_or_else(missing)?;
+                let base = field(run, claim).map_err(|why| (Verdict::Fails, why))?;
+                figure / base
+            }
+        });
+    }
+    match figures.iter().all(|figure| figure.is_finite()) {
+        true => Ok(figures),
+        false => Err((Verdict::Fails, format!("{} cannot be divided by zero", claim.metric))),
+    }
+}
+
+/// The field of a run that a claim is about.
+fn field(run: &Value, claim: &Claim) -> Result<f64, String> {
+    let place = match claim.window {
+        None => run,
+        Some((from, to)) => {
+            let near = |value: &Value, to: f64| {
+                value.as_f64().is_some_and(|value| (value - to).abs() < 1e-9)
+            };
+            let windows = run["windows"].as_array().into_iter().flatten();
+            let mut windows = windows.filter(|w| near(&w["from_s"], from) && near(&w["to_s"], to));
+            windows
+                .next()
+                .ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?
+        }
+    };
+    // A port that lost nothing is not in this list.
+    let lossless = claim.metric.starts_with("loss_by_place.");
+    let mut found = place;
+    let mut rest = Some(claim.metric.as_str());
+    while let Some(path) = rest {
+        let (name, more) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+        found = match found.get(name) {
+            Some(Value::Null) => return Err(format!("{} does not apply here", claim.metric)),
+            Some(value) => value,
+            None if lossless => return Ok(0.0),
+            None => return Err(format!("a run has no field {}", claim.metric)),
+        };
+        rest = more;
+    }
+    found.as_f64().ok_or_else(|| format!("{} is no number", claim.metric))
+}
+
+#[cfg(test)]
+mod tests;

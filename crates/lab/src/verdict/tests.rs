@@ -1,0 +1,191 @@
+//! Claims about invented runs.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::study::{Differs, Point};
+use crate::summary::{Credit, Window};
+
+const LABELS: [&str; 3] = crate::standard::TRANSPORTS;
+
+/// Two points, each with a run of each transport for each of two seeds.
+fn study(claim: Claim) -> Study {
+    let plan = crate::standard::plan(2, shallop_core::Span::from_ms(1));
+    let point =
+        |name: &str| Point { name: name.to_owned(), set: BTreeMap::new(), plan: plan.clone() };
+    Study {
+        title: String::new(),
+        about: String::new(),
+        takes: (String::new(), String::new()),
+        quick: false,
+        points: vec![point("low"), point("high")],
+        seeds: vec![1, 2],
+        claims: vec![claim],
+    }
+}
+
+/// A claim on the throughput of flashpass at the first point, in Gb/s, of 9 to 10.
+fn claim() -> Claim {
+    Claim {
+        what: "throughput".to_owned(),
+        scheme: "flashpass".to_owned(),
+        point: Some("low".to_owned()),
+        metric: "throughput_bps".to_owned(),
+        window: None,
+        relative_to: None,
+        scale: 1e9,
+        unit: "Gb/s".to_owned(),
+        seeds: Seeds::Each,
+        paper: Some(9.1),
+        source: "6.1".to_owned(),
+        range: Range { low: Some(9.0), high: Some(10.0) },
+        differs: None,
+        full_only: false,
+    }
+}
+
+/// A run of each job, with this throughput in Gb/s by point, label and seed.
+fn runs(study: &Study, gbps: impl Fn(usize, &str, u64) -> f64) -> Vec<(Job, Run)> {
+    let run = |job: Job| {
+        let label = LABELS[job.scheme];
+        let mut run: Run =
+            crate::run(&study.points[0].plan, job.scheme, 1, &mut |_| true).unwrap().run;
+        run.throughput_bps = gbps(job.point, label, job.seed) * 1e9;
+        run.jain = None;
+        let window = |from_s, to_s, throughput_bps| Window {
+            from_s,
+            to_s,
+            throughput_bps,
+            jain: None,
+            metered_loss: None,
+        };
+        run.windows = vec![window(0.0, 1.0, 1e9), window(1.0, 2.0, run.throughput_bps)];
+        run.credit = (label != "cubic").then(|| Credit { loss_rate: 0.25, ..Credit::default() });
+        (job, run)
+    };
+    study.jobs().into_iter().map(run).collect()
+}
+
+fn judged(claim: Claim, gbps: impl Fn(usize, &str, u64) -> f64) -> Judged {
+    let study = study(claim);
+    let runs = runs(&study, gbps);
+    let runs: Vec<(Job, &Run)> = runs.iter().map(|(job, run)| (*job, run)).collect();
+    judge(&study, &runs).remove(0)
+}
+
+/// The verdict, and what is shown, for figures of the two seeds at the first point.
+fn check(claim: Claim, figures: [f64; 2], verdict: Verdict, shown: f64) {
+    let judged =
+        judged(claim, |point, _, seed| if point == 0 { figures[seed as usize - 1] } else { 1.0 });
+    assert_eq!(judged.verdict, verdict, "{judged:?}");
+    let measured = judged.measured.unwrap();
+    assert!((measured - shown).abs() < 1e-9, "{measured} is not {shown}");
+}
+
+#[test]
+fn each_figure_must_lie_in_the_range_and_the_tightest_is_shown() {
+    check(claim(), [9.5, 9.2], Verdict::Holds, 9.2);
+    check(claim(), [9.5, 9.9], Verdict::Holds, 9.9);
+    check(claim(), [9.0, 10.0], Verdict::Holds, 9.0);
+    check(claim(), [9.5, 8.9], Verdict::Fails, 8.9);
+    check(claim(), [10.2, 8.9], Verdict::Fails, 10.2);
+}
+
+#[test]
+fn a_mean_may_hide_what_each_would_not() {
+    let mean = || Claim { seeds: Seeds::Mean, ..claim() };
+    check(mean(), [8.0, 11.0], Verdict::Holds, 9.5);
+    check(mean(), [8.0, 9.0], Verdict::Fails, 8.5);
+}
+
+#[test]
+fn a_known_difference_has_a_band_of_its_own() {
+    let range = Range { low: Some(6.0), high: Some(7.0) };
+    let differs =
+        || Claim { differs: Some(Differs { range, why: "traced".to_owned() }), ..claim() };
+    check(differs(), [6.5, 6.2], Verdict::Differs, 6.2);
+    check(differs(), [9.5, 6.2], Verdict::Differs, 6.2);
+    check(differs(), [9.5, 9.4], Verdict::Holds, 9.4);
+    check(differs(), [6.5, 8.0], Verdict::Fails, 8.0);
+    let judged = judged(differs(), |_, _, _| 6.5);
+    assert_eq!(judged.why, "traced");
+}
+
+#[test]
+fn a_claim_without_a_point_is_about_all() {
+    let all = Claim { point: None, ..claim() };
+    let at = |point: usize, _: &str, _| if point == 0 { 9.5 } else { 3.0 };
+    assert_eq!(judged(claim(), at).verdict, Verdict::Holds);
+    let all = judged(all, at);
+    assert_eq!(
+        (all.verdict, all.measured_min, all.measured_max),
+        (Verdict::Fails, Some(3.0), Some(9.5))
+    );
+}
+
+#[test]
+fn a_ratio_is_to_the_same_point_and_seed() {
+    let relative = || Claim {
+        relative_to: Some("cubic".to_owned()),
+        range: Range { low: Some(2.0), high: Some(2.0) },
+        ..claim()
+    };
+    let gbps = |point: usize, label: &str, seed| {
+        let base = point as f64 + seed as f64;
+        if label == "cubic" { base } else { 2.0 * base }
+    };
+    assert_eq!(judged(relative(), gbps).verdict, Verdict::Holds);
+    let zero = |_: usize, label: &str, _| f64::from(u8::from(label != "cubic"));
+    let none = judged(relative(), zero);
+    assert_eq!((none.verdict, none.measured), (Verdict::Fails, None));
+    assert!(none.why.contains("divided by zero"), "{}", none.why);
+}
+
+#[test]
+fn fields_are_found_by_their_path_and_window() {
+    let loss = Claim {
+        metric: "credit.loss_rate".to_owned(),
+        scale: 0.01,
+        range: Range { low: None, high: Some(25.0) },
+        ..claim()
+    };
+    assert_eq!(judged(loss.clone(), |_, _, _| 1.0).verdict, Verdict::Holds);
+    let window = |to| Claim { window: Some((1.0, to)), ..claim() };
+    assert_eq!(judged(window(2.0), |_, _, _| 9.5).measured, Some(9.5));
+    for (claim, why) in [
+        (window(3.0), "the run has no window from 1 s to 3 s"),
+        (Claim { metric: "jain".to_owned(), ..claim() }, "jain does not apply here"),
+        (Claim { scheme: "cubic".to_owned(), ..loss }, "credit.loss_rate does not apply here"),
+        (Claim { metric: "through".to_owned(), ..claim() }, "a run has no field through"),
+        (Claim { metric: "drops".to_owned(), ..claim() }, "drops is no number"),
+    ] {
+        let judged = judged(claim, |_, _, _| 9.5);
+        assert_eq!((judged.verdict, judged.why.as_str()), (Verdict::Fails, why));
+    }
+    let place = Claim { metric: "loss_by_place.here".to_owned(), ..claim() };
+    let judged =
+        judged(Claim { range: Range { low: None, high: Some(0.0) }, ..place }, |_, _, _| 9.5);
+    assert_eq!((judged.verdict, judged.measured), (Verdict::Holds, Some(0.0)));
+}
+
+#[test]
+fn what_was_not_run_is_not_judged() {
+    let mut study = study(claim());
+    let runs = runs(&study, |_, _, _| 9.5);
+    let some: Vec<(Job, &Run)> = runs.iter().skip(5).map(|(job, run)| (*job, run)).collect();
+    assert_eq!(judge(&study, &some)[0].verdict, Verdict::NotRun);
+    assert_eq!(judge(&study, &some)[0].why, "not all of its runs ended");
+    study.claims[0].full_only = true;
+    study.quick = true;
+    assert_eq!(judge(&study, &[])[0].why, "judged in the full run only");
+    study.claims[0] = Claim { scheme: "bbr".to_owned(), ..claim() };
+    assert_eq!(judge(&study, &[])[0].verdict, Verdict::NotRun);
+}
+
+#[test]
+fn a_claim_without_a_range_reports() {
+    let open = Claim { range: Range::default(), paper: None, ..claim() };
+    let judged = judged(open, |_, _, seed| seed as f64);
+    assert_eq!((judged.verdict, judged.measured), (Verdict::Holds, Some(1.5)));
+    assert_eq!(judged.why, "no paper value: reported");
+}

@@ -1,0 +1,156 @@
+//! The command line as it is typed.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Simulates congestion control in networks with shallow buffers, packet by packet.
+///
+/// Exit codes: 0 done; 1 a claim fails; 2 bad input; 130 interrupted, with what was finished kept.
+#[derive(Debug, Parser)]
+#[command(name = "shallop", version, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario under each of its schemes
+    Run(Run),
+    /// Run experiments of the papers and judge their claims; without an ID, list them
+    Reproduce(Reproduce),
+    /// Check a scenario without running it
+    Check(Check),
+    /// Print the JSON Schema of scenarios
+    Schema,
+    /// List the switch chips that scenarios may name
+    Chips(Chips),
+    /// Measure packet-hops a second in the standard cases
+    Bench(Bench),
+}
+
+/// Of `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// Run the smaller form of the scenario, as its [quick] table says
+    #[arg(long)]
+    pub quick: bool,
+    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use this run seed instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How and where to.
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Of `reproduce`.
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// Experiments by name, or "all"
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Run the smaller form of each, of at most 10 s
+    #[arg(long)]
+    pub quick: bool,
+    /// How and where to.
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// What all commands that run something share.
+#[derive(Debug, Args)]
+pub struct Work {
+    /// Make so many runs at a time; one for each core unless given
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write summary.json, flows.parquet and series.parquet to this folder; reproduce makes one for each ID in it
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Of `check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// Check the smaller form of the scenario
+    #[arg(long)]
+    pub quick: bool,
+    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Print every derived value with its formula
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// Of `chips`.
+#[derive(Debug, Args)]
+pub struct Chips {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Of `bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Simulate 0.3 s of each case, once
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure only what has this in its case or transport
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Measure one case and transport in this process and print a line of JSON
+    #[arg(long, hide = true, num_args = 2, value_names = ["CASE", "TRANSPORT"])]
+    pub one: Option<Vec<usize>>,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err("expected KEY=VALUE, for example duration=2s".to_owned()),
+    }
+}
+
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let number: Option<NonZeroUsize> = text.parse().ok();
+    number
+        .filter(|jobs| jobs.get() <= 1024)
+        .ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_setting_may_hold_more_equals_signs() {
+        assert_eq!(setting("a.b=c=d"), Ok(("a.b".to_owned(), "c=d".to_owned())));
+        assert!(setting("=x").is_err() && setting("x").is_err());
+    }
+}

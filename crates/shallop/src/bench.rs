@@ -1,0 +1,117 @@
+//! `bench`: packet-hops a second in the standard cases. Each case runs in a process of its own, so that its peak of
+//! memory is its own.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+use shallop_lab::host::bench::{Measured, calibrate, measure};
+use shallop_lab::standard::{CASES, TRANSPORTS};
+use shallop_lab::table::Grid;
+
+use crate::args;
+use crate::fail::{Result, plain};
+use crate::print;
+
+/// Measures.
+pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
+    if let Some([case, transport]) = args.one.as_deref() {
+        return one(*case, *transport, args.quick);
+    }
+    let mut chosen = Vec::new();
+    for (case, at) in CASES.iter().enumerate() {
+        for (transport, label) in TRANSPORTS.iter().enumerate() {
+            if args.only.as_ref().is_none_or(|only| format!("{} {label}", at.name).contains(only)) {
+                chosen.push((case, transport));
+            }
+        }
+    }
+    if chosen.is_empty() {
+        let cases: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        let what = format!("--only: no case has this in its name; there are {}", cases.join("; "));
+        return Err(plain(&format!("{what}, each with {}", TRANSPORTS.join(", "))));
+    }
+    let before = calibrate();
+    let mut measured = Vec::new();
+    for (case, transport) in chosen {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(ExitCode::from(130));
+        }
+        measured.push(apart(case, transport, args.quick)?);
+    }
+    let calibration = f64::midpoint(before, calibrate());
+    if args.json {
+        print::json(&json!({"cases": measured, "calibration_events_per_s": calibration}))?;
+    } else {
+        print::grid(&grid(&measured))?;
+        let million = calibration / 1e6;
+        print::line(&format!(
+            "\nA bare heap of 2,000 entries made {million:.1} M events a second meanwhile."
+        ))?;
+        print::line("wall s: the best run; the slowest beside it.")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// In this process.
+fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
+    let case = CASES.get(case).filter(|_| transport < TRANSPORTS.len());
+    let case = case.ok_or_else(|| plain(&"there is no such case"))?;
+    print::json(&measure(case, transport, quick).map_err(|why| plain(&why))?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// In a process of its own.
+fn apart(case: usize, transport: usize, quick: bool) -> Result<Measured> {
+    let failed = |why: &dyn std::fmt::Display| {
+        let (case, transport) = (CASES[case].name, TRANSPORTS[transport]);
+        plain(&format!("{case}, {transport}: could not be measured: {why}"))
+    };
+    let this = std::env::current_exe().map_err(|why| failed(&why))?;
+    let mut command = Command::new(this);
+    command.args(["bench", "--one", &case.to_string(), &transport.to_string()]);
+    if quick {
+        command.arg("--quick");
+    }
+    let output = command.stderr(Stdio::inherit()).output().map_err(|why| failed(&why))?;
+    if !output.status.success() {
+        return Err(failed(&output.status));
+    }
+    serde_json::from_slice::<Value>(&output.stdout)
+        .and_then(serde_json::from_value)
+        .map_err(|why| failed(&why))
+}
+
+fn grid(measured: &[Measured]) -> Grid {
+    let header = [
+        "case",
+        "transport",
+        "simulated s",
+        "M hops",
+        "M data",
+        "wall s",
+        "slowest",
+        "M hops/s",
+        "M data/s",
+        "MB",
+    ];
+    let rows = measured.iter().map(|case| {
+        let million = |value: f64| format!("{:.2}", value / 1e6);
+        let memory = case
+            .peak_rss_bytes
+            .map_or_else(|| "-".to_owned(), |b| format!("{:.1}", b as f64 / 1e6));
+        vec![
+            case.case.clone(),
+            case.transport.clone(),
+            format!("{:.1}", case.simulated_s),
+            million(case.packet_hops as f64),
+            million(case.delivered_data_packets as f64),
+            format!("{:.3}", case.wall_s),
+            format!("{:.3}", case.wall_most_s),
+            million(case.hops_per_s),
+            million(case.delivered_per_s),
+            memory,
+        ]
+    });
+    Grid { header: header.map(str::to_owned).to_vec(), rows: rows.collect(), words: 2 }
+}

@@ -1,0 +1,70 @@
+//! What is said when something is wrong: where, what was found, what is allowed. All of it is bad input, exit code 2.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
+use shallop_lab::scenario::Problem;
+
+/// Longer lines are not shown: the message must fit the screen.
+const LONGEST_LINE: usize = 240;
+
+/// What most functions here return.
+pub type Result<T> = std::result::Result<T, Report>;
+
+/// Something is wrong, in words.
+pub fn plain(what: &impl Display) -> Report {
+    Report::new(MietteDiagnostic::new(what.to_string()))
+}
+
+/// Something is wrong, and what to do about it.
+pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
+    Report::new(MietteDiagnostic::new(what.to_string()).with_help(help.to_string()))
+}
+
+/// Something is wrong with a scenario: points at its line.
+pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
+    let Problem { message, label, help, span } = problem;
+    let mut diagnostic = MietteDiagnostic::new(message);
+    if !help.is_empty() {
+        diagnostic = diagnostic.with_help(help);
+    }
+    let Some(span) = span.and_then(|span| showable(text, span)) else {
+        diagnostic.message = format!("{name}: {}", diagnostic.message);
+        return Report::new(diagnostic);
+    };
+    let label = Some(label).filter(|label| !label.is_empty());
+    let label = LabeledSpan::new(label, span.start, span.len());
+    Report::new(diagnostic.with_label(label))
+        .with_source_code(NamedSource::new(name, text.to_owned()).with_language("TOML"))
+}
+
+/// The part of a span that lies on its first line, if that and its neighbours are short enough to be shown.
+fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<usize>> {
+    let start = span.start.min(text.len());
+    let before = text.get(..start)?;
+    let line = before.matches('\n').count();
+    let end_of_line = text.get(start..)?.find('\n').map_or(text.len(), |length| start + length);
+    let near = text.split('\n').skip(line.saturating_sub(1)).take(3);
+    let short = near.fold(true, |short, line| short && line.len() <= LONGEST_LINE);
+    short.then(|| start..span.end.clamp(start, end_of_line))
+}
+
+/// What a file is called in messages.
+pub fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_shown_on_its_first_line_and_long_lines_are_not() {
+        let text = "a = 1\nb = [\n1,\n]\n";
+        assert_eq!(showable(text, 6..15), Some(6..11));
+        assert_eq!(showable(text, 99..120), Some(text.len()..text.len()));
+        let long = format!("a = \"{}\"\n", "x".repeat(1000));
+        assert_eq!(showable(&long, 0..1), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! `check`, `schema` and `chips`: what can be said without running anything.
+
+use std::process::ExitCode;
+
+use shallop_lab::scenario::{self, Options};
+use shallop_lab::table::Grid;
+use shallop_lab::{chips, explain};
+
+use crate::args;
+use crate::fail::{Result, plain};
+use crate::{print, work};
+
+/// Checks a scenario.
+pub fn check(args: &args::Check) -> Result<ExitCode> {
+    let options = Options { set: args.set.clone(), quick: args.quick, ..Options::default() };
+    let study = work::read(&args.scenario, &options)?;
+    work::check(&study)?;
+    print::line(&format!("ok: {}", explain::work(&study)))?;
+    if args.explain {
+        for section in explain::explain(&study).map_err(|why| plain(&why))? {
+            let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);
+            let header = vec![section.title, "value".to_owned(), "how".to_owned()];
+            print::line("")?;
+            print::grid(&Grid { header, rows: rows.collect(), words: 3 })?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the JSON Schema of scenarios.
+pub fn schema() -> Result<ExitCode> {
+    print::json(&scenario::schema())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the chips.
+pub fn chips(args: &args::Chips) -> Result<ExitCode> {
+    if args.json {
+        let chips = chips::all().iter().map(|chip| {
+            print::object([
+                ("id", chip.id.into()),
+                ("name", chip.name.into()),
+                ("vendor", chip.vendor.into()),
+                ("capacity_bps", chip.capacity.get().into()),
+                ("buffer_bytes", chip.buffer.get().into()),
+                ("ports", chip.ports.into()),
+                ("port_rate_bps", chip.port_rate.get().into()),
+                ("buffer_bytes_per_gbps", chip.buffer_per_gbps().get().into()),
+                ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
+                ("note", chip.note.into()),
+            ])
+        });
+        print::json(&print::object([("chips", chips.collect::<Vec<_>>().into())]))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let header = ["id", "vendor", "name", "ports", "Gb/s", "Tb/s", "MB", "KB per Gb/s"];
+    let rows = chips::all().iter().map(|chip| {
+        let (bits, bytes) = (chip.capacity.get() as f64, chip.buffer.get() as f64);
+        vec![
+            chip.id.to_owned(),
+            chip.vendor.to_owned(),
+            chip.name.to_owned(),
+            chip.ports.to_string(),
+            format!("{}", chip.port_rate.get() as f64 / 1e9),
+            format!("{:.2}", bits / 1e12),
+            format!("{:.1}", bytes / 1e6),
+            format!("{:.2}", chip.buffer_per_gbps().get() as f64 / 1e3),
+        ]
+    });
+    print::grid(&Grid {
+        header: header.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        words: 3,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

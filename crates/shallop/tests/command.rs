@@ -1,0 +1,324 @@
+//! The command from outside: exit codes, what is printed, what is written. Scenarios are small, since these runs are of
+//! code that checks itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+title = "Four flows"
+seeds = [1, 2]
+duration = "200ms"
+windows = ["100ms..200ms"]
+stack = "ns2"
+
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "1ms"
+sender_delay = "0ms..2ms"
+
+[[scheme]]
+transport = "cubic"
+
+[[scheme]]
+transport = "flashpass"
+
+[[group]]
+name = "all"
+start = "0s..20ms"
+"#;
+
+const CLAIMS: &str = r#"
+[[claim]]
+what = "FlashPass loses no data"
+scheme = "flashpass"
+metric = "drops.data"
+unit = "packets"
+paper = 0
+high = 0
+source = "section IV.B"
+
+[[claim]]
+what = "CUBIC is idle"
+scheme = "cubic"
+metric = "throughput_bps"
+unit = "Gb/s"
+high = 0
+source = "nowhere"
+"#;
+
+/// A folder with a scenario in it.
+struct Folder(TempDir);
+
+impl Folder {
+    fn with(text: impl AsRef<[u8]>) -> Self {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("scenario.toml"), text).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Runs the command here, its output piped.
+    fn shallop(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
+        command.current_dir(self.0.path()).args(arguments).output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.shallop(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.0.path()).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A summary without what it may differ in from one time to the next.
+fn timeless(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().filter(|line| !line.contains("\"wall_s\"")).collect::<Vec<_>>().join("\n")
+}
+
+/// Bad input ends with exit code 2, a message of these words that fits a screen, and no file.
+fn check_bad(scenario: impl AsRef<[u8]>, arguments: &[&str], words: &[&str]) {
+    let folder = Folder::with(scenario);
+    let output = folder.shallop(&[arguments, &["--out", "results"]].concat());
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{word} is not in: {message}");
+    }
+    assert!(message.lines().count() <= 24, "{message}");
+    assert!(message.lines().all(|line| line.chars().count() <= 200), "{message}");
+    assert!(!message.contains("panicked") && !message.contains('\u{1b}'), "{message}");
+    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    assert_eq!(folder.names(), ["scenario.toml"]);
+}
+
+#[test]
+fn bad_input_is_explained_and_nothing_is_written() {
+    let run = |more: &[&'static str]| [&["run", "scenario.toml"], more].concat();
+    check_bad("", &run(&[]), &["scenario.toml", "empty"]);
+    check_bad(b"title = \"\xff\xfe\"", &run(&[]), &["scenario.toml", "UTF-8", "byte 9"]);
+    check_bad("\0\0\0", &run(&[]), &["scenario.toml"]);
+    check_bad("title = [", &run(&[]), &["scenario.toml:1"]);
+    check_bad("x".repeat(100_000), &run(&[]), &["scenario.toml"]);
+    let unknown = SCENARIO.replace("senders", "sendrs");
+    check_bad(unknown, &run(&[]), &["scenario.toml:10", "sendrs", "did you mean", "senders"]);
+    let unit = SCENARIO.replace("\"1Gbps\"", "\"1Gb\"");
+    check_bad(unit, &run(&[]), &["scenario.toml:11", "1Gb", "10Gbps"]);
+    check_bad(SCENARIO, &run(&["--set", "duratoin=1s"]), &["duratoin", "duration"]);
+    check_bad(SCENARIO, &run(&["--set", "duration"]), &["KEY=VALUE"]);
+    check_bad(SCENARIO, &run(&["--jobs", "0"]), &["1 to 1024"]);
+    check_bad(SCENARIO, &["run", "nothing.toml"], &["nothing.toml: could not read the file"]);
+    check_bad(SCENARIO, &["run", "."], &["could not read the file"]);
+    check_bad(SCENARIO, &["reproduce", "fp-fig10"], &["fp-fig10", "did you mean", "fp-fig10a"]);
+    check_bad(SCENARIO, &["rum"], &["rum", "run"]);
+}
+
+#[test]
+fn results_that_could_not_be_written_are_not_computed() {
+    let folder = Folder::with(SCENARIO);
+    let output = folder.shallop(&["run", "scenario.toml", "--out", "scenario.toml/results"]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("choose another folder"), "{message}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn json_has_the_promised_fields() {
+    let summary = Folder::with(SCENARIO).json(&["run", "scenario.toml", "--json"]);
+    assert_eq!(summary["scenario"], "Four flows");
+    assert_eq!(summary["version"], env!("CARGO_PKG_VERSION"));
+    let runs = summary["runs"].as_array().unwrap();
+    let made: Vec<(&str, u64)> = runs
+        .iter()
+        .map(|run| (run["scheme"].as_str().unwrap(), run["seed"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(made, [("cubic", 1), ("cubic", 2), ("flashpass", 1), ("flashpass", 2)]);
+    for run in runs {
+        for field in [
+            "scheme",
+            "seed",
+            "point",
+            "throughput_bps",
+            "wire_bps",
+            "goodput_bps",
+            "windows",
+            "loss_rate",
+            "drops",
+            "loss_by_place",
+            "marks",
+            "queues",
+            "max_queue_bytes",
+            "rtt",
+            "jain",
+            "utilization",
+            "retransmits",
+            "timeouts",
+            "credit",
+            "fct",
+            "packet_hops",
+            "delivered_data_packets",
+            "wall_s",
+        ] {
+            assert!(run.get(field).is_some(), "{field}");
+        }
+        assert!(run["throughput_bps"].as_f64().unwrap() > 1e8);
+        assert!(run["delivered_data_packets"].as_u64().unwrap() > 1000);
+        assert_eq!(run["windows"][0]["from_s"], 0.1);
+        assert_eq!(run["credit"].is_null(), run["scheme"] == "cubic");
+    }
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs() {
+    let folder = Folder::with(SCENARIO);
+    for (out, jobs) in [("a", "1"), ("b", "1"), ("c", "2"), ("d", "5")] {
+        let output = folder.shallop(&["run", "scenario.toml", "--out", out, "--jobs", jobs]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let at = |out: &str, name: &str| folder.path(out).join(name);
+    for other in ["b", "c", "d"] {
+        assert_eq!(timeless(&at("a", "summary.json")), timeless(&at(other, "summary.json")));
+        for name in ["flows.parquet", "series.parquet"] {
+            let same = fs::read(at("a", name)).unwrap() == fs::read(at(other, name)).unwrap();
+            assert!(same, "{name} of {other}");
+        }
+    }
+    let output = folder.shallop(&["run", "scenario.toml", "--out", "e", "--seed", "3"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_ne!(timeless(&at("a", "summary.json")), timeless(&at("e", "summary.json")));
+}
+
+#[test]
+fn result_files_can_be_read_back() {
+    let folder = Folder::with(SCENARIO);
+    let printed = folder.json(&["run", "scenario.toml", "--out", "deep/results", "--json"]);
+    let path = |name: &str| folder.path("deep/results").join(name);
+    let written: Value = serde_json::from_slice(&fs::read(path("summary.json")).unwrap()).unwrap();
+    assert_eq!(printed, written);
+    let flows = shallop_store::read_table(path("flows.parquet")).unwrap();
+    assert_eq!((flows.name.as_str(), flows.rows()), ("flows", 16));
+    let series = shallop_store::read_table(path("series.parquet")).unwrap();
+    assert!(series.rows() > 100);
+    for (table, columns) in [
+        (&flows, ["point", "scheme", "seed", "flow", "group", "fct_s"]),
+        (&series, ["point", "scheme", "seed", "time_s", "what", "value"]),
+    ] {
+        for column in columns {
+            assert!(table.column(column).is_some(), "{column}");
+        }
+    }
+    let names: Vec<_> = fs::read_dir(folder.path("deep/results")).unwrap().collect();
+    assert_eq!(names.len(), 3);
+}
+
+#[test]
+fn a_claim_that_fails_is_exit_code_1() {
+    let folder = Folder::with(format!("{SCENARIO}{CLAIMS}"));
+    let output = folder.shallop(&["run", "scenario.toml", "--out", "results", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdicts: Vec<&str> = summary["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|claim| claim["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["holds", "fails"]);
+    assert!(folder.path("results/summary.json").exists());
+    let honest = CLAIMS.split("\n\n").next().unwrap();
+    let output = Folder::with(format!("{SCENARIO}{honest}")).shallop(&["run", "scenario.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("1 claim: 1 holds"));
+}
+
+#[test]
+fn what_is_piped_is_plain_text_of_120_columns() {
+    let folder = Folder::with(format!("{SCENARIO}{CLAIMS}"));
+    for arguments in [
+        &["run", "scenario.toml"][..],
+        &["check", "scenario.toml", "--explain"],
+        &["reproduce"],
+        &["chips"],
+    ] {
+        let output = folder.shallop(arguments);
+        let printed = text(&output.stdout);
+        assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+        assert!(!printed.contains('\u{1b}') && !printed.contains('\r'), "{printed}");
+        assert!(printed.lines().all(|line| line.chars().count() <= 120), "{printed}");
+        assert!(!printed.is_empty());
+    }
+}
+
+#[test]
+fn check_counts_the_runs_and_explains_the_numbers() {
+    let folder = Folder::with(SCENARIO);
+    let output = folder.shallop(&["check", "scenario.toml"]);
+    let line = "ok: 1 point × 2 schemes × 2 seeds = 4 runs of 200ms each\n";
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), line));
+    let explained = text(&folder.shallop(&["check", "scenario.toml", "--explain"]).stdout);
+    for words in ["20.000 KB", "84 / (84 + 1538)", "largest base round trip + margin"] {
+        assert!(explained.contains(words), "{words} is not in: {explained}");
+    }
+}
+
+#[test]
+fn schema_chips_and_the_list_of_experiments_are_json() {
+    let folder = Folder::with("");
+    assert!(folder.json(&["schema"]).get("properties").is_some());
+    let chips = folder.json(&["chips", "--json"]);
+    assert!(chips["chips"][0]["buffer_bytes"].as_u64().unwrap() > 0);
+    let list = folder.json(&["reproduce", "--json"]);
+    let experiments = list["experiments"].as_array().unwrap();
+    assert!(experiments.iter().any(|experiment| experiment["id"] == "fp-fig10a"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_is_finished() {
+    use std::process::{Command, Stdio};
+    let long = format!("{SCENARIO}{CLAIMS}").replace("seeds = [1, 2]", "seeds = [1]");
+    let folder = Folder::with(long.replace("\"200ms\"", "\"3600s\""));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
+    command.current_dir(folder.0.path()).args(["run", "scenario.toml", "--json", "--jobs", "1"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["interrupted"], true);
+    assert_eq!(summary["claims"][0]["verdict"], "not run");
+}
+
+#[test]
+fn a_benchmark_reports_what_it_counted() {
+    let folder = Folder::with("");
+    let measured = folder.json(&["bench", "--quick", "--only", "20 flows cubic", "--json"]);
+    let case = &measured["cases"][0];
+    assert_eq!((&case["case"], &case["transport"]), (&"20 flows".into(), &"cubic".into()));
+    for field in ["packet_hops", "delivered_data_packets", "wall_s", "hops_per_s"] {
+        assert!(case[field].as_f64().unwrap() > 0.0, "{field}");
+    }
+    assert!(measured["calibration_events_per_s"].as_f64().unwrap() > 1e5);
+}
