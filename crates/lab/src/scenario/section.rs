@@ -362,7 +362,11 @@ pub(super) fn unique<'a>(
 ) -> Result<(), Problem> {
     if taken.into_iter().any(|other| other == name) {
         let problem = section.place("name").problem(format!("the name \"{name}\" is taken"));
-        return Err(problem.with_help("names are unique, since other keys refer to them"));
+        let help = match section.item("name") {
+            Some(_) => "names are unique, since other keys refer to them",
+            None => "give it a `name` of its own",
+        };
+        return Err(problem.with_help(help));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario with dots between
-//! its steps; sections in a row go by their names or numbers: `group.all.size`, `topology.link.0.rate`.
+//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
+//! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
 
 use super::form::{Form, Keys, Kinds, all, find};
 use super::format::SCENARIO;
