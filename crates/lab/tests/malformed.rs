@@ -372,10 +372,8 @@ proptest! {
             let end = (start + length).min(text.len());
             text.replace_range(start..end, &with);
         }
-        if let Err(problem) = read(&text, &Options::default()) {
-            if let Some(span) = problem.span {
-                prop_assert!(text.get(span).is_some());
-            }
+        if let Err(Problem { span: Some(span), .. }) = read(&text, &Options::default()) {
+            prop_assert!(text.get(span).is_some());
         }
     }
 

@@ -172,10 +172,11 @@ fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem
     })
 }
 
-fn changes(
-    section: &Section<'_>,
-) -> Result<Vec<(Span, Option<BitsPerSec>, Option<Span>)>, Problem> {
-    let mut changes: Vec<(Span, _, _)> = Vec::new();
+/// From when on, and the rate and delay from then on.
+type Change = (Span, Option<BitsPerSec>, Option<Span>);
+
+fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
+    let mut changes: Vec<Change> = Vec::new();
     for (index, (_, item)) in rows(section, "changes")?.into_iter().enumerate() {
         let change = open(&format!("`changes` {index} in {}", section.name), CHANGE, item)?;
         let (at, rate, delay) = (change.must("at")?, change.get("rate")?, change.get("delay")?);
