@@ -281,13 +281,13 @@ impl<C: Copy> Port<C> {
     #[cold]
     fn change_now(&mut self, start: Time) {
         while let Some(change) = self.changes.pop_if(|change| change.at <= start) {
-            self.apply(change);
+            self.apply(start, change);
         }
         // Meters may let packets go earlier than they would have.
         self.due = self.due.min(self.exit.free_at);
     }
 
-    fn apply(&mut self, change: Change) {
+    fn apply(&mut self, start: Time, change: Change) {
         if let Some(delay) = change.delay {
             self.exit.wire.set_delay(delay);
         }
@@ -298,7 +298,8 @@ impl<C: Copy> Port<C> {
             if let Some(meter) = queue.meter_mut() {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());
                 if let Some(share) = share {
-                    meter.set_rate(change.at, rate.share(share));
+                    // Tokens were taken at the old rate up to now, not up to the change.
+                    meter.set_rate(start, rate.share(share));
                 }
             }
         }

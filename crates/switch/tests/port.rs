@@ -250,6 +250,32 @@ fn a_link_changes_rate_and_delay_when_told_and_never_reorders() {
     assert_eq!(bench.port.free_at(), at(FRAME_PS * 10 + FRAME_PS * 10 * 10));
 }
 
+#[test]
+fn a_meter_follows_its_link_even_if_nothing_passed_when_the_link_changed() {
+    let share = Share::of(Bytes::new(84), Bytes::new(1538)).unwrap();
+    let meter = Meter::new(BitsPerSec::gbps(10).share(share), Bytes::new(168));
+    let config = PortConfig {
+        rate: BitsPerSec::gbps(10),
+        delay: Span::ZERO,
+        queues: vec![QueueConfig { meter: Some(meter), ..QueueConfig::default() }],
+        queue_of: [0; 5],
+        impairment: None,
+        changes: vec![Change { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None }],
+    };
+    let mut bench = Bench::plain("200KB");
+    bench.port = Port::new(0, &config);
+    // A second later the first credits come.
+    for head in 0..10 {
+        bench.offer(1_000_000_000_000, packet(Class::Credit, CREDIT, Ecn::Ect, head));
+    }
+    let arrivals = bench.drain();
+    let gaps: Vec<u64> = arrivals.windows(2).map(|two| two[1].0 - two[0].0).collect();
+    assert!(gaps[0] < 1_000_000, "{gaps:?}");
+    // Two are there at once; the others come at the share of the new rate.
+    assert!(gaps[1..].iter().all(|gap| gap.abs_diff(12_976_000) < 900_000), "{gaps:?}");
+    assert_eq!(gaps.len(), 9);
+}
+
 proptest! {
     /// Lazy service decides as eager service would: asking a port to catch up at any times in between changes nothing.
     #[test]

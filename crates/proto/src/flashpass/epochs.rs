@@ -49,11 +49,20 @@ impl Record {
         numbers.filter(|&number| !self.is_spare(number)).count() as u64
     }
 
+    /// The place on the grid that is nearest to `time`.
+    fn place(&self, time: Time) -> u64 {
+        (time.saturating_since(self.start).as_ps() as f64 * self.per_ps + 0.5) as u64
+    }
+
     /// The number of the packet sent at `time`, if this epoch sent one about then.
     fn number(&self, time: Time) -> Option<u64> {
-        let place = time.saturating_since(self.start).as_ps() as f64 * self.per_ps + 0.5;
-        let number = place as u64;
+        let number = self.place(time);
         (time >= self.start && number < self.sent).then_some(number)
+    }
+
+    /// When the packet after the last one is due by the grid.
+    fn end(&self) -> Time {
+        self.start + self.gap * self.sent
     }
 }
 
@@ -71,11 +80,12 @@ impl Epochs {
         self.plain_in_flight
     }
 
-    /// Whether a new epoch is to begin: there is none, or the current one has lasted for `length`, if that is known.
+    /// Whether a new epoch is to begin before a packet is sent at `now`: there is none, the current one has lasted for
+    /// `length`, or packets were held back, so that this one would not lie at its place on the grid.
     #[must_use]
-    pub fn is_over(&self, now: Time, length: Option<Span>) -> bool {
+    pub fn is_over(&self, now: Time, length: Span) -> bool {
         let Some(current) = self.records.back() else { return true };
-        length.is_some_and(|length| now.saturating_since(current.start) >= length)
+        now.saturating_since(current.start) >= length || current.place(now) > current.sent
     }
 
     /// Begins an epoch of this rate, with this gap between packets.
@@ -111,7 +121,14 @@ impl Epochs {
     /// When the next packet of the current epoch is due by its grid.
     #[must_use]
     pub fn next_start(&self) -> Time {
-        self.records.back().map_or(Time::ZERO, |last| last.start + last.gap * last.sent)
+        self.records.back().map_or(Time::ZERO, Record::end)
+    }
+
+    /// When the latest epoch in which anything was sent is old enough to be closed by [`Epochs::close_older`].
+    #[must_use]
+    pub fn given_up(&self, age: Span) -> Time {
+        let last = self.records.iter().rev().find(|record| record.sent > 0);
+        last.map_or(Time::ZERO, |last| last.end().saturating_add(age) + Span::from_ps(1))
     }
 
     /// The packet sent at `time` came back, so those of its epoch before it are lost. False if there is no such packet.
@@ -139,8 +156,7 @@ impl Epochs {
     /// Removes the first epoch if its last packet was sent longer than `age` ago.
     pub fn close_older(&mut self, now: Time, age: Span) -> Option<Record> {
         let first = self.records.front()?;
-        let last = first.start + first.gap * first.sent;
-        if last.saturating_add(age) >= now {
+        if first.end().saturating_add(age) >= now {
             return None;
         }
         self.close()
@@ -200,12 +216,26 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_off_the_grid_begins_a_new_epoch() {
+        let mut epochs = Epochs::default();
+        assert!(epochs.is_over(at(0), Span::from_ms(1)));
+        epochs.begin(at(0), 1.0, Span::from_us(10));
+        epochs.send(false);
+        let over = |us| epochs.is_over(at(us), Span::from_us(100));
+        assert!(!over(6) && !over(14), "the second is due at 10, give or take half a gap");
+        assert!(over(16) && over(100));
+        assert!(epochs.is_over(at(10), Span::from_us(10)));
+    }
+
+    #[test]
     fn an_epoch_without_a_credit_is_given_up_with_age() {
         let mut epochs = Epochs::default();
         epochs.begin(at(0), 1.0, Span::from_us(10));
         epochs.send(false);
         assert!(epochs.close_older(at(110), Span::from_us(100)).is_none());
-        let closed = epochs.close_older(at(111), Span::from_us(100)).unwrap();
+        assert_eq!(epochs.given_up(Span::from_us(100)), at(110) + Span::from_ps(1));
+        let due = epochs.given_up(Span::from_us(100));
+        let closed = epochs.close_older(due, Span::from_us(100)).unwrap();
         assert_eq!((closed.plain, closed.plain_returned, epochs.plain_in_flight()), (1, 0, 0));
     }
 }

@@ -11,7 +11,7 @@ use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
 
 use super::epochs::{Epochs, Record};
-use super::head::on_step;
+use super::head::{STEP, on_step};
 use crate::report::Credits;
 use crate::wire::MIN_FRAME;
 
@@ -135,7 +135,7 @@ impl<R: Rate> Pass<R> {
         if spare && !self.config.over_provision {
             self.held = true;
             // Those on their way are given up at the latest when their data would have to be sent.
-            self.next = on_step(now + self.config.wait);
+            self.next = on_step(self.epochs.given_up(self.config.wait).max(now + STEP));
             return None;
         }
         self.sent += 1;
@@ -228,9 +228,11 @@ impl<R: Rate> Pass<R> {
         }
     }
 
-    /// Starts a new epoch if there is none or the current one has lasted its part of a round trip.
+    /// Starts a new epoch if there is none, if the current one has lasted its part of a round trip (or as long as its
+    /// credits could be of use, while no round trip is known), or if emulation paused.
     fn begin_epoch_if_due(&mut self, now: Time) {
-        let length = self.rtt.map(|rtt| rtt / u64::from(self.config.epochs.max(1)));
+        let epochs = u64::from(self.config.epochs.max(1));
+        let length = self.rtt.map_or(self.config.wait, |rtt| rtt / epochs);
         if !self.epochs.is_over(now, length) {
             return;
         }

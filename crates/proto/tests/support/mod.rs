@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
+pub mod flashpass;
 pub mod tcp;
 
 use std::cmp::Reverse;
@@ -50,6 +51,8 @@ pub struct Seen<H> {
     pub class: Class,
     pub size: u16,
     pub lost: bool,
+    /// When it arrives, or would have.
+    pub arrives: Time,
     /// As it arrives, or would have.
     pub ecn: Ecn,
 }
@@ -200,7 +203,9 @@ impl<E: Endpoint> Pair<E> {
 
     fn fly(&mut self, from: usize, start: Time, out: Out<E::Head>) {
         let Out { head, body, size, class, mut ecn } = out;
-        let mut seen = Seen { sent: start, from, head, body, class, size, lost: false, ecn };
+        let arrives = start;
+        let mut seen =
+            Seen { sent: start, from, head, body, class, size, lost: false, arrives, ecn };
         seen.lost = match &mut self.fate {
             Some(fate) => fate(&seen),
             None => self.chance.chance(self.path.loss),
@@ -214,6 +219,7 @@ impl<E: Endpoint> Pair<E> {
         if self.chance.chance(self.path.reorder) {
             arrival += self.path.late.scale(self.chance.unit());
         }
+        seen.arrives = arrival;
         if !seen.lost {
             self.order += 1;
             self.flying.insert((arrival, self.order), (1 - from, seen.head, ecn));

@@ -1,0 +1,137 @@
+//! Known answers of the `FlashPass` laws: Algorithm 1 of flashpass-icnp21 by hand, and the fixed point of ours.
+
+use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
+use shallop_control::{Epoch, Rate};
+use shallop_core::{Span, Time};
+
+const PACKETS: u64 = 1_000_000;
+
+/// The fate of an epoch of this rate that lost this fraction.
+fn epoch(rate: f64, loss: f64, floor: f64) -> Epoch {
+    Epoch {
+        now: Time::ZERO,
+        rate,
+        sent: PACKETS,
+        returned: PACKETS - (PACKETS as f64 * loss).round() as u64,
+        elapsed: Span::from_ms(1),
+        returned_rate: 0.0,
+        floor,
+    }
+}
+
+/// The rate after an epoch of this rate that lost this fraction.
+fn after(law: &mut impl Rate, rate: f64, loss: f64) -> f64 {
+    law.on_epoch(&epoch(rate, loss, 1e-6));
+    law.rate()
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} instead of {expected}");
+}
+
+#[test]
+fn algorithm_1_scales_the_rate_of_the_epoch_that_lost() {
+    let mut law = Mimd::new(MimdConfig::default());
+    near(law.rate(), 1.0);
+    // Above 10 %: keep what passed and 1 % more. Below 1 %: 10 % more. Between, and at both bounds: stay.
+    for (rate, loss, expected) in [
+        (1.0, 0.5, 0.505),
+        (0.4, 0.2, 0.3232),
+        (0.4, 0.100_001, 0.363_599_596),
+        (0.4, 0.1, 0.4),
+        (0.4, 0.05, 0.4),
+        (0.4, 0.01, 0.4),
+        (0.4, 0.009_999, 0.44),
+        (0.4, 0.0, 0.44),
+        (0.95, 0.0, 1.0),
+        (0.5, 1.0, 1e-6),
+    ] {
+        near(after(&mut law, rate, loss), expected);
+    }
+}
+
+#[test]
+fn algorithm_1_takes_other_targets() {
+    let mut law = Mimd::new(MimdConfig { min_target_loss: 0.02, max_target_loss: 0.4 });
+    near(after(&mut law, 0.5, 0.3), 0.5);
+    near(after(&mut law, 0.5, 0.5), 0.255);
+    near(after(&mut law, 0.5, 0.01), 0.7);
+}
+
+#[test]
+fn rates_stay_between_one_packet_in_a_round_trip_and_the_full_rate() {
+    let laws = [
+        Law::Mimd(Mimd::new(MimdConfig::default())),
+        Law::Aimd(Aimd::new(AimdConfig { step: 0.0, ..AimdConfig::default() })),
+    ];
+    for mut law in laws {
+        law.on_epoch(&epoch(1.0, 1.0, 0.03));
+        near(law.rate(), 0.03);
+        law.on_epoch(&epoch(1.0, 0.0, 3.0));
+        near(law.rate(), 1.0);
+    }
+}
+
+#[test]
+fn an_epoch_that_sent_nothing_lost_nothing() {
+    let none = Epoch { sent: 0, returned: 0, ..epoch(0.5, 0.0, 1e-6) };
+    let mut law = Mimd::new(MimdConfig::default());
+    law.on_epoch(&none);
+    near(law.rate(), 0.55);
+}
+
+/// Runs flows of this law through one bottleneck until they settle: each round every flow loses the same fraction, of
+/// its rate of the round before. Gives the rates.
+fn settle(mut flows: Vec<(f64, Law)>, capacity: f64, rounds: u32) -> Vec<f64> {
+    for _ in 0..rounds {
+        let load: f64 = flows.iter().map(|(rate, _)| rate).sum();
+        let loss = (1.0 - capacity / load).max(0.0);
+        for (rate, law) in &mut flows {
+            *rate = after(law, *rate, loss);
+        }
+    }
+    flows.into_iter().map(|(rate, _)| rate).collect()
+}
+
+#[test]
+fn our_law_settles_where_the_step_equals_what_is_lost_whatever_the_start() {
+    let config = AimdConfig::default();
+    for flows in [2, 20, 200] {
+        let start = |number| if number % 2 == 0 { 1.0 } else { 0.001 };
+        let all = (0..flows).map(|number| (start(number), Law::Aimd(Aimd::new(config))));
+        let rates = settle(all.collect(), 1.0, 3_000);
+        let total: f64 = rates.iter().sum();
+        let loss = 1.0 - 1.0 / total;
+        // rate * loss = step * exp(-loss / decay)
+        let expected = config.step * libm::exp(-loss / config.decay) / loss;
+        for rate in &rates {
+            assert!((rate / expected - 1.0).abs() < 0.01, "{flows} flows: {rate}, {expected}");
+        }
+        let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+        let jain = total * total / (squares * f64::from(flows));
+        assert!(jain > 0.9999, "{flows} flows: {jain}");
+    }
+}
+
+#[test]
+fn the_loss_our_law_settles_at_is_the_root_of_its_equation() {
+    // N * step * exp(-min(loss, most) / decay) * (1 - loss) = loss, by bisection.
+    let config = AimdConfig::default();
+    let root = |flows: f64| {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let loss = f64::midpoint(low, high);
+            let step = config.step * libm::exp(-loss.min(config.most) / config.decay);
+            if flows * step * (1.0 - loss) > loss { low = loss } else { high = loss }
+        }
+        low
+    };
+    // Near 300 flows the loss reaches `most`: from there on the step shrinks no more, and loss grows with the flows.
+    for (flows, known) in [(2, 0.0353), (20, 0.0926), (200, 0.1662), (2_000, 0.5944)] {
+        let all = (0..flows).map(|_| (1.0, Law::Aimd(Aimd::new(config))));
+        let rates = settle(all.collect(), 1.0, 3_000);
+        let loss = 1.0 - 1.0 / rates.iter().sum::<f64>();
+        assert!((loss - root(f64::from(flows))).abs() < 0.002, "{flows} flows: {loss}");
+        assert!((loss - known).abs() < 0.002, "{flows} flows: {loss}");
+    }
+}

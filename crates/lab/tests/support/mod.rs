@@ -1,0 +1,103 @@
+//! Plans built by hand, with every number filled in, and each transport with its defaults.
+
+#![allow(dead_code, reason = "each test file uses its own part of the support")]
+
+use shallop_control::any as window;
+use shallop_control::expresspass::CodeConfig;
+use shallop_control::flashpass::{AimdConfig, MimdConfig};
+use shallop_core::{BufferSize, Bytes, Span};
+use shallop_lab::plan::{
+    Accounting, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Plan, Scheme, Starts,
+    Switch, Topology, Transport,
+};
+use shallop_proto::expresspass::StopPolicy;
+use shallop_proto::tcp::Stack;
+use shallop_sim::NicMode;
+
+/// A plan of this network and traffic, under each of the five schemes of [`schemes`].
+pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
+    Plan {
+        title: "by hand".to_owned(),
+        seed: 1,
+        duration: Span::from_secs(1),
+        sample: Span::from_ms(100),
+        windows: vec![],
+        topology,
+        symmetric: true,
+        switches: vec![switch(buffer)],
+        nic: NicMode::Fair,
+        nic_buffer: BufferSize::Packets(100),
+        groups,
+        schemes: schemes(),
+    }
+}
+
+pub fn switch(buffer: BufferSize) -> Switch {
+    Switch {
+        name: "default".to_owned(),
+        buffer,
+        mark: None,
+        credit_queue: BufferSize::Packets(8),
+        credit_burst: 2,
+        select: BufferSize::Packets(2),
+        accounting: Accounting::PerLink,
+    }
+}
+
+pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>) -> Group {
+    Group {
+        name: name.to_owned(),
+        from: vec![from],
+        to: vec![to],
+        flows,
+        size,
+        start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
+    }
+}
+
+pub fn flashpass(law: FlashPassLaw) -> FlashPass {
+    FlashPass {
+        law,
+        wait: None,
+        force_wait: false,
+        epochs: 1,
+        jitter: 0.1,
+        batch: 1,
+        over_provision: true,
+        expected_loss: 0.1,
+        timeout: Span::from_ms(200),
+    }
+}
+
+pub fn aimd() -> Transport {
+    Transport::FlashPass(flashpass(FlashPassLaw::Aimd(AimdConfig::default())))
+}
+
+pub fn mimd() -> Transport {
+    Transport::FlashPass(flashpass(FlashPassLaw::Mimd(MimdConfig::default())))
+}
+
+pub fn expresspass() -> Transport {
+    Transport::ExpressPass(ExpressPass {
+        rule: ExpressPassRule::Code(CodeConfig::default()),
+        stop: StopPolicy::LastData,
+        jitter: 0.1,
+        largest_credit: Bytes::new(92),
+        timeout: Span::from_ms(200),
+    })
+}
+
+/// Every transport there is, each by its label.
+pub fn schemes() -> Vec<Scheme> {
+    let linux = Stack::LINUX;
+    let tcp = |controller| Transport::Tcp { config: linux.tcp, controller };
+    let all = [
+        ("newreno", tcp(window::Config::Reno(linux.reno))),
+        ("cubic", tcp(window::Config::Cubic(linux.cubic))),
+        ("expresspass", expresspass()),
+        ("flashpass", aimd()),
+        ("flashpass-mimd", mimd()),
+    ];
+    let scheme = |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport };
+    all.into_iter().map(scheme).collect()
+}

@@ -1,0 +1,169 @@
+//! `FlashPass` under anything: random loss, delay and reordering of every kind of packet, and heads that make no sense.
+
+mod support;
+
+use proptest::prelude::*;
+use shallop_core::{BitsPerSec, Class, Ecn, Span, Time};
+use shallop_proto::flashpass::head::{Ack, STEP, Times};
+use shallop_proto::flashpass::{Head, PassConfig, Receiver, ReceiverConfig};
+use shallop_proto::{Endpoint, settle};
+use support::Path;
+use support::flashpass::{Kept, PAYLOAD, Setting, Spy, check, emulations, epochs, sleep};
+
+fn at(ms: u64) -> Time {
+    Time::after_start(Span::from_ms(ms))
+}
+
+fn law() -> impl Strategy<Value = Spy> {
+    prop_oneof![Just(Spy::aimd()), Just(Spy::mimd())]
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let loss = prop_oneof![Just(0.0), 0.0..0.3];
+    let late = prop_oneof![Just(0), 0u64..100, 0u64..10_000];
+    (loss, 0u64..20_000, 0.0..0.5, late, 0.0..1.0).prop_map(|(loss, delay, reorder, late, mark)| {
+        Path {
+            rate: BitsPerSec::gbps(1),
+            delay: Span::from_us(delay),
+            loss,
+            reorder,
+            late: Span::from_us(late),
+            mark,
+        }
+    })
+}
+
+/// A waiting time that every credit of this path can meet, and everything else at random.
+fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
+    let wait = (path.delay + path.late) * 2 + Span::from_us(500);
+    let parts = (0u64..20_000, 1u32..4, 0.0..0.45, 0.0..0.3, any::<bool>(), 1u8..=6);
+    parts.prop_map(move |(more, epochs, jitter, expected_loss, over_provision, batch)| {
+        let plain = Setting::of(BitsPerSec::gbps(1));
+        let wait = wait + Span::from_us(more);
+        let pass = PassConfig { wait, epochs, jitter, expected_loss, over_provision, ..plain.pass };
+        let receiver = ReceiverConfig { batch, ..plain.receiver };
+        Setting { pass, receiver, timeout: wait * 2 + Span::from_ms(5) }
+    })
+}
+
+fn path_and_setting() -> impl Strategy<Value = (Path, Setting)> {
+    path().prop_flat_map(|path| (Just(path), setting(&path)))
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..10, 0u64..400_000, any::<u64>()]
+}
+
+fn time() -> impl Strategy<Value = Time> {
+    let step = |number| Time::after_start(STEP * number);
+    prop_oneof![
+        (0u64..20_000).prop_map(step),
+        number().prop_map(|ps| Time::after_start(Span::from_ps(ps)))
+    ]
+}
+
+fn ack() -> impl Strategy<Value = Ack> {
+    let newest = prop_oneof![0u32..300, any::<u32>()];
+    (number(), newest, number(), number())
+        .prop_map(|(upto, newest, start, end)| Ack::new(upto, newest, start..end))
+}
+
+fn head() -> impl Strategy<Value = Head> {
+    let times = (time(), prop::collection::vec(0u64..70_000, 0..6)).prop_map(|(first, later)| {
+        let mut times = Times::one(first);
+        for steps in later {
+            times.add(first.saturating_add(STEP * steps));
+        }
+        times
+    });
+    prop_oneof![
+        (time(), number())
+            .prop_map(|(time, hold)| Head::Emulation { time, hold: Span::from_ps(hold) }),
+        (times, ack()).prop_map(|(times, ack)| Head::Credit { times, ack }),
+        (number(), any::<u16>(), any::<bool>(), any::<u32>())
+            .prop_map(|(offset, length, last, number)| Head::Data { offset, length, last, number }),
+        ack().prop_map(Head::Ack),
+    ]
+}
+
+/// Times in this head that allow data to a sender that hears of them now.
+fn allowed(head: &Head, now: Time, wait: Span) -> usize {
+    let Head::Credit { times, .. } = head else { return 0 };
+    times.iter().filter(|&time| time <= now && time.saturating_add(wait) >= now).count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_and_counts_once_and_then_there_is_silence(
+        (path, setting) in path_and_setting(),
+        law in law(),
+        size in prop_oneof![1u64..5_000, 1u64..150_000],
+    ) {
+        let mut pair = setting.pair(Some(size), law, path);
+        prop_assert!(pair.run(at(600_000)), "not complete after ten minutes");
+        prop_assert_eq!(pair.carried(), vec![(0, size)]);
+        let silent = (0..20_000).any(|_| !pair.run(at(100_000_000)));
+        prop_assert!(silent, "something goes on for ever");
+        prop_assert_eq!(check(&pair, &setting), Ok(()));
+        let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());
+        prop_assert_eq!(receiver.received, size);
+        prop_assert_eq!(sender.credits.granted, sender.credits.used + sender.credits.wasted);
+        prop_assert_eq!(sender.credits.used, sender.sent);
+        prop_assert_eq!(sender.sent - sender.retransmits, size.div_ceil(PAYLOAD));
+        prop_assert_eq!(sender.metered, emulations(&pair).len() as u64);
+        if path.loss == 0.0 {
+            prop_assert_eq!(sender.credits.granted, sender.metered);
+            prop_assert_eq!(receiver.duplicates, sender.retransmits);
+        }
+        if path.loss == 0.0 && (path.late.is_zero() || path.reorder == 0.0) {
+            prop_assert_eq!((sender.retransmits, sender.timeouts), (0, 0));
+            let lossy = epochs(&pair).iter().find(|epoch| epoch.returned < epoch.sent);
+            prop_assert_eq!(lossy, None, "nothing was lost");
+        }
+    }
+
+    #[test]
+    fn no_head_makes_an_end_panic_or_finish_or_send_what_no_credit_allows(
+        (_, setting) in path_and_setting(),
+        law in law(),
+        size in prop::option::of(1u64..300_000),
+        inputs in prop::collection::vec((head(), 0u64..1_000, any::<bool>()), 1..60),
+    ) {
+        let mut sender = setting.sender(size, law, 1);
+        let mut receiver = Receiver::new(setting.receiver);
+        let (mut sent, mut returned) = (Kept::default(), Kept::default());
+        let (mut now, mut credits, mut ended) = (at(1), 0, false);
+        sender.on_timer(now);
+        for (head, us, early) in inputs {
+            let input = now + Span::from_us(us);
+            prop_assert!(sleep(&mut sender, now, input, &mut sent), "the sender wakes in the past");
+            let quiet = sleep(&mut receiver, now, input, &mut returned);
+            prop_assert!(quiet, "the receiver wakes in the past");
+            if early {
+                sender.on_timer(input);
+                receiver.on_timer(input);
+            }
+            sender.on_packet(input, &head, Ecn::Ce);
+            receiver.on_packet(input, &head, Ecn::Ce);
+            credits += allowed(&head, input, setting.pass.wait);
+            ended |= matches!(head, Head::Data { last: true, .. });
+            let wakeups =
+                [settle(&mut sender, input, &mut sent), settle(&mut receiver, input, &mut returned)];
+            for wakeup in wakeups {
+                prop_assert!(wakeup.is_none_or(|at| at > input), "{:?} at {}", wakeup, input);
+            }
+            now = input;
+            let report = sender.report();
+            prop_assert!(report.credits.granted >= report.credits.used + report.credits.wasted);
+            prop_assert_eq!(report.credits.used, report.sent);
+            prop_assert!(sent.count(Class::Data) <= credits);
+            let all = size.is_some_and(|size| report.sent >= size.div_ceil(PAYLOAD));
+            prop_assert!(all || !sender.is_complete(), "complete before all was sent");
+            prop_assert!(ended || !receiver.is_complete(), "complete before any end was heard of");
+            prop_assert_eq!(sent.count(Class::Data) as u64, report.sent);
+            prop_assert_eq!(returned.count(Class::Data) + returned.count(Class::Emulation), 0);
+        }
+    }
+}
