@@ -10,7 +10,7 @@ const LABELS: [&str; 3] = crate::standard::TRANSPORTS;
 
 /// Two points, each with a run of each transport for each of two seeds.
 fn study(claim: Claim) -> Study {
-    let plan = crate::standard::plan(2, shallop_core::Span::from_ms(1));
+    let plan = crate::standard::plan(2, shallop_core::Span::from_ms(1)).unwrap();
     let point =
         |name: &str| Point { name: name.to_owned(), set: BTreeMap::new(), plan: plan.clone() };
     Study {
