@@ -103,8 +103,8 @@ pub fn peak_rss_bytes() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Events a second of a heap and nothing else: 2,000 deadlines, of which the first is always taken and put back a random
-/// while later (Jones 1986, the hold model). It says how fast the machine is at this moment.
+/// Events a second of a heap and nothing else: 2,000 deadlines, of which the first is always taken and put back a
+/// random while later (Jones 1986, the hold model). It says how fast the machine is at this moment.
 #[must_use]
 pub fn calibrate() -> f64 {
     const HELD: u64 = 2000;
