@@ -45,10 +45,10 @@ const MIB: u64 = 1 << 20;
 const BROADCOM: &str = "Broadcom";
 const BAREFOOT: &str = "Barefoot (Intel)";
 const FLASHPASS: &str =
-    "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 bytes";
-const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 bytes";
+    "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 B";
+const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 B";
 const ROUTER: &str =
-    "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 bytes";
+    "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
 
 /// A chip of so many ports of so many Gb/s.
 const fn chip(
@@ -70,7 +70,7 @@ static CHIPS: &[Chip] = &[
         48,
         1,
         4 * MIB,
-        "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 bytes",
+        "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 B",
     ),
     chip(("trident-plus", "Trident+", BROADCOM), 48, 10, 9 * MIB, BOTH),
     chip(("trident2", "Trident II", BROADCOM), 32, 40, 12 * MIB, BOTH),
@@ -81,14 +81,14 @@ static CHIPS: &[Chip] = &[
         32,
         100,
         16 * MIB,
-        "BCC, Table I: four cores, each with 4 MB for its eight ports; assumed: an even share for each port, MB of 2^20 bytes",
+        "BCC, Table I: four cores, 4 MB and eight ports each; assumed: an even share for each port, MB of 2^20 B",
     ),
     chip(
         ("tofino", "Tofino", BAREFOOT),
         64,
         100,
         22_000_000,
-        "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 bytes",
+        "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 B",
     ),
     chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS),
     chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", "Arista"), 576, 10, 96_000_000_000, ROUTER),

@@ -32,17 +32,17 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
             if limit.bytes >= least && limit.packets > 0 {
                 return Ok(());
             }
-            let held = limit.bytes.get();
+            let bytes = limit.bytes.get();
             let of = if limit.packets == 0 {
                 String::new()
             } else {
-                format!(", {held} B at {}", link.rate)
+                format!(", {bytes} B at {}", link.rate)
             };
             let place = network.port_name(port);
             let message =
                 format!("{what} = {size}{of}, holds no packet of {least} at port {place}");
-            let help = format!("allowed: {least} or more, headers and gap of the wire included");
-            Err(at.problem(message).with_help(help))
+            let allowed = format!("allowed: {least} or more, headers and gap of the wire included");
+            Err(at.problem(message).with_help(allowed))
         };
         let node = network.graph.near(port).0 as usize;
         let switch = &plan.switches[network.switch_of[node]];

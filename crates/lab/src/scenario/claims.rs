@@ -132,11 +132,11 @@ fn unit(section: &Section<'_>, metric: &str, ratio: bool) -> Result<(String, f64
 
 fn range(section: &Section<'_>) -> Result<Range, Problem> {
     let range = Range { low: section.get("low")?, high: section.get("high")? };
-    if let (Some(low), Some(high)) = (range.low, range.high) {
-        if low > high {
-            let message = format!("no number is from {low} to {high}");
-            return Err(section.reject("low", message).with_help("`low` is not above `high`"));
-        }
+    if let (Some(low), Some(high)) = (range.low, range.high)
+        && low > high
+    {
+        let message = format!("no number is from {low} to {high}");
+        return Err(section.reject("low", message).with_help("`low` is not above `high`"));
     }
     Ok(range)
 }

@@ -44,12 +44,15 @@ pub struct Options {
     pub seed: Option<u64>,
 }
 
-/// Reads a scenario. Changes are made in this order: `[quick]`, then a point's, then `set`, then `seed`.
+/// Reads a scenario, which must be a good one before any change as well. Changes are made in this order: `[quick]`,
+/// then a point's, then `set`, then `seed`.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
 pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let root = tree::parse(text)?;
+    // What every point changes would otherwise never be read as it was written.
+    plans::read(&root)?;
     let study = study(&root, options)?;
     if !options.quick && root.get("quick").is_some() {
         // A quick run that cannot be made is wrong before anybody asks for it.

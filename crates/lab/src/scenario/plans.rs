@@ -69,8 +69,8 @@ fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
         (None, Some(seeds)) => {
             let mut sorted = seeds.clone();
             sorted.sort_unstable();
-            if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-                let message = format!("{} is there twice", twice[0]);
+            if let Some([twice, _]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+                let message = format!("{twice} is there twice");
                 let help = "the same seed gives the same run";
                 return Err(top.reject("seeds", message).with_help(help));
             }

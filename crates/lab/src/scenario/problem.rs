@@ -44,7 +44,7 @@ impl Problem {
     }
 }
 
-/// Names in quotes, with commas between them; no more than a dozen.
+/// Names with commas between them; no more than forty.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 40;
     let names: Vec<&str> = names.into_iter().collect();

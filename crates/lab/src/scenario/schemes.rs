@@ -48,30 +48,10 @@ pub(super) fn read(top: &Section<'_>, stack: &str) -> Result<Vec<Read>, Problem>
 }
 
 fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
-    let rule = match section.must::<&str>("transport")? {
-        "expresspass-paper" => {
-            let default = PaperConfig::default();
-            ExpressPassRule::Paper(PaperConfig {
-                alpha: section.or("alpha", default.alpha)?,
-                initial_weight: section.or("w_init", default.initial_weight)?,
-                min_weight: section.or("w_min", default.min_weight)?,
-                max_weight: section.or("w_max", default.max_weight)?,
-                target_loss: section.or("target_loss", default.target_loss)?,
-                attribute: section.or("attribute", default.attribute)?,
-            })
-        }
-        _ => {
-            let default = CodeConfig::default();
-            ExpressPassRule::Code(CodeConfig {
-                alpha: section.or("alpha", default.alpha)?,
-                initial_weight: section.or("w_init", default.initial_weight)?,
-                min_weight: section.or("w_min", default.min_weight)?,
-                max_weight: section.or("w_max", default.max_weight)?,
-                weight_step: section.or("w_step", default.weight_step)?,
-                target_scale: section.or("target_scale", default.target_scale)?,
-                full_start: section.get("full_start")?.or(default.full_start),
-            })
-        }
+    let rule = if section.must::<&str>("transport")? == "expresspass-paper" {
+        ExpressPassRule::Paper(paper_rule(section)?)
+    } else {
+        ExpressPassRule::Code(code_rule(section)?)
     };
     let (least, first, most) = match rule {
         ExpressPassRule::Paper(rule) => (rule.min_weight, rule.initial_weight, rule.max_weight),
@@ -93,6 +73,31 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         jitter: section.or("jitter", 0.1)?,
         largest_credit: section.or("largest_credit", Bytes::new(84))?,
         timeout: section.or("timeout", TIMEOUT)?,
+    })
+}
+
+fn paper_rule(section: &Section<'_>) -> Result<PaperConfig, Problem> {
+    let default = PaperConfig::default();
+    Ok(PaperConfig {
+        alpha: section.or("alpha", default.alpha)?,
+        initial_weight: section.or("w_init", default.initial_weight)?,
+        min_weight: section.or("w_min", default.min_weight)?,
+        max_weight: section.or("w_max", default.max_weight)?,
+        target_loss: section.or("target_loss", default.target_loss)?,
+        attribute: section.or("attribute", default.attribute)?,
+    })
+}
+
+fn code_rule(section: &Section<'_>) -> Result<CodeConfig, Problem> {
+    let default = CodeConfig::default();
+    Ok(CodeConfig {
+        alpha: section.or("alpha", default.alpha)?,
+        initial_weight: section.or("w_init", default.initial_weight)?,
+        min_weight: section.or("w_min", default.min_weight)?,
+        max_weight: section.or("w_max", default.max_weight)?,
+        weight_step: section.or("w_step", default.weight_step)?,
+        target_scale: section.or("target_scale", default.target_scale)?,
+        full_start: section.get("full_start")?.or(default.full_start),
     })
 }
 

@@ -293,10 +293,8 @@ impl Read for (Span, Span) {
 impl<T: Read> Read for Vec<T> {
     fn read(item: &Item, form: &Form) -> Result<Self, Wrong> {
         // The only form with a list in it is a list, or a choice of forms that has one at its end.
-        let inner = match form {
-            Form::List(inner) => inner,
-            Form::Either([.., Form::List(inner)]) => inner,
-            _ => return Err(other(item, form)),
+        let (Form::List(inner) | Form::Either([.., Form::List(inner)])) = form else {
+            return Err(other(item, form));
         };
         let Value::List(items) = &item.value else { return Err(other(item, form)) };
         if items.is_empty() {
@@ -362,7 +360,11 @@ pub(super) fn unique<'a>(
 ) -> Result<(), Problem> {
     if taken.into_iter().any(|other| other == name) {
         let problem = section.place("name").problem(format!("the name \"{name}\" is taken"));
-        return Err(problem.with_help("names are unique, since other keys refer to them"));
+        let help = match section.item("name") {
+            Some(_) => "names are unique, since other keys refer to them",
+            None => "give it a `name` of its own",
+        };
+        return Err(problem.with_help(help));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario with dots between
-//! its steps; sections in a row go by their names or numbers: `group.all.size`, `topology.link.0.rate`.
+//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
+//! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
 
 use super::form::{Form, Keys, Kinds, all, find};
 use super::format::SCENARIO;
@@ -87,9 +87,10 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
         let known = known(&snapshot);
         let key = change.key();
         let near = near(&key, known.iter().map(String::as_str));
-        let help = match near.is_empty() {
-            true => format!("sections: {}", list(all(SCENARIO).map(|key| key.name))),
-            false => format!("did you mean {}?", list(near)),
+        let help = if near.is_empty() {
+            format!("sections: {}", list(all(SCENARIO).map(|key| key.name)))
+        } else {
+            format!("did you mean {}?", list(near))
         };
         change.key.problem(format!("there is no key `{key}`: {why}")).with_help(help)
     })
@@ -142,9 +143,9 @@ fn row(form: &Form, table: &mut Table, path: &[String], change: &Change) -> Resu
     let [step, which, rest @ ..] = path else {
         return Err("it is a row of sections; name one of them, and a key".into());
     };
-    let rows = match table.get_mut(step).map(|entry| &mut entry.item.value) {
-        Some(Value::List(rows)) => rows,
-        _ => return Err(format!("the scenario has no [[{step}]]")),
+    let rows = table.get_mut(step).map(|entry| &mut entry.item.value);
+    let Some(Value::List(rows)) = rows else {
+        return Err(format!("the scenario has no [[{step}]]"));
     };
     let position = rows.iter().position(|row| name(row) == Some(which));
     let position = position.or_else(|| which.parse().ok().filter(|&at| at < rows.len()));
@@ -206,7 +207,7 @@ fn paths(keys: Keys, table: &Table, before: &str, known: &mut Vec<String>) {
             Form::Kinds(kinds) => {
                 let inner = inner.into_iter();
                 inner.for_each(|item| {
-                    within(item.table().and_then(|t| kinds.of(t)), item, &path, known)
+                    within(item.table().and_then(|t| kinds.of(t)), item, &path, known);
                 });
             }
             Form::Named(keys) => {

@@ -50,14 +50,14 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     let default = default();
     let buffer = match section.get::<String>("chip")? {
         None => default.buffer,
-        Some(id) => match chips::find(&id) {
-            Some(chip) => BufferSize::PerGbps(chip.buffer_per_gbps()),
-            None => {
+        Some(id) => {
+            let Some(chip) = chips::find(&id) else {
                 let known: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
                 let problem = section.reject("chip", format!("there is no chip \"{id}\""));
                 return Err(problem.with_help(advice(&id, known)));
-            }
-        },
+            };
+            BufferSize::PerGbps(chip.buffer_per_gbps())
+        }
     };
     let mark = match section.item("mark") {
         None => None,

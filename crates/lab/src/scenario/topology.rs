@@ -40,8 +40,10 @@ pub(super) fn read(item: &Item, switches: &[&str]) -> Result<Read, Problem> {
 fn size(topology: &Topology) -> (u64, u64) {
     match topology {
         Topology::Dumbbell { senders, receivers, .. } => {
-            let hosts = (senders.count() + receivers) as u64;
-            (hosts + 2, hosts + 1)
+            // A lone receiver stands in the place of the second switch.
+            let right = if *receivers > 1 { *receivers as u64 } else { 0 };
+            let links = senders.count() as u64 + right + 1;
+            (links + 1, links)
         }
         Topology::ParkingLot { hops, hosts, .. } => {
             let hosts = (*hops as u64 + 1).saturating_mul(*hosts as u64);
@@ -170,10 +172,11 @@ fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem
     })
 }
 
-fn changes(
-    section: &Section<'_>,
-) -> Result<Vec<(Span, Option<BitsPerSec>, Option<Span>)>, Problem> {
-    let mut changes: Vec<(Span, _, _)> = Vec::new();
+/// From when on, and the rate and delay from then on.
+type Change = (Span, Option<BitsPerSec>, Option<Span>);
+
+fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
+    let mut changes: Vec<Change> = Vec::new();
     for (index, (_, item)) in rows(section, "changes")?.into_iter().enumerate() {
         let change = open(&format!("`changes` {index} in {}", section.name), CHANGE, item)?;
         let (at, rate, delay) = (change.must("at")?, change.get("rate")?, change.get("delay")?);

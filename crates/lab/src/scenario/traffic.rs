@@ -70,7 +70,7 @@ fn hosts(
     let mut hosts = Vec::new();
     for name in names {
         let Some(set) = network.sets.get(&name) else {
-            let node = network.names.iter().any(|other| *other == name);
+            let node = network.names.contains(&name);
             let what = if node { "is a switch" } else { "is not there" };
             let problem = section.reject(key, format!("\"{name}\" {what}"));
             let help = advice(&name, network.sets.keys().map(String::as_str));
@@ -137,11 +137,11 @@ impl Reach {
             let far = ports.iter().map(|&port| graph.far(port));
             far.filter_map(|node| part_of[node.0 as usize]).collect()
         };
-        let parts = ports.iter().map(border).collect();
+        let borders = ports.iter().map(border).collect();
         let linked = (0..graph.ports() as u32).map(|port| (graph.near(port), graph.far(port)));
         let hosts = |node| graph.kind(node) == NodeKind::Host;
         let pairs = linked.filter(|(a, b)| hosts(*a) && hosts(*b)).collect();
-        Self { parts, pairs }
+        Self { parts: borders, pairs }
     }
 
     fn joins(&self, from: u32, to: u32) -> bool {

@@ -164,12 +164,21 @@ fn moved(item: &mut Item, to: &At) {
     }
 }
 
-/// A span that lies in the text and is never empty where it can be helped: an error at the end points at what is last.
+/// A span that lies in the text. An empty one grows by the character before it, or behind it at the start of a line:
+/// something is pointed at, and on the same line.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
     let floor = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
-    let start = floor(span.start).unwrap_or(0);
-    let end = floor(span.end).unwrap_or(0).max(start);
-    if start == text.len() && start > 0 { floor(start - 1).unwrap_or(0)..end } else { start..end }
+    let mut start = floor(span.start).unwrap_or(0);
+    let mut end = floor(span.end).unwrap_or(0).max(start);
+    if start == end {
+        match (text[..start].chars().next_back(), text[end..].chars().next()) {
+            (Some(before), _) if before != '\n' => start -= before.len_utf8(),
+            (_, Some(behind)) => end += behind.len_utf8(),
+            (Some(before), None) => start -= before.len_utf8(),
+            (None, None) => {}
+        }
+    }
+    start..end
 }
 
 fn table(table: &DeTable<'_>, text: &str) -> Table {

@@ -1,0 +1,242 @@
+//! Good scenarios: what is written arrives, what is not has its default, and changes come in their order.
+
+use shallop_control::any::Config as Window;
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_lab::plan::{
+    Accounting, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology, Transport,
+};
+use shallop_lab::scenario::{Options, read, schema};
+use shallop_lab::{Study, chips, experiments};
+use shallop_sim::NicMode;
+use shallop_switch::MarkAt;
+
+/// As little as a scenario can say.
+const SMALL: &str = r#"
+title = "small"
+duration = "2500ms"
+topology = { kind = "dumbbell", senders = 3, rate = "10Gbps", delay = "5ms" }
+scheme = [{ transport = "flashpass" }, { transport = "cubic" }, { transport = "flashpass-mimd" }]
+group = [{ name = "all" }]
+"#;
+
+/// A bit of everything.
+const SINK: &str = include_str!("scenarios/kitchen-sink.toml");
+
+fn study(text: &str, options: &Options) -> Study {
+    read(text, options).unwrap_or_else(|problem| panic!("{problem:?}"))
+}
+
+fn set(changes: &[(&str, &str)]) -> Options {
+    let set = changes.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    Options { set, ..Options::default() }
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let study = study(SMALL, &Options::default());
+    assert_eq!((study.seeds.as_slice(), study.points.len(), study.quick), (&[1][..], 1, false));
+    let plan = &study.points[0].plan;
+    assert!(study.points[0].name.is_empty() && study.points[0].set.is_empty());
+    assert_eq!((plan.seed, plan.sample, plan.nic), (1, Span::from_ms(10), NicMode::Fair));
+    assert!(plan.symmetric);
+    let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
+    assert_eq!(plan.windows, [second(0), second(1)]);
+    let Topology::Dumbbell { rate, senders, receivers, mtu, .. } = &plan.topology else { panic!() };
+    assert_eq!(*rate, (BitsPerSec::gbps(10), BitsPerSec::gbps(10)));
+    assert_eq!((senders, *receivers), (&Delays::Each(vec![Span::ZERO; 3]), 1));
+    assert_eq!(*mtu, Bytes::new(1500));
+    let switch = &plan.switches[0];
+    assert_eq!(switch.buffer, BufferSize::PerGbps(Bytes::new(20_000)));
+    assert_eq!((switch.credit_queue, switch.credit_burst), (BufferSize::Packets(8), 2));
+    assert_eq!((switch.mark, switch.accounting), (None, Accounting::PerLink));
+    let group = &plan.groups[0];
+    assert_eq!((group.flows, group.size, &group.start), (3, None, &Starts::At(Span::ZERO)));
+    assert_eq!((group.from.len(), group.to.len()), (3, 1));
+    let Transport::FlashPass(ours) = plan.schemes[0].transport else { panic!() };
+    let Transport::FlashPass(paper) = plan.schemes[2].transport else { panic!() };
+    assert_eq!((ours.epochs, paper.epochs), (4, 1));
+    assert!((ours.jitter - 0.49).abs() < 1e-12 && !ours.over_provision);
+    assert_eq!((ours.batch, ours.timeout, ours.wait), (1, Span::from_ms(200), None));
+    assert!(matches!((ours.law, paper.law), (FlashPassLaw::Aimd(_), FlashPassLaw::Mimd(_))));
+    assert_eq!(plan.schemes[2].name, "flashpass-mimd");
+    let Transport::Tcp { config, controller } = plan.schemes[1].transport else { panic!() };
+    let linux = shallop_proto::tcp::Stack::LINUX;
+    assert_eq!((config, controller), (linux.tcp, Window::Cubic(linux.cubic)));
+}
+
+#[test]
+fn what_is_written_arrives() {
+    let study = study(SINK, &Options::default());
+    assert_eq!(study.takes, ("2min".to_owned(), "1s".to_owned()));
+    assert_eq!(study.seeds, [3, 4]);
+    let plan = &study.points[0].plan;
+    assert_eq!((plan.nic, plan.nic_buffer), (NicMode::Fifo, BufferSize::Packets(100)));
+    assert!(!plan.symmetric);
+    let Topology::Graph { nodes, links } = &plan.topology else { panic!() };
+    assert_eq!((nodes.len(), links.len()), (5, 4));
+    assert_eq!(plan.switches[nodes[3].switch].name, "deep");
+    assert_eq!((links[1].between, links[1].jitter), ((1, 3), Span::from_us(1)));
+    assert_eq!(links[1].changes.len(), 2);
+    assert_eq!(
+        plan.switches[0].mark,
+        Some((BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
+    );
+    assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
+    let Transport::Tcp { config, controller: Window::Cubic(cubic) } = plan.schemes[0].transport
+    else {
+        panic!()
+    };
+    assert_eq!((config.initial_window, config.acks.every), (3, 4));
+    assert!((cubic.decrease - 0.8).abs() < 1e-12, "what is given up is not what is kept");
+    let Transport::ExpressPass(xpass) = plan.schemes[2].transport else { panic!() };
+    assert!(matches!(xpass.rule, ExpressPassRule::Paper(rule) if rule.attribute));
+    let Transport::FlashPass(pass) = plan.schemes[3].transport else { panic!() };
+    assert!(matches!(pass.law, FlashPassLaw::Mimd(law) if law.max_target_loss > 0.19));
+    let [one, two, ..] = &plan.groups[..] else { panic!() };
+    assert_eq!(one.start, Starts::Every(Span::from_ms(5), Span::from_ms(10)));
+    assert_eq!((one.size, two.size), (Some(1_000_000), None));
+    assert_eq!(two.start, Starts::Drawn(Span::ZERO, Span::from_ms(200)));
+    let claim = &study.claims[0];
+    assert_eq!((claim.scale.to_bits(), claim.unit.as_str()), (1e9f64.to_bits(), "Gb/s"));
+    assert_eq!((claim.window, claim.range.low), (Some((0.5, 1.0)), Some(0.5)));
+    assert_eq!(claim.differs.as_ref().map(|differs| differs.range.high), Some(Some(0.4)));
+}
+
+#[test]
+fn quick_comes_first_then_the_point_then_the_command_line() {
+    let senders = |options: &Options| {
+        let study = study(SINK, options);
+        let flows = study.points.iter().map(|point| point.plan.groups[0].flows);
+        (flows.collect::<Vec<_>>(), study.seeds, study.points[0].plan.duration)
+    };
+    let quick = Options { quick: true, ..Options::default() };
+    assert_eq!(senders(&Options::default()), (vec![6, 40], vec![3, 4], Span::from_secs(1)));
+    assert_eq!(senders(&quick), (vec![2, 40], vec![3], Span::from_secs(1)));
+    let asked = Options { quick: true, seed: Some(9), ..set(&[("group.web.flows", "7")]) };
+    assert_eq!(senders(&asked), (vec![7, 7], vec![9], Span::from_secs(1)));
+    let study = study(SINK, &asked);
+    assert_eq!(study.points[1].set["group.web.flows"], 40, "what was written, not what is run");
+    assert_eq!(study.points[0].plan.seed, 9);
+}
+
+#[test]
+fn a_change_may_be_a_value_or_a_text_and_may_make_a_section() {
+    let changes = [
+        ("topology.delay", "7ms"),
+        ("title", "\"quoted\""),
+        ("switch.default.mark.above", "30KB"),
+        ("scheme.flashpass-mimd.min_target_loss", "0.02"),
+        ("scheme.1.hystart", "off"),
+        ("seeds", "[4, 5]"),
+        ("group.all.start", "{ every = \"1ms\" }"),
+        ("topology.sender_delay", "0ms..3ms"),
+    ];
+    let study = study(SMALL, &set(&changes));
+    let plan = &study.points[0].plan;
+    assert_eq!((study.title.as_str(), study.seeds.as_slice()), ("quoted", &[4, 5][..]));
+    assert_eq!(plan.switches[0].mark.map(|mark| mark.1), Some(MarkAt::Enqueue));
+    assert_eq!(plan.groups[0].start, Starts::Every(Span::ZERO, Span::from_ms(1)));
+    let Topology::Dumbbell { delay, senders, .. } = &plan.topology else { panic!() };
+    assert_eq!(*delay, Span::from_ms(7));
+    assert_eq!(*senders, Delays::Drawn(3, Span::ZERO, Span::from_ms(3)));
+}
+
+#[test]
+fn a_short_wait_may_be_forced_and_a_chip_may_be_overruled() {
+    let short = [("scheme.flashpass.wait", "1ms")];
+    assert!(read(SMALL, &set(&short)).is_err());
+    study(SMALL, &set(&[short[0], ("scheme.flashpass.force_wait", "true")]));
+    let chip = ("switch.default.chip", "tofino");
+    let buffer = |options: &Options| study(SMALL, options).points[0].plan.switches[0].buffer;
+    let tofino = chips::find("tofino").unwrap().buffer_per_gbps();
+    assert_eq!(buffer(&set(&[chip])), BufferSize::PerGbps(tofino));
+    let by_hand = set(&[chip, ("switch.default.buffer", "1MB")]);
+    assert_eq!(buffer(&by_hand), BufferSize::Bytes(Bytes::new(1_000_000)));
+}
+
+/// Whether a value fits a schema, as far as this schema goes: types, keys, alternatives and constants.
+fn fits(schema: &serde_json::Value, value: &serde_json::Value) -> bool {
+    let any = |name: &str| schema[name].as_array();
+    let kind = match schema["type"].as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        _ => true,
+    };
+    let keys =
+        value.as_object().into_iter().flatten().all(|(key, value)| {
+            match schema["properties"].get(key) {
+                Some(schema) => fits(schema, value),
+                None => match &schema["additionalProperties"] {
+                    serde_json::Value::Bool(allowed) => *allowed,
+                    serde_json::Value::Null => true,
+                    schema => fits(schema, value),
+                },
+            }
+        });
+    let needed = any("required").into_iter().flatten();
+    let has = |key: &serde_json::Value| key.as_str().is_some_and(|key| value.get(key).is_some());
+    kind && keys
+        && needed.into_iter().all(has)
+        && schema.get("const").is_none_or(|constant| constant == value)
+        && any("enum").is_none_or(|words| words.contains(value))
+        && any("anyOf").is_none_or(|forms| forms.iter().any(|form| fits(form, value)))
+        && any("oneOf").is_none_or(|f| f.iter().filter(|form| fits(form, value)).count() == 1)
+        && (schema["items"].is_null()
+            || value.as_array().into_iter().flatten().all(|item| fits(&schema["items"], item)))
+}
+
+#[test]
+fn the_schema_takes_what_is_read_and_refuses_what_is_not() {
+    let schema = schema();
+    let json = |text: &str| -> serde_json::Value { toml::from_str(text).unwrap() };
+    let shipped = experiments::all();
+    for text in shipped.iter().map(|shipped| shipped.text).chain([SMALL, SINK]) {
+        study(text, &Options::default());
+        assert!(fits(&schema, &json(text)), "{text}");
+    }
+    for (from, to) in [
+        ("title", "titel"),
+        ("senders = 3", "senders = \"3\""),
+        ("senders = 3, ", ""),
+        ("dumbbell", "star"),
+        ("\"cubic\"", "\"cubic\", wait = \"1s\""),
+        ("name = \"all\"", "name = \"all\", start = 3"),
+    ] {
+        let text = SMALL.replacen(from, to, 1);
+        assert!(read(&text, &Options::default()).is_err(), "{text}");
+        assert!(!fits(&schema, &json(&text)), "{text}");
+    }
+}
+
+/// Every key the schema has, with the sections it is in.
+fn keys(schema: &serde_json::Value, before: &str, found: &mut Vec<String>) {
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{before}.{name}");
+        keys(schema, &path, found);
+        found.push(path);
+    }
+    for part in ["oneOf", "anyOf"] {
+        for (kind, schema) in schema[part].as_array().into_iter().flatten().enumerate() {
+            keys(schema, &format!("{before}#{kind}"), found);
+        }
+    }
+    for part in ["items", "additionalProperties"].into_iter().filter_map(|part| schema.get(part)) {
+        keys(part, before, found);
+    }
+}
+
+#[test]
+fn every_key_is_explained_once() {
+    let schema = schema();
+    let mut found = Vec::new();
+    keys(&schema, "", &mut found);
+    let all = found.len();
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), all, "a key is there twice in a section");
+    assert!(all > 150, "{all} keys");
+}
