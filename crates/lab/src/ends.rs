@@ -171,8 +171,8 @@ pub(crate) fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunErr
 /// Metered packets that a queue may hold, in the margin of the waiting time.
 pub(crate) const QUEUED: u64 = 8;
 
-/// What the waiting time has to spare: for every hop of the longest way there the time a full emulation queue and a data
-/// frame take, for every hop back a frame; of the slowest link that meters.
+/// What the waiting time has to spare: for every hop of the longest way there the time a full emulation queue and a
+/// data frame take, for every hop back a frame; of the slowest link that meters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Margin {
     /// Between two metered packets at full rate.

@@ -279,7 +279,7 @@ mod tests {
     use crate::study::Point;
 
     fn study() -> Study {
-        let plan = crate::standard::plan(20, Span::from_secs(5));
+        let plan = crate::standard::plan(20, Span::from_secs(5)).unwrap();
         Study {
             title: plan.title.clone(),
             about: String::new(),
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn every_derived_value_has_its_formula() {
         let sections = explain(&study()).unwrap();
-        let buffer = value(&sections, "network", "buffer of \"switch\" at 10Gbps");
+        let buffer = value(&sections, "network", "buffer of \"default\" at 10Gbps");
         assert_eq!(buffer.value, "200.000 KB");
         assert!(buffer.how.ends_with("/Gbps = 130.0 frames of 1538 B"), "{}", buffer.how);
         let share = value(&sections, "scheme flashpass", "metered share at 10Gbps");

@@ -144,9 +144,10 @@ fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
     columns
 }
 
-/// What the short headings of [`runs`] mean, in a line or two.
-pub const LEGEND: &str = "Gb/s, goodput: IP bytes and new payload that arrived. credit loss: of credits or emulation \
-packets. queue: longest\ndata queue of a switch. Jain: fairness in the last second. open: flows not complete at the end.";
+/// What the short headings of [`runs`] mean, in two lines.
+pub const LEGEND: &str = "\
+Gb/s, goodput: IP bytes and new payload that arrived. credit loss: of credits or emulation packets.
+queue: longest data queue of a switch. Jain: fairness in the last second. open: flows not complete at the end.";
 
 /// The claims, each with its verdict; below a claim that does not plainly hold, why.
 #[must_use]

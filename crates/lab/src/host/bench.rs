@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use serde::{Deserialize, Serialize};
 use shallop_core::Seed;
 
+use super::jobs::HostError;
 use crate::run::{RunError, run};
 use crate::standard::{self, Case};
 
@@ -66,8 +67,8 @@ pub struct Measured {
 ///
 /// # Errors
 /// If it cannot be run.
-pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, RunError> {
-    let plan = standard::plan(case.flows, if quick { case.quick } else { case.duration });
+pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, HostError> {
+    let plan = standard::plan(case.flows, if quick { case.quick } else { case.duration })?;
     let repeats = if quick { 1 } else { 3 };
     let (mut best, mut most, mut last) = (f64::INFINITY, 0.0_f64, None);
     for _ in 0..repeats {
@@ -102,8 +103,8 @@ pub fn peak_rss_bytes() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Events a second of a heap and nothing else: 2,000 deadlines, of which the first is always taken and put back a random
-/// while later (Jones 1986, the hold model). It says how fast the machine is at this moment.
+/// Events a second of a heap and nothing else: 2,000 deadlines, of which the first is always taken and put back a
+/// random while later (Jones 1986, the hold model). It says how fast the machine is at this moment.
 #[must_use]
 pub fn calibrate() -> f64 {
     const HELD: u64 = 2000;

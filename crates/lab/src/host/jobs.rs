@@ -111,6 +111,9 @@ pub enum HostError {
     /// The network and a scheme do not fit.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The scenario is none.
+    #[error(transparent)]
+    Text(#[from] crate::scenario::Problem),
     /// The system has no threads to give.
     #[error("could not start the threads for the runs: {why}; try fewer with --jobs")]
     Threads {

@@ -1,5 +1,5 @@
-//! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, each whole or not there. The same inputs give
-//! the same bytes, but for `wall_s`.
+//! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, each whole or not there. The same inputs
+//! give the same bytes, but for `wall_s`.
 
 use std::path::Path;
 
