@@ -1,6 +1,6 @@
-//! Feedback laws of `FlashPass`: how fast to emulate after the loss of an epoch's emulation packets is known. Both scale
-//! the rate *that epoch* was sent at, so one congestion is answered once (docs/flashpass.md tells why this matters).
-//! Rates are fractions of the full emulation rate.
+//! Feedback laws of `FlashPass`: how fast to emulate after the loss of an epoch's emulation packets is known. Both
+//! scale the rate *that epoch* was sent at, so one congestion is answered once (docs/flashpass.md tells why this
+//! matters). Rates are fractions of the full emulation rate.
 //!
 //! [`Mimd`] is Algorithm 1 of flashpass-icnp21. [`Aimd`] is ours: keep what passed, add a step that is the same for
 //! every flow, since it depends on nothing but the smoothed loss, which all flows of a bottleneck share:

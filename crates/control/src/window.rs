@@ -79,7 +79,8 @@ pub struct Ack {
     /// True if a packet sent after the last round began was acknowledged: a new round trip begins.
     pub round_start: bool,
     /// True while the sender shrinks to [`Window::window`]: between the detection of a loss, or of a mark if it answers
-    /// marks gradually, and the acknowledgement of all that was in flight then. Not after a timeout, when it grows again.
+    /// marks gradually, and the acknowledgement of all that was in flight then. Not after a timeout, when it grows
+    /// again.
     pub recovering: bool,
     /// The first byte not yet acknowledged cumulatively.
     pub una: u64,
@@ -111,8 +112,8 @@ pub trait Window {
     fn on_loss(&mut self, loss: &Loss);
     /// The retransmission timer expired; `first` unless it had expired before for the same byte.
     fn on_rto(&mut self, loss: &Loss, first: bool);
-    /// Congestion marks were echoed; called once for each window of data (RFC 3168, 6.1.2), after [`Window::on_ack`] for
-    /// the acknowledgement that echoed the first.
+    /// Congestion marks were echoed; called once for each window of data (RFC 3168, 6.1.2), after [`Window::on_ack`]
+    /// for the acknowledgement that echoed the first.
     fn on_mark(&mut self, _mark: &Loss) {}
     /// The sender was idle for `_idle`, longer than a retransmission timeout, and is about to send.
     fn on_idle(&mut self, _idle: Span) {}

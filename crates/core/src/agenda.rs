@@ -5,9 +5,9 @@
 //! the order they were set in.
 //!
 //! Inside: a timing wheel of 256-slot levels; the slot at the cursor is kept sorted. An actor's deadline is what it
-//! wants; an entry in a slot is when to look what that is. A deadline that moves later leaves its entry where it is, and
-//! one that is taken away or moves earlier leaves it behind, so nothing is ever searched for. Units: ticks, grouped 2^19
-//! (524 ns) to a slot of the lowest level.
+//! wants; an entry in a slot is when to look what that is. A deadline that moves later leaves its entry where it is,
+//! and one that is taken away or moves earlier leaves it behind, so nothing is ever searched for. Units: ticks,
+//! grouped 2^19 (524 ns) to a slot of the lowest level.
 
 use crate::units::{Span, Time};
 

@@ -1,5 +1,6 @@
-//! Round-trip times and the retransmission timeout that follows from them. State: the smoothed time, its mean deviation,
-//! the shortest sample, and how often the timeout was doubled. Source: RFC 6298; the kernel's floor: `tcp_set_rto`.
+//! Round-trip times and the retransmission timeout that follows from them. State: the smoothed time, its mean
+//! deviation, the shortest sample, and how often the timeout was doubled. Source: RFC 6298; the kernel's floor:
+//! `tcp_set_rto`.
 
 use shallop_core::Span;
 
@@ -73,8 +74,8 @@ impl Rtt {
         self.timeout = timeout.min(self.max).max(Span::from_ps(1));
     }
 
-    /// Of several round trips that one acknowledgement measured, only the longest is a [`Rtt::sample`], as it holds what
-    /// the receiver waited; the shortest counts all the same.
+    /// Of several round trips that one acknowledgement measured, only the longest is a [`Rtt::sample`], as it holds
+    /// what the receiver waited; the shortest counts all the same.
     pub fn notice(&mut self, rtt: Span) {
         self.shortest = self.shortest.min(rtt);
     }

@@ -1,4 +1,5 @@
-//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and heads that make no sense.
+//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and heads that make no
+//! sense.
 
 mod support;
 

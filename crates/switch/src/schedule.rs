@@ -45,8 +45,8 @@ impl Schedule {
         Self { lines, weighted }
     }
 
-    /// The queue to serve if the link is free from `free` on and nothing else arrives, and when it is served. `busy` has
-    /// a bit for each queue that holds anything.
+    /// The queue to serve if the link is free from `free` on and nothing else arrives, and when it is served. `busy`
+    /// has a bit for each queue that holds anything.
     #[must_use]
     pub fn next<C: Copy>(
         &self,

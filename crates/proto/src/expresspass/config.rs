@@ -13,8 +13,8 @@ const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {
 /// When credits end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum StopPolicy {
-    /// The receiver grants credits until it has all data or the sender, which has sent all, stops it: about a round trip
-    /// of credits is wasted.
+    /// The receiver grants credits until it has all data or the sender, which has sent all, stops it: about a round
+    /// trip of credits is wasted.
     #[default]
     LastData,
     /// As `LastData`, but the sender stops the receiver as soon as the credits of the last round trip were as many as

@@ -72,8 +72,8 @@ const _: () = assert!(
     "a head is copied at both ends of a flight: keep it four words"
 );
 
-/// A smallest frame that sets up, ends or repairs a transfer. It counts as ECN-capable, as everything here does, so that
-/// no selective drop touches it.
+/// A smallest frame that sets up, ends or repairs a transfer. It counts as ECN-capable, as everything here does, so
+/// that no selective drop touches it.
 pub(super) fn control(head: Head) -> Out<Head> {
     Out { head, body: 0..0, size: wire::MIN_FRAME, class: Class::Control, ecn: Ecn::Ect }
 }

@@ -1,6 +1,6 @@
-//! What became of credits, as the data they released tells: a number that is skipped is a credit that was lost. Data may
-//! come out of order; a credit that was taken for lost and comes late is counted as returned after all.
-//! State: the counts since the last evaluation, and which of the latest credits have returned.
+//! What became of credits, as the data they released tells: a number that is skipped is a credit that was lost. Data
+//! may come out of order; a credit that was taken for lost and comes late is counted as returned after all. State:
+//! the counts since the last evaluation, and which of the latest credits have returned.
 
 /// What became of the credits.
 #[derive(Clone, Copy, Debug)]

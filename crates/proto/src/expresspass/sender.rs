@@ -2,10 +2,10 @@
 //! State: where it is in the stream and in the life of the connection, the credits it has not spent yet, one deadline.
 //! Units: bytes of payload. Source: PROTOCOLS 7.5.
 //!
-//! Idle, requested, receiving credits, stopping, done. It is done when the receiver has said that every byte came; until
-//! then exactly one timer runs, so whatever packet is lost, something follows. The public code's wait before it closes
-//! is a time here, not a timer: credits that come within two round trips of the end were on their way already, and any
-//! later one makes it send the stop again (the public code means to, but never does).
+//! Idle, requested, receiving credits, stopping, done. It is done when the receiver has said that every byte came;
+//! until then exactly one timer runs, so whatever packet is lost, something follows. The public code's wait before it
+//! closes is a time here, not a timer: credits that come within two round trips of the end were on their way already,
+//! and any later one makes it send the stop again (the public code means to, but never does).
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! Emulation packets on their way, by epoch. The packets of an epoch lie on a grid of equal gaps, give or take less than
-//! half a gap, so a packet's send time tells its number: nothing has to be kept for each packet.
+//! Emulation packets on their way, by epoch. The packets of an epoch lie on a grid of equal gaps, give or take less
+//! than half a gap, so a packet's send time tells its number: nothing has to be kept for each packet.
 
 use std::collections::VecDeque;
 use std::ops::Range;

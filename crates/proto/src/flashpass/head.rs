@@ -91,8 +91,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Every byte before `upto` has arrived, and those of `block`, which may be empty. The data packet received last had
-    /// the number `newest`; [`NO_PACKET`] if none has come.
+    /// Every byte before `upto` has arrived, and those of `block`, which may be empty. The data packet received last
+    /// had the number `newest`; [`NO_PACKET`] if none has come.
     #[must_use]
     pub fn new(upto: u64, newest: u32, block: Range<u64>) -> Self {
         let distance = |to: u64| u32::try_from(to.saturating_sub(upto)).unwrap_or(u32::MAX);

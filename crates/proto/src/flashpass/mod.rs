@@ -1,5 +1,6 @@
-//! `FlashPass`: a sender rehearses its data with emulation packets on a metered queue, the receiver returns a credit for
-//! each that arrives, and the data packet follows exactly one waiting time after its rehearsal (flashpass-icnp21).
+//! `FlashPass`: a sender rehearses its data with emulation packets on a metered queue, the receiver returns a credit
+//! for each that arrives, and the data packet follows exactly one waiting time after its rehearsal
+//! (flashpass-icnp21).
 
 pub mod epochs;
 pub mod head;

@@ -1,6 +1,6 @@
-//! The credit engine of a `FlashPass` sender: when to emulate, what each credit means, when to send. It knows nothing of
-//! bytes or reliability: whoever owns it says how many packets still want a credit, and sends one packet each time the
-//! calendar says so. A driver of another protocol can use it as it is.
+//! The credit engine of a `FlashPass` sender: when to emulate, what each credit means, when to send. It knows nothing
+//! of bytes or reliability: whoever owns it says how many packets still want a credit, and sends one packet each time
+//! the calendar says so. A driver of another protocol can use it as it is.
 //!
 //! Emulation packets are known by their send time. Credits come back in that order, so a credit tells that emulation
 //! packets sent before its own are lost; the feedback law hears of the loss of whole epochs (see [`super::epochs`]).

@@ -26,7 +26,8 @@ use crate::wire::{HEADERS, MTU};
 /// How losses are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
-    /// By three duplicate acknowledgements; no selective ones are sent. One hole is repaired each round trip (RFC 6582).
+    /// By three duplicate acknowledgements; no selective ones are sent. One hole is repaired each round trip (RFC
+    /// 6582).
     DuplicateAcks,
     /// By three segments acknowledged selectively above (RFC 6675).
     Sack,

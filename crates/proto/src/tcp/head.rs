@@ -61,8 +61,8 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block for a range that was received, in a head that acknowledges all below `ack`. Empty if it is out of reach,
-    /// which no window allows.
+    /// The block for a range that was received, in a head that acknowledges all below `ack`. Empty if it is out of
+    /// reach, which no window allows.
     #[must_use]
     pub fn of(range: &Range<u64>, ack: u64) -> Self {
         let offset = |at: u64| at.checked_sub(ack).and_then(|by| u32::try_from(by).ok());

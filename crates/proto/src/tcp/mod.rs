@@ -1,5 +1,6 @@
 //! TCP: a stream in segments, acknowledged cumulatively and selectively, its window left to a controller. A sender is
-//! generic over [`shallop_control::Window`]; a receiver is the same for all. Sources: RFC 9293 and those named in each file.
+//! generic over [`shallop_control::Window`]; a receiver is the same for all. Sources: RFC 9293 and those named in
+//! each file.
 
 mod answer;
 pub mod config;
