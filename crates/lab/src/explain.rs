@@ -40,9 +40,8 @@ impl Section {
 #[must_use]
 pub fn work(study: &Study) -> String {
     let schemes: BTreeSet<usize> = study.points.iter().map(|p| p.plan.schemes.len()).collect();
-    let range = |least: String, most: String| match least == most {
-        true => least,
-        false => format!("{least} to {most}"),
+    let range = |least: String, most: String| {
+        if least == most { least } else { format!("{least} to {most}") }
     };
     let few = schemes.first().copied().unwrap_or(0);
     let many = schemes.last().copied().unwrap_or(0);
@@ -71,9 +70,12 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, RunError> {
     let seed = study.seeds.first().copied().unwrap_or_default();
     let mut sections = Vec::new();
     for point in &study.points {
-        let named = |what: &str| match point.name.is_empty() {
-            true => what.to_owned(),
-            false => format!("{what}, point {}", point.name),
+        let named = |what: &str| {
+            if point.name.is_empty() {
+                what.to_owned()
+            } else {
+                format!("{what}, point {}", point.name)
+            }
         };
         for scheme in 0..point.plan.schemes.len() {
             let setup = Setup::new(&point.plan, scheme, seed)?;

@@ -21,10 +21,13 @@ const NOTHING: &str = "-";
 /// A full frame, on the wire.
 const FRAME: f64 = 1538.0;
 
+/// What a column says of a run; nothing where it does not apply.
+type Figure = Box<dyn Fn(&Run) -> Option<f64>>;
+
 /// A column: its heading, a figure of each run, and the digits behind the point.
 struct Column {
     heading: String,
-    figure: Box<dyn Fn(&Run) -> Option<f64>>,
+    figure: Figure,
     digits: usize,
 }
 
@@ -69,10 +72,10 @@ impl Grid {
             let cell = |column: &Column| {
                 let figures: Vec<f64> =
                     runs.iter().filter_map(|run| (column.figure)(run)).collect();
-                match figures.is_empty() {
-                    true => NOTHING.to_owned(),
-                    false => format!("{:.*}", column.digits, fold(&figures)),
+                if figures.is_empty() {
+                    return NOTHING.to_owned();
                 }
+                format!("{:.*}", column.digits, fold(&figures))
             };
             columns.iter().map(cell).collect()
         };
@@ -107,11 +110,7 @@ fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
     let (span, seconds) = unit(all().filter_map(|run| run.rtt.mean_s), TIMES);
     let completion = |run: &Run| run.fct.all.and_then(|all| all.mean_s);
     let (lasted, fct_seconds) = unit(all().filter_map(completion), TIMES);
-    let column = |heading: String, digits, figure: Box<dyn Fn(&Run) -> Option<f64>>| Column {
-        heading,
-        figure,
-        digits,
-    };
+    let column = |heading: String, digits, figure: Figure| Column { heading, figure, digits };
     let mut columns = vec![
         column(rate.to_owned(), 3, Box::new(move |run| Some(run.throughput_bps / bits))),
         column("goodput".to_owned(), 3, Box::new(move |run| Some(run.goodput_bps / bits))),
@@ -197,7 +196,7 @@ pub fn significant(value: f64) -> String {
     let digits = [(1000.0, 0), (100.0, 1), (10.0, 2), (1.0, 3), (0.1, 4), (0.01, 5)];
     match digits.iter().find(|(least, _)| size >= *least) {
         // A whole number stays one.
-        Some(_) if size >= 1.0 && size < 1e15 && size.fract() == 0.0 => format!("{value}"),
+        Some(_) if (1.0..1e15).contains(&size) && size.fract() == 0.0 => format!("{value}"),
         Some(&(_, digits)) => format!("{value:.digits$}"),
         None => format!("{value:.3e}"),
     }

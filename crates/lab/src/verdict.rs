@@ -214,9 +214,10 @@ fn figures(
             }
         });
     }
-    match figures.iter().all(|figure| figure.is_finite()) {
-        true => Ok(figures),
-        false => Err((Verdict::Fails, format!("{} cannot be divided by zero", claim.metric))),
+    if figures.iter().all(|figure| figure.is_finite()) {
+        Ok(figures)
+    } else {
+        Err((Verdict::Fails, format!("{} cannot be divided by zero", claim.metric)))
     }
 }
 

@@ -45,8 +45,8 @@ fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<
     let before = text.get(..start)?;
     let line = before.matches('\n').count();
     let end_of_line = text.get(start..)?.find('\n').map_or(text.len(), |length| start + length);
-    let near = text.split('\n').skip(line.saturating_sub(1)).take(3);
-    let short = near.fold(true, |short, line| short && line.len() <= LONGEST_LINE);
+    let mut near = text.split('\n').skip(line.saturating_sub(1)).take(3);
+    let short = near.all(|line| line.len() <= LONGEST_LINE);
     short.then(|| start..span.end.clamp(start, end_of_line))
 }
 

@@ -20,9 +20,10 @@ pub struct Bar {
 impl Bar {
     /// A bar for these studies, at nothing.
     pub fn of<'a>(studies: impl Iterator<Item = &'a Study>) -> Self {
-        let target = match std::io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let all: f64 = studies.map(|study| jobs::work(study).as_secs_f64()).sum();
         let bar = ProgressBar::with_draw_target(Some((all * STEPS) as u64), target);

@@ -25,7 +25,7 @@ pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
     let options = Options { set: args.set.clone(), quick: args.quick, seed: args.seed };
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
-    Tasks { tasks: vec![task], work: &args.work, stop }.carry_out()
+    Tasks { all: vec![task], work: &args.work, stop }.carry_out()
 }
 
 /// Reproduces experiments, or lists them.
@@ -42,7 +42,7 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
     if args.ids.is_empty() {
         return list(&tasks, args.work.json);
     }
-    Tasks { tasks, work: &args.work, stop }.carry_out()
+    Tasks { all: tasks, work: &args.work, stop }.carry_out()
 }
 
 /// Reads a scenario.
@@ -133,21 +133,21 @@ struct Task {
 
 /// Everything that is asked for.
 struct Tasks<'a> {
-    tasks: Vec<Task>,
+    all: Vec<Task>,
     work: &'a args::Work,
     stop: &'a AtomicBool,
 }
 
 impl Tasks<'_> {
     fn carry_out(&self) -> Result<ExitCode> {
-        for task in &self.tasks {
+        for task in &self.all {
             check(&task.study)?;
             if let Some(folder) = &task.folder {
                 host::check_folder(folder).map_err(|why| plain(&why))?;
             }
         }
-        let bar = Bar::of(self.tasks.iter().map(|task| &task.study));
-        let summaries = self.tasks.iter().map(|task| self.one(task, &bar));
+        let bar = Bar::of(self.all.iter().map(|task| &task.study));
+        let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
         bar.end();
         let summaries = summaries?;
@@ -171,10 +171,10 @@ impl Tasks<'_> {
             rows: task.folder.is_some(),
             stop: self.stop,
         };
-        let done = match self.stop.load(Ordering::Relaxed) {
-            true => Vec::new(),
-            false => host::run_all(&task.study, how, bar).map_err(|why| plain(&why))?,
-        };
+        let mut done = Vec::new();
+        if !self.stop.load(Ordering::Relaxed) {
+            done = host::run_all(&task.study, how, bar).map_err(|why| plain(&why))?;
+        }
         let summary = host::summarise(&task.study, task.id.as_deref(), &done);
         // What nothing is known of leaves what an earlier run wrote as it is.
         if let Some(folder) = task.folder.as_ref().filter(|_| !done.is_empty()) {
@@ -189,7 +189,7 @@ impl Tasks<'_> {
     }
 
     fn print_json(&self, summaries: Vec<Summary>, interrupted: bool) -> Result<()> {
-        if self.tasks.iter().all(|task| task.id.is_none()) {
+        if self.all.iter().all(|task| task.id.is_none()) {
             return summaries.iter().try_for_each(print::json);
         }
         print::json(&Reproduction {

@@ -1,6 +1,8 @@
 //! The command from outside: exit codes, what is printed, what is written. Scenarios are small, since these runs are of
 //! code that checks itself.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;

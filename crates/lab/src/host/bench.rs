@@ -1,5 +1,10 @@
 //! Speed: how long a run takes, the memory it needs, and what the machine makes of a bare heap in the meantime.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "how long something takes is asked here and nowhere else"
+)]
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,19 +17,11 @@ use crate::standard::{self, Case};
 
 /// A clock that was started.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::disallowed_types,
-    reason = "how long something takes is asked here and nowhere else"
-)]
 pub struct Clock(std::time::Instant);
 
 impl Clock {
     /// Starts it.
     #[must_use]
-    #[expect(
-        clippy::disallowed_types,
-        reason = "how long something takes is asked here and nowhere else"
-    )]
     pub fn start() -> Self {
         Self(std::time::Instant::now())
     }
