@@ -9,6 +9,7 @@ use crate::study::{Claim, Differs, Point, Range, Seeds};
 /// Reads every `[[claim]]` about these points.
 pub(super) fn read(
     top: &Section<'_>,
+    names: &[&str],
     points: &[Point],
     quick: bool,
 ) -> Result<Vec<Claim>, Problem> {
@@ -16,16 +17,20 @@ pub(super) fn read(
     let rows = rows.into_iter().enumerate();
     rows.map(|(index, (_, item))| {
         let section = Section::open(format!("[[claim]] number {}", index + 1), CLAIM, item)?;
-        claim(&section, points, quick)
+        claim(&section, names, points, quick)
     })
     .collect()
 }
 
-fn claim(section: &Section<'_>, points: &[Point], quick: bool) -> Result<Claim, Problem> {
+fn claim(
+    section: &Section<'_>,
+    names: &[&str],
+    points: &[Point],
+    quick: bool,
+) -> Result<Claim, Problem> {
     let point: Option<String> = section.get("point")?;
     if let Some(name) = &point {
-        let names = points.iter().map(|point| point.name.as_str());
-        known(section, "point", name, names)?;
+        known(section, "point", name, names.iter().copied())?;
     }
     let about = |other: &&Point| point.as_ref().is_none_or(|name| *name == other.name);
     let about: Vec<&Point> = points.iter().filter(about).collect();

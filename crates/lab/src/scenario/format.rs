@@ -205,8 +205,11 @@ pub(super) const EVERY: Keys = &[&[
 ]];
 
 /// A variation.
-pub(super) const POINT: Keys =
-    &[&[need("name", Form::Text, "Its name."), need("set", Form::Overrides, "What it changes.")]];
+pub(super) const POINT: Keys = &[&[
+    need("name", Form::Text, "Its name."),
+    need("set", Form::Overrides, "What it changes."),
+    key("full_only", Form::Truth, "Left out of a quick run. Default: false."),
+]];
 
 /// A claim.
 pub(super) const CLAIM: Keys = &[&[

@@ -81,7 +81,10 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     }
     let mut points: Vec<Point> = Vec::new();
     let mut seeds = Vec::new();
-    for (name, changes) in variations(&top)? {
+    let variations = variations(&top)?;
+    let names: Vec<&str> = variations.iter().map(|variation| variation.name.as_str()).collect();
+    let made = |variation: &&Variation| !(options.quick && variation.full_only);
+    for Variation { name, changes, .. } in variations.iter().filter(made) {
         let mut varied = base.clone();
         for change in changes.iter().chain(&asked) {
             set::apply(&mut varied, change)?;
@@ -89,10 +92,14 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         let (plan, of_point) = plans::read(&varied)?;
         let set = changes.iter().map(|change| (change.key(), change.item.json()));
         let set: BTreeMap<_, _> = set.collect();
-        points.push(Point { name, set, plan });
+        points.push(Point { name: name.clone(), set, plan });
         seeds = of_point;
     }
-    let claims = claims::read(&top, &points, options.quick)?;
+    if points.is_empty() {
+        let problem = top.at.problem("every point is for full runs only".to_owned());
+        return Err(problem.with_help("leave full_only = true away from at least one point"));
+    }
+    let claims = claims::read(&top, &names, &points, options.quick)?;
     let takes: Vec<String> = top.or("takes", Vec::new())?;
     let take = |index: usize| takes.get(index).cloned().unwrap_or_default();
     if takes.len() > 2 {
@@ -122,13 +129,21 @@ fn asked(key: &str, value: &str) -> Result<Change, Problem> {
     Ok(Change { path, key: place, item: tree::parse_value(value, &via) })
 }
 
+/// A point as it is written.
+#[derive(Default)]
+struct Variation {
+    name: String,
+    changes: Vec<Change>,
+    full_only: bool,
+}
+
 /// The points with what they change; one that changes nothing if there are none.
-fn variations(top: &Section<'_>) -> Result<Vec<(String, Vec<Change>)>, Problem> {
-    let mut points: Vec<(String, Vec<Change>)> = Vec::new();
+fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
+    let mut points: Vec<Variation> = Vec::new();
     for (name, item) in rows(top, "point")? {
         let section = Section::open(name, POINT, item)?;
         let name: String = section.must("name")?;
-        unique(points.iter().map(|other| other.0.as_str()), &name, &section)?;
+        unique(points.iter().map(|other| other.name.as_str()), &name, &section)?;
         let Some(set) = section.item("set") else { return Err(section.lacks("set")) };
         let changes = set::changes(&format!("`set` in {}", section.name), set)?;
         let fixed = ["seed", "seeds", "title"];
@@ -139,13 +154,13 @@ fn variations(top: &Section<'_>) -> Result<Vec<(String, Vec<Change>)>, Problem> 
                 return Err(problem.with_help("set it at the top of the scenario"));
             }
         }
-        points.push((name, changes));
+        points.push(Variation { name, changes, full_only: section.or("full_only", false)? });
         if points.len() > MOST_POINTS {
             return Err(section.at.problem(format!("more than {MOST_POINTS} points")));
         }
     }
     if points.is_empty() {
-        points.push((String::new(), Vec::new()));
+        points.push(Variation::default());
     }
     Ok(points)
 }
