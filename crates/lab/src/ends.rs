@@ -9,6 +9,7 @@ use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp, wire};
 use shallop_sim::Flow;
 
 use crate::flows;
+use crate::layout::RETURNED_QUEUE;
 use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
 use crate::run::{RunError, Setup};
 
@@ -84,7 +85,9 @@ impl Ends for ExpressPassEnds<'_> {
         let ExpressPass { rule, stop, jitter, largest_credit, timeout } = *self.config;
         let defaults = expresspass::Config::new(spec.path.receiver_link);
         let config = expresspass::Config {
-            share: self.setup.layout.shares[spec.path.nics.1 as usize].unwrap_or(defaults.share),
+            share: self.setup.layout.shares[spec.path.nics.1 as usize]
+                .metered
+                .unwrap_or(defaults.share),
             max_credit: largest_credit.get() as u16,
             min_jitter: -jitter,
             max_jitter: jitter,
@@ -116,7 +119,8 @@ impl Ends for FlashPassEnds<'_> {
         let FlashPass { epochs, jitter, batch, over_provision, expected_loss, .. } = *self.config;
         let nic = spec.path.nics.0;
         let link = self.setup.network.graph.link_of(nic).rate;
-        let rate = self.setup.layout.shares[nic as usize].map_or(link, |share| link.share(share));
+        let rate =
+            self.setup.layout.shares[nic as usize].metered.map_or(link, |share| link.share(share));
         let pass = flashpass::PassConfig {
             rate,
             wait: self.wait,
@@ -172,13 +176,16 @@ pub(crate) fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunErr
 pub(crate) const QUEUED: u64 = 8;
 
 /// What the waiting time has to spare: for every hop of the longest way there the time a full emulation queue and a
-/// data frame take, for every hop back a frame; of the slowest link that meters.
+/// data frame take, for every hop back a frame and, where returned credits are metered, a full queue of them; of the
+/// slowest link that meters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Margin {
     /// Between two metered packets at full rate.
     pub gap: Span,
     /// That a data frame takes.
     pub frame: Span,
+    /// Returned credits that may wait where they are metered, each as long as the metered packets it answers.
+    pub returned: u64,
     /// Most hops there, and back.
     pub hops: (u32, u32),
 }
@@ -190,19 +197,26 @@ impl Margin {
         let times = ports.map(|port| {
             let link = setup.network.graph.link_of(port);
             let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-            let share = setup.layout.shares[port as usize];
-            let metered = share.map_or(link.rate, |share| link.rate.share(share));
+            let shares = setup.layout.shares[port as usize];
+            let metered = shares.metered.map_or(link.rate, |share| link.rate.share(share));
             let gap = shallop_core::Pace::new(metered).quote(smallest);
             (gap, shallop_core::Pace::new(link.rate).quote(frame))
         });
         let (gap, frame) = times.max().unwrap_or_default();
         let hops = setup.flows.iter().map(|flow| flow.path.hops).max().unwrap_or_default();
-        Self { gap, frame, hops }
+        let metered = setup.layout.shares.iter().any(|shares| shares.returned.is_some());
+        let batch = match &setup.plan.schemes[setup.scheme].transport {
+            Transport::FlashPass(config) => u64::from(config.batch.max(1)),
+            _ => 1,
+        };
+        let returned = if metered { u64::from(RETURNED_QUEUE + 1) * batch } else { 0 };
+        Self { gap, frame, returned, hops }
     }
 
     /// All of it. The packet itself has its turn after those that are queued.
     pub(crate) fn total(&self) -> Span {
         let (there, back) = (u64::from(self.hops.0), u64::from(self.hops.1));
-        (self.gap * (QUEUED + 1) + self.frame) * there + self.frame * back
+        (self.gap * (QUEUED + 1) + self.frame) * there
+            + (self.gap * self.returned + self.frame) * back
     }
 }

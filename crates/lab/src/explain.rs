@@ -186,12 +186,14 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
     }
     let margin = Margin::of(setup);
     let how = format!(
-        "{} hops there × ({} × {} + {}) + {} hops back × {}",
+        "{} hops there × ({} × {} + {}) + {} hops back × ({} × {} + {})",
         margin.hops.0,
         QUEUED + 1,
         time(margin.gap),
         time(margin.frame),
         margin.hops.1,
+        margin.returned,
+        time(margin.gap),
         time(margin.frame)
     );
     section.say("margin of the waiting time", time(margin.total()), how);
@@ -207,7 +209,7 @@ fn links(setup: &Setup<'_>) -> Vec<(BitsPerSec, Bytes, Option<Share>)> {
     let mut kinds = Vec::new();
     for port in ports {
         let link = setup.network.graph.link_of(port);
-        let kind = (link.rate, link.mtu, setup.layout.shares[port as usize]);
+        let kind = (link.rate, link.mtu, setup.layout.shares[port as usize].metered);
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | TCP | data with everything else |
 //! | `ExpressPass` | credits, metered; data with everything else |
-//! | `FlashPass` | emulation packets, metered; returned credits, acknowledgements; data |
+//! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered where they cross data; data |
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
@@ -33,8 +33,8 @@ pub struct Layout {
     pub rooms: Vec<Room>,
     /// Names of the queues of each port.
     pub queues: &'static [&'static str],
-    /// For each port the share of its link that metered packets may use, if any are metered.
-    pub shares: Vec<Option<Share>>,
+    /// For each port the parts of its link that are set aside.
+    pub shares: Vec<Shares>,
     /// What is metered.
     pub metered: Option<Class>,
 }
@@ -67,9 +67,10 @@ impl Layout {
         let mut layout = Self { ports, rooms, queues, shares, metered };
         for port in 0..network.graph.ports() as u32 {
             let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
-            let share = share(network, port, transport, switch, crossings[port as usize]);
-            let (queues, queue_of) = port_queues(network, port, transport, switch, share);
+            let shares = Shares::of(network, port, transport, switch, crossings[port as usize]);
+            let (queues, queue_of) = port_queues(network, port, transport, switch, &shares);
             let link = network.graph.link_of(port);
+            layout.rooms.push(room(plan, network, port, switch, &queues));
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,
@@ -78,41 +79,55 @@ impl Layout {
                 impairment: network.impairment(port, seed),
                 changes: network.changes(port),
             });
-            layout.rooms.push(room(plan, network, port, switch, layout.queues.len()));
-            layout.shares.push(share);
+            layout.shares.push(shares);
         }
         layout
     }
 }
 
-/// The part of a port's link for metered packets: as much as leaves room for the frames they release and, where the
-/// accounting says so, for the credits that come back over the same link.
-#[must_use]
-pub fn share(
-    network: &Network,
-    port: u32,
-    transport: &Transport,
-    switch: &Switch,
-    crossing: Crossing,
-) -> Option<Share> {
-    let link = network.graph.link_of(port);
-    let frame = u64::from(wire::frame(link.mtu.get()));
-    let metered = u64::from(wire::MIN_FRAME);
-    let returned = match transport {
-        Transport::Tcp { .. } => return None,
-        Transport::ExpressPass(_) => return Share::new(metered, metered + frame),
-        Transport::FlashPass(config) => {
-            let batch = u64::from(config.batch.max(1));
-            (u64::from(flashpass::head::credit_size(batch)), batch)
-        }
-    };
-    let counts = match switch.accounting {
-        Accounting::OneWay => false,
-        Accounting::TwoWay => true,
-        Accounting::PerLink => crossing.data && crossing.returns,
-    };
-    let (credit, batch) = if counts { returned } else { (0, 1) };
-    Share::new(metered * batch, (metered + frame) * batch + credit)
+/// The parts of a port's link that are set aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// For credits of `ExpressPass` or emulation packets: as much as leaves room for the frames they release and, where
+    /// the accounting says so, for the credits that come back over the same link.
+    pub metered: Option<Share>,
+    /// For the credits that come back to senders of `FlashPass`, where the accounting leaves room for them. They keep to
+    /// it: round-trip times differ, so well spaced emulation packets do not make well spaced credits.
+    pub returned: Option<Share>,
+    /// Bytes of a full credit of `FlashPass` on the wire.
+    pub credit: u64,
+}
+
+impl Shares {
+    /// The shares of a port, given what crosses it.
+    #[must_use]
+    pub fn of(
+        network: &Network,
+        port: u32,
+        transport: &Transport,
+        switch: &Switch,
+        crossing: Crossing,
+    ) -> Self {
+        let frame = u64::from(wire::frame(network.graph.link_of(port).mtu.get()));
+        let metered = u64::from(wire::MIN_FRAME);
+        let config = match transport {
+            Transport::Tcp { .. } => return Self::default(),
+            Transport::ExpressPass(_) => {
+                return Self { metered: Share::new(metered, metered + frame), ..Self::default() };
+            }
+            Transport::FlashPass(config) => config,
+        };
+        let batch = u64::from(config.batch.max(1));
+        let credit = u64::from(flashpass::head::credit_size(batch));
+        let counts = match switch.accounting {
+            Accounting::OneWay => false,
+            Accounting::TwoWay => true,
+            Accounting::PerLink => crossing.data && crossing.returns,
+        };
+        let all = (metered + frame) * batch + if counts { credit } else { 0 };
+        let returned = if counts { Share::new(credit, all) } else { None };
+        Self { metered: Share::new(metered * batch, all), returned, credit }
+    }
 }
 
 /// The queues of a port, and for each class the one it joins.
@@ -121,41 +136,55 @@ fn port_queues(
     port: u32,
     transport: &Transport,
     switch: &Switch,
-    share: Option<Share>,
+    shares: &Shares,
 ) -> (Vec<QueueConfig>, [u8; Class::COUNT]) {
     let link = network.graph.link_of(port);
-    let meter = share.map(|share| {
-        let depth = Bytes::new(u64::from(wire::MIN_FRAME)) * u64::from(switch.credit_burst.max(1));
-        Meter::new(link.rate.share(share), depth)
-    });
+    let meter = |share: Option<Share>, packet: u64| {
+        let depth = Bytes::new(packet) * u64::from(switch.credit_burst.max(1));
+        share.map(|share| Meter::new(link.rate.share(share), depth))
+    };
     let select = Some(Select { above: Limit::of(switch.select, link.rate) });
     let mark = switch
         .mark
         .filter(|_| network.is_switch_port(port))
         .map(|(above, at)| Mark { above: Limit::of(above, link.rate), at });
-    let metered = QueueConfig { meter, ..QueueConfig::default() };
+    let metered = QueueConfig {
+        meter: meter(shares.metered, u64::from(wire::MIN_FRAME)),
+        ..QueueConfig::default()
+    };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let data = |priority| QueueConfig { mark, ..queue(priority) };
     match transport {
         Transport::Tcp { .. } => (vec![data(0)], [0; Class::COUNT]),
         Transport::ExpressPass(_) => (vec![metered, data(1)], [1, 1, 1, 1, 0]),
         Transport::FlashPass(_) => {
-            (vec![QueueConfig { select, ..metered }, queue(1), data(2)], [2, 1, 1, 0, 1])
+            let returned = QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) };
+            (vec![QueueConfig { select, ..metered }, returned, data(2)], [2, 1, 1, 0, 1])
         }
     }
 }
 
-/// The metered queue has room of its own, the others share the port's buffer.
-fn room(plan: &Plan, network: &Network, port: u32, switch: &Switch, queues: usize) -> Room {
+/// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
+pub const RETURNED_QUEUE: u32 = 32;
+
+/// Metered queues have room of their own, the others share the port's buffer.
+fn room(
+    plan: &Plan,
+    network: &Network,
+    port: u32,
+    switch: &Switch,
+    queues: &[QueueConfig],
+) -> Room {
     let rate = network.graph.link_of(port).rate;
     let common = match (network.is_switch_port(port), plan.nic) {
         (true, _) => Limit::of(switch.buffer, rate),
         (false, NicMode::Fair) => Limit::NONE,
         (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
     };
-    let mut own = vec![None; queues];
-    if queues > 1 {
-        own[0] = Some(Limit::of(switch.credit_queue, rate));
-    }
-    Room::new(common, own)
+    let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
+        (_, None) => None,
+        (0, _) => Some(Limit::of(switch.credit_queue, rate)),
+        _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
+    });
+    Room::new(common, own.collect())
 }

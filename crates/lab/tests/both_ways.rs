@@ -53,7 +53,7 @@ fn lasting(ms: u64, plan: Plan) -> Plan {
 
 #[test]
 fn no_data_is_lost_where_returned_credits_are_accounted_for() {
-    for (law, least) in [("flashpass", 8.6e9), ("flashpass-mimd", 8.4e9)] {
+    for (law, least) in [("flashpass", 8.6e9), ("flashpass-mimd", 8.0e9)] {
         let (run, each) = measured(law, &lasting(500, both_ways(Accounting::PerLink, 1)));
         assert_eq!(run.drops.data, 0, "{law}");
         // Of 1706 bytes 1500 are data at IP: 8.79 Gb/s is all there is.
@@ -73,12 +73,11 @@ fn the_share_of_the_paper_loses_data_when_both_directions_are_full() {
     let (run, _) = measured("flashpass", &lasting(100, both_ways(Accounting::OneWay, 1)));
     assert!(run.drops.data > 0 && run.max_queue_bytes > 190_000, "{:?}", run.drops);
 }
+
 #[test]
-fn batched_credits_lose_data_at_the_start_alone() {
-    // Until a sender knows its round trip it asks for no delay, and credits of one timestamp come back: the accounting
-    // counts on full ones.
-    let dropped =
-        |ms| measured("flashpass", &lasting(ms, both_ways(Accounting::PerLink, 6))).0.drops.data;
-    let start = dropped(50);
-    assert!(start > 0 && dropped(150) == start, "{start}");
+fn a_start_with_credits_that_come_singly_loses_no_data_either() {
+    // Until a sender knows its round trip it asks for no delay, and credits of one timestamp come back while the
+    // accounting counts on full ones: the meter of returned credits drops the rest.
+    let (run, _) = measured("flashpass", &lasting(100, both_ways(Accounting::PerLink, 6)));
+    assert!(run.drops.data == 0 && run.drops.credit > 0, "{:?}", run.drops);
 }
