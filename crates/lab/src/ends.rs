@@ -198,9 +198,10 @@ impl Margin {
             let link = setup.network.graph.link_of(port);
             let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
             let shares = setup.layout.shares[port as usize];
-            let metered = shares.metered.map_or(link.rate, |share| link.rate.share(share));
+            let (rate, _) = setup.network.worst(port);
+            let metered = shares.metered.map_or(rate, |share| rate.share(share));
             let gap = shallop_core::Pace::new(metered).quote(smallest);
-            (gap, shallop_core::Pace::new(link.rate).quote(frame))
+            (gap, shallop_core::Pace::new(rate).quote(frame))
         });
         let (gap, frame) = times.max().unwrap_or_default();
         let hops = setup.flows.iter().map(|flow| flow.path.hops).max().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, End, Node, Seed, Span, Time};
 use shallop_proto::wire;
-use shallop_sim::{Paths, paths};
+use shallop_sim::Paths;
 use shallop_switch::Routes;
 
 use crate::layout::Crossing;
@@ -35,7 +35,8 @@ pub struct PathFacts {
     pub nics: (u32, u32),
     /// Rate of the receiver's link.
     pub receiver_link: BitsPerSec,
-    /// Time for a smallest frame to go and one to come back, when nothing else is there.
+    /// Time for a smallest frame to go and one to come back, when nothing else is there; the longest of all times if the
+    /// links have jitter or change.
     pub base_rtt: Span,
     /// Links on the way there, and back.
     pub hops: (u32, u32),
@@ -116,7 +117,8 @@ fn facts(network: &Network, there: &[u32], back: &[u32]) -> Option<PathFacts> {
         payload: mtu.get().saturating_sub(wire::HEADERS).min(wire::MAX_PAYLOAD) as u16,
         nics: (sender_nic, receiver_nic),
         receiver_link: graph.link_of(receiver_nic).rate,
-        base_rtt: paths::transit(graph, there, smallest) + paths::transit(graph, back, smallest),
+        base_rtt: network.longest_transit(there, smallest)
+            + network.longest_transit(back, smallest),
         hops: (there.len() as u32, back.len() as u32),
     })
 }

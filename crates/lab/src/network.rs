@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::{Node, Seed, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_sim::topo::{Trunk, dumbbell, parking_lot};
 use shallop_sim::{Graph, NodeKind};
 use shallop_switch::{Change, Impairment};
@@ -115,6 +115,29 @@ impl Network {
             jitter: link.jitter,
             stream: seed.stream("wire", u64::from(port)),
         })
+    }
+
+    /// The lowest rate this port's link ever has, and the longest it ever takes, jitter included.
+    #[must_use]
+    pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
+        let link = self.graph.link_of(port);
+        let Some(trouble) = self.troubles.get(port as usize / 2) else {
+            return (link.rate, link.delay);
+        };
+        let rates = trouble.changes.iter().filter_map(|change| change.1);
+        let delays = trouble.changes.iter().filter_map(|change| change.2);
+        let (rate, delay) = (rates.fold(link.rate, Ord::min), delays.fold(link.delay, Ord::max));
+        (rate, delay + trouble.jitter)
+    }
+
+    /// The longest that a packet of this size ever takes through these ports when nothing else is there.
+    #[must_use]
+    pub fn longest_transit(&self, ports: &[u32], size: Bytes) -> Span {
+        let each = |&port: &u32| {
+            let (rate, delay) = self.worst(port);
+            delay + Pace::new(rate).quote(size)
+        };
+        ports.iter().map(each).sum()
     }
 
     /// What this port's link becomes in the course of the run.

@@ -8,7 +8,7 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
 };
 use shallop_lab::ends::{self, Ends};
-use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Topology, Transport};
+use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Topology};
 use shallop_lab::run::Setup;
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, NodeKind, Paths, World};
@@ -275,22 +275,9 @@ fn plans() -> impl Strategy<Value = Plan> {
                     group(&format!("g{number}"), (hosts[from], hosts[to]), count, Some(size))
                 })
                 .collect();
-            patient(plan(topology, buffer, groups))
+            plan(topology, buffer, groups)
         },
     )
-}
-
-/// Links that change may become slower than the waiting time of `FlashPass`, which follows from the network as it is
-/// at first, allows for: every credit would come late for ever. Gives it one for the slowest links there can be.
-fn patient(mut plan: Plan) -> Plan {
-    let Topology::Graph { links, .. } = &plan.topology else { return plan };
-    let changes = links.iter().any(|link| !link.changes.is_empty());
-    for scheme in &mut plan.schemes {
-        if let Transport::FlashPass(config) = &mut scheme.transport {
-            config.wait = changes.then(|| Span::from_ms(400));
-        }
-    }
-    plan
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use shallop_core::{Bytes, End, Node, Pace, Span};
+use shallop_core::{End, Node, Span};
 use shallop_switch::Routes;
 
 use crate::graph::{Graph, NodeKind};
@@ -83,19 +83,6 @@ impl Paths {
     fn cost(&self, from: Node, to: Node) -> Cost {
         self.costs[to.0 as usize][from.0 as usize]
     }
-}
-
-/// The time a packet of this size takes over these ports when nothing else is there: serialisation and propagation of
-/// every hop.
-#[must_use]
-pub fn transit(graph: &Graph, ports: &[u32], size: Bytes) -> Span {
-    ports
-        .iter()
-        .map(|&port| {
-            let link = graph.link_of(port);
-            link.delay + Pace::new(link.rate).quote(size)
-        })
-        .sum()
 }
 
 fn extend(cost: Cost, delay: Span) -> Cost {
