@@ -8,8 +8,8 @@
 //! `rate = epoch rate * (1 - loss) + step * exp(-smoothed loss / decay)`
 //!
 //! At its fixed point every flow has the rate `step(loss) / loss`, whatever its round-trip time or history. A step that
-//! shrinks as the loss grows keeps the loss below a tenth up to some 25 flows and a fifth up to some 300; beyond that the
-//! step shrinks no further, and the loss grows to 60 % for 2,000, so that they still become fair in seconds.
+//! shrinks as the loss grows keeps the loss below a tenth up to some 25 flows and a fifth up to some 300; beyond that
+//! the step shrinks no further, and the loss grows to 60 % for 2,000, so that they still become fair in seconds.
 
 use crate::rate::{Epoch, Rate};
 

@@ -35,8 +35,8 @@ pub struct PathFacts {
     pub nics: (u32, u32),
     /// Rate of the receiver's link.
     pub receiver_link: BitsPerSec,
-    /// Time for a smallest frame to go and one to come back, when nothing else is there; the longest of all times if the
-    /// links have jitter or change.
+    /// Time for a smallest frame to go and one to come back, when nothing else is there; the longest of all times if
+    /// the links have jitter or change.
     pub base_rtt: Span,
     /// Links on the way there, and back.
     pub hops: (u32, u32),

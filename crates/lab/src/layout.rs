@@ -4,7 +4,8 @@
 //! |---|---|
 //! | TCP | data with everything else |
 //! | `ExpressPass` | credits, metered; data with everything else |
-//! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered where they cross data; data |
+//! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered where they cross data;
+//! data |
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
@@ -91,8 +92,8 @@ pub struct Shares {
     /// For credits of `ExpressPass` or emulation packets: as much as leaves room for the frames they release and, where
     /// the accounting says so, for the credits that come back over the same link.
     pub metered: Option<Share>,
-    /// For the credits that come back to senders of `FlashPass`, where the accounting leaves room for them. They keep to
-    /// it: round-trip times differ, so well spaced emulation packets do not make well spaced credits.
+    /// For the credits that come back to senders of `FlashPass`, where the accounting leaves room for them. They keep
+    /// to it: round-trip times differ, so well spaced emulation packets do not make well spaced credits.
     pub returned: Option<Share>,
     /// Bytes of a full credit of `FlashPass` on the wire.
     pub credit: u64,
