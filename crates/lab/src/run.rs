@@ -138,7 +138,7 @@ impl ends::Use for Drive<'_> {
             World::new(world, Box::new(coming.into_iter()), probe);
         let series = drive(&mut world, self.setup, self.watch)?;
         let reports: Vec<_> = world.ends().map(Endpoint::report).collect();
-        let ports: Vec<_> = world.ports().map(|port| *port.counts()).collect();
+        let ports: Vec<_> = world.ports().map(shallop_switch::Port::counts).collect();
         Ok(outcome::outcome(self.setup, &world.probe, &ports, &reports, series))
     }
 }

@@ -112,12 +112,7 @@ impl Series {
     }
 
     /// Notes the counts of this time.
-    pub fn mark<'a>(
-        &mut self,
-        at: Span,
-        measure: &Measure,
-        ports: impl Iterator<Item = &'a Counts>,
-    ) {
+    pub fn mark(&mut self, at: Span, measure: &Measure, ports: impl Iterator<Item = Counts>) {
         let flows = ip_bytes(measure, self.of_group.len());
         self.marks.push(Mark {
             at,
@@ -146,7 +141,7 @@ fn ip_bytes(measure: &Measure, flows: usize) -> Vec<u64> {
 }
 
 /// Packets of a class dropped so far.
-fn dropped<'a>(ports: impl Iterator<Item = &'a Counts>, class: Option<Class>) -> u64 {
+fn dropped(ports: impl Iterator<Item = Counts>, class: Option<Class>) -> u64 {
     let Some(class) = class else { return 0 };
     ports.map(|port| port.dropped[class.index()]).sum()
 }

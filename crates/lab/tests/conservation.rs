@@ -176,7 +176,7 @@ impl ends::Use for Run<'_> {
         if complete.len() != ends.len() || world.probe.complete.len() != ends.len() {
             return Err(format!("{} of {} ends seen complete", complete.len(), ends.len()));
         }
-        let counts: Vec<_> = world.ports().map(|port| *port.counts()).collect();
+        let counts: Vec<_> = world.ports().map(shallop_switch::Port::counts).collect();
         let reports: Vec<_> = world.ends().map(Endpoint::report).collect();
         Ok(format!("{counts:?} {reports:?}"))
     }

@@ -14,8 +14,9 @@ pub enum NicMode {
     Fifo,
 }
 
-/// A port with everything around it.
+/// A port with everything around it. What every packet touches begins with a cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Outlet<H> {
     pub port: Port<H>,
     pub room: Room,

@@ -51,15 +51,25 @@ pub struct Port<C> {
     exit: Exit<C>,
     /// Nothing that is queued can leave before.
     due: Time,
+    /// When the link changes next.
+    changes_at: Time,
     /// A bit for each queue that holds anything.
     busy: u32,
     /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
     plain: u32,
     queue_of: [u8; Class::COUNT],
+    inner: Box<Inner<C>>,
+}
+
+/// What only packets that wait or are lost have to do with: apart, so that what every packet touches is close together.
+#[derive(Clone, Debug)]
+struct Inner<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
     /// Changes still to come, the next one last.
     changes: Vec<Change>,
+    dropped: [u64; Class::COUNT],
+    lost: [u64; Class::COUNT],
 }
 
 /// What is behind the queues: the link's pace and the wire.
@@ -70,7 +80,8 @@ struct Exit<C> {
     number: u32,
     wire: Wire<C>,
     pace: Pace,
-    counts: Counts,
+    sent: [u64; Class::COUNT],
+    bytes: u64,
 }
 
 impl<C: Copy> Exit<C> {
@@ -78,8 +89,8 @@ impl<C: Copy> Exit<C> {
     #[inline]
     fn transmit(&mut self, start: Time, packet: &Packet<C>, probe: &mut impl Probe) {
         self.free_at = start + self.pace.charge(packet.envelope.bytes());
-        self.counts.sent[packet.envelope.class.index()] += 1;
-        self.counts.bytes += u64::from(packet.envelope.size);
+        self.sent[packet.envelope.class.index()] += 1;
+        self.bytes += u64::from(packet.envelope.size);
         probe.on_send(start, self.number, &packet.envelope);
         self.wire.put(self.free_at, packet);
     }
@@ -99,24 +110,32 @@ impl<C: Copy> Port<C> {
             number,
             wire: Wire::new(config.delay, config.impairment.clone()),
             pace: Pace::new(config.rate),
-            counts: Counts::default(),
+            sent: [0; Class::COUNT],
+            bytes: 0,
+        };
+        let inner = Inner {
+            queues: config.queues.iter().map(Queue::new).collect(),
+            schedule,
+            changes: config.changes.iter().rev().copied().collect(),
+            dropped: [0; Class::COUNT],
+            lost: [0; Class::COUNT],
         };
         Self {
             exit,
             due: Time::LAST,
             busy: 0,
             plain,
+            changes_at: config.changes.first().map_or(Time::LAST, |change| change.at),
             queue_of: config.queue_of,
-            queues: config.queues.iter().map(Queue::new).collect(),
-            schedule,
-            changes: config.changes.iter().rev().copied().collect(),
+            inner: Box::new(inner),
         }
     }
 
     /// What became of packets so far.
     #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.exit.counts
+    pub fn counts(&self) -> Counts {
+        let Exit { sent, bytes, .. } = self.exit;
+        Counts { sent, bytes, dropped: self.inner.dropped, lost: self.inner.lost }
     }
 
     /// When the link is free of everything that has been served.
@@ -128,7 +147,7 @@ impl<C: Copy> Port<C> {
     /// Packets in all queues.
     #[must_use]
     pub fn queued(&self) -> u32 {
-        self.queues.iter().map(|queue| queue.held().packets).sum()
+        self.inner.queues.iter().map(|queue| queue.held().packets).sum()
     }
 
     /// Packets on the wire.
@@ -183,10 +202,10 @@ impl<C: Copy> Port<C> {
         self.catch_up(now, room, probe);
         let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
         let index = usize::from(self.queue_of[class]);
-        let queue = &mut self.queues[index];
+        let queue = &mut self.inner.queues[index];
         if self.busy == 0 && self.exit.free_at <= now && queue.pass(now, size) {
-            self.schedule.joined(index);
-            self.schedule.served(index, size);
+            self.inner.schedule.joined(index);
+            self.inner.schedule.served(index, size);
             self.change(now);
             self.exit.transmit(now, packet, probe);
             return Ok(());
@@ -196,7 +215,7 @@ impl<C: Copy> Port<C> {
             Ok(true) => probe.on_mark(now, place, &packet.envelope),
             Ok(false) => {}
             Err(why) => {
-                self.exit.counts.dropped[class] += 1;
+                self.inner.dropped[class] += 1;
                 probe.on_drop(now, place, &packet.envelope, why);
                 return Err(why);
             }
@@ -205,7 +224,7 @@ impl<C: Copy> Port<C> {
         if self.busy & (1 << index) == 0 {
             self.busy |= 1 << index;
             self.due = self.due.min(queue.ready().max(self.exit.free_at));
-            self.schedule.joined(index);
+            self.inner.schedule.joined(index);
         }
         Ok(())
     }
@@ -220,17 +239,18 @@ impl<C: Copy> Port<C> {
 
     fn serve(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
         while self.exit.free_at <= now {
-            let next = self.schedule.next(&mut self.queues, self.busy, self.exit.free_at);
+            let next =
+                self.inner.schedule.next(&mut self.inner.queues, self.busy, self.exit.free_at);
             self.due = next.map_or(Time::LAST, |(_, start)| start);
             let Some((index, start)) = next.filter(|&(_, start)| start <= now) else { return };
             self.change(start);
             let place = Place { port: self.exit.number, queue: index as u8 };
-            let queue = &mut self.queues[index];
+            let queue = &mut self.inner.queues[index];
             let Some((packet, marked)) = queue.take(start, index, room) else { return };
             if marked {
                 probe.on_mark(start, place, &packet.envelope);
             }
-            self.schedule.served(index, packet.envelope.bytes());
+            self.inner.schedule.served(index, packet.envelope.bytes());
             self.exit.transmit(start, packet, probe);
             let held = queue.held();
             if held.packets == 0 {
@@ -251,7 +271,10 @@ impl<C: Copy> Port<C> {
         if self.busy == 0 {
             return None;
         }
-        self.schedule.next(&mut self.queues, self.busy, self.exit.free_at).map(|(_, start)| start)
+        self.inner
+            .schedule
+            .next(&mut self.inner.queues, self.busy, self.exit.free_at)
+            .map(|(_, start)| start)
     }
 
     /// Takes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
@@ -265,7 +288,7 @@ impl<C: Copy> Port<C> {
     pub fn loses(&mut self, packet: &Envelope) -> bool {
         let lost = self.exit.wire.loses();
         if lost {
-            self.exit.counts.lost[packet.class.index()] += 1;
+            self.inner.lost[packet.class.index()] += 1;
         }
         lost
     }
@@ -273,14 +296,14 @@ impl<C: Copy> Port<C> {
     /// Applies the changes of the link that are due by `start`.
     #[inline]
     fn change(&mut self, start: Time) {
-        if !self.changes.is_empty() {
+        if self.changes_at <= start {
             self.change_now(start);
         }
     }
 
     #[cold]
     fn change_now(&mut self, start: Time) {
-        while let Some(change) = self.changes.pop_if(|change| change.at <= start) {
+        while let Some(change) = self.inner.changes.pop_if(|change| change.at <= start) {
             self.apply(start, change);
         }
         // Meters may let packets go earlier than they would have.
@@ -294,7 +317,7 @@ impl<C: Copy> Port<C> {
         let Some(rate) = change.rate else { return };
         let old = self.exit.pace.rate();
         self.exit.pace = Pace::new(rate);
-        for queue in &mut self.queues {
+        for queue in &mut self.inner.queues {
             if let Some(meter) = queue.meter_mut() {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());
                 if let Some(share) = share {
