@@ -21,7 +21,7 @@ pub struct Case {
 
 /// The cases.
 pub const CASES: [Case; 3] =
-    [case("20 flows", 20, 5000), case("200 flows", 200, 3000), case("2,000 flows", 2000, 2000)];
+    [case("20 flows", 20, 5000), case("200 flows", 200, 3000), case("2,000 flows", 2000, 1000)];
 
 /// The labels of the transports.
 pub const TRANSPORTS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
