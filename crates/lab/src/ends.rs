@@ -5,13 +5,13 @@ use shallop_control::expresspass::{CodeRule, PaperRule, Rule};
 use shallop_control::flashpass::{Aimd, Law, Mimd};
 use shallop_control::{AnyWindow, any};
 use shallop_core::{Bytes, Span};
-use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp, wire};
+use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp};
 use shallop_sim::Flow;
 
 use crate::flows;
-use crate::layout::RETURNED_QUEUE;
 use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
 use crate::run::{RunError, Setup};
+use crate::wait;
 
 /// Makes the ends of flows.
 pub trait Ends {
@@ -40,7 +40,7 @@ pub fn with<U: Use>(setup: &Setup<'_>, what: U) -> Result<U::Result, RunError> {
         Transport::Tcp { config, controller } => what.ends(TcpEnds { setup, config, controller }),
         Transport::ExpressPass(config) => what.ends(ExpressPassEnds { setup, config }),
         Transport::FlashPass(config) => {
-            what.ends(FlashPassEnds { setup, config, wait: wait(setup, config)? })
+            what.ends(FlashPassEnds { setup, config, wait: wait::wait(setup, config)? })
         }
     })
 }
@@ -144,80 +144,5 @@ impl Ends for FlashPassEnds<'_> {
         let receiver = flashpass::ReceiverConfig { batch, ..flashpass::ReceiverConfig::default() };
         let sender = flashpass::Sender::new(sender, law, chance);
         flow(spec, sender, flashpass::Receiver::new(receiver))
-    }
-}
-
-/// The waiting time: as configured, or the largest base round trip of all flows with a margin.
-///
-/// # Errors
-/// If it is below the largest base round trip, and not meant to be.
-pub(crate) fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunError> {
-    let Some(longest) = setup.flows.iter().max_by_key(|flow| flow.path.base_rtt) else {
-        return Ok(config.wait.unwrap_or_default());
-    };
-    let largest = longest.path.base_rtt;
-    let Some(wait) = config.wait else {
-        return Ok(largest + Margin::of(setup).total());
-    };
-    if wait < largest && !config.force_wait {
-        let name = |node: shallop_core::Node| setup.network.names[node.0 as usize].clone();
-        return Err(RunError::ShortWait {
-            scheme: setup.plan.schemes[setup.scheme].name.clone(),
-            wait,
-            largest,
-            from: name(longest.from),
-            to: name(longest.to),
-        });
-    }
-    Ok(wait)
-}
-
-/// Metered packets that a queue may hold, in the margin of the waiting time.
-pub(crate) const QUEUED: u64 = 8;
-
-/// What the waiting time has to spare: for every hop of the longest way there the time a full emulation queue and a
-/// data frame take, for every hop back a frame and, where returned credits are metered, a full queue of them; of the
-/// slowest link that meters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Margin {
-    /// Between two metered packets at full rate.
-    pub gap: Span,
-    /// That a data frame takes.
-    pub frame: Span,
-    /// Returned credits that may wait where they are metered, each as long as the metered packets it answers.
-    pub returned: u64,
-    /// Most hops there, and back.
-    pub hops: (u32, u32),
-}
-
-impl Margin {
-    pub(crate) fn of(setup: &Setup<'_>) -> Self {
-        let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
-        let ports = 0..setup.network.graph.ports() as u32;
-        let times = ports.map(|port| {
-            let link = setup.network.graph.link_of(port);
-            let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-            let shares = setup.layout.shares[port as usize];
-            let (rate, _) = setup.network.worst(port);
-            let metered = shares.metered.map_or(rate, |share| rate.share(share));
-            let gap = shallop_core::Pace::new(metered).quote(smallest);
-            (gap, shallop_core::Pace::new(rate).quote(frame))
-        });
-        let (gap, frame) = times.max().unwrap_or_default();
-        let hops = setup.flows.iter().map(|flow| flow.path.hops).max().unwrap_or_default();
-        let metered = setup.layout.shares.iter().any(|shares| shares.returned.is_some());
-        let batch = match &setup.plan.schemes[setup.scheme].transport {
-            Transport::FlashPass(config) => u64::from(config.batch.max(1)),
-            _ => 1,
-        };
-        let returned = if metered { u64::from(RETURNED_QUEUE + 1) * batch } else { 0 };
-        Self { gap, frame, returned, hops }
-    }
-
-    /// All of it. The packet itself has its turn after those that are queued.
-    pub(crate) fn total(&self) -> Span {
-        let (there, back) = (u64::from(self.hops.0), u64::from(self.hops.1));
-        (self.gap * (QUEUED + 1) + self.frame) * there
-            + (self.gap * self.returned + self.frame) * back
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
-use crate::ends::{self, Margin, QUEUED};
 use crate::plan::{FlashPass, Transport};
 use crate::run::{RunError, Setup};
 use crate::study::Study;
+use crate::wait::{self, Margin};
 
 /// Values that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -174,7 +174,7 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, RunError> {
 }
 
 fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), RunError> {
-    let wait = ends::wait(setup, config)?;
+    let wait = wait::wait(setup, config)?;
     let Some(largest) = setup.flows.iter().map(|flow| flow.path.base_rtt).max() else {
         return Ok(());
     };
@@ -184,11 +184,11 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
         section.say("waiting time", time(wait), how);
         return Ok(());
     }
-    let margin = Margin::of(setup);
+    let margin = Margin::of(setup, config);
     let how = format!(
         "{} hops there × ({} × {} + {}) + {} hops back × ({} × {} + {})",
         margin.hops.0,
-        QUEUED + 1,
+        margin.queued + 1,
         time(margin.gap),
         time(margin.frame),
         margin.hops.1,

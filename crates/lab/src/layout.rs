@@ -4,8 +4,7 @@
 //! |---|---|
 //! | TCP | data with everything else |
 //! | `ExpressPass` | credits, metered; data with everything else |
-//! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered where they cross data;
-//! data |
+//! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered beside data; data |
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.

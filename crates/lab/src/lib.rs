@@ -20,6 +20,7 @@ pub mod study;
 pub mod summary;
 pub mod table;
 pub mod verdict;
+mod wait;
 
 pub use outcome::Outcome;
 pub use plan::Plan;

@@ -90,7 +90,7 @@ fn summarise(
         throughput_bps: arrived(|flow| flow.ip_bytes),
         wire_bps: arrived(|flow| flow.wire_bytes),
         goodput_bps: rate(total.report.received, end),
-        windows: windows(setup, series),
+        windows: windows(setup, measure, series),
         loss_rate: ratio(data, total.report.sent),
         drops: Drops {
             data,
@@ -106,7 +106,7 @@ fn summarise(
         queues: queues(setup, measure),
         max_queue_bytes: longest_data_queue(setup, measure),
         rtt: rtt(measure),
-        jain: final_second.and_then(|(from, to)| fairness(setup, from, to)),
+        jain: final_second.and_then(|(from, to)| fairness(setup, measure, from, to)),
         utilization: utilization(setup, ports, end),
         retransmits: total.report.retransmits,
         timeouts: total.report.timeouts,
@@ -143,7 +143,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn windows(setup: &Setup<'_>, series: &Series) -> Vec<Window> {
+fn windows(setup: &Setup<'_>, measure: &Measure, series: &Series) -> Vec<Window> {
     let edges = setup.plan.windows.iter().filter(|(from, _)| *from < series.end);
     edges
         .filter_map(|&(from, to)| {
@@ -155,7 +155,7 @@ fn windows(setup: &Setup<'_>, series: &Series) -> Vec<Window> {
                 from_s: from.at.as_secs_f64(),
                 to_s: to.at.as_secs_f64(),
                 throughput_bps: rate(bytes, span),
-                jain: fairness(setup, from, to),
+                jain: fairness(setup, measure, from, to),
                 metered_loss: (kept + lost > 0).then(|| ratio(lost, kept + lost)),
             })
         })
@@ -164,12 +164,14 @@ fn windows(setup: &Setup<'_>, series: &Series) -> Vec<Window> {
 
 /// Jain's index of the flows that were there: those that had started by the end of the window and had not ended before
 /// its start.
-fn fairness(setup: &Setup<'_>, from: &Mark, to: &Mark) -> Option<f64> {
-    let there = setup.flows.iter().zip(&from.flows).zip(&to.flows).filter(|((flow, before), _)| {
-        let ended = flow.size.is_some_and(|size| **before >= size);
+fn fairness(setup: &Setup<'_>, measure: &Measure, from: &Mark, to: &Mark) -> Option<f64> {
+    let there = setup.flows.iter().enumerate().filter(|(number, flow)| {
+        let complete = measure.flows.get(*number).and_then(|counts| counts.complete);
+        let ended = complete.is_some_and(|at| at.since_start() <= from.at);
         flow.start.since_start() < to.at && !ended
     });
-    let shares: Vec<f64> = there.map(|((_, from), to)| (to - from) as f64).collect();
+    let shares: Vec<f64> =
+        there.map(|(number, _)| (to.flows[number] - from.flows[number]) as f64).collect();
     jain(&shares)
 }
 

@@ -162,12 +162,13 @@ fn drive<E: Endpoint>(
         now = sample.min(mark).min(plan.duration);
         while reached < now {
             reached = now.min(reached + WATCH);
-            world.run_until(Time::after_start(reached));
+            world.advance(Time::after_start(reached));
             if !watch(Time::after_start(reached)) {
                 return Err(RunError::Stopped);
             }
         }
-        world.probe.pass(Time::after_start(now));
+        // What is looked at must have caught up.
+        world.run_until(Time::after_start(now));
         let complete = finite && world.probe.complete == setup.flows.len();
         if now == mark || complete {
             series.mark(now, &world.probe, world.ports().map(shallop_switch::Port::counts));
@@ -180,6 +181,7 @@ fn drive<E: Endpoint>(
             break;
         }
     }
+    world.probe.pass(Time::after_start(now));
     series.end(now);
     Ok(series)
 }

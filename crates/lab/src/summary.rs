@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::verdict::Judged;
 
+/// A full frame of the usual size, in bytes on the wire: what "packets" of a queue's length are.
+pub const FULL_FRAME: f64 = 1538.0;
+
 /// All runs of a scenario: what `run --json` prints, and `summary.json` beside the tables.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {

@@ -2,7 +2,7 @@
 //! their figures are depends on the figures; how the rows are drawn is up to the command.
 
 use crate::study::{Range, Study};
-use crate::summary::Run;
+use crate::summary::{FULL_FRAME, Run};
 use crate::verdict::{Judged, Verdict, count, words};
 
 /// A table in words.
@@ -18,9 +18,6 @@ pub struct Grid {
 
 /// What is printed where a figure does not apply.
 const NOTHING: &str = "-";
-/// A full frame, on the wire.
-const FRAME: f64 = 1538.0;
-
 /// What a column says of a run; nothing where it does not apply.
 type Figure = Box<dyn Fn(&Run) -> Option<f64>>;
 
@@ -120,7 +117,11 @@ fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
             1,
             Box::new(|run| run.credit.map(|credit| credit.loss_rate * 100.0)),
         ),
-        column("queue pkt".to_owned(), 1, Box::new(|run| Some(run.max_queue_bytes as f64 / FRAME))),
+        column(
+            "queue pkt".to_owned(),
+            1,
+            Box::new(|run| Some(run.max_queue_bytes as f64 / FULL_FRAME)),
+        ),
         column("KB".to_owned(), 1, Box::new(|run| Some(run.max_queue_bytes as f64 / 1000.0))),
         column(format!("RTT {span}"), 2, Box::new(move |run| Some(run.rtt.mean_s? / seconds))),
         column("p99".to_owned(), 2, Box::new(move |run| Some(run.rtt.p99_s? / seconds))),

@@ -7,7 +7,7 @@ use shallop_core::{Bytes, Span, Time};
 const DIGITS: u8 = 2;
 
 /// The history of a queue's length.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Occupancy {
     since: Time,
     held: Bytes,
@@ -17,22 +17,8 @@ pub struct Occupancy {
     /// Bytes times picoseconds.
     area: u128,
     watched: Span,
-    /// Picoseconds spent at each length.
+    /// Picoseconds spent at each length but none; made when there is the first.
     spent: Option<Histogram<u64>>,
-}
-
-impl Default for Occupancy {
-    fn default() -> Self {
-        Self {
-            since: Time::ZERO,
-            held: Bytes::ZERO,
-            max: Bytes::ZERO,
-            peak: Bytes::ZERO,
-            area: 0,
-            watched: Span::ZERO,
-            spent: Histogram::new(DIGITS).ok(),
-        }
-    }
 }
 
 impl Occupancy {
@@ -52,7 +38,13 @@ impl Occupancy {
         }
         self.since = now;
         self.watched += span;
+        if self.held == Bytes::ZERO {
+            return;
+        }
         self.area += u128::from(self.held.get()) * u128::from(span.as_ps());
+        if self.spent.is_none() {
+            self.spent = Histogram::new(DIGITS).ok();
+        }
         if let Some(spent) = &mut self.spent {
             // Cannot fail: the histogram grows with the values it meets.
             let recorded = spent.record_n(self.held.get(), span.as_ps());
@@ -84,8 +76,14 @@ impl Occupancy {
     /// The length not exceeded for this fraction of the time, to one percent and never above the maximum.
     #[must_use]
     pub fn quantile(&self, fraction: f64) -> Bytes {
-        let value = self.spent.as_ref().map_or(0, |spent| spent.value_at_quantile(fraction));
-        Bytes::new(value).min(self.max)
+        let Some(spent) = &self.spent else { return Bytes::ZERO };
+        let (watched, filled) = (self.watched.as_ps(), spent.len());
+        // The shortest times are those at no length at all.
+        let rank = fraction * watched as f64 - watched.saturating_sub(filled) as f64;
+        if rank <= 0.0 {
+            return Bytes::ZERO;
+        }
+        Bytes::new(spent.value_at_quantile(rank / filled as f64)).min(self.max)
     }
 
     /// The longest since the last call, for series that must not miss a peak between samples.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::schema_for;
 use serde_json::Value;
 
-use crate::summary::{Run, Window};
+use crate::summary::{FULL_FRAME, Run, Window};
 
 /// The fields of a run that are numbers, with dots: `drops.data`, `fct.all.p99_s`.
 pub(super) fn of_runs() -> BTreeSet<String> {
@@ -27,7 +27,7 @@ pub(super) fn scale(metric: &str, unit: &str) -> Option<f64> {
         &[("Gb/s", 1e9), ("Mb/s", 1e6), ("", 1.0)]
     } else if metric.ends_with("_bytes") {
         // A packet is a full frame of the usual size, as it occupies the link.
-        &[("packets", 1538.0), ("MB", 1e6), ("KB", 1e3), ("B", 1.0), ("", 1.0)]
+        &[("packets", FULL_FRAME), ("MB", 1e6), ("KB", 1e3), ("B", 1.0), ("", 1.0)]
     } else if metric.ends_with("_s") {
         &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("", 1.0)]
     } else if COUNTS.iter().any(|count| metric.starts_with(count)) {
