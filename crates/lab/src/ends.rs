@@ -4,7 +4,7 @@
 use shallop_control::expresspass::{CodeRule, PaperRule, Rule};
 use shallop_control::flashpass::{Aimd, Law, Mimd};
 use shallop_control::{AnyWindow, any};
-use shallop_core::{Bytes, Span};
+use shallop_core::{Bytes, Facts, Span};
 use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp};
 use shallop_sim::Flow;
 
@@ -14,12 +14,12 @@ use crate::run::{RunError, Setup};
 use crate::wait;
 
 /// Makes the ends of flows.
-pub trait Ends {
+pub trait Ends: Sync {
     /// Either end.
     type End: Endpoint + Send + 'static;
 
-    /// The ends of a flow, by its number.
-    fn flow(&self, number: usize, flow: &flows::Flow) -> Flow<Self::End>;
+    /// The ends of a flow.
+    fn flow(&self, flow: &flows::Flow) -> Flow<Self::End>;
 }
 
 /// Something to be done with ends of any transport.
@@ -45,8 +45,23 @@ pub fn with<U: Use>(setup: &Setup<'_>, what: U) -> Result<U::Result, RunError> {
     })
 }
 
-fn flow<S, R>(flow: &flows::Flow, sender: S, receiver: R) -> Flow<Peer<Box<S>, Box<R>>> {
+/// A flow between these ends on this network.
+fn flow<S, R>(
+    setup: &Setup<'_>,
+    flow: &flows::Flow,
+    sender: S,
+    receiver: R,
+) -> Flow<Peer<Box<S>, Box<R>>> {
+    let facts = Facts {
+        from: flow.from,
+        to: flow.to,
+        group: flow.group as u32,
+        size: flow.size,
+        ideal: setup.ideal(flow),
+        counted: flow.counted,
+    };
     Flow {
+        facts,
         start: flow.start,
         from: flow.from,
         to: flow.to,
@@ -64,12 +79,12 @@ struct TcpEnds<'a> {
 impl Ends for TcpEnds<'_> {
     type End = Peer<Box<tcp::Sender<AnyWindow>>, Box<tcp::Receiver>>;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
         let config = tcp::Config { segment: spec.path.payload, ..*self.config };
-        let draw = self.setup.root().stream("window", number as u64).draw();
+        let draw = self.setup.root().stream("window", u64::from(spec.number)).draw();
         let window = self.controller.build(&config.start(draw));
         let sender = tcp::Sender::new(&config, window, spec.size);
-        flow(spec, sender, tcp::Receiver::new(&config, spec.size))
+        flow(self.setup, spec, sender, tcp::Receiver::new(&config, spec.size))
     }
 }
 
@@ -81,7 +96,7 @@ struct ExpressPassEnds<'a> {
 impl Ends for ExpressPassEnds<'_> {
     type End = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
         let ExpressPass { rule, stop, jitter, largest_credit, timeout } = *self.config;
         let defaults = expresspass::Config::new(spec.path.receiver_link);
         let config = expresspass::Config {
@@ -100,9 +115,9 @@ impl Ends for ExpressPassEnds<'_> {
             ExpressPassRule::Code(config) => Rule::Code(CodeRule::new(config)),
             ExpressPassRule::Paper(config) => Rule::Paper(PaperRule::new(config)),
         };
-        let chance = self.setup.root().stream("credits", number as u64);
+        let chance = self.setup.root().stream("credits", u64::from(spec.number));
         let sender = expresspass::Sender::new(&config, spec.size);
-        flow(spec, sender, expresspass::Receiver::new(&config, rule, chance))
+        flow(self.setup, spec, sender, expresspass::Receiver::new(&config, rule, chance))
     }
 }
 
@@ -115,7 +130,7 @@ struct FlashPassEnds<'a> {
 impl Ends for FlashPassEnds<'_> {
     type End = Peer<Box<flashpass::Sender<Law>>, Box<flashpass::Receiver>>;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
         let FlashPass { epochs, jitter, batch, over_provision, expected_loss, .. } = *self.config;
         let nic = spec.path.nics.0;
         let link = self.setup.network.graph.link_of(nic).rate;
@@ -140,9 +155,9 @@ impl Ends for FlashPassEnds<'_> {
             FlashPassLaw::Mimd(config) => Law::Mimd(Mimd::new(config)),
             FlashPassLaw::Aimd(config) => Law::Aimd(Aimd::new(config)),
         };
-        let chance = self.setup.root().stream("emulation", number as u64);
+        let chance = self.setup.root().stream("emulation", u64::from(spec.number));
         let receiver = flashpass::ReceiverConfig { batch, ..flashpass::ReceiverConfig::default() };
         let sender = flashpass::Sender::new(sender, law, chance);
-        flow(spec, sender, flashpass::Receiver::new(receiver))
+        flow(self.setup, spec, sender, flashpass::Receiver::new(receiver))
     }
 }

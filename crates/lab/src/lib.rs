@@ -7,20 +7,27 @@ pub mod explain;
 pub mod flows;
 #[cfg(feature = "host")]
 pub mod host;
+pub mod journal;
 pub mod layout;
+mod load;
 pub mod measure;
 pub mod network;
 pub mod outcome;
 pub mod plan;
+pub mod reach;
+pub mod records;
 pub mod run;
 pub mod scenario;
 pub mod series;
+mod sources;
 pub mod standard;
 pub mod study;
 pub mod summary;
 pub mod table;
+pub mod tally;
 pub mod verdict;
 mod wait;
+pub mod workload;
 
 pub use outcome::Outcome;
 pub use plan::Plan;

@@ -8,6 +8,9 @@ use shallop_proto::{expresspass::StopPolicy, tcp};
 use shallop_sim::{NicMode, NodeKind};
 use shallop_switch::MarkAt;
 
+use crate::tally::Classes;
+use crate::workload::Sizes;
+
 /// A scenario ready to run, under each of its schemes.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -33,8 +36,27 @@ pub struct Plan {
     pub nic_buffer: BufferSize,
     /// The traffic.
     pub groups: Vec<Group>,
+    /// Where small flows are told from large ones, if they are.
+    pub classes: Option<Classes>,
     /// What is compared.
     pub schemes: Vec<Scheme>,
+}
+
+impl Plan {
+    /// How many flows there will be.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.groups.iter().map(|group| group.flows).sum()
+    }
+
+    /// How many of them are judged by their completion: when these are complete the run ends. `None` if some never
+    /// end.
+    #[must_use]
+    pub fn judged(&self) -> Option<usize> {
+        let finite = self.groups.iter().all(|group| group.sizes.is_some());
+        let judged = |group: &Group| group.flows.saturating_sub(group.edges.0 + group.edges.1);
+        finite.then(|| self.groups.iter().map(judged).sum())
+    }
 }
 
 /// The shape of a network.
@@ -167,10 +189,20 @@ pub struct Group {
     pub to: Vec<u32>,
     /// How many flows.
     pub flows: usize,
-    /// Payload bytes of each; `None` without end.
-    pub size: Option<u64>,
+    /// Their payload bytes; `None` without end.
+    pub sizes: Option<Sizes>,
     /// When they start.
     pub start: Starts,
+    /// So many of the first flows, and of the last, only make the load: they are not judged.
+    pub edges: (usize, usize),
+}
+
+impl Group {
+    /// Whether the flow of this number, in the order of their starts, is judged.
+    #[must_use]
+    pub fn counts(&self, number: usize) -> bool {
+        number >= self.edges.0 && number + self.edges.1 < self.flows
+    }
 }
 
 /// When the flows of a group start.

@@ -3,7 +3,6 @@
 use shallop_core::{Class, Span};
 use shallop_switch::Counts;
 
-use crate::flows::Flow;
 use crate::measure::Measure;
 use crate::run::{Setup, rate};
 
@@ -37,8 +36,10 @@ impl Rows {
 pub struct Mark {
     /// When.
     pub at: Span,
-    /// IP bytes that had arrived, by flow.
-    pub flows: Vec<u64>,
+    /// IP bytes that had arrived.
+    pub bytes: u64,
+    /// The same by flow, if every flow is remembered.
+    pub flows: Option<Vec<u64>>,
     /// Metered packets that had arrived, and that had been dropped.
     pub metered: (u64, u64),
 }
@@ -55,9 +56,10 @@ pub struct Series {
     metered: Option<Class>,
     queues: Vec<String>,
     groups: Vec<String>,
-    of_group: Vec<usize>,
-    /// Bytes by flow at the last row, and when that was.
-    last: (Span, Vec<u64>),
+    /// Flows have rows of their own.
+    each: bool,
+    /// Bytes by group and by flow at the last row, and when that was.
+    last: (Span, Vec<u64>, Vec<u64>),
 }
 
 impl Series {
@@ -70,16 +72,17 @@ impl Series {
             let name = network.port_name(port);
             setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
         });
-        let flows = setup.flows.len();
+        let groups: Vec<_> = setup.plan.groups.iter().map(|group| group.name.clone()).collect();
+        let start = Mark { at: Span::ZERO, bytes: 0, flows: Some(Vec::new()), metered: (0, 0) };
         Self {
             rows: Rows::default(),
-            marks: vec![Mark { at: Span::ZERO, flows: vec![0; flows], metered: (0, 0) }],
+            marks: vec![start],
             end: Span::ZERO,
             metered: setup.layout.metered,
             queues: queues.collect(),
-            groups: setup.plan.groups.iter().map(|group| group.name.clone()).collect(),
-            of_group: setup.flows.iter().map(|flow: &Flow| flow.group).collect(),
-            last: (Span::ZERO, vec![0; flows]),
+            last: (Span::ZERO, vec![0; groups.len()], Vec::new()),
+            each: setup.plan.flows() <= MOST_FLOWS,
+            groups,
         }
     }
 
@@ -92,33 +95,29 @@ impl Series {
                 self.rows.push(now, "queue_peak_bytes", name, peak.get() as f64);
             }
         }
-        let (then, before) = &self.last;
+        let (then, groups, flows) = &mut self.last;
         let span = now - *then;
-        let bytes = ip_bytes(measure, self.of_group.len());
-        let mut groups = vec![0u64; self.groups.len()];
-        for (flow, (now, before)) in bytes.iter().zip(before).enumerate() {
-            groups[self.of_group[flow]] += now - before;
+        *then = now;
+        for ((name, &bytes), before) in self.groups.iter().zip(&measure.groups).zip(groups) {
+            let arrived = bytes - std::mem::replace(before, bytes);
+            self.rows.push(now, "rate_bps", name, rate(arrived, span));
         }
-        for (name, &group) in self.groups.iter().zip(&groups) {
-            self.rows.push(now, "rate_bps", name, rate(group, span));
-        }
-        if bytes.len() <= MOST_FLOWS {
-            for (flow, (arrived, before)) in bytes.iter().zip(before).enumerate() {
-                let name = format!("flow {flow}");
-                self.rows.push(now, "rate_bps", &name, rate(arrived - before, span));
+        let each = measure.flows.all().filter(|_| self.each);
+        for (number, flow) in each.into_iter().flatten().enumerate() {
+            if number == flows.len() {
+                flows.push(0);
             }
+            let arrived = flow.ip_bytes - std::mem::replace(&mut flows[number], flow.ip_bytes);
+            self.rows.push(now, "rate_bps", &format!("flow {number}"), rate(arrived, span));
         }
-        self.last = (now, bytes);
     }
 
     /// Notes the counts of this time.
     pub fn mark(&mut self, at: Span, measure: &Measure, ports: impl Iterator<Item = Counts>) {
-        let flows = ip_bytes(measure, self.of_group.len());
-        self.marks.push(Mark {
-            at,
-            flows,
-            metered: (measure.metered, dropped(ports, self.metered)),
-        });
+        let flows = measure.flows.all();
+        let flows = flows.map(|flows| flows.iter().map(|flow| flow.ip_bytes).collect());
+        let metered = (measure.metered, dropped(ports, self.metered));
+        self.marks.push(Mark { at, bytes: measure.ip_bytes(), flows, metered });
     }
 
     /// The run ends here.
@@ -132,12 +131,6 @@ impl Series {
         let at = at.min(self.end);
         self.marks.iter().rev().find(|mark| mark.at == at)
     }
-}
-
-fn ip_bytes(measure: &Measure, flows: usize) -> Vec<u64> {
-    let mut bytes: Vec<u64> = measure.flows.iter().map(|flow| flow.ip_bytes).collect();
-    bytes.resize(flows, 0);
-    bytes
 }
 
 /// Packets of a class dropped so far.

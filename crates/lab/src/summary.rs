@@ -220,11 +220,11 @@ pub struct Fct {
     pub large: Option<Completion>,
 }
 
-/// Completion times of some flows, from the start to the arrival of the last byte. Percentiles are of those that
-/// finished.
+/// Completion times of some flows, from the start to the arrival of the last byte. Flows of a group's warm-up and
+/// cool-down do not count. Percentiles are of those that finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Completion {
-    /// Flows that started.
+    /// Flows that count and have started.
     pub count: u64,
     /// Of these, not complete at the end of the run.
     pub unfinished: u64,
@@ -238,7 +238,7 @@ pub struct Completion {
     pub p99_s: Option<f64>,
     /// 99.9th percentile.
     pub p999_s: Option<f64>,
-    /// Mean ratio to the time on an empty network; null until that is computed.
+    /// Mean ratio to the time on an empty network (docs/model.md, "slowdown").
     pub slowdown_mean: Option<f64>,
     /// 99th percentile of that ratio.
     pub slowdown_p99: Option<f64>,
@@ -249,24 +249,35 @@ impl Completion {
     #[must_use]
     pub fn of(mut times: Vec<f64>, unfinished: u64) -> Self {
         times.sort_by(f64::total_cmp);
-        // The smallest value that at least this part of all values does not exceed.
-        let rank = |part: f64| {
-            let rank = (part * times.len() as f64).ceil().max(1.0) as usize;
-            times.get(rank - 1).copied()
-        };
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
         Self {
             count: times.len() as u64 + unfinished,
             unfinished,
-            mean_s: (!times.is_empty()).then_some(mean),
-            p50_s: rank(0.5),
-            p95_s: rank(0.95),
-            p99_s: rank(0.99),
-            p999_s: rank(0.999),
+            mean_s: mean(&times),
+            p50_s: percentile(&times, 0.5),
+            p95_s: percentile(&times, 0.95),
+            p99_s: percentile(&times, 0.99),
+            p999_s: percentile(&times, 0.999),
             slowdown_mean: None,
             slowdown_p99: None,
         }
     }
+
+    /// The same with the ratios of these times to those on an empty network.
+    #[must_use]
+    pub fn with_slowdowns(self, mut slowdowns: Vec<f64>) -> Self {
+        slowdowns.sort_by(f64::total_cmp);
+        Self { slowdown_mean: mean(&slowdowns), slowdown_p99: percentile(&slowdowns, 0.99), ..self }
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The smallest value that at least this part of all values does not exceed.
+fn percentile(sorted: &[f64], part: f64) -> Option<f64> {
+    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
 }
 
 /// Jain's fairness index (Jain, Chiu, Hawe 1984); `None` for no flow or no throughput at all.

@@ -6,6 +6,7 @@ use shallop_lab::plan::{
     Accounting, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology, Transport,
 };
 use shallop_lab::scenario::{Options, read, schema};
+use shallop_lab::workload::Sizes;
 use shallop_lab::{Study, chips, experiments};
 use shallop_sim::NicMode;
 use shallop_switch::MarkAt;
@@ -50,7 +51,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((switch.credit_queue, switch.credit_burst), (BufferSize::Packets(8), 2));
     assert_eq!((switch.mark, switch.accounting), (None, Accounting::PerLink));
     let group = &plan.groups[0];
-    assert_eq!((group.flows, group.size, &group.start), (3, None, &Starts::At(Span::ZERO)));
+    assert_eq!((group.flows, &group.sizes, &group.start), (3, &None, &Starts::At(Span::ZERO)));
     assert_eq!((group.from.len(), group.to.len()), (3, 1));
     let Transport::FlashPass(ours) = plan.schemes[0].transport else { panic!() };
     let Transport::FlashPass(paper) = plan.schemes[2].transport else { panic!() };
@@ -94,7 +95,7 @@ fn what_is_written_arrives() {
     assert!(matches!(pass.law, FlashPassLaw::Mimd(law) if law.max_target_loss > 0.19));
     let [one, two, ..] = &plan.groups[..] else { panic!() };
     assert_eq!(one.start, Starts::Every(Span::from_ms(5), Span::from_ms(10)));
-    assert_eq!((one.size, two.size), (Some(1_000_000), None));
+    assert_eq!((&one.sizes, &two.sizes), (&Some(Sizes::fixed(1_000_000)), &None));
     assert_eq!(two.start, Starts::Drawn(Span::ZERO, Span::from_ms(200)));
     let claim = &study.claims[0];
     assert_eq!((claim.scale.to_bits(), claim.unit.as_str()), (1e9f64.to_bits(), "Gb/s"));

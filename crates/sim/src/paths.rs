@@ -41,6 +41,16 @@ impl Paths {
         self.cost(from, to) != UNREACHABLE
     }
 
+    /// The nodes that have a way to this one, the nearest first, itself among them.
+    #[must_use]
+    pub fn towards(&self, to: Node) -> Vec<Node> {
+        let costs = &self.costs[to.0 as usize];
+        let mut nodes: Vec<Node> = (0..costs.len() as u32).map(Node).collect();
+        nodes.retain(|node| costs[node.0 as usize] != UNREACHABLE);
+        nodes.sort_by_key(|node| (costs[node.0 as usize], *node));
+        nodes
+    }
+
     /// The ports of `from` that lie on a shortest path to `to`.
     #[must_use]
     pub fn choices(&self, graph: &Graph, from: Node, to: Node) -> Vec<u32> {

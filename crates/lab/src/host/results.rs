@@ -6,7 +6,7 @@ use std::path::Path;
 use shallop_store::{Column, Draft, StoreError, Table, TableWriter, Text, publish};
 
 use super::jobs::Done;
-use crate::outcome::FlowRow;
+use crate::journal::FlowRow;
 use crate::study::{Job, Study};
 use crate::summary::{Run, Summary};
 use crate::verdict::judge;

@@ -48,6 +48,7 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
         },
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
         groups: Vec::new(),
+        classes: None,
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
     };
     let network = check::network(&plan);

@@ -11,6 +11,7 @@ use super::section::{Section, Times, rows, unique};
 use super::tree::Item;
 use crate::network::Network;
 use crate::plan::{Group, Starts};
+use crate::workload::Sizes;
 
 /// Reads every `[[group]]`; hosts are those of this network.
 pub(super) fn read(
@@ -49,8 +50,9 @@ fn group(section: &Section<'_>, network: &Network, duration: Span) -> Result<Gro
         flows,
         from,
         to,
-        size: section.get::<Bytes>("size")?.map(Bytes::get),
+        sizes: section.get::<Bytes>("size")?.map(|size| Sizes::fixed(size.get())),
         start: start(section, flows, duration)?,
+        edges: (0, 0),
     })
 }
 

@@ -10,6 +10,7 @@ use shallop_lab::plan::{
     Accounting, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Plan, Scheme, Starts,
     Switch, Topology, Transport,
 };
+use shallop_lab::workload::Sizes;
 use shallop_proto::expresspass::StopPolicy;
 use shallop_proto::tcp::Stack;
 use shallop_sim::NicMode;
@@ -28,6 +29,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         nic: NicMode::Fair,
         nic_buffer: BufferSize::Packets(100),
         groups,
+        classes: None,
         schemes: schemes(),
     }
 }
@@ -50,8 +52,9 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         from: vec![from],
         to: vec![to],
         flows,
-        size,
+        sizes: size.map(Sizes::fixed),
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
+        edges: (0, 0),
     }
 }
 
