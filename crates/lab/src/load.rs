@@ -1,25 +1,86 @@
 //! Who may talk to whom, and how often flows must arrive to make the load that was asked for.
 
+use std::collections::BTreeMap;
+
 use shallop_core::{Node, Seed};
 use shallop_sim::Paths;
 
 use crate::network::Network;
-use crate::plan::Plan;
-use crate::reach::Talk;
+use crate::plan::{Group, Intensity, Pattern, Plan, Starts};
+use crate::reach::{Talk, Tree};
+use crate::sources::{intensity, pairs};
 
 /// Who may send to whom.
-pub fn talk(plan: &Plan, network: &Network, _seed: Seed) -> Talk {
+pub fn talk(plan: &Plan, network: &Network, seed: Seed) -> Talk {
     let mut talk = Talk::new(network.graph.nodes.len());
-    for group in &plan.groups {
-        for number in 0..group.flows {
-            let pick = |hosts: &[u32]| Node(hosts[number % hosts.len()]);
-            talk.pair(pick(&group.from), pick(&group.to));
+    for (index, group) in plan.groups.iter().enumerate() {
+        if let Starts::Trace(trace) = &group.start {
+            trace.pairs.iter().for_each(|&(from, to)| talk.pair(Node(from), Node(to)));
+        } else if group.pattern == Pattern::Turn {
+            // Not more pairs than there are before they repeat.
+            let all = group.from.len().saturating_mul(group.to.len());
+            for number in 0..group.flows.min(all) {
+                let pick = |hosts: &[u32]| Node(hosts[number % hosts.len()]);
+                talk.pair(pick(&group.from), pick(&group.to));
+            }
+        } else if let Ok(pairs) = pairs(group, index, network, seed) {
+            pairs.weights().for_each(|((from, to), _)| talk.pair(from, to));
         }
     }
     talk
 }
 
 /// For each group that arrives at random the flows that start in a second on average.
-pub fn rates(plan: &Plan, _network: &Network, _paths: &Paths, _seed: Seed) -> Vec<Option<f64>> {
-    plan.groups.iter().map(|_| None).collect()
+pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<Option<f64>> {
+    let groups = plan.groups.iter().enumerate();
+    let rate = |(index, group): (usize, &Group)| match intensity(group)? {
+        Intensity::PerSecond(rate) => Some(*rate),
+        Intensity::Load(load, links) => {
+            let offered = Offered::of(group, index, network, paths, links, seed)?;
+            Some(load * offered.capacity / (8.0 * offered.mean_size * offered.crossings))
+        }
+    };
+    groups.map(rate).collect()
+}
+
+/// What the load on a set of links is made of. Load = flows per second × mean size × 8 × crossings / capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offered {
+    /// Sum over the ports of the set, in bits per second.
+    pub capacity: f64,
+    /// Of a flow's payload, in bytes.
+    pub mean_size: f64,
+    /// How many of these ports a flow crosses on average.
+    pub crossings: f64,
+}
+
+impl Offered {
+    /// What this group's flows offer to these links; `None` if it cannot be said.
+    pub fn of(
+        group: &Group,
+        index: usize,
+        network: &Network,
+        paths: &Paths,
+        links: &str,
+        seed: Seed,
+    ) -> Option<Self> {
+        let ports = network.links.get(links)?;
+        let capacity =
+            ports.iter().map(|&port| network.graph.link_of(port).rate.get() as f64).sum();
+        let mut counts = vec![false; network.graph.ports()];
+        ports.iter().for_each(|&port| counts[port as usize] = true);
+        let pairs = pairs(group, index, network, seed).ok()?;
+        let mut by_receiver: BTreeMap<Node, Vec<(Node, f64)>> = BTreeMap::new();
+        for ((from, to), weight) in pairs.weights() {
+            by_receiver.entry(to).or_default().push((from, weight));
+        }
+        let mut crossings = 0.0;
+        for (to, senders) in by_receiver {
+            let mean = Tree::towards(network, paths, to).mean_crossings(&counts);
+            crossings +=
+                senders.iter().map(|(from, weight)| weight * mean[from.0 as usize]).sum::<f64>();
+        }
+        let mean_size = group.sizes.as_ref()?.mean();
+        Some(Self { capacity, mean_size, crossings }).filter(|offered| offered.crossings > 0.0)
+    }
 }

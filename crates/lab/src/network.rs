@@ -18,6 +18,10 @@ pub struct Network {
     pub names: Vec<String>,
     /// Sets of hosts that a group may name: each host by itself, and those of the topology.
     pub sets: BTreeMap<String, Vec<Node>>,
+    /// Hosts by the place they are at.
+    pub sites: Vec<Vec<Node>>,
+    /// Sets of links by name: the ports of both directions of each link.
+    pub links: BTreeMap<String, Vec<u32>>,
     /// For each node what switch it is like, an index into [`Plan::switches`].
     pub switch_of: Vec<usize>,
     /// For each link, the trouble it makes: loss, jitter, changes. Empty if none of them makes any.
@@ -89,7 +93,14 @@ impl Network {
             all.insert(names[host.0 as usize].clone(), vec![host]);
         }
         let switch_of = vec![0; names.len()];
-        Self { graph, names, sets: all, switch_of, troubles: Vec::new() }
+        let links = BTreeMap::from([("bottleneck".to_owned(), vec![0, 1])]);
+        Self { graph, names, sets: all, sites: vec![], links, switch_of, troubles: Vec::new() }
+    }
+
+    /// The hosts by name.
+    #[must_use]
+    pub fn hosts(&self) -> BTreeMap<&str, Node> {
+        self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
     }
 
     /// What a port is called: the nodes it leads from and to.

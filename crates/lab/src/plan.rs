@@ -1,6 +1,9 @@
 //! A scenario, checked: every name resolved, every quantity in its unit, every default filled in. What a run needs and
 //! nothing more; where a value stood in the text is forgotten by now.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use shallop_control::any as window;
 use shallop_control::{expresspass, flashpass};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
@@ -8,6 +11,7 @@ use shallop_proto::{expresspass::StopPolicy, tcp};
 use shallop_sim::{NicMode, NodeKind};
 use shallop_switch::MarkAt;
 
+use crate::files::Files;
 use crate::tally::Classes;
 use crate::workload::Sizes;
 
@@ -53,7 +57,7 @@ impl Plan {
     /// end.
     #[must_use]
     pub fn judged(&self) -> Option<usize> {
-        let finite = self.groups.iter().all(|group| group.sizes.is_some());
+        let finite = self.groups.iter().all(Group::ends);
         let judged = |group: &Group| group.flows.saturating_sub(group.edges.0 + group.edges.1);
         finite.then(|| self.groups.iter().map(judged).sum())
     }
@@ -183,10 +187,12 @@ pub enum Accounting {
 pub struct Group {
     /// Its name.
     pub name: String,
-    /// Hosts that send, by node number; the flows take them in turn.
+    /// Hosts that send, by node number.
     pub from: Vec<u32>,
     /// Hosts that receive, likewise.
     pub to: Vec<u32>,
+    /// Who of them sends to whom.
+    pub pattern: Pattern,
     /// How many flows.
     pub flows: usize,
     /// Their payload bytes; `None` without end.
@@ -198,11 +204,37 @@ pub struct Group {
 }
 
 impl Group {
+    /// Whether its flows have an end.
+    #[must_use]
+    pub fn ends(&self) -> bool {
+        self.sizes.is_some() || matches!(self.start, Starts::Trace(_))
+    }
+
     /// Whether the flow of this number, in the order of their starts, is judged.
     #[must_use]
     pub fn counts(&self, number: usize) -> bool {
         number >= self.edges.0 && number + self.edges.1 < self.flows
     }
+}
+
+/// Who of a group's hosts sends to whom.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Pattern {
+    /// The flows take senders and receivers in turn.
+    #[default]
+    Turn,
+    /// Both drawn uniformly.
+    Uniform,
+    /// Likewise, but never within one site.
+    OtherSite,
+    /// So many senders at a time, drawn, to one receiver.
+    Incast(usize),
+    /// Every host sends to one other, which is drawn once.
+    Permutation,
+    /// Every pair in turn.
+    AllToAll,
+    /// Pairs of sets with their weights.
+    Matrix(Vec<(Vec<u32>, Vec<u32>, f64)>),
 }
 
 /// When the flows of a group start.
@@ -214,6 +246,41 @@ pub enum Starts {
     Every(Span, Span),
     /// Each at a time drawn uniformly between two bounds.
     Drawn(Span, Span),
+    /// At random, as in a Poisson process, from a time on.
+    Poisson(Intensity, Span),
+    /// Likewise in periods of activity, with silences between: the mean lengths of both.
+    OnOff(Intensity, Span, (Span, Span)),
+    /// So many at once, the first and then every so often.
+    Bursts(u32, Span, Span),
+    /// As a file says, which says as well who sends how much to whom.
+    Trace(Trace),
+}
+
+/// A file of flows that was looked through once. It is read again, row by row, as the run goes on.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Where it is.
+    pub files: Arc<dyn Files>,
+    /// Who sends to whom in it, by node number.
+    pub pairs: BTreeSet<(u32, u32)>,
+}
+
+/// Traces are the same if they are called the same and have the same pairs.
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.pairs) == (&other.name, &other.pairs)
+    }
+}
+
+/// How many flows start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intensity {
+    /// So many in a second.
+    PerSecond(f64),
+    /// As many as offer this part of the capacity of a set of links as payload (docs/workloads.md, "load").
+    Load(f64, String),
 }
 
 /// Something to compare.

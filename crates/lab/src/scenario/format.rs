@@ -12,8 +12,8 @@ use super::options::SCHEMES;
 pub(super) const MOST_NODES: u64 = 5_000;
 /// Ports in a network.
 pub(super) const MOST_PORTS: u64 = 1_000_000;
-/// Flows in a scenario.
-pub(super) const MOST_FLOWS: u64 = 1_000_000;
+/// Flows in a scenario. Those that are over take a few bytes each.
+pub(super) const MOST_FLOWS: u64 = 100_000_000;
 /// Rows of a series.
 pub(super) const MOST_SAMPLES: u64 = 10_000_000;
 /// The longest run.
@@ -63,6 +63,7 @@ pub(super) const SCENARIO: Keys = &[&[
     key("switch", Form::Named(SWITCH), "What switches are like; \"default\" where none is named."),
     need("scheme", Form::KindsTables(&SCHEMES), "What is compared."),
     need("group", Form::Tables(GROUP), "The traffic."),
+    key("classes", Form::Table(CLASSES), "Where small flows are told from large ones."),
     key("point", Form::Tables(POINT), "Variations that are all run."),
     key("quick", Form::Overrides, "What differs in a quick run."),
     key("claim", Form::Tables(CLAIM), "What is claimed of the results."),
@@ -182,10 +183,14 @@ pub(super) const GROUP: Keys = &[&[
     key("from", HOSTS, "Hosts that send, or a set of them. Default: \"left\" of a dumbbell."),
     key("to", HOSTS, "Hosts that receive. Default: \"right\" of a dumbbell."),
     key("flows", Form::Count(1, MOST_FLOWS), "How many. Default: one for each host of `from`."),
+    key("pattern", Form::Choice(PATTERNS), "Who of them sends to whom. Default: \"turn\"."),
+    key("at_once", Form::Count(1, MOST_NODES), "Incast: how many send to one. Default: all."),
+    key("matrix", Form::List(&Form::Table(MATRIX)), "Pairs of sets with their weights."),
+    key("size", Form::Size(Bytes::new(1), MOST_SIZE), "Payload of each. Default: without end."),
     key(
-        "size",
-        Form::Size(Bytes::new(1), Bytes::new(1_000_000_000_000_000)),
-        "Payload of each flow. Default: without end.",
+        "sizes",
+        Form::Text,
+        "A distribution of payloads: a built-in table such as \"web-search\", or a file.",
     ),
     key(
         "start",
@@ -195,6 +200,45 @@ pub(super) const GROUP: Keys = &[&[
             Form::Table(EVERY),
         ]),
         "When they start: at once, drawn between two bounds, or in turn. Default: \"0s\".",
+    ),
+    key("arrivals", Form::Table(ARRIVALS), "Starts at random or in bursts, in place of `start`."),
+    key("trace", Form::Text, "A file of flows (start,source,destination,bytes) says it all."),
+    key("warm_up", Form::Count(0, MOST_FLOWS), "So many first flows are not judged. Default: 0."),
+    key("cool_down", Form::Count(0, MOST_FLOWS), "So many last ones are not. Default: 0."),
+]];
+
+const MOST_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
+
+/// Who of a group sends to whom.
+const PATTERNS: &[&str] =
+    &["turn", "uniform", "other-site", "incast", "permutation", "all-to-all", "matrix"];
+
+/// A pair of sets.
+pub(super) const MATRIX: Keys = &[&[
+    need("from", HOSTS, "Hosts that send, or a set of them."),
+    need("to", HOSTS, "Hosts that receive."),
+    need("weight", Form::Number(0.0, 1e9), "How often, in proportion to the other weights."),
+]];
+
+/// Starts at random, or in bursts.
+pub(super) const ARRIVALS: Keys = &[&[
+    key("load", Form::Above(0.0, 100.0), "Poisson: offered payload over the capacity of `of`."),
+    key("of", Form::Text, "The set of links that `load` is of. Default: \"all\"."),
+    key("per_second", Form::Above(0.0, 1e12), "Poisson: flows in a second, in place of `load`."),
+    key("on", Form::Time(TICK, DAY), "Only in periods of this mean length, and with silences."),
+    key("off", Form::Time(TICK, DAY), "Mean length of the silences."),
+    key("every", Form::Time(TICK, DAY), "Bursts: from each to the next."),
+    key("at_once", Form::Count(1, MOST_NODES), "Bursts: flows in each."),
+    key("begin", Form::Time(Span::ZERO, DAY), "From when on. Default: \"0s\"."),
+]];
+
+/// Classes of flows.
+pub(super) const CLASSES: Keys = &[&[
+    need("small", Form::Size(Bytes::new(1), MOST_SIZE), "Small flows have up to this."),
+    key(
+        "large",
+        Form::Size(Bytes::new(1), MOST_SIZE),
+        "Large ones more than this. Default: `small`.",
     ),
 ]];
 

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use problem::Problem;
+pub(crate) use problem::advice;
 pub use schema::schema;
 
 use crate::files::{Files, NoFiles};
@@ -63,7 +64,7 @@ impl Default for Options {
 pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let root = tree::parse(text)?;
     // What every point changes would otherwise never be read as it was written.
-    plans::read(&root, &*options.files)?;
+    plans::read(&root, &options.files)?;
     let study = study(&root, options)?;
     if !options.quick && root.get("quick").is_some() {
         // A quick run that cannot be made is wrong before anybody asks for it.
@@ -101,7 +102,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         for change in changes.iter().chain(&asked) {
             set::apply(&mut varied, change)?;
         }
-        let (plan, of_point) = plans::read(&varied, &*options.files)?;
+        let (plan, of_point) = plans::read(&varied, &options.files)?;
         let set = changes.iter().map(|change| (change.key(), change.item.json()));
         let set: BTreeMap<_, _> = set.collect();
         points.push(Point { name: name.clone(), set, plan });

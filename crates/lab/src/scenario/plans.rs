@@ -1,5 +1,7 @@
 //! From the tree of a scenario, with its changes made, to a checked plan.
 
+use std::sync::Arc;
+
 use shallop_core::{BufferSize, Span};
 use shallop_sim::NicMode;
 
@@ -19,7 +21,7 @@ const MOST: usize = 10_000;
 const MOST_SECONDS: u64 = 1_000;
 
 /// Reads a plan and the seeds it is to be run with.
-pub(super) fn read(root: &Item, files: &dyn Files) -> Result<(Plan, Vec<u64>), Problem> {
+pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64>), Problem> {
     let top = Section::open("the scenario", SCENARIO, root)?;
     let title = top.must("title")?;
     let seeds = seeds(&top)?;
@@ -32,7 +34,7 @@ pub(super) fn read(root: &Item, files: &dyn Files) -> Result<(Plan, Vec<u64>), P
     let switches = switches::read(top.item("switch"))?;
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item("topology") else { return Err(top.lacks("topology")) };
-    let topology = topology::read(item, &names, files)?;
+    let topology = topology::read(item, &names, &**files)?;
     let schemes = schemes::read(&top, top.or("stack", "linux")?)?;
     let mut plan = Plan {
         title,
@@ -49,11 +51,11 @@ pub(super) fn read(root: &Item, files: &dyn Files) -> Result<(Plan, Vec<u64>), P
         },
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
         groups: Vec::new(),
-        classes: None,
+        classes: traffic::classes(&top)?,
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
     };
     let network = check::network(&plan);
-    plan.groups = traffic::read(&top, &network, duration)?;
+    plan.groups = traffic::read(&top, &network, duration, files)?;
     check::room(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
     Ok((plan, seeds))

@@ -20,7 +20,9 @@ pub enum ArrivalsError {
     #[error("a period of zero: give the span from one start to the next")]
     Period,
     /// Hardly any on period would hold a start.
-    #[error("on periods of {on} with {rate} starts per second: at least one in a thousand must hold a start")]
+    #[error(
+        "on periods of {on} with {rate} starts per second: at least one in a thousand must hold a start"
+    )]
     Quiet {
         /// The mean on period.
         on: Span,
@@ -397,6 +399,9 @@ mod tests {
         let nobody = Bursts::new(Time::ZERO, Span::from_ms(1), 0).unwrap_err();
         assert_eq!(nobody, ArrivalsError::Nobody);
         let quiet = OnOff::new(1.0, Span::from_us(1), Span::from_us(1), stream(0)).unwrap_err();
-        assert!(quiet.to_string().contains("on periods of 1us with 1 starts per second"), "{quiet}");
+        assert!(
+            quiet.to_string().contains("on periods of 1us with 1 starts per second"),
+            "{quiet}"
+        );
     }
 }

@@ -14,13 +14,17 @@ pub type Pair = (Node, Node);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PairsError {
     /// Somebody has nobody else to send to, or there is nobody.
-    #[error("a host would have nobody but itself to send to: name at least two hosts, one on each side")]
+    #[error(
+        "a host would have nobody but itself to send to: name at least two hosts, one on each side"
+    )]
     Alone,
     /// One host is at two sites, or twice in a set that counts each once.
     #[error("a host is named twice: each belongs to one site, and once to a permutation")]
     Twice,
     /// More senders at once than there are.
-    #[error("{asked} senders at once, and a receiver has only {there} others: ask for 1 to {there}")]
+    #[error(
+        "{asked} senders at once, and a receiver has only {there} others: ask for 1 to {there}"
+    )]
     Senders {
         /// How many were asked for.
         asked: usize,
@@ -42,13 +46,28 @@ pub struct Pairs(Kind);
 #[derive(Clone, Debug)]
 enum Kind {
     Uniform(Between),
-    OtherSite { hosts: Vec<Node>, sites: Vec<(usize, usize)> },
+    OtherSite {
+        hosts: Vec<Node>,
+        sites: Vec<(usize, usize)>,
+    },
     Incast(Incast),
     /// Pairs that come up one after the other.
-    Listed { pairs: Vec<Pair>, next: usize },
-    AllToAll { sets: Between, next: (usize, usize) },
-    Turn { from: Vec<Node>, to: Vec<Node>, next: usize },
-    Matrix { entries: Vec<(Between, f64)> },
+    Listed {
+        pairs: Vec<Pair>,
+        next: usize,
+    },
+    AllToAll {
+        sets: Between,
+        next: (usize, usize),
+    },
+    Turn {
+        from: Vec<Node>,
+        to: Vec<Node>,
+        next: usize,
+    },
+    Matrix {
+        entries: Vec<(Between, f64)>,
+    },
 }
 
 /// Two sets, each in ascending order and without repeats.
@@ -320,4 +339,136 @@ fn distinct(hosts: &[Node]) -> Result<(), PairsError> {
     let mut seen = BTreeMap::new();
     let again = hosts.iter().any(|&host| seen.insert(host, ()).is_some());
     if again { Err(PairsError::Twice) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use shallop_core::Seed;
+
+    fn nodes(numbers: &[u32]) -> Vec<Node> {
+        numbers.iter().map(|&number| Node(number)).collect()
+    }
+
+    fn stream(seed: u64) -> Stream {
+        Seed::new(seed).stream("pairs", 0)
+    }
+
+    fn drawn(pairs: &mut Pairs, seed: u64, count: usize) -> Vec<(u32, u32)> {
+        let mut stream = stream(seed);
+        (0..count).map(|_| pairs.draw(&mut stream)).map(|(from, to)| (from.0, to.0)).collect()
+    }
+
+    /// That draws come as often as they should, and that shares are those of all there is.
+    fn agree(mut pairs: Pairs, seed: u64, count: usize) {
+        let mut shares = BTreeMap::new();
+        for ((from, to), weight) in pairs.weights() {
+            assert_ne!(from, to);
+            *shares.entry((from.0, to.0)).or_insert(0.0) += weight;
+        }
+        let sum: f64 = shares.values().sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        let mut counts = BTreeMap::new();
+        for pair in drawn(&mut pairs, seed, count) {
+            assert!(shares.contains_key(&pair), "{pair:?} has no weight");
+            *counts.entry(pair).or_insert(0.0) += 1.0;
+        }
+        for (pair, share) in shares {
+            let got = counts.get(&pair).copied().unwrap_or(0.0) / count as f64;
+            // Six standard deviations; bursts that share a receiver are fewer than flows.
+            let allowed = 6.0 * (share * 8.0 / count as f64).sqrt();
+            assert!((got - share).abs() <= allowed, "{pair:?}: {got} for {share} in {pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_permutation_pairs_everybody_once_with_somebody_else() {
+        for seed in 0..200 {
+            let hosts = nodes(&[4, 7, 1, 9, 3]);
+            let mut pairs = Pairs::permutation(&hosts, &mut stream(seed)).unwrap();
+            let round = drawn(&mut pairs, seed, 5);
+            assert_eq!(round, drawn(&mut pairs, seed, 5), "the next round is the same");
+            assert_eq!(round.iter().map(|pair| pair.0).collect::<Vec<_>>(), [4, 7, 1, 9, 3]);
+            let mut to: Vec<u32> = round.iter().map(|pair| pair.1).collect();
+            to.sort_unstable();
+            assert_eq!(to, [1, 3, 4, 7, 9]);
+            assert!(round.iter().all(|(from, to)| from != to));
+        }
+    }
+
+    #[test]
+    fn an_incast_burst_has_one_receiver_and_as_many_different_senders() {
+        let hosts = nodes(&[0, 1, 2, 3, 4, 5]);
+        let mut pairs = Pairs::incast(&hosts, &hosts, 4).unwrap();
+        for burst in drawn(&mut pairs, 1, 4_000).chunks(4) {
+            let mut senders: Vec<u32> = burst.iter().map(|pair| pair.0).collect();
+            senders.sort_unstable();
+            senders.dedup();
+            assert!(senders.len() == 4 && burst.iter().all(|pair| pair.1 == burst[0].1));
+            assert!(!senders.contains(&burst[0].1));
+        }
+        let mut fixed = Pairs::incast(&hosts, &nodes(&[9]), 6).unwrap();
+        assert!(drawn(&mut fixed, 1, 60).iter().all(|pair| pair.1 == 9));
+        let error = Pairs::incast(&hosts, &hosts, 6).unwrap_err();
+        assert_eq!(error, PairsError::Senders { asked: 6, there: 5 });
+    }
+
+    #[test]
+    fn turns_go_through_both_sets_and_leave_hosts_and_themselves_out() {
+        let mut turn = Pairs::turn(&nodes(&[0, 1, 2]), &nodes(&[8, 9])).unwrap();
+        let all = [(0, 8), (1, 9), (2, 8), (0, 9), (1, 8), (2, 9)];
+        assert_eq!(drawn(&mut turn, 1, 8), [&all[..], &all[..2]].concat());
+        let mut some = Pairs::turn(&nodes(&[0, 1]), &nodes(&[0, 5])).unwrap();
+        assert_eq!(drawn(&mut some, 1, 2), [(1, 5), (1, 5)]);
+        let same = nodes(&[3, 4]);
+        assert_eq!(Pairs::turn(&same, &same).unwrap_err(), PairsError::Alone);
+        let mut all = Pairs::all_to_all(&same, &nodes(&[4, 5])).unwrap();
+        assert_eq!(drawn(&mut all, 1, 4), [(3, 4), (3, 5), (4, 5), (3, 4)]);
+    }
+
+    #[test]
+    fn what_cannot_be_paired_is_refused() {
+        let (one, two) = (nodes(&[1]), nodes(&[1, 2]));
+        assert_eq!(Pairs::uniform(&two, &one).unwrap_err(), PairsError::Alone);
+        assert_eq!(Pairs::uniform(&[], &one).unwrap_err(), PairsError::Alone);
+        assert_eq!(Pairs::other_site(&[two.clone(), vec![]]).unwrap_err(), PairsError::Alone);
+        assert_eq!(Pairs::other_site(&[two.clone(), one.clone()]).unwrap_err(), PairsError::Twice);
+        assert_eq!(Pairs::permutation(&one, &mut stream(0)).unwrap_err(), PairsError::Alone);
+        for weight in [-1.0, f64::NAN, 0.0, f64::INFINITY] {
+            let error = Pairs::matrix(&[(one.clone(), nodes(&[2]), weight)]).unwrap_err();
+            assert!(matches!(error, PairsError::Weight { .. }), "{weight}");
+        }
+        assert!(matches!(Pairs::matrix(&[]), Err(PairsError::Weight { .. })));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn pairs_come_as_often_as_their_weights_say(
+            from in prop::collection::vec(0u32..12, 1..7),
+            to in prop::collection::vec(0u32..12, 1..7),
+            split in 1usize..4,
+            seed: u64,
+        ) {
+            let (from, to) = (nodes(&from), nodes(&to));
+            let heavy = [(from.clone(), to.clone(), 3.0), (to.clone(), from.clone(), 1.0)];
+            let sites: Vec<Vec<Node>> =
+                (0..12).map(Node).collect::<Vec<_>>().chunks(split * 2).map(<[_]>::to_vec).collect();
+            let patterns = [
+                Pairs::uniform(&from, &to),
+                Pairs::other_site(&sites),
+                Pairs::incast(&from, &to, 1),
+                Pairs::incast(&from, &to, split),
+                Pairs::permutation(&from, &mut stream(seed)),
+                Pairs::all_to_all(&from, &to),
+                Pairs::turn(&from, &to),
+                Pairs::matrix(&heavy),
+            ];
+            for pairs in patterns.into_iter().flatten() {
+                agree(pairs, seed, 6_000);
+            }
+        }
+    }
 }

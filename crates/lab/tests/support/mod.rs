@@ -7,8 +7,8 @@ use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
-    Accounting, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Plan, Scheme, Starts,
-    Switch, Topology, Transport,
+    Accounting, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Pattern, Plan,
+    Scheme, Starts, Switch, Topology, Transport,
 };
 use shallop_lab::workload::Sizes;
 use shallop_proto::expresspass::StopPolicy;
@@ -55,6 +55,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         sizes: size.map(Sizes::fixed),
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
         edges: (0, 0),
+        pattern: Pattern::Turn,
     }
 }
 
