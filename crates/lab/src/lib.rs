@@ -4,6 +4,7 @@ pub mod chips;
 pub mod ends;
 pub mod experiments;
 pub mod explain;
+pub mod files;
 pub mod flows;
 #[cfg(feature = "host")]
 pub mod host;

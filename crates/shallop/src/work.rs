@@ -3,9 +3,11 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_lab::experiments::{self, Shipped};
+use shallop_lab::files::Files;
 use shallop_lab::host::{self, jobs};
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::summary::{Reproduction, Summary};
@@ -22,7 +24,8 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
-    let options = Options { set: args.set.clone(), quick: args.quick, seed: args.seed };
+    let files = files(&args.scenario);
+    let options = Options { set: args.set.clone(), quick: args.quick, seed: args.seed, files };
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
     Tasks { all: vec![task], work: &args.work, stop }.carry_out()
@@ -43,6 +46,11 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
         return list(&tasks, args.work.json);
     }
     Tasks { all: tasks, work: &args.work, stop }.carry_out()
+}
+
+/// The files beside a scenario.
+pub fn files(scenario: &Path) -> Arc<dyn Files> {
+    Arc::new(host::Folder::of(scenario))
 }
 
 /// Reads a scenario.

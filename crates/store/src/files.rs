@@ -140,8 +140,12 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, StoreError> {
     })
 }
 
-/// Opens a file for reading.
-pub(crate) fn open(path: &Path) -> Result<File, StoreError> {
+/// Opens a file for reading, piece by piece.
+///
+/// # Errors
+/// [`StoreError::File`] if it cannot be opened.
+pub fn open(path: impl AsRef<Path>) -> Result<File, StoreError> {
+    let path = path.as_ref();
     File::open(path).map_err(|why| StoreError::file(path, "read the file", why))
 }
 

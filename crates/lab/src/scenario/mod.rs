@@ -22,10 +22,12 @@ mod traffic;
 mod tree;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use problem::Problem;
 pub use schema::schema;
 
+use crate::files::{Files, NoFiles};
 use crate::study::{Point, Study};
 use form::Keys;
 use format::{POINT, SCENARIO};
@@ -34,7 +36,7 @@ use set::Change;
 use tree::{At, Item};
 
 /// What a command line adds to a scenario.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Keys with their values, as in `--set topology.senders=200`: TOML, or a text without its quotes.
     pub set: Vec<(String, String)>,
@@ -42,6 +44,15 @@ pub struct Options {
     pub quick: bool,
     /// The one seed to run with.
     pub seed: Option<u64>,
+    /// The files that a scenario may name.
+    pub files: Arc<dyn Files>,
+}
+
+impl Default for Options {
+    /// Nothing is added, and there are no files.
+    fn default() -> Self {
+        Self { set: Vec::new(), quick: false, seed: None, files: Arc::new(NoFiles) }
+    }
 }
 
 /// Reads a scenario, which must be a good one before any change as well. Changes are made in this order: `[quick]`,
@@ -52,11 +63,12 @@ pub struct Options {
 pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let root = tree::parse(text)?;
     // What every point changes would otherwise never be read as it was written.
-    plans::read(&root)?;
+    plans::read(&root, &*options.files)?;
     let study = study(&root, options)?;
     if !options.quick && root.get("quick").is_some() {
         // A quick run that cannot be made is wrong before anybody asks for it.
-        let quick = Options { quick: true, ..Options::default() };
+        let files = options.files.clone();
+        let quick = Options { quick: true, files, ..Options::default() };
         self::study(&root, &quick).map_err(|problem| problem.within("in a quick run"))?;
     }
     Ok(study)
@@ -89,7 +101,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         for change in changes.iter().chain(&asked) {
             set::apply(&mut varied, change)?;
         }
-        let (plan, of_point) = plans::read(&varied)?;
+        let (plan, of_point) = plans::read(&varied, &*options.files)?;
         let set = changes.iter().map(|change| (change.key(), change.item.json()));
         let set: BTreeMap<_, _> = set.collect();
         points.push(Point { name: name.clone(), set, plan });

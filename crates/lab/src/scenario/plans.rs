@@ -8,6 +8,7 @@ use super::problem::Problem;
 use super::section::Section;
 use super::tree::Item;
 use super::{check, schemes, switches, topology, traffic};
+use crate::files::Files;
 use crate::plan::Plan;
 
 /// The queue of a host's link where it is a queue and nothing is said of it, as in Linux (`txqueuelen`).
@@ -18,7 +19,7 @@ const MOST: usize = 10_000;
 const MOST_SECONDS: u64 = 1_000;
 
 /// Reads a plan and the seeds it is to be run with.
-pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
+pub(super) fn read(root: &Item, files: &dyn Files) -> Result<(Plan, Vec<u64>), Problem> {
     let top = Section::open("the scenario", SCENARIO, root)?;
     let title = top.must("title")?;
     let seeds = seeds(&top)?;
@@ -31,7 +32,7 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
     let switches = switches::read(top.item("switch"))?;
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item("topology") else { return Err(top.lacks("topology")) };
-    let topology = topology::read(item, &names)?;
+    let topology = topology::read(item, &names, files)?;
     let schemes = schemes::read(&top, top.or("stack", "linux")?)?;
     let mut plan = Plan {
         title,

@@ -9,6 +9,7 @@ use super::format::{CHANGE, LINK, MOST_NODES, MOST_PORTS, NODE, TOPOLOGY};
 use super::problem::{Problem, advice};
 use super::section::{Section, Times, rows, unique};
 use super::tree::Item;
+use crate::files::Files;
 use crate::plan::{Delays, GraphLink, GraphNode, Topology};
 
 /// What is read of a topology.
@@ -19,7 +20,7 @@ pub(super) struct Read {
 }
 
 /// Reads `[topology]`; `switches` are the names that nodes may refer to.
-pub(super) fn read(item: &Item, switches: &[&str]) -> Result<Read, Problem> {
+pub(super) fn read(item: &Item, switches: &[&str], _: &dyn Files) -> Result<Read, Problem> {
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
     let symmetric = section.or("ecmp", "symmetric")? == "symmetric";
     let topology = match section.must::<&str>("kind")? {
