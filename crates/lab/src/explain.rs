@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
-use crate::plan::{FlashPass, Transport};
+use crate::plan::{FlashPass, Topology, Transport};
 use crate::run::{RunError, Setup};
 use crate::study::Study;
 use crate::wait::{self, Margin};
@@ -99,6 +99,10 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         format!("{hosts} hosts, the others switches"),
     );
     section.say("ports", graph.ports().to_string(), "two for each link");
+    if let Topology::File(imported) = &plan.topology {
+        let links = imported.links.len();
+        section.say("links of the file", links.to_string(), imported.origin.to_string());
+    }
     let endless = setup.flows.iter().filter(|flow| flow.size.is_none()).count();
     section.say("flows", setup.flows.len().to_string(), format!("{endless} of them without end"));
     section.say("duration", plan.duration.to_string(), "at most");
