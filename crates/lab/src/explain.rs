@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
-use crate::plan::{FlashPass, Transport};
+use crate::plan::{FlashPass, Topology, Transport};
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
 use crate::study::Study;
@@ -100,7 +100,11 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         format!("{hosts} hosts, the others switches"),
     );
     section.say("ports", graph.ports().to_string(), "two for each link");
-    let endless = plan.groups.iter().filter(|group| group.sizes.is_none());
+    if let Topology::File(imported) = &plan.topology {
+        let links = imported.links.len();
+        section.say("links of the file", links.to_string(), imported.origin.to_string());
+    }
+    let endless = plan.groups.iter().filter(|group| !group.ends());
     let endless: usize = endless.map(|group| group.flows).sum();
     section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
     section.say("duration", plan.duration.to_string(), "at most");

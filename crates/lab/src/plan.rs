@@ -11,7 +11,9 @@ use shallop_proto::{expresspass::StopPolicy, tcp};
 use shallop_sim::{NicMode, NodeKind};
 use shallop_switch::MarkAt;
 
+use crate::fabrics::{CrossDc, FatTree, LeafSpine, ThreeDc};
 use crate::files::Files;
+use crate::import::Imported;
 use crate::tally::Classes;
 use crate::workload::Sizes;
 
@@ -99,6 +101,16 @@ pub enum Topology {
         /// By link number.
         links: Vec<GraphLink>,
     },
+    /// Three data centres, joined pairwise.
+    ThreeDc(ThreeDc),
+    /// Two tiers of switches.
+    LeafSpine(LeafSpine),
+    /// Three tiers of switches.
+    FatTree(FatTree),
+    /// Two data centres and one link between them.
+    CrossDc(CrossDc),
+    /// Switches and links from a file, with hosts.
+    File(Imported),
 }
 
 /// Delays of a number of links.

@@ -131,10 +131,8 @@ impl Reach {
 #[derive(Clone, Debug)]
 pub struct Tree {
     to: Node,
-    /// The nodes that have a way, the nearest first.
-    order: Vec<Node>,
-    /// By node, the ports that lie on a shortest path.
-    ports: Vec<Vec<u32>>,
+    /// The nodes that have a way, the nearest first, each with the ports that lie on a shortest path.
+    order: Vec<(Node, Vec<u32>)>,
     /// The node each port leads to.
     far: Vec<Node>,
     /// By node, the longest time of a smallest frame, and the links on that way.
@@ -147,31 +145,28 @@ impl Tree {
     pub fn towards(network: &Network, paths: &Paths, to: Node) -> Self {
         let graph = &network.graph;
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
-        let nodes = graph.nodes.len();
-        let order = paths.towards(to);
+        let order = paths.towards(graph, to);
         let far = (0..graph.ports() as u32).map(|port| graph.far(port)).collect();
-        let (mut ports, mut longest) = (vec![Vec::new(); nodes], vec![None; nodes]);
+        let mut longest = vec![None; graph.nodes.len()];
         longest[to.0 as usize] = Some((Span::ZERO, 0));
-        for &node in order.iter().filter(|&&node| node != to) {
-            let choices = paths.choices(graph, node, to);
-            let through = choices.iter().filter_map(|&port| {
+        for (node, ports) in order.iter().filter(|(node, _)| *node != to) {
+            let through = ports.iter().filter_map(|&port| {
                 let (rest, hops) = longest[graph.far(port).0 as usize]?;
                 Some((network.longest_transit(&[port], smallest) + rest, hops + 1))
             });
             longest[node.0 as usize] = through.max();
-            ports[node.0 as usize] = choices;
         }
-        Self { to, order, ports, far, longest }
+        Self { to, order, far, longest }
     }
 
     /// The ports that what goes from any of these nodes may cross.
     fn crossed(&self, from: impl Iterator<Item = Node>) -> Vec<u32> {
-        let mut reached = vec![false; self.ports.len()];
+        let mut reached = vec![false; self.longest.len()];
         from.for_each(|node| reached[node.0 as usize] = true);
         let mut crossed = Vec::new();
-        for node in self.order.iter().rev() {
+        for (node, ports) in self.order.iter().rev() {
             if reached[node.0 as usize] {
-                for &port in &self.ports[node.0 as usize] {
+                for &port in ports {
                     reached[self.far[port as usize].0 as usize] = true;
                     crossed.push(port);
                 }
@@ -184,9 +179,8 @@ impl Tree {
     /// are taken equally often.
     #[must_use]
     pub fn mean_crossings(&self, counts: &[bool]) -> Vec<f64> {
-        let mut mean = vec![0.0; self.ports.len()];
-        for &node in &self.order {
-            let ports = &self.ports[node.0 as usize];
+        let mut mean = vec![0.0; self.longest.len()];
+        for (node, ports) in &self.order {
             let through = ports.iter().map(|&port| {
                 let (port, far) = (port as usize, self.far[port as usize].0 as usize);
                 f64::from(u8::from(counts[port])) + mean[far]

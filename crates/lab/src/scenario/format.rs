@@ -4,8 +4,9 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-use super::form::{Form, Key, Keys, Kinds, key, need};
+use super::form::{Form, Keys, key, need};
 use super::options::SCHEMES;
+use super::shapes::TOPOLOGY;
 
 /// Hosts and switches in a network. The simulator keeps a path for every two of them, which takes their square in
 /// memory.
@@ -21,17 +22,17 @@ pub(super) const DAY: Span = Span::from_secs(86_400);
 /// The longest delay of a link.
 pub(super) const MOST_DELAY: Span = Span::from_secs(10);
 /// The slowest link: a jumbo frame takes about a second.
-const LEAST_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
-const MOST_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
+pub(super) const LEAST_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
+pub(super) const MOST_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
 const TICK: Span = Span::from_ps(1);
 
-const fn texts() -> Form {
+pub(super) const fn texts() -> Form {
     Form::List(&Form::Text)
 }
-const fn rate() -> Form {
+pub(super) const fn rate() -> Form {
     Form::Rate(LEAST_RATE, MOST_RATE)
 }
-const fn delay() -> Form {
+pub(super) const fn delay() -> Form {
     Form::Time(Span::ZERO, MOST_DELAY)
 }
 const fn any_number() -> Form {
@@ -71,84 +72,6 @@ pub(super) const SCENARIO: Keys = &[&[
 
 /// Names of the stacks.
 pub(super) const STACKS: &[&str] = &["ns2", "ns3", "linux"];
-
-const MTU: Form = Form::Size(Bytes::new(576), Bytes::new(9_216));
-
-const EVERY_TOPOLOGY: &[Key] = &[
-    need("kind", Form::Choice(&["dumbbell", "parking-lot", "graph"]), "The shape."),
-    key(
-        "ecmp",
-        Form::Choice(&["symmetric", "asymmetric"]),
-        "Whether both directions of a flow choose alike among equal paths. Default: \"symmetric\".",
-    ),
-];
-
-const READY_MADE: &[Key] = &[
-    need("rate", rate(), "Rate of the bottleneck, or of the chain."),
-    key("access_rate", rate(), "Rate of the links to hosts. Default: `rate`."),
-    need("delay", delay(), "Delay of the bottleneck, or of each link of the chain."),
-    key("mtu", MTU, "The largest packet at IP. Default: \"1500B\"."),
-];
-
-/// The kinds of networks.
-pub(super) const TOPOLOGY: Kinds = Kinds {
-    tag: "kind",
-    kinds: &[
-        ("dumbbell", &[EVERY_TOPOLOGY, READY_MADE, DUMBBELL]),
-        ("parking-lot", &[EVERY_TOPOLOGY, READY_MADE, PARKING_LOT]),
-        ("graph", &[EVERY_TOPOLOGY, GRAPH]),
-    ],
-};
-
-const DUMBBELL: &[Key] = &[
-    need("senders", Form::Count(1, MOST_NODES), "Hosts on the left, `s0` and so on."),
-    key("receivers", Form::Count(1, MOST_NODES), "Hosts on the right, `r0` and so on. Default: 1."),
-    key(
-        "sender_delay",
-        Form::Either(&[
-            delay(),
-            Form::Between(Span::ZERO, MOST_DELAY),
-            Form::List(&Form::Time(Span::ZERO, MOST_DELAY)),
-        ]),
-        "Delay of the senders' links: one, two bounds to draw between, or a list. Default: \"0s\".",
-    ),
-];
-
-const PARKING_LOT: &[Key] = &[
-    need("hops", Form::Count(1, 256), "Links in the chain."),
-    need("hosts", Form::Count(1, MOST_NODES), "Hosts at each switch, `p0h0` and so on."),
-    key("access_delay", delay(), "Delay of the links to hosts. Default: \"0s\"."),
-];
-
-const GRAPH: &[Key] = &[
-    need("node", Form::Tables(NODE), "A host or a switch."),
-    need("link", Form::Tables(LINK), "A link between two nodes."),
-];
-
-/// A node of a graph.
-pub(super) const NODE: Keys = &[&[
-    need("name", Form::Text, "Its name."),
-    need("kind", Form::Choice(&["host", "switch"]), "What it is."),
-    key("switch", Form::Text, "For a switch: which [switch.NAME]. Default: \"default\"."),
-]];
-
-/// A link of a graph.
-pub(super) const LINK: Keys = &[&[
-    need("between", texts(), "The two nodes it joins."),
-    need("rate", rate(), "Rate of each direction."),
-    need("delay", delay(), "Propagation delay."),
-    key("mtu", MTU, "The largest packet at IP. Default: \"1500B\"."),
-    key("loss", Form::Number(0.0, 1.0), "Probability that a packet is lost. Default: 0."),
-    key("jitter", delay(), "Each packet takes up to this much longer. Default: \"0s\"."),
-    key("changes", Form::List(&Form::Table(CHANGE)), "What it becomes, and when."),
-]];
-
-/// What a link becomes.
-pub(super) const CHANGE: Keys = &[&[
-    need("at", Form::Time(Span::ZERO, DAY), "From when on."),
-    key("rate", rate(), "The new rate."),
-    key("delay", delay(), "The new delay."),
-]];
 
 /// What a switch is like.
 pub(super) const SWITCH: Keys = &[&[

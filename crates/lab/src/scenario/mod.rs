@@ -5,8 +5,10 @@
 
 mod check;
 mod claims;
+mod fabrics;
 mod form;
 mod format;
+mod import;
 mod metrics;
 mod options;
 mod plans;
@@ -15,6 +17,7 @@ mod schema;
 mod schemes;
 mod section;
 mod set;
+mod shapes;
 mod switches;
 mod tcp;
 mod topology;
