@@ -22,7 +22,8 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
-    let options = Options { set: args.set.clone(), quick: args.quick, seed: args.seed };
+    let options =
+        Options { set: args.set.clone(), quick: args.quick, seed: args.seed, ..Options::default() };
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
     Tasks { all: vec![task], work: &args.work, stop }.carry_out()
