@@ -220,7 +220,10 @@ mod tests {
         write_file(folder.path().join("a.json"), b"old").unwrap();
         clear_drafts(folder.path(), |name| name == "a.json");
         let left = names(folder.path());
-        assert!(left.len() == 2 && left[0].starts_with(".b.json.") && left[1] == "a.json", "{left:?}");
+        assert!(
+            left.len() == 2 && left[0].starts_with(".b.json.") && left[1] == "a.json",
+            "{left:?}"
+        );
         drop((draft, other));
     }
 
