@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::aggregate::Aggregate;
 use crate::verdict::Judged;
 
 /// A full frame of the usual size, in bytes on the wire: what "packets" of a queue's length are.
@@ -27,9 +28,14 @@ pub struct Summary {
     /// True if somebody stopped the work: runs are missing then. Left out otherwise.
     #[serde(skip_serializing_if = "is_false")]
     pub interrupted: bool,
+    /// The part of the runs that was asked for, such as "1/4": the others are missing. Left out where it is all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
     /// What is claimed of the results, judged. Left out if nothing is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
+    /// Means over the seeds, with 95 % intervals, for each scheme at each point.
+    pub aggregates: Vec<Aggregate>,
     /// A run for each scheme, point and seed.
     pub runs: Vec<Run>,
 }
@@ -57,14 +63,16 @@ pub struct Experiment {
     pub seeds: Vec<u64>,
     /// Its claims, judged.
     pub claims: Vec<Judged>,
+    /// Means over its seeds, as in [`Summary::aggregates`].
+    pub aggregates: Vec<Aggregate>,
     /// Its runs.
     pub runs: Vec<Run>,
 }
 
 impl From<Summary> for Experiment {
     fn from(summary: Summary) -> Self {
-        let Summary { id, scenario, quick, seeds, claims, runs, .. } = summary;
-        Self { id: id.unwrap_or(scenario), quick, seeds, claims, runs }
+        let Summary { id, scenario, quick, seeds, claims, aggregates, runs, .. } = summary;
+        Self { id: id.unwrap_or(scenario), quick, seeds, claims, aggregates, runs }
     }
 }
 
@@ -74,7 +82,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Label of the scheme.
     pub scheme: String,
@@ -129,7 +137,7 @@ pub struct Run {
 }
 
 /// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Its start, in seconds.
     pub from_s: f64,
@@ -144,7 +152,7 @@ pub struct Window {
 }
 
 /// Packets dropped or lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drops {
     /// Data, scheduled or not.
     pub data: u64,
@@ -163,7 +171,7 @@ pub struct Drops {
 }
 
 /// A queue of a switch port. Lengths are of what waits, in bytes on the wire; quantiles are over time.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     /// The port: the nodes it leads from and to.
     pub place: String,
@@ -182,7 +190,7 @@ pub struct Queue {
 }
 
 /// Round-trip times in seconds; null if none was measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rtt {
     /// Mean of all samples.
     pub mean_s: Option<f64>,
@@ -193,7 +201,7 @@ pub struct Rtt {
 }
 
 /// What became of credits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Credit {
     /// Arrived at senders.
     pub granted: u64,
@@ -208,7 +216,7 @@ pub struct Credit {
 }
 
 /// Completion times by size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fct {
     /// All flows that end; null if none does.
     pub all: Option<Completion>,
@@ -222,7 +230,7 @@ pub struct Fct {
 
 /// Completion times of some flows, from the start to the arrival of the last byte. Flows of a group's warm-up and
 /// cool-down do not count. Percentiles are of those that finished.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// Flows that count and have started.
     pub count: u64,

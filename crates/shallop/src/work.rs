@@ -25,7 +25,8 @@ const INTERRUPTED: u8 = 130;
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
     let files = files(&args.scenario);
-    let options = Options { set: args.set.clone(), quick: args.quick, seed: args.seed, files };
+    let (set, quick, seed) = (args.set.clone(), args.quick, args.seed);
+    let options = Options { set, quick, seed, files, ..Options::default() };
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
     Tasks { all: vec![task], work: &args.work, stop }.carry_out()

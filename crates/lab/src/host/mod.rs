@@ -2,10 +2,13 @@
 
 pub mod bench;
 pub mod folder;
+pub mod identity;
 pub mod jobs;
+pub mod kept;
 pub mod results;
 
 pub use folder::Folder;
 pub use jobs::{Done, Progress, run_all};
+pub use kept::Kept;
 pub use results::{check_folder, summarise, write};
 pub use shallop_store::{StoreError, read_text};

@@ -62,7 +62,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
 }
 
 /// The seeds to run with; the first is that of the plan.
-fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
+pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     let (one, many): (Option<u64>, Option<Vec<u64>>) = (top.get("seed")?, top.get("seeds")?);
     match (one, many) {
         (Some(_), Some(_)) => {
