@@ -21,6 +21,7 @@ pub mod summary;
 pub mod table;
 pub mod verdict;
 mod wait;
+pub mod workload;
 
 pub use outcome::Outcome;
 pub use plan::Plan;
