@@ -7,6 +7,7 @@ pub mod explain;
 pub mod flows;
 #[cfg(feature = "host")]
 pub mod host;
+pub mod ideal;
 pub mod layout;
 pub mod measure;
 pub mod network;

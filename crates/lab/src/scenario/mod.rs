@@ -24,6 +24,7 @@ mod tree;
 use std::collections::BTreeMap;
 
 pub use problem::Problem;
+pub(crate) use problem::advice;
 pub use schema::schema;
 
 use crate::study::{Point, Study};
