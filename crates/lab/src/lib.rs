@@ -10,6 +10,7 @@ pub mod files;
 pub mod flows;
 #[cfg(feature = "host")]
 pub mod host;
+pub mod ideal;
 pub mod import;
 pub mod journal;
 pub mod layout;

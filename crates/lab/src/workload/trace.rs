@@ -2,10 +2,10 @@
 //!
 //! The first line names the columns; `start`, `source`, `destination` and `bytes` are needed, in any order, others are
 //! passed over. A start is in seconds unless it has a unit, and must not come before the one above it; bytes may have
-//! a unit too. Lines that begin with `#` are comments. State: the row at hand. docs/workloads.md, "Traces".
+//! a unit too. Fields are plain text, without quotes; lines that begin with `#` are comments. State: the line at hand. docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::str;
 
 use shallop_core::{Bytes, Node, Span};
@@ -45,12 +45,17 @@ pub struct TraceError {
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
 const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
 
+/// The most bytes a line may have.
+const LONGEST: usize = 4_096;
+
 /// Reads a trace row by row. After an error there are no more rows.
 pub struct TraceReader<'a, R> {
     file: String,
-    csv: csv::Reader<R>,
+    text: R,
     hosts: BTreeMap<&'a str, Node>,
-    record: csv::ByteRecord,
+    /// The line at hand and its number.
+    line: Vec<u8>,
+    number: u64,
     /// For each of the columns its place; none before the first line was read.
     places: Option<[usize; 4]>,
     last: Span,
@@ -63,46 +68,61 @@ type Wrong = (Option<usize>, String, String);
 impl<'a, R: BufRead> TraceReader<'a, R> {
     /// A reader of this trace, which errors call `file`, over hosts by name.
     pub fn new(file: impl Into<String>, text: R, hosts: BTreeMap<&'a str, Node>) -> Self {
-        let mut builder = csv::ReaderBuilder::new();
-        builder.has_headers(false).flexible(true).comment(Some(b'#'));
-        Self {
-            file: file.into(),
-            csv: builder.from_reader(text),
-            hosts,
-            record: csv::ByteRecord::new(),
-            places: None,
-            last: Span::ZERO,
-            done: false,
-        }
+        let (line, places) = (Vec::new(), None);
+        let file = file.into();
+        Self { file, text, hosts, line, number: 0, places, last: Span::ZERO, done: false }
     }
 
     /// The next row; `None` after the last one.
     fn read(&mut self) -> Result<Option<Row>, Wrong> {
-        let unreadable =
-            |why: csv::Error| (None, why.to_string(), "a file that can be read".into());
-        loop {
-            if !self.csv.read_byte_record(&mut self.record).map_err(unreadable)? {
-                let empty = || (None, "the trace has no lines".to_owned(), HEADER.to_owned());
-                return self.places.map(|_| None).ok_or_else(empty);
+        while self.read_line()? {
+            let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
+            let line = line.trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
             }
-            let blank = self.record.iter().all(|field| field.trim_ascii().is_empty());
+            if line.contains(&b'"') {
+                let help = "plain text between commas; quotes are not read".to_owned();
+                return Err((None, "there is a quote on the line".to_owned(), help));
+            }
             match self.places {
-                _ if blank => {}
-                None => self.places = Some(header(&self.record)?),
+                None => self.places = Some(header(line)?),
                 Some(places) => return self.row(places).map(Some),
             }
+        }
+        let empty = || (None, "the trace has no lines".to_owned(), HEADER.to_owned());
+        self.places.map(|_| None).ok_or_else(empty)
+    }
+
+    /// Takes the next line in place of the present one; false if there is none.
+    fn read_line(&mut self) -> Result<bool, Wrong> {
+        self.line.clear();
+        self.number += 1;
+        let read = self.text.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut self.line);
+        match read {
+            Ok(_) if self.line.len() <= LONGEST => Ok(!self.line.is_empty()),
+            Ok(_) => {
+                let message = format!("the line has more than {LONGEST} bytes");
+                Err((None, message, "a flow per line".to_owned()))
+            }
+            Err(why) => Err((None, why.to_string(), "a file that can be read".to_owned())),
         }
     }
 
     fn row(&mut self, places: [usize; 4]) -> Result<Row, Wrong> {
-        let record = &self.record;
+        let (mut fields, mut count) = ([None; 4], 0);
+        for (place, field) in self.line.split(|&byte| byte == b',').enumerate() {
+            if let Some(column) = places.iter().position(|&other| other == place) {
+                fields[column] = Some(field);
+            }
+            count = place + 1;
+        }
         let field = |column: usize| {
             let missing = || {
-                let message =
-                    format!("the line has {} columns and this is not there", record.len());
+                let message = format!("the line has {count} columns and this is not there");
                 (Some(column), message, format!("as many as the first line names: {HEADER}"))
             };
-            let field = record.get(places[column]).ok_or_else(missing)?;
+            let field: &[u8] = fields[column].ok_or_else(missing)?;
             let no_text = |_| {
                 let found = String::from_utf8_lossy(field).into_owned();
                 (Some(column), format!("\"{found}\" is not UTF-8 text"), HEADER.to_owned())
@@ -147,8 +167,7 @@ impl<R: BufRead> Iterator for TraceReader<'_, R> {
         self.done = !matches!(row, Ok(Some(_)));
         let here = |(column, message, help): Wrong| TraceError {
             file: self.file.clone(),
-            // A record knows where it began; without one the reader knows where it stands.
-            line: self.record.position().unwrap_or(self.csv.position()).line(),
+            line: self.number,
             column: column.map(|column| COLUMNS[column]),
             message,
             help,
@@ -158,31 +177,26 @@ impl<R: BufRead> Iterator for TraceReader<'_, R> {
 }
 
 /// Where the columns are.
-fn header(record: &csv::ByteRecord) -> Result<[usize; 4], Wrong> {
-    let names: Vec<String> = record
-        .iter()
-        .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
-        .collect();
+fn header(line: &[u8]) -> Result<[usize; 4], Wrong> {
+    let line = String::from_utf8_lossy(line);
+    let names: Vec<&str> = line.split(',').map(str::trim).collect();
     let mut places = [0; 4];
     for (column, name) in COLUMNS.iter().enumerate() {
-        let mut found = names.iter().enumerate().filter(|(_, other)| other == name);
-        let (first, second) = (found.next(), found.next());
-        let Some((place, _)) = first.filter(|_| second.is_none()) else {
-            let what = if second.is_some() { "twice" } else { "not" };
-            let message = format!("the first line does {what} name this column: {}", list(&names));
-            return Err((
-                Some(column),
-                message.replace("does twice name", "names twice"),
-                HEADER.into(),
-            ));
+        let mut found = names.iter().enumerate().filter(|(_, other)| *other == name);
+        let wrong = |what: &str| {
+            let message = format!("the first line {what} this column: {}", list(&names));
+            (Some(column), message, HEADER.to_owned())
         };
-        places[column] = place;
+        places[column] = found.next().ok_or_else(|| wrong("does not name"))?.0;
+        if found.next().is_some() {
+            return Err(wrong("names twice"));
+        }
     }
     Ok(places)
 }
 
 /// The first names of a line that may have any number.
-fn list(names: &[String]) -> String {
+fn list(names: &[&str]) -> String {
     let first = names.iter().take(8).map(|name| name.chars().take(24).collect::<String>());
     let more = if names.len() > 8 { ", ..." } else { "" };
     format!("\"{}{more}\"", first.collect::<Vec<_>>().join(","))
