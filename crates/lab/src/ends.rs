@@ -8,6 +8,7 @@ use shallop_core::{Bytes, Span};
 use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp};
 use shallop_sim::Flow;
 
+use crate::burst;
 use crate::flows;
 use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
 use crate::run::{RunError, Setup};
@@ -82,7 +83,7 @@ impl Ends for ExpressPassEnds<'_> {
     type End = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 
     fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
-        let ExpressPass { rule, stop, jitter, largest_credit, timeout } = *self.config;
+        let ExpressPass { rule, stop, jitter, largest_credit, timeout, .. } = *self.config;
         let defaults = expresspass::Config::new(spec.path.receiver_link);
         let config = expresspass::Config {
             share: self.setup.layout.shares[spec.path.nics.1 as usize]
@@ -94,6 +95,8 @@ impl Ends for ExpressPassEnds<'_> {
             payload: Bytes::new(u64::from(spec.path.payload)),
             stop,
             retransmit_timeout: timeout,
+            start: burst::start(self.setup, spec, self.config.aeolus, spec.path.base_rtt),
+            send_buffer: self.config.send_buffer,
             ..defaults
         };
         let rule = match rule {

@@ -15,6 +15,7 @@ mod schema;
 mod schemes;
 mod section;
 mod set;
+mod start;
 mod switches;
 mod tcp;
 mod topology;
