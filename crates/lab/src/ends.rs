@@ -10,7 +10,7 @@ use shallop_sim::Flow;
 
 use crate::burst;
 use crate::flows;
-use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
+use crate::plan::{BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
 use crate::run::{RunError, Setup};
 use crate::wait;
 
@@ -132,12 +132,18 @@ impl Ends for FlashPassEnds<'_> {
             expected_loss,
             over_provision,
         };
+        let aeolus = self.config.aeolus;
+        let burst_on = aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData);
+        let lasts = if burst_on { self.wait } else { spec.path.base_rtt };
         let sender = flashpass::SenderConfig {
             pass,
             payload: spec.path.payload,
             size: spec.size,
             // An acknowledgement is not late before a round trip and what its delay adds have passed.
             timeout: self.config.timeout.max(self.wait * 2),
+            start: burst::start(self.setup, spec, aeolus, lasts),
+            burst_on,
+            send_buffer: self.config.send_buffer,
         };
         let law = match self.config.law {
             FlashPassLaw::Mimd(config) => Law::Mimd(Mimd::new(config)),
