@@ -46,7 +46,7 @@ impl End {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// Carries payload.
+    /// Carries payload; where a transport has credits or a window, sent on one.
     Data,
     /// Acknowledges data and carries none.
     Ack,
@@ -56,14 +56,22 @@ pub enum Class {
     Emulation,
     /// Allows its receiver to send data (`ExpressPass`, `FlashPass`).
     Credit,
+    /// Carries payload sent before any credit came (Aeolus).
+    Unscheduled,
 }
 
 impl Class {
     /// How many classes there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// Every class, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] =
-        [Self::Data, Self::Ack, Self::Control, Self::Emulation, Self::Credit];
+        [Self::Data, Self::Ack, Self::Control, Self::Emulation, Self::Credit, Self::Unscheduled];
+
+    /// True if it carries payload, on a credit or before any.
+    #[must_use]
+    pub const fn is_payload(self) -> bool {
+        matches!(self, Self::Data | Self::Unscheduled)
+    }
 
     /// Position in [`Class::ALL`].
     #[must_use]

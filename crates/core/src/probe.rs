@@ -35,6 +35,8 @@ pub struct Facts {
     pub size: Option<u64>,
     /// How long it would take alone on an empty network; zero if nobody worked it out.
     pub ideal: Span,
+    /// The round-trip time of its path when nothing else is there; zero if nobody worked it out.
+    pub base_rtt: Span,
     /// False for flows that only make the load: they start too early or too late to be judged.
     pub counted: bool,
 }
@@ -43,7 +45,15 @@ impl Facts {
     /// A flow without end between these hosts, of the first group.
     #[must_use]
     pub const fn between(from: Node, to: Node) -> Self {
-        Self { from, to, group: 0, size: None, ideal: Span::ZERO, counted: true }
+        Self {
+            from,
+            to,
+            group: 0,
+            size: None,
+            ideal: Span::ZERO,
+            base_rtt: Span::ZERO,
+            counted: true,
+        }
     }
 }
 

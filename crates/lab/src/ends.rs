@@ -8,8 +8,9 @@ use shallop_core::{Bytes, Facts, Span};
 use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp};
 use shallop_sim::Flow;
 
+use crate::burst;
 use crate::flows;
-use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
+use crate::plan::{BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
 use crate::run::{RunError, Setup};
 use crate::wait;
 
@@ -58,6 +59,7 @@ fn flow<S, R>(
         group: flow.group as u32,
         size: flow.size,
         ideal: setup.ideal(flow),
+        base_rtt: flow.path.base_rtt,
         counted: flow.counted,
     };
     Flow {
@@ -97,7 +99,7 @@ impl Ends for ExpressPassEnds<'_> {
     type End = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 
     fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
-        let ExpressPass { rule, stop, jitter, largest_credit, timeout } = *self.config;
+        let ExpressPass { rule, stop, jitter, largest_credit, timeout, .. } = *self.config;
         let defaults = expresspass::Config::new(spec.path.receiver_link);
         let config = expresspass::Config {
             share: self.setup.layout.shares[spec.path.nics.1 as usize]
@@ -109,6 +111,8 @@ impl Ends for ExpressPassEnds<'_> {
             payload: Bytes::new(u64::from(spec.path.payload)),
             stop,
             retransmit_timeout: timeout,
+            start: burst::start(self.setup, spec, self.config.aeolus, spec.path.base_rtt),
+            send_buffer: self.config.send_buffer,
             ..defaults
         };
         let rule = match rule {
@@ -144,12 +148,18 @@ impl Ends for FlashPassEnds<'_> {
             expected_loss,
             over_provision,
         };
+        let aeolus = self.config.aeolus;
+        let burst_on = aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData);
+        let lasts = if burst_on { self.wait } else { spec.path.base_rtt };
         let sender = flashpass::SenderConfig {
             pass,
             payload: spec.path.payload,
             size: spec.size,
             // An acknowledgement is not late before a round trip and what its delay adds have passed.
             timeout: self.config.timeout.max(self.wait * 2),
+            start: burst::start(self.setup, spec, aeolus, lasts),
+            burst_on,
+            send_buffer: self.config.send_buffer,
         };
         let law = match self.config.law {
             FlashPassLaw::Mimd(config) => Law::Mimd(Mimd::new(config)),

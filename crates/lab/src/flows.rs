@@ -3,7 +3,7 @@
 
 use std::iter::Peekable;
 
-use shallop_core::{BitsPerSec, End, Node, Time};
+use shallop_core::{BitsPerSec, Bytes, End, Node, Span, Time};
 use shallop_proto::wire;
 use shallop_sim::Paths;
 use shallop_switch::Routes;
@@ -42,6 +42,9 @@ pub struct PathFacts {
     pub nics: (u32, u32),
     /// Rate of the receiver's link.
     pub receiver_link: BitsPerSec,
+    /// Time for a smallest frame to go and one to come back, when nothing else is there; the longest of all times if
+    /// the links have jitter or change.
+    pub base_rtt: Span,
     /// The ports on the way there.
     pub there: Vec<u32>,
 }
@@ -105,11 +108,14 @@ impl Iterator for Coming<'_> {
 fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> {
     let graph = &network.graph;
     let (&sender_nic, &receiver_nic) = (there.first()?, back.first()?);
+    let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
     let mtu = there.iter().map(|&port| graph.link_of(port).mtu).min()?;
     Some(PathFacts {
         payload: mtu.get().saturating_sub(wire::HEADERS).min(wire::MAX_PAYLOAD) as u16,
         nics: (sender_nic, receiver_nic),
         receiver_link: graph.link_of(receiver_nic).rate,
+        base_rtt: network.longest_transit(&there, smallest)
+            + network.longest_transit(back, smallest),
         there,
     })
 }

@@ -6,6 +6,9 @@
 //! | `ExpressPass` | credits, metered; data with everything else |
 //! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered beside data; data |
 //!
+//! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
+//! switches. Only for `expresspass-ideal` it has a queue below all others, with room without end.
+//!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
 
@@ -21,6 +24,8 @@ use crate::plan::{Accounting, Plan, Switch, Transport};
 pub const TCP_QUEUES: &[&str] = &["data"];
 /// Likewise.
 pub const EXPRESSPASS_QUEUES: &[&str] = &["credit", "data"];
+/// Likewise, where data without a credit takes exactly what the others leave.
+pub const IDEAL_QUEUES: &[&str] = &["credit", "spare", "data"];
 /// Likewise.
 pub const FLASHPASS_QUEUES: &[&str] = &["emulation", "credit", "data"];
 
@@ -37,6 +42,8 @@ pub struct Layout {
     pub shares: Vec<Shares>,
     /// What is metered.
     pub metered: Option<Class>,
+    /// Whether some data is sent without a credit.
+    pub unscheduled: bool,
 }
 
 /// Which data and which credits cross a port: what accounting for credits needs to know.
@@ -58,13 +65,18 @@ impl Layout {
         crossings: &[Crossing],
         seed: Seed,
     ) -> Self {
+        let aeolus = transport.aeolus();
+        let unscheduled = aeolus.is_some();
         let (queues, metered) = match transport {
             Transport::Tcp { .. } => (TCP_QUEUES, None),
+            Transport::ExpressPass(_) if aeolus.is_some_and(|aeolus| aeolus.ideal) => {
+                (IDEAL_QUEUES, Some(Class::Credit))
+            }
             Transport::ExpressPass(_) => (EXPRESSPASS_QUEUES, Some(Class::Credit)),
             Transport::FlashPass(_) => (FLASHPASS_QUEUES, Some(Class::Emulation)),
         };
         let (ports, rooms, shares) = (vec![], vec![], vec![]);
-        let mut layout = Self { ports, rooms, queues, shares, metered };
+        let mut layout = Self { ports, rooms, queues, shares, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
             let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
             let shares = Shares::of(network, port, transport, switch, crossings[port as usize]);
@@ -143,7 +155,12 @@ fn port_queues(
         let depth = Bytes::new(packet) * u64::from(switch.credit_burst.max(1));
         share.map(|share| Meter::new(link.rate.share(share), depth))
     };
-    let select = Some(Select { above: Limit::of(switch.select, link.rate) });
+    let above = |above| Select { above: Limit::of(above, link.rate) };
+    let select = switch.select.map(above);
+    let aeolus = transport.aeolus();
+    let ideal = aeolus.is_some_and(|aeolus| aeolus.ideal);
+    let drops = aeolus.is_some() && !ideal && network.is_switch_port(port);
+    let unscheduled = drops.then(|| above(switch.unscheduled_above));
     let mark = switch
         .mark
         .filter(|_| network.is_switch_port(port))
@@ -153,21 +170,29 @@ fn port_queues(
         ..QueueConfig::default()
     };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
-    let data = |priority| QueueConfig { mark, ..queue(priority) };
+    let data = |priority| QueueConfig { mark, select: unscheduled, ..queue(priority) };
     match transport {
         Transport::Tcp { .. } => (vec![data(0)], [0; Class::COUNT]),
-        Transport::ExpressPass(_) => (vec![metered, data(1)], [1, 1, 1, 1, 0]),
+        Transport::ExpressPass(_) if ideal => {
+            (vec![metered, queue(SPARE), data(1)], [2, 2, 2, 2, 0, 1])
+        }
+        Transport::ExpressPass(_) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1]),
         Transport::FlashPass(_) => {
             let returned = QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) };
-            (vec![QueueConfig { select, ..metered }, returned, data(2)], [2, 1, 1, 0, 1])
+            // Aeolus's probe keeps its place behind the data it probes.
+            (vec![QueueConfig { select, ..metered }, returned, data(2)], [2, 1, 2, 0, 1, 2])
         }
     }
 }
 
+/// The priority of the queue of data that takes only what others leave; no other queue has it.
+const SPARE: u8 = 9;
+
 /// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
 pub const RETURNED_QUEUE: u32 = 32;
 
-/// Metered queues have room of their own, the others share the port's buffer.
+/// Metered queues have room of their own, what takes only what others leave has it without end, the others share the
+/// port's buffer.
 fn room(
     plan: &Plan,
     network: &Network,
@@ -182,6 +207,7 @@ fn room(
         (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
     };
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
+        _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
         (0, _) => Some(Limit::of(switch.credit_queue, rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),

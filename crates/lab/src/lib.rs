@@ -1,6 +1,7 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
 pub mod aggregate;
+mod burst;
 pub mod chips;
 pub mod ends;
 pub mod experiments;

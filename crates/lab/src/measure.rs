@@ -117,7 +117,7 @@ impl Probe for Measure {
 
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
         self.metered += u64::from(Some(packet.class) == self.metered_class);
-        if packet.class == Class::Data {
+        if packet.class.is_payload() {
             self.on_data(packet);
         }
     }

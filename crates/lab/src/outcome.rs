@@ -36,7 +36,8 @@ pub fn summarise(
     let (end, total) = (series.end, Totals::of(ports, journal.total));
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
-    let data = gone(Class::Data);
+    let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
+    let data = gone(Class::Data) + unscheduled.unwrap_or(0);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
         scheme: setup.plan.schemes[setup.scheme].name.clone(),
@@ -51,8 +52,8 @@ pub fn summarise(
         loss_rate: ratio(data, total.report.sent),
         drops: Drops {
             data,
-            scheduled: None,
-            unscheduled: None,
+            scheduled: unscheduled.map(|_| gone(Class::Data)),
+            unscheduled,
             emulation: gone(Class::Emulation),
             credit: gone(Class::Credit),
             ack: gone(Class::Ack),
@@ -133,10 +134,13 @@ fn fairness(measure: &Measure, from: &Mark, to: &Mark) -> Option<f64> {
 }
 
 fn loss_by_place(setup: &Setup<'_>, ports: &[Counts]) -> BTreeMap<String, f64> {
-    let data = Class::Data.index();
+    let payload = |counts: &[u64; Class::COUNT]| {
+        counts[Class::Data.index()] + counts[Class::Unscheduled.index()]
+    };
     let places = ports.iter().enumerate().filter_map(|(port, counts)| {
-        let gone = counts.dropped[data] + counts.lost[data];
-        let offered = counts.dropped[data] + counts.sent[data];
+        let dropped = payload(&counts.dropped);
+        let gone = dropped + payload(&counts.lost);
+        let offered = dropped + payload(&counts.sent);
         (gone > 0).then(|| (setup.network.port_name(port as u32), ratio(gone, offered)))
     });
     places.collect()

@@ -176,8 +176,10 @@ pub struct Switch {
     pub credit_queue: BufferSize,
     /// Credits or emulation packets that may leave back to back, in packets of the smallest size.
     pub credit_burst: u32,
-    /// Above this, packets that are not ECN-capable are dropped from the emulation queue.
-    pub select: BufferSize,
+    /// Above this, packets that are not ECN-capable are dropped from the emulation queue, if they are at all.
+    pub select: Option<BufferSize>,
+    /// Above this, data that was sent without a credit is dropped from the data queue.
+    pub unscheduled_above: BufferSize,
     /// Which credits the emulation queue's share of a link leaves room for.
     pub accounting: Accounting,
 }
@@ -320,6 +322,18 @@ pub enum Transport {
     FlashPass(FlashPass),
 }
 
+impl Transport {
+    /// How data is sent before any credit, if it is.
+    #[must_use]
+    pub fn aeolus(&self) -> Option<Aeolus> {
+        match self {
+            Self::Tcp { .. } => None,
+            Self::ExpressPass(config) => config.aeolus,
+            Self::FlashPass(config) => config.aeolus,
+        }
+    }
+}
+
 /// The numbers of `ExpressPass`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpressPass {
@@ -333,6 +347,31 @@ pub struct ExpressPass {
     pub largest_credit: Bytes,
     /// After this long a request or a report of lost data is repeated.
     pub timeout: Span,
+    /// What is sent before any credit, if anything is.
+    pub aeolus: Option<Aeolus>,
+    /// The send buffer, if the sender knows of its demand only what is in it.
+    pub send_buffer: Option<Bytes>,
+}
+
+/// The numbers of Aeolus's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aeolus {
+    /// The most that is sent without a credit; `None` for what the sender's link carries while the burst may last.
+    pub burst: Option<Bytes>,
+    /// When the burst ends.
+    pub until: BurstUntil,
+    /// Whether data without a credit has a queue of its own below all others, of any length (docs/aeolus.md, "the ideal").
+    pub ideal: bool,
+}
+
+/// When a burst ends, unless it has reached its cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BurstUntil {
+    /// At the first answer.
+    #[default]
+    FirstResponse,
+    /// When the first credit may be used: in `FlashPass` a waiting time after the start.
+    FirstData,
 }
 
 /// A feedback rule of `ExpressPass`.
@@ -365,6 +404,10 @@ pub struct FlashPass {
     pub expected_loss: f64,
     /// Data not acknowledged for this long is taken for lost.
     pub timeout: Span,
+    /// What is sent before any credit, if anything is.
+    pub aeolus: Option<Aeolus>,
+    /// The send buffer, if the sender knows of its demand only what is in it.
+    pub send_buffer: Option<Bytes>,
 }
 
 /// A feedback law of `FlashPass`.

@@ -5,7 +5,8 @@ use shallop_proto::Endpoint;
 use shallop_sim::{NicMode, Paths, Retired, World};
 
 use crate::ends::{self, Ends};
-use crate::flows::{Coming, NoPath};
+use crate::flows::{Coming, Flow, NoPath};
+use crate::ideal::ideal_fct;
 use crate::journal::{FlowRow, Journal};
 use crate::layout::Layout;
 use crate::load;
@@ -97,10 +98,14 @@ impl<'a> Setup<'a> {
         Coming::new(self)
     }
 
-    /// How long a flow would take alone on an empty network.
+    /// How long a flow would take alone on an empty network; nothing for one without end.
     #[must_use]
-    pub fn ideal(&self, _flow: &crate::flows::Flow) -> Span {
-        Span::ZERO
+    pub fn ideal(&self, flow: &Flow) -> Span {
+        let Some(size) = flow.size else { return Span::ZERO };
+        let graph = &self.network.graph;
+        let links = flow.path.there.iter().map(|&port| graph.link_of(port));
+        let links = links.map(|link| (link.rate, link.delay));
+        ideal_fct(links, u64::from(flow.path.payload), size)
     }
 
     /// The root of this run's random streams.

@@ -250,6 +250,8 @@ pub struct Completion {
     pub slowdown_mean: Option<f64>,
     /// 99th percentile of that ratio.
     pub slowdown_p99: Option<f64>,
+    /// The part of all these flows that completed within one base round trip of their paths.
+    pub within_rtt: Option<f64>,
 }
 
 impl Completion {
@@ -267,6 +269,7 @@ impl Completion {
             p999_s: percentile(&times, 0.999),
             slowdown_mean: None,
             slowdown_p99: None,
+            within_rtt: None,
         }
     }
 

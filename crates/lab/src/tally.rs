@@ -35,6 +35,8 @@ struct Time {
     seconds: f64,
     slowdown: f32,
     class: u8,
+    /// It took no longer than one base round trip of its path.
+    within_rtt: bool,
 }
 
 /// The completion times.
@@ -61,7 +63,9 @@ impl Tally {
             return;
         };
         let slowdown = time.ratio(flow.facts.ideal) as f32;
-        self.times.push(Time { seconds: time.as_secs_f64(), slowdown, class: class as u8 });
+        let within_rtt = time <= flow.facts.base_rtt;
+        let (seconds, class) = (time.as_secs_f64(), class as u8);
+        self.times.push(Time { seconds, slowdown, class, within_rtt });
     }
 
     /// What they come to.
@@ -85,7 +89,10 @@ impl Tally {
         if times.is_empty() && unfinished == 0 {
             return None;
         }
+        let soon = self.times.iter().filter(of_class).filter(|time| time.within_rtt).count();
         let completion = Completion::of(times, unfinished);
+        let within_rtt = Some(soon as f64 / completion.count as f64);
+        let completion = Completion { within_rtt, ..completion };
         let slowdowns = self.times.iter().filter(of_class).map(|time| f64::from(time.slowdown));
         Some(completion.with_slowdowns(slowdowns.collect()))
     }

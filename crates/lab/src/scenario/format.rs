@@ -82,8 +82,13 @@ pub(super) const SWITCH: Keys = &[&[
     key("credit_burst", Form::Count(1, 10_000), "Credits that may leave back to back. Default: 2."),
     key(
         "select",
-        Form::Buffer,
+        Form::Either(&[Form::Choice(&["off"]), Form::Buffer]),
         "Selective-drop threshold of the emulation queue. Default: \"2pkt\".",
+    ),
+    key(
+        "unscheduled_above",
+        Form::Buffer,
+        "Data sent without a credit (Aeolus) is dropped above this queue. Default: \"2pkt\".",
     ),
     key(
         "accounting",

@@ -18,6 +18,7 @@ mod schemes;
 mod section;
 mod set;
 mod shapes;
+mod start;
 mod switches;
 mod tcp;
 mod topology;

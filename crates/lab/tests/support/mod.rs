@@ -41,7 +41,8 @@ pub fn switch(buffer: BufferSize) -> Switch {
         mark: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
-        select: BufferSize::Packets(2),
+        select: Some(BufferSize::Packets(2)),
+        unscheduled_above: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
     }
 }
@@ -70,6 +71,8 @@ pub fn flashpass(law: FlashPassLaw) -> FlashPass {
         over_provision: true,
         expected_loss: 0.1,
         timeout: Span::from_ms(200),
+        aeolus: None,
+        send_buffer: None,
     }
 }
 
@@ -88,6 +91,8 @@ pub fn expresspass() -> Transport {
         jitter: 0.1,
         largest_credit: Bytes::new(92),
         timeout: Span::from_ms(200),
+        aeolus: None,
+        send_buffer: None,
     })
 }
 
