@@ -212,6 +212,11 @@ pub const LEGEND: &str = "\
 Gb/s, goodput: IP bytes and new payload that arrived. credit loss: of credits or emulation packets.
 queue: longest data queue of a switch. Jain: fairness in the last second. open: flows not complete at the end.";
 
+/// What the short headings of [`sweep`] mean, in two lines.
+pub const SWEEP_LEGEND: &str = "\
+Gb/s: IP bytes that arrived. queue: longest data queue of a switch. Jain: fairness in the last second.
+Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
+
 /// The claims, each with its verdict; below a claim that does not plainly hold, why.
 #[must_use]
 pub fn claims(claims: &[Judged]) -> Grid {

@@ -1,10 +1,11 @@
 //! A bar over the simulated time of all runs, on standard error if that is a terminal.
 
-use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use shallop_lab::host::{Progress, jobs};
+use shallop_lab::Span;
+use shallop_lab::host::Progress;
 use shallop_lab::study::{Job, Study};
 
 /// Steps of the bar in a simulated second.
@@ -15,25 +16,31 @@ pub struct Bar {
     bar: ProgressBar,
     /// Simulated picoseconds.
     passed: AtomicU64,
+    /// Runs that ended, of so many.
+    ended: AtomicUsize,
+    all: usize,
 }
 
 impl Bar {
-    /// A bar for these studies, at nothing.
-    pub fn of<'a>(studies: impl Iterator<Item = &'a Study>) -> Self {
+    /// A bar for so much work, as simulated time and runs of each part, at nothing.
+    pub fn of(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
-        let all: f64 = studies.map(|study| jobs::work(study).as_secs_f64()).sum();
-        let bar = ProgressBar::with_draw_target(Some((all * STEPS) as u64), target);
+        let (seconds, all) = work.fold((0.0, 0), |(seconds, all), (span, runs)| {
+            (seconds + span.as_secs_f64(), all + runs)
+        });
+        let bar = ProgressBar::with_draw_target(Some((seconds * STEPS) as u64), target);
         let style = ProgressStyle::with_template(
-            "{bar:30} {percent:>3} %  {elapsed} passed, {eta} to go  {msg}",
+            "{bar:30} {percent:>3} %  {elapsed} passed, {eta} to go  {prefix}  {msg}",
         );
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Self { bar, passed: AtomicU64::new(0) }
+        bar.set_prefix(format!("0 of {all} runs"));
+        Self { bar, passed: AtomicU64::new(0), ended: AtomicUsize::new(0), all }
     }
 
     /// Prints what is to be printed with the bar out of its way.
@@ -42,7 +49,7 @@ impl Bar {
     }
 
     /// Removes the bar.
-    pub fn end(&self) {
+    pub fn close(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -56,8 +63,18 @@ impl Progress for Bar {
         self.bar.set_message(words.collect::<Vec<_>>().join(" "));
     }
 
-    fn advance(&self, by: shallop_lab::Span) {
+    fn advance(&self, by: Span) {
         let passed = self.passed.fetch_add(by.as_ps(), Ordering::Relaxed) + by.as_ps();
         self.bar.set_position((passed as f64 * 1e-12 * STEPS) as u64);
+    }
+
+    fn end(&self) {
+        let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
+        self.bar.set_prefix(format!("{ended} of {} runs", self.all));
+    }
+
+    fn note(&self, text: &str) {
+        // There is nobody to tell if this cannot be written.
+        let _ = self.bar.suspend(|| writeln!(std::io::stderr(), "{text}"));
     }
 }

@@ -85,6 +85,9 @@ pub fn run_all(
         let identity = Identity::of(plan, job.scheme, job.seed);
         if different.insert(identity.clone(), *job).is_none() {
             wanted.push((*job, identity.clone()));
+        } else {
+            progress.advance(plan.duration);
+            progress.end();
         }
         identities.push(identity);
     }
