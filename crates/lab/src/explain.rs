@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, End, Share, Span};
 use shallop_proto::wire;
+use shallop_sim::Paths;
 
+use crate::flows::Flow;
 use crate::plan::{FlashPass, Topology, Transport};
 use crate::run::{RunError, Setup};
 use crate::study::Study;
@@ -103,6 +105,12 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         let links = imported.links.len();
         section.say("links of the file", links.to_string(), imported.origin.to_string());
     }
+    let (same, flows) = (setup.flows.len() - one_way(setup), setup.flows.len());
+    section.say(
+        "flows that return as they went",
+        same.to_string(),
+        format!("of {flows}: over the same links"),
+    );
     let endless = setup.flows.iter().filter(|flow| flow.size.is_none()).count();
     section.say("flows", setup.flows.len().to_string(), format!("{endless} of them without end"));
     section.say("duration", plan.duration.to_string(), "at most");
@@ -133,6 +141,17 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         }
     }
     section
+}
+
+/// How many flows take other links back than there. Credits that meter the way back would meter the wrong links.
+fn one_way(setup: &Setup<'_>) -> usize {
+    let walk = |from, to, end| Paths::walk(&setup.network.graph, &setup.routes, from, to, end);
+    let differs = |(number, flow): &(usize, &Flow)| {
+        let there = walk(flow.from, flow.to, End::receiver(*number as u32));
+        let back = walk(flow.to, flow.from, End::sender(*number as u32));
+        !there.iter().copied().eq(back.iter().rev().map(|port| port ^ 1))
+    };
+    setup.flows.iter().enumerate().filter(differs).count()
 }
 
 /// The kinds of switch port there are: the switch, the rate and the largest packet.

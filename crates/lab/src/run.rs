@@ -57,7 +57,7 @@ pub struct Setup<'a> {
     /// The ports.
     pub layout: Layout,
     /// Next hops.
-    routes: shallop_switch::Routes,
+    pub(crate) routes: shallop_switch::Routes,
 }
 
 impl<'a> Setup<'a> {
