@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, End, Share, Span};
 use shallop_proto::wire;
+use shallop_sim::Paths;
 
+use crate::flows::Flow;
 use crate::plan::{FlashPass, Topology, Transport};
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
@@ -104,6 +106,12 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         let links = imported.links.len();
         section.say("links of the file", links.to_string(), imported.origin.to_string());
     }
+    let (looked, same) = same_way(setup);
+    section.say(
+        "flows that return as they went",
+        same.to_string(),
+        format!("of the first {looked}: over the same links"),
+    );
     let endless = plan.groups.iter().filter(|group| !group.ends());
     let endless: usize = endless.map(|group| group.flows).sum();
     section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
@@ -136,6 +144,22 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         }
     }
     section
+}
+
+/// So many flows are looked at one by one.
+const LOOKED_AT: usize = 10_000;
+
+/// How many flows were looked at, and how many of them return over the links they went by.
+fn same_way(setup: &Setup<'_>) -> (usize, usize) {
+    let graph = &setup.network.graph;
+    let same = |flow: &Flow| {
+        let end = End::sender(flow.number);
+        let mut back = Paths::walk(graph, &setup.routes, flow.to, flow.from, end);
+        back.reverse();
+        back.iter().map(|port| port ^ 1).eq(flow.path.there.iter().copied())
+    };
+    let looked = setup.coming().take(LOOKED_AT);
+    looked.fold((0, 0), |(looked, alike), flow| (looked + 1, alike + usize::from(same(&flow))))
 }
 
 /// The kinds of switch port there are: the switch, the rate and the largest packet.

@@ -4,10 +4,27 @@
 use std::collections::BTreeMap;
 
 use shallop_core::{End, Node, Seed, Span};
+use shallop_lab::Study;
 use shallop_lab::network::Network;
-use shallop_lab::scenario::{Options, read};
+use shallop_lab::scenario::{Options, Problem, read};
 use shallop_sim::{NodeKind, Paths};
 use shallop_switch::Routes;
+
+/// A scenario on this network, with one flow.
+fn study(topology: &str) -> Result<Study, Problem> {
+    let text = format!(
+        r#"
+title = "a network"
+duration = "1s"
+switch.big.buffer = "1MB"
+topology = {{ {topology} }}
+scheme = [{{ transport = "cubic" }}]
+group = [{{ name = "one", {} }}]
+"#,
+        pair(topology)
+    );
+    read(&text, &Options::default())
+}
 
 /// A network and its routes.
 struct Net {
@@ -17,19 +34,7 @@ struct Net {
 
 impl Net {
     fn of(topology: &str) -> Self {
-        let text = format!(
-            r#"
-title = "a network"
-duration = "1s"
-switch.big.buffer = "1MB"
-topology = {{ {topology} }}
-scheme = [{{ transport = "cubic" }}]
-group = [{{ name = "all", from = "hosts", to = "hosts", flows = 1 }}]
-"#
-        );
-        // The first host sends to itself: only the network is wanted.
-        let text = text.replace("from = \"hosts\", to = \"hosts\"", &pair(topology));
-        let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{why:?}"));
+        let study = study(topology).unwrap_or_else(|why| panic!("{why:?}"));
         let network = Network::build(&study.points[0].plan, Seed::new(1));
         let routes = Paths::of(&network.graph).routes(&network.graph, true, 99);
         Self { network, routes }
@@ -249,4 +254,22 @@ fn five_thousand_hosts_need_no_five_thousand_squared() {
     );
     assert_eq!(net.counts().0, 4864);
     net.symmetric(&drawn(&net, 2_000));
+}
+
+#[test]
+fn what_cannot_be_wired_is_refused() {
+    for (topology, words) in [
+        (r#"kind = "fat-tree", cores = 7"#, "`cores` in [topology]: 7 core switches for 2"),
+        (r#"kind = "fat-tree", pods = 500"#, "has 17008 nodes"),
+        (r#"kind = "fat-tree", tor_switch = "bg""#, "there is no [switch.bg]"),
+        (r#"kind = "three-dc", wan_delay = ["1ms", "2ms"]"#, "three delays are needed"),
+        (r#"kind = "three-dc", wan_delay = "1ms""#, "expected a list of a time"),
+        (r#"kind = "cross-dc", hosts = 0"#, "0 is out of range"),
+        (r#"kind = "cross-dc", switches = 5000, hosts = 5000"#, "has 50010002 nodes"),
+        (r#"kind = "leaf-spine", spines = 2, leaves = 2, rate = "1Gbps""#, "lacks the key `delay`"),
+        (r#"kind = "three-dc", pods = 3"#, "unknown key `pods`"),
+    ] {
+        let problem = study(topology).expect_err(topology);
+        assert!(problem.message.contains(words) && problem.span.is_some(), "{problem:?}");
+    }
 }
