@@ -1,5 +1,6 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
+pub mod capture;
 pub mod chips;
 pub mod ends;
 pub mod experiments;
