@@ -2,6 +2,7 @@
 
 pub mod aggregate;
 mod burst;
+pub mod capture;
 pub mod chips;
 pub mod ends;
 pub mod experiments;
