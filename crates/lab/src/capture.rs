@@ -125,6 +125,7 @@ fn dscp(class: Class) -> IpDscp {
         Class::Control => IpDscp::CS2,
         Class::Emulation => IpDscp::CS3,
         Class::Credit => IpDscp::CS4,
+        Class::Unscheduled => IpDscp::CS5,
     }
 }
 

@@ -7,15 +7,15 @@ use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
-    Accounting, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Pattern, Plan,
-    Scheme, Starts, Switch, Topology, Transport,
+    Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
+    Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
 };
 use shallop_lab::workload::Sizes;
 use shallop_proto::expresspass::StopPolicy;
 use shallop_proto::tcp::Stack;
 use shallop_sim::NicMode;
 
-/// A plan of this network and traffic, under each of the five schemes of [`schemes`].
+/// A plan of this network and traffic, under each of the schemes of [`schemes`].
 pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
     Plan {
         title: "by hand".to_owned(),
@@ -96,6 +96,18 @@ pub fn expresspass() -> Transport {
     })
 }
 
+/// With Aeolus's start.
+pub fn aeolus(transport: &Transport, ideal: bool) -> Transport {
+    let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse, ideal });
+    match *transport {
+        Transport::ExpressPass(config) => {
+            Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
+        }
+        Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
+        Transport::Tcp { .. } => transport.clone(),
+    }
+}
+
 /// Every transport there is, each by its label.
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX;
@@ -106,6 +118,9 @@ pub fn schemes() -> Vec<Scheme> {
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),
+        ("expresspass-aeolus", aeolus(&expresspass(), false)),
+        ("expresspass-ideal", aeolus(&expresspass(), true)),
+        ("flashpass-aeolus", aeolus(&aimd(), false)),
     ];
     let scheme = |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport };
     all.into_iter().map(scheme).collect()
