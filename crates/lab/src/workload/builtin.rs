@@ -17,6 +17,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// The names of all built-in distributions.
+#[must_use]
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> + Clone {
     TABLES.iter().map(|&(name, _)| name)
 }
