@@ -86,7 +86,7 @@ impl Capture {
             let said = format!("the last packet here: {} packets are the limit", self.limit);
             options.push(EnhancedPacketOption::Comment(Cow::Owned(said)));
         }
-        let headers = headers(packet, addresses(packet.end));
+        let headers = headers(*packet, addresses(packet.end));
         let block = EnhancedPacketBlock {
             interface_id,
             timestamp: Duration::from_nanos(now.since_start().as_ps() / 1_000),
@@ -129,7 +129,7 @@ fn dscp(class: Class) -> IpDscp {
     }
 }
 
-fn headers(packet: &Envelope, (from, to): (Node, Node)) -> [u8; ETHERNET + IPV4 + UDP] {
+fn headers(packet: Envelope, (from, to): (Node, Node)) -> [u8; ETHERNET + IPV4 + UDP] {
     let ip_bytes = wire::ip_bytes(packet.size).max((IPV4 + UDP) as u64) as u16;
     let ethernet =
         Ethernet2Header { source: mac(from), destination: mac(to), ether_type: EtherType::IPV4 };
@@ -274,7 +274,7 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for flow in [0, 1, 64_511, 64_512, 64_513, 129_024, u32::MAX / 2] {
             let headers = headers(
-                &envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect),
+                envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect),
                 (Node(0), Node(1)),
             );
             assert!(seen.insert(headers[34..38].to_vec()), "{flow}");

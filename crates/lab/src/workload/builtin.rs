@@ -17,6 +17,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// The names of all built-in distributions.
+#[must_use]
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> + Clone {
     TABLES.iter().map(|&(name, _)| name)
 }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     /// Table 2 of Aeolus (`APNet` 2018) says what share of flows has up to 100 KB, up to 1 MB and more, in percent.
-    /// Shares of two tables agree with it to a point; those of web search do not, and there the paper's own add up to
+    /// Shares of three tables agree with it to a point; those of web search do not, and there the paper's own add up to
     /// 90. Here: shares of our tables, the paper's.
     #[test]
     fn shares_agree_with_table_2_of_aeolus_but_for_web_search() {

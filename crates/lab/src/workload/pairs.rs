@@ -3,7 +3,7 @@
 //! No pattern pairs a host with itself. [`Pairs::weights`] is what [`Pairs::draw`] does in the long run: offered load
 //! is computed from it, so tests hold both together. State: the sets, and where a turn or a burst stands.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use shallop_core::{Node, Stream};
 
@@ -336,14 +336,16 @@ fn meetings<'a>(from: &'a [Node], to: &'a [Node]) -> impl Iterator<Item = Pair> 
 }
 
 fn distinct(hosts: &[Node]) -> Result<(), PairsError> {
-    let mut seen = BTreeMap::new();
-    let again = hosts.iter().any(|&host| seen.insert(host, ()).is_some());
+    let mut seen = BTreeSet::new();
+    let again = hosts.iter().any(|&host| !seen.insert(host));
     if again { Err(PairsError::Twice) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use shallop_core::Seed;
 
@@ -419,8 +421,8 @@ mod tests {
         let mut turn = Pairs::turn(&nodes(&[0, 1, 2]), &nodes(&[8, 9])).unwrap();
         let all = [(0, 8), (1, 9), (2, 8), (0, 9), (1, 8), (2, 9)];
         assert_eq!(drawn(&mut turn, 1, 8), [&all[..], &all[..2]].concat());
-        let mut some = Pairs::turn(&nodes(&[0, 1]), &nodes(&[0, 5])).unwrap();
-        assert_eq!(drawn(&mut some, 1, 2), [(1, 5), (1, 5)]);
+        let mut partly = Pairs::turn(&nodes(&[0, 1]), &nodes(&[0, 5])).unwrap();
+        assert_eq!(drawn(&mut partly, 1, 2), [(1, 5), (1, 5)]);
         let same = nodes(&[3, 4]);
         assert_eq!(Pairs::turn(&same, &same).unwrap_err(), PairsError::Alone);
         let mut all = Pairs::all_to_all(&same, &nodes(&[4, 5])).unwrap();

@@ -2,7 +2,8 @@
 //!
 //! The first line names the columns; `start`, `source`, `destination` and `bytes` are needed, in any order, others are
 //! passed over. A start is in seconds unless it has a unit, and must not come before the one above it; bytes may have
-//! a unit too. Fields are plain text, without quotes; lines that begin with `#` are comments. State: the line at hand. docs/workloads.md, "Traces".
+//! a unit too. Fields are plain text, without quotes; lines that begin with `#` are comments. State: the line at hand.
+//! docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
@@ -207,7 +208,9 @@ fn start(text: &str) -> Result<Span, Wrong> {
         return Ok(span);
     }
     let help = || {
-        "seconds, as in 0.25 or 2.5e-3, or a number with a unit, as in 250us; not negative, less than 200 days".to_owned()
+        "seconds, as in 0.25 or 2.5e-3, or a number with a unit, as in 250us; \
+         not negative, less than 200 days"
+            .to_owned()
     };
     if let Ok(seconds) = text.parse::<f64>() {
         let fits = (0.0..17_280_000.0).contains(&seconds);
