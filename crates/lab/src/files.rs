@@ -26,7 +26,7 @@ pub trait Files: Debug + Send + Sync {
         }
         String::from_utf8(bytes).map_err(|error| {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            let line = String::from_utf8_lossy(good).matches('\n').count() + 1;
             format!("line {line} is not UTF-8 text")
         })
     }

@@ -57,7 +57,9 @@ impl Network {
     pub fn site_of(&self) -> Vec<Option<usize>> {
         let mut site_of = vec![None; self.names.len()];
         for (site, hosts) in self.sites.iter().enumerate() {
-            hosts.iter().for_each(|host| site_of[host.0 as usize] = Some(site));
+            for host in hosts {
+                site_of[host.0 as usize] = Some(site);
+            }
         }
         site_of
     }

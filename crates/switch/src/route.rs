@@ -72,8 +72,8 @@ impl Routes {
         Self { stands, inner, table, choices: Vec::new(), symmetric, salt }
     }
 
-    /// The ports of the first of two nodes that lie on a shortest path to the second, which is `hops` away. Neither is a
-    /// leaf. No ports: no path.
+    /// Sets the ports of the first of two nodes that lie on a shortest path to the second, which is `hops` away.
+    /// Neither is a leaf. No ports: no path.
     pub fn set(&mut self, (node, to): (Node, Node), hops: u32, ports: &[u32]) {
         let entry = match *ports {
             [] => NOWHERE,

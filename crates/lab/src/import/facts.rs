@@ -58,35 +58,47 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
             let help = format!("write one in the file, or `default_{what}` in the scenario");
             Wrong::new(element.line, message, help)
         };
-        let rate = match rate(element, defaults)? {
-            Some(rate) => {
-                origin.rates += 1;
-                rate
-            }
-            None => {
-                origin.default_rates += 1;
-                defaults.rate.ok_or_else(|| missing("rate"))?
-            }
-        };
-        let delay = match (written_delay(element, defaults)?, places[a], places[b]) {
-            (Some(delay), ..) => {
-                origin.delays += 1;
-                delay
-            }
-            (None, Some(from), Some(to)) => {
-                origin.distances += 1;
-                let km = great_circle_km(from, to) * defaults.path_factor;
-                Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest)
-            }
-            _ => {
-                origin.default_delays += 1;
-                defaults.delay.ok_or_else(|| missing("delay"))?
-            }
-        };
+        let rate = link_rate(element, defaults, &mut origin)?.ok_or_else(|| missing("rate"))?;
+        let delay = link_delay(element, (places[a], places[b]), defaults, &mut origin)?;
+        let delay = delay.ok_or_else(|| missing("delay"))?;
         links.push((a, b, rate, delay));
     }
     in_one_piece(&names, &links)?;
     Ok(Parts { nodes: names, links, origin })
+}
+
+type Place = Option<(f64, f64)>;
+
+/// The rate of a link, counted by where it comes from.
+fn link_rate(
+    element: &Element,
+    defaults: &Defaults,
+    origin: &mut Origin,
+) -> Result<Option<BitsPerSec>, Wrong> {
+    let written = rate(element, defaults)?;
+    let counter = if written.is_some() { &mut origin.rates } else { &mut origin.default_rates };
+    *counter += 1;
+    Ok(written.or(defaults.rate))
+}
+
+/// The delay of a link between these places, counted by where it comes from.
+fn link_delay(
+    element: &Element,
+    places: (Place, Place),
+    defaults: &Defaults,
+    origin: &mut Origin,
+) -> Result<Option<Span>, Wrong> {
+    let (counter, delay) = match (written_delay(element, defaults)?, places) {
+        (Some(delay), _) => (&mut origin.delays, Some(delay)),
+        (None, (Some(from), Some(to))) => {
+            let km = great_circle_km(from, to) * defaults.path_factor;
+            let delay = Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
+            (&mut origin.distances, Some(delay))
+        }
+        _ => (&mut origin.default_delays, defaults.delay),
+    };
+    *counter += 1;
+    Ok(delay)
 }
 
 /// The number of each identifier.
@@ -134,7 +146,7 @@ fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
 }
 
 /// Latitude and longitude in degrees.
-fn place(element: &Element) -> Result<Option<(f64, f64)>, Wrong> {
+fn place(element: &Element) -> Result<Place, Wrong> {
     let latitude = element.get(&["latitude", "lat"]);
     let longitude = element.get(&["longitude", "lon", "lng", "long"]);
     let (Some(latitude), Some(longitude)) = (latitude, longitude) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! GraphML: one undirected graph of nodes and edges whose `data` refer to declared keys.
+//! `GraphML`: one undirected graph of nodes and edges whose `data` refer to declared keys.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Networks from files: GraphML and GML as the Internet Topology Zoo has them, and lists of links as CSV
+//! Networks from files: `GraphML` and GML as the Internet Topology Zoo has them, and lists of links as CSV
 //! (docs/topologies.md, "file"). Nodes of a file become switches; hosts are hung at them.
 //!
 //! Each format is read into a [`Drawing`], nodes and links with attributes in words; what the attributes mean is the
@@ -151,10 +151,10 @@ impl Element {
     /// The first of these attributes that is there and not empty, with its name. Case does not matter.
     fn get(&self, names: &[&str]) -> Option<(&str, &str)> {
         let find = |name: &&str| {
-            let named = |(key, value): &&(String, String)| {
+            let says = |(key, value): &&(String, String)| {
                 key.eq_ignore_ascii_case(name) && !value.trim().is_empty()
             };
-            self.attributes.iter().find(named)
+            self.attributes.iter().find(says)
         };
         names.iter().find_map(find).map(|(key, value)| (key.as_str(), value.trim()))
     }

@@ -8,8 +8,8 @@ use super::form::{Form, Keys, key, need};
 use super::options::SCHEMES;
 use super::shapes::TOPOLOGY;
 
-/// Hosts and switches in a network. The simulator keeps a path for every two of them, which takes their square in
-/// memory.
+/// Hosts and switches in a network. The simulator keeps a path for every two switches, which takes their square
+/// in memory: half a gigabyte for as many as this, without a host.
 pub(super) const MOST_NODES: u64 = 5_000;
 /// Ports in a network.
 pub(super) const MOST_PORTS: u64 = 1_000_000;
