@@ -2,6 +2,8 @@
 //! run is computed by. The digest of that text is part of what finished runs are known by, so that no result of other
 //! code is taken for one of this.
 
+#![expect(clippy::disallowed_methods, reason = "a build script reads files")]
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ const STEPS: f64 = 1e6;
 
 /// The bar.
 pub struct Bar {
-    bar: ProgressBar,
+    line: ProgressBar,
     /// Simulated picoseconds.
     passed: AtomicU64,
     /// Runs that ended, of so many.
@@ -40,17 +40,17 @@ impl Bar {
             bar.set_style(style);
         }
         bar.set_prefix(format!("0 of {all} runs"));
-        Self { bar, passed: AtomicU64::new(0), ended: AtomicUsize::new(0), all }
+        Self { line: bar, passed: AtomicU64::new(0), ended: AtomicUsize::new(0), all }
     }
 
     /// Prints what is to be printed with the bar out of its way.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
+        self.line.suspend(print)
     }
 
     /// Removes the bar.
     pub fn close(&self) {
-        self.bar.finish_and_clear();
+        self.line.finish_and_clear();
     }
 }
 
@@ -60,21 +60,21 @@ impl Progress for Bar {
         let scheme = &point.plan.schemes[job.scheme].name;
         let words =
             [point.name.as_str(), scheme.as_str()].into_iter().filter(|word| !word.is_empty());
-        self.bar.set_message(words.collect::<Vec<_>>().join(" "));
+        self.line.set_message(words.collect::<Vec<_>>().join(" "));
     }
 
     fn advance(&self, by: Span) {
         let passed = self.passed.fetch_add(by.as_ps(), Ordering::Relaxed) + by.as_ps();
-        self.bar.set_position((passed as f64 * 1e-12 * STEPS) as u64);
+        self.line.set_position((passed as f64 * 1e-12 * STEPS) as u64);
     }
 
     fn end(&self) {
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
-        self.bar.set_prefix(format!("{ended} of {} runs", self.all));
+        self.line.set_prefix(format!("{ended} of {} runs", self.all));
     }
 
     fn note(&self, text: &str) {
         // There is nobody to tell if this cannot be written.
-        let _ = self.bar.suspend(|| writeln!(std::io::stderr(), "{text}"));
+        let _ = self.line.suspend(|| writeln!(std::io::stderr(), "{text}"));
     }
 }

@@ -101,8 +101,13 @@ fn timeless(path: &Path) -> String {
     text.lines().filter(|line| !line.contains("\"wall_s\"")).collect::<Vec<_>>().join("\n")
 }
 
+/// A finished run, not the draft of one.
+fn is_run(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "json")
+}
+
 fn whole(runs: &BTreeMap<String, Vec<u8>>) -> usize {
-    runs.keys().filter(|name| name.ends_with(".json") && !name.starts_with('.')).count()
+    runs.keys().filter(|name| is_run(name)).count()
 }
 
 #[test]
@@ -118,7 +123,7 @@ fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
     assert_eq!((aggregates.len(), &aggregates[0]["n"]), (4, &2.into()));
     let rate = &aggregates[3]["metrics"]["throughput_bps"];
     let of = |run: usize| summary["runs"][run]["throughput_bps"].as_f64().unwrap();
-    assert!((rate["mean"].as_f64().unwrap() - (of(6) + of(7)) / 2.0).abs() < 1.0);
+    assert!((rate["mean"].as_f64().unwrap() - of(6).midpoint(of(7))).abs() < 1.0);
     // Two figures: t = 12.706, s = |a - b| / sqrt(2), so half is 12.706 |a - b| / 2.
     let half = 12.706 * (of(6) - of(7)).abs() / 2.0;
     assert!((rate["ci95"].as_f64().unwrap() - half).abs() < 1.0, "{rate}");
@@ -159,10 +164,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     let runs = folder.path("a/runs");
     let ended = || {
         let files = fs::read_dir(&runs).into_iter().flatten().flatten();
-        files.filter(|file| {
-            let name = file.file_name().into_string().unwrap();
-            name.ends_with(".json") && !name.starts_with('.')
-        })
+        files.filter(|file| is_run(file.file_name().to_str().unwrap()))
     };
     while ended().count() < 2 {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
@@ -174,14 +176,12 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     assert!((2..6).contains(&whole(&before)), "{:?}", before.keys());
     assert!(!folder.path("a/summary.json").exists());
     // A kill may also leave a draft: here one surely.
-    let name = before.keys().find(|name| name.ends_with(".json")).unwrap();
+    let name = before.keys().find(|name| is_run(name)).unwrap();
     fs::write(runs.join(format!(".{name}.Ab3.tmp")), "{ half").unwrap();
     assert_eq!(folder.done(&sweep("a")), "");
     let after = folder.runs("a");
     assert_eq!((after.len(), whole(&after)), (18, 6), "{:?}", after.keys());
-    let kept = before.iter().filter(|(name, _)| after.contains_key(*name));
-    let jsons = kept.filter(|(name, _)| name.ends_with(".json") && !name.starts_with('.'));
-    for (name, bytes) in jsons {
+    for (name, bytes) in before.iter().filter(|(name, _)| is_run(name)) {
         assert!(after[name] == *bytes, "{name} was made again");
     }
     folder.done(&sweep("b"));

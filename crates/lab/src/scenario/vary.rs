@@ -159,11 +159,15 @@ pub(super) fn seeds(base: &Item, asked: &[Change], count: u32) -> Result<Change,
     if count == 0 {
         return Err(place.problem("there must be a seed").with_help("--seeds 1 or more"));
     }
-    if i64::try_from(first.saturating_add(u64::from(count))).is_err() {
+    let ends = i64::try_from(first).ok().and_then(|first| {
+        let end = first.checked_add(i64::from(count))?;
+        Some((first, end))
+    });
+    let Some((first, end)) = ends else {
         return Err(place.problem(format!("there are not so many seeds from {first} on")));
-    }
-    let one = |number: u64| Item { value: Value::Integer(number as i64), at: place.clone() };
-    let list = Value::List((first..first + u64::from(count)).map(one).collect());
+    };
+    let one = |number: i64| Item { value: Value::Integer(number), at: place.clone() };
+    let list = Value::List((first..end).map(one).collect());
     let item = Item { value: list, at: place.clone() };
     Ok(Change { path: vec!["seeds".to_owned()], key: place, item })
 }
