@@ -360,7 +360,7 @@ pub struct Aeolus {
     pub burst: Option<Bytes>,
     /// When the burst ends.
     pub until: BurstUntil,
-    /// Whether data without a credit has a queue of its own below all others, of any length (docs/aeolus.md, "the ideal").
+    /// Whether data without a credit has a queue of its own below all others (docs/aeolus.md, "the ideal").
     pub ideal: bool,
 }
 

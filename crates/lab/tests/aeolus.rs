@@ -104,9 +104,9 @@ fn a_threshold_of_nothing_degenerates_to_no_start_and_one_of_everything_to_a_bli
     let nothing = run(&plan, "expresspass-aeolus");
     let sent = nothing.delivered_data_packets + nothing.drops.data;
     assert!(nothing.drops.unscheduled.unwrap() > 0 && nothing.drops.scheduled == Some(0));
-    let plain = run(&plan, "expresspass").fct.all.unwrap().mean_s.unwrap();
+    let without = run(&plan, "expresspass").fct.all.unwrap().mean_s.unwrap();
     let mean = nothing.fct.all.unwrap().mean_s.unwrap();
-    assert!(mean < plain * 1.1, "{mean} s instead of {plain} s, {sent} packets");
+    assert!(mean < without * 1.1, "{mean} s instead of {without} s, {sent} packets");
     plan.switches[0].unscheduled_above = BufferSize::Bytes(Bytes::new(1 << 40));
     let blind = run(&plan, "expresspass-aeolus");
     assert!(blind.max_queue_bytes > 190_000, "the burst fills the buffer");

@@ -118,8 +118,8 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
     }
     let reports = world.ends().map(Endpoint::report);
     let data: u64 = reports.map(|report| report.sent).sum();
-    let payload = |count: Count| count[Class::Data.index()] + count[Class::Unscheduled.index()];
-    let left = payload(sent) + payload(host_dropped);
+    let both = |count: Count| count[Class::Data.index()] + count[Class::Unscheduled.index()];
+    let left = both(sent) + both(host_dropped);
     if !(left..=left + host_queued).contains(&data) {
         return wrong("data sent by ends, data that left hosts", data, left);
     }

@@ -12,16 +12,19 @@ pub(super) fn aeolus(section: &Section<'_>) -> Result<Option<Aeolus>, Problem> {
     let transport: &str = section.must("transport")?;
     let ideal = transport == "expresspass-ideal";
     let named = ideal || transport.ends_with("-aeolus");
+    // Credits of ExpressPass count as soon as they come.
+    let until = if transport.starts_with("flashpass") { BURST_UNTIL } else { &[] };
     if !named && !section.or("aeolus", false)? {
-        let vain = BURST.iter().chain(BURST_UNTIL).find(|key| section.item(key.name).is_some());
+        let vain = BURST.iter().chain(until).find(|key| section.item(key.name).is_some());
         let Some(key) = vain else { return Ok(None) };
         let problem = section.reject(key.name, "nothing is sent before the first credit");
         return Err(problem.with_help("it goes with aeolus = true"));
     }
-    let until = match section.item("burst_until") {
-        Some(_) if section.must::<&str>("burst_until")? == "wait" => BurstUntil::FirstData,
-        _ => BurstUntil::FirstResponse,
+    let on = match until.first() {
+        Some(key) => section.or(key.name, "first-credit")? == "wait",
+        None => false,
     };
+    let until = if on { BurstUntil::FirstData } else { BurstUntil::FirstResponse };
     Ok(Some(Aeolus { burst: section.get("burst")?, until, ideal }))
 }
 
