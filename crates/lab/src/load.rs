@@ -8,7 +8,11 @@ use shallop_sim::Paths;
 use crate::network::Network;
 use crate::plan::{Group, Intensity, Pattern, Plan, Starts};
 use crate::reach::{Talk, Tree};
+use crate::run::Setup;
 use crate::sources::{intensity, pairs};
+use crate::summary;
+use crate::tally::Classes;
+use crate::workload::Sizes;
 
 /// Who may send to whom.
 pub fn talk(plan: &Plan, network: &Network, seed: Seed) -> Talk {
@@ -41,6 +45,32 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
         }
     };
     groups.map(rate).collect()
+}
+
+/// What the groups of a run ask for.
+pub fn offered(setup: &Setup<'_>) -> summary::Offered {
+    let groups = &setup.plan.groups;
+    let sized =
+        || groups.iter().filter_map(|group| Some((group.flows as f64, group.sizes.as_ref()?)));
+    let flows: f64 = sized().map(|(flows, _)| flows).sum();
+    let mean = |of: &dyn Fn(&Sizes) -> f64| {
+        let sum: f64 = sized().map(|(flows, sizes)| flows * of(sizes)).sum();
+        (flows > 0.0).then_some(sum / flows)
+    };
+    let classes = setup.plan.classes;
+    let part = |of: &dyn Fn(&Sizes, Classes) -> f64| {
+        let classes = classes?;
+        mean(&|sizes| of(sizes, classes))
+    };
+    summary::Offered {
+        flows_per_s: setup.rates.iter().flatten().sum(),
+        mean_size_bytes: mean(&Sizes::mean),
+        small: part(&|sizes, at| sizes.fraction_up_to(at.small.get())),
+        medium: part(&|sizes, at| {
+            sizes.fraction_up_to(at.large.get()) - sizes.fraction_up_to(at.small.get())
+        }),
+        large: part(&|sizes, at| 1.0 - sizes.fraction_up_to(at.large.get())),
+    }
 }
 
 /// What the load on a set of links is made of. Load = flows per second × mean size × 8 × crossings / capacity.

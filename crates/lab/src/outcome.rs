@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use shallop_core::{Class, Span};
 use shallop_proto::Report;
-use shallop_switch::Counts;
+use shallop_switch::{Counts, Occupancy};
 
 use crate::journal::{FlowRow, Journal};
+use crate::load;
 use crate::measure::Measure;
 use crate::plan::Transport;
 use crate::run::{Setup, rate};
@@ -63,6 +64,8 @@ pub fn summarise(
         marks: measure.marks,
         queues: queues(setup, measure),
         max_queue_bytes: longest_data_queue(setup, measure),
+        mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
+        offered: load::offered(setup),
         rtt: rtt(measure),
         jain: final_second.and_then(|(from, to)| fairness(measure, from, to)),
         utilization: utilization(setup, ports, end),
@@ -160,13 +163,20 @@ fn queues(setup: &Setup<'_>, measure: &Measure) -> Vec<Queue> {
     .collect()
 }
 
-/// The data queue is the last of each port.
-fn longest_data_queue(setup: &Setup<'_>, measure: &Measure) -> u64 {
+/// The data queues of switches: the last of each port.
+fn data_queues<'a>(
+    setup: &'a Setup<'_>,
+    measure: &'a Measure,
+) -> impl Iterator<Item = &'a Occupancy> {
     let data = setup.layout.queues.len() - 1;
-    let switches = measure.queues.iter().filter(|(place, _)| {
+    let switches = measure.queues.iter().filter(move |(place, _)| {
         usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
     });
-    switches.map(|(_, queue)| queue.max().get()).max().unwrap_or(0)
+    switches.map(|(_, queue)| queue)
+}
+
+fn longest_data_queue(setup: &Setup<'_>, measure: &Measure) -> u64 {
+    data_queues(setup, measure).map(|queue| queue.max().get()).max().unwrap_or(0)
 }
 
 fn rtt(measure: &Measure) -> Rtt {
@@ -195,6 +205,7 @@ fn credit(setup: &Setup<'_>, total: &Totals, lost: u64) -> Option<Credit> {
         granted: credits.granted,
         used: credits.used,
         wasted: credits.wasted,
+        waste_rate: ratio(credits.wasted, credits.granted),
         sent: metered,
         loss_rate: ratio(lost, metered),
     })

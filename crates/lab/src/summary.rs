@@ -114,6 +114,10 @@ pub struct Run {
     pub queues: Vec<Queue>,
     /// The longest any data queue of a switch ever was, in bytes on the wire.
     pub max_queue_bytes: u64,
+    /// The largest mean over time of any data queue of a switch, in bytes on the wire.
+    pub mean_queue_bytes: f64,
+    /// What the traffic asks for, by its distributions.
+    pub offered: Offered,
     /// Round-trip times measured by the senders.
     pub rtt: Rtt,
     /// Jain's index of the flows' throughputs in the last second.
@@ -200,6 +204,21 @@ pub struct Rtt {
     pub p99_s: Option<f64>,
 }
 
+/// What the traffic asks for, worked out from its distributions: of the flows that have an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// Flows that start in a second on average, of the groups that start at random.
+    pub flows_per_s: f64,
+    /// Mean payload of a flow, in bytes; null where sizes are not drawn or set, as in a trace.
+    pub mean_size_bytes: Option<f64>,
+    /// The part of flows that are small; null where sizes are not told apart.
+    pub small: Option<f64>,
+    /// The part that are medium.
+    pub medium: Option<f64>,
+    /// The part that are large.
+    pub large: Option<f64>,
+}
+
 /// What became of credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Credit {
@@ -209,6 +228,8 @@ pub struct Credit {
     pub used: u64,
     /// Arrived in vain.
     pub wasted: u64,
+    /// The fraction of those that arrived which did so in vain.
+    pub waste_rate: f64,
     /// Credits (`ExpressPass`) or emulation packets (`FlashPass`) that were sent.
     pub sent: u64,
     /// The fraction of them that was lost.

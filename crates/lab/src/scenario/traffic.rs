@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use shallop_core::seed::hash;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_sim::{NodeKind, Paths};
 
@@ -112,17 +113,21 @@ impl Reader<'_, '_> {
         let name: String = section.must("trace")?;
         let text = self.files.open(&name);
         let text = text.map_err(|why| section.reject("trace", format!("\"{name}\": {why}")))?;
-        let (mut flows, mut pairs) = (0, BTreeSet::new());
+        let (mut flows, mut pairs, mut digest) = (0, BTreeSet::new(), 0);
         for row in TraceReader::new(&name, text, self.network.hosts()) {
             let row =
                 row.map_err(|why| section.reject("trace", why.to_string()).with_help(why.help))?;
             flows += 1;
             pairs.insert((row.from.0, row.to.0));
+            let hosts = u64::from(row.from.0) << 32 | u64::from(row.to.0);
+            for value in [row.start.as_ps(), hosts, row.bytes] {
+                digest = hash(digest ^ value);
+            }
         }
         if flows == 0 {
             return Err(section.reject("trace", format!("\"{name}\" has no flows")));
         }
-        let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs });
+        let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, digest });
         let edges = self.edges(flows)?;
         let (name, from, to, pattern, sizes) =
             (section.must("name")?, vec![], vec![], Pattern::Turn, None);
