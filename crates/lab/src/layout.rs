@@ -12,7 +12,7 @@
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
 
-use shallop_core::{Bytes, Class, Seed, Share};
+use shallop_core::{BufferSize, Bytes, Class, Seed, Share};
 use shallop_proto::{flashpass, wire};
 use shallop_sim::NicMode;
 use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Room, Select};
@@ -191,6 +191,15 @@ const SPARE: u8 = 9;
 /// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
 pub const RETURNED_QUEUE: u32 = 32;
 
+/// The depth of a port's queue of credits or emulation packets.
+pub(crate) fn credit_queue(plan: &Plan, network: &Network, port: u32) -> BufferSize {
+    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+    match plan.nic_credit_queue {
+        Some(depth) if !network.is_switch_port(port) => depth,
+        _ => switch.credit_queue,
+    }
+}
+
 /// Metered queues have room of their own, what takes only what others leave has it without end, the others share the
 /// port's buffer.
 fn room(
@@ -209,7 +218,7 @@ fn room(
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
         _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
-        (0, _) => Some(Limit::of(switch.credit_queue, rate)),
+        (0, _) => Some(Limit::of(credit_queue(plan, network, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
     });
     Room::new(common, own.collect())

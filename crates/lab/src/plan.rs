@@ -40,6 +40,8 @@ pub struct Plan {
     pub nic: NicMode,
     /// The buffer of a host's link, used where `nic` is a queue.
     pub nic_buffer: BufferSize,
+    /// Depth of the queue of credits or emulation packets of a host's link; `None` for that of a switch.
+    pub nic_credit_queue: Option<BufferSize>,
     /// The traffic.
     pub groups: Vec<Group>,
     /// Where small flows are told from large ones, if they are.

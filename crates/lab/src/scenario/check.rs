@@ -53,7 +53,14 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
         } else if plan.nic == NicMode::Fifo {
             check("nic_buffer", plan.nic_buffer, frame, top.place("nic_buffer"))?;
         }
-        check("credit_queue", switch.credit_queue, credit, at(&["credit_queue"]))?;
+        let nic = plan.nic_credit_queue.filter(|_| !network.is_switch_port(port));
+        match nic {
+            Some(depth) => {
+                let key = "nic_credit_queue";
+                check(key, depth, credit, top.place(key))?;
+            }
+            None => check("credit_queue", switch.credit_queue, credit, at(&["credit_queue"]))?,
+        }
     }
     Ok(())
 }

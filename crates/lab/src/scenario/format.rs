@@ -60,6 +60,11 @@ pub(super) const SCENARIO: Keys = &[&[
         Form::Buffer,
         "The queue of a host's link with \"fifo\". Default: \"1000pkt\".",
     ),
+    key(
+        "nic_credit_queue",
+        Form::Buffer,
+        "Depth of the credit or emulation queue of a host's link. Default: that of switches.",
+    ),
     need("topology", Form::Kinds(&TOPOLOGY), "The network."),
     key("switch", Form::Named(SWITCH), "What switches are like; \"default\" where none is named."),
     need("scheme", Form::KindsTables(&SCHEMES), "What is compared."),

@@ -50,6 +50,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
             _ => NicMode::Fair,
         },
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
+        nic_credit_queue: top.get("nic_credit_queue")?,
         groups: Vec::new(),
         classes: traffic::classes(&top)?,
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
