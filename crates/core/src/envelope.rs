@@ -56,14 +56,40 @@ pub enum Class {
     Emulation,
     /// Allows its receiver to send data (`ExpressPass`, `FlashPass`).
     Credit,
+    /// Carries payload of a transport that asks nobody, where others wait for credits.
+    Legacy,
+    /// Anything else such a transport sends there.
+    LegacyAck,
 }
 
 impl Class {
     /// How many classes there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 7;
     /// Every class, in the order of their indices.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Data, Self::Ack, Self::Control, Self::Emulation, Self::Credit];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Data,
+        Self::Ack,
+        Self::Control,
+        Self::Emulation,
+        Self::Credit,
+        Self::Legacy,
+        Self::LegacyAck,
+    ];
+
+    /// True if packets of this class carry payload.
+    #[must_use]
+    pub const fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::Legacy)
+    }
+
+    /// The class of what a reactive transport would send in this one, where there are proactive transports as well.
+    #[must_use]
+    pub const fn beside_credits(self) -> Self {
+        match self {
+            Self::Data => Self::Legacy,
+            _ => Self::LegacyAck,
+        }
+    }
 
     /// Position in [`Class::ALL`].
     #[must_use]

@@ -1,14 +1,17 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
 pub mod chips;
+pub mod converge;
 pub mod ends;
 pub mod experiments;
 pub mod explain;
 pub mod flows;
+mod groups;
 #[cfg(feature = "host")]
 pub mod host;
 pub mod layout;
 pub mod measure;
+pub mod mix;
 pub mod network;
 pub mod outcome;
 pub mod plan;
@@ -21,6 +24,7 @@ pub mod summary;
 pub mod table;
 pub mod verdict;
 mod wait;
+mod warn;
 
 pub use outcome::Outcome;
 pub use plan::Plan;

@@ -1,7 +1,7 @@
 //! What is measured while a run goes on. A probe counts and weighs; what it means is said in `summary.rs`.
 
 use hdrhistogram::Histogram;
-use shallop_core::{Bytes, Class, Ecn, End, Envelope, Place, Probe, Span, Time};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Place, Probe, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 
@@ -14,6 +14,8 @@ pub struct FlowCounts {
     pub ip_bytes: u64,
     /// Bytes of data packets, on the wire.
     pub wire_bytes: u64,
+    /// Data packets dropped, or lost on a wire.
+    pub lost: u64,
     /// When the receiver had everything.
     pub complete: Option<Time>,
 }
@@ -77,6 +79,11 @@ impl Measure {
         }
     }
 
+    /// For each flow of which anything arrived, or that lost anything, its IP bytes so far and whether it is complete.
+    pub fn arrived(&self) -> impl Iterator<Item = (u64, bool)> {
+        self.flows.iter().map(|flow| (flow.ip_bytes, flow.complete.is_some()))
+    }
+
     /// Mean round-trip time in seconds, if any was measured.
     #[must_use]
     pub fn mean_rtt(&self) -> Option<f64> {
@@ -101,6 +108,14 @@ impl Probe for Measure {
         }
     }
 
+    fn on_drop(&mut self, _now: Time, _at: Place, packet: &Envelope, _why: DropCause) {
+        self.flow(packet.end).lost += u64::from(packet.class.is_data());
+    }
+
+    fn on_wire_loss(&mut self, _now: Time, _port: u32, packet: &Envelope) {
+        self.flow(packet.end).lost += u64::from(packet.class.is_data());
+    }
+
     fn on_mark(&mut self, _now: Time, _at: Place, packet: &Envelope) {
         debug_assert!(packet.ecn != Ecn::NotEct, "only ECN-capable packets are marked");
         self.marks += 1;
@@ -108,7 +123,7 @@ impl Probe for Measure {
 
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
         self.metered += u64::from(Some(packet.class) == self.metered_class);
-        if packet.class == Class::Data {
+        if packet.class.is_data() {
             self.data += 1;
             let flow = self.flow(packet.end);
             flow.ip_bytes += wire::ip_bytes(packet.size);

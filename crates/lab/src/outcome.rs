@@ -6,11 +6,12 @@ use shallop_core::{Class, Span, Time};
 use shallop_proto::Report;
 use shallop_switch::Counts;
 
+use crate::groups;
 use crate::measure::Measure;
-use crate::plan::Transport;
 use crate::run::{Setup, rate};
 use crate::series::{Mark, Rows, Series};
 use crate::summary::{Completion, Credit, Drops, Fct, Queue, Rtt, Run, Window, jain};
+use crate::warn;
 
 /// What comes of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +80,7 @@ fn summarise(
     };
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
-    let data = gone(Class::Data);
+    let data = gone(Class::Data) + gone(Class::Legacy);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
         scheme: setup.plan.schemes[setup.scheme].name.clone(),
@@ -98,15 +99,19 @@ fn summarise(
             unscheduled: None,
             emulation: gone(Class::Emulation),
             credit: gone(Class::Credit),
-            ack: gone(Class::Ack),
+            ack: gone(Class::Ack) + gone(Class::LegacyAck),
             control: gone(Class::Control),
         },
         loss_by_place: loss_by_place(setup, ports),
+        utilization_by_place: utilizations(setup, ports, end),
+        groups: groups::groups(setup, measure, reports, series),
+        warnings: warn::warnings(setup, ports),
         marks: measure.marks,
         queues: queues(setup, measure),
         max_queue_bytes: longest_data_queue(setup, measure),
         rtt: rtt(measure),
         jain: final_second.and_then(|(from, to)| fairness(setup, measure, from, to)),
+        jain_095_s: series.converge.reached().map(Span::as_secs_f64),
         utilization: utilization(setup, ports, end),
         retransmits: total.report.retransmits,
         timeouts: total.report.timeouts,
@@ -156,6 +161,7 @@ fn windows(setup: &Setup<'_>, measure: &Measure, series: &Series) -> Vec<Window>
                 to_s: to.at.as_secs_f64(),
                 throughput_bps: rate(bytes, span),
                 jain: fairness(setup, measure, from, to),
+                groups: groups::windows(setup, from, to),
                 metered_loss: (kept + lost > 0).then(|| ratio(lost, kept + lost)),
             })
         })
@@ -176,13 +182,18 @@ fn fairness(setup: &Setup<'_>, measure: &Measure, from: &Mark, to: &Mark) -> Opt
 }
 
 fn loss_by_place(setup: &Setup<'_>, ports: &[Counts]) -> BTreeMap<String, f64> {
-    let data = Class::Data.index();
     let places = ports.iter().enumerate().filter_map(|(port, counts)| {
-        let gone = counts.dropped[data] + counts.lost[data];
-        let offered = counts.dropped[data] + counts.sent[data];
+        let dropped = data(&counts.dropped);
+        let gone = dropped + data(&counts.lost);
+        let offered = dropped + data(&counts.sent);
         (gone > 0).then(|| (setup.network.port_name(port as u32), ratio(gone, offered)))
     });
     places.collect()
+}
+
+/// The data among packets counted by class.
+fn data(counts: &[u64; Class::COUNT]) -> u64 {
+    Class::ALL.iter().filter(|class| class.is_data()).map(|class| counts[class.index()]).sum()
 }
 
 fn queues(setup: &Setup<'_>, measure: &Measure) -> Vec<Queue> {
@@ -199,9 +210,8 @@ fn queues(setup: &Setup<'_>, measure: &Measure) -> Vec<Queue> {
     .collect()
 }
 
-/// The data queue is the last of each port.
 fn longest_data_queue(setup: &Setup<'_>, measure: &Measure) -> u64 {
-    let data = setup.layout.queues.len() - 1;
+    let data = setup.layout.data;
     let switches = measure.queues.iter().filter(|(place, _)| {
         usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
     });
@@ -225,10 +235,19 @@ fn utilization(setup: &Setup<'_>, ports: &[Counts], end: Span) -> f64 {
     busiest.fold(0.0, f64::max)
 }
 
+fn utilizations(setup: &Setup<'_>, ports: &[Counts], end: Span) -> BTreeMap<String, f64> {
+    let carried = (0u32..)
+        .zip(ports)
+        .filter(|&(port, counts)| setup.network.is_switch_port(port) && data(&counts.sent) > 0);
+    let part = |(port, counts): (u32, &Counts)| {
+        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
+        (setup.network.port_name(port), ratio(counts.bytes, capacity))
+    };
+    carried.map(part).collect()
+}
+
 fn credit(setup: &Setup<'_>, total: &Totals, lost: u64) -> Option<Credit> {
-    if matches!(setup.plan.schemes[setup.scheme].transport, Transport::Tcp { .. }) {
-        return None;
-    }
+    setup.demand.proactive?;
     let Report { credits, metered, .. } = total.report;
     Some(Credit {
         granted: credits.granted,

@@ -6,8 +6,9 @@ use shallop_sim::{NicMode, Paths, World};
 
 use crate::ends::{self, Ends};
 use crate::flows::{self, Flow, NoPath};
-use crate::layout::Layout;
+use crate::layout::{Crossing, Layout};
 use crate::measure::Measure;
+use crate::mix::{self, Demand};
 use crate::network::Network;
 use crate::outcome::{self, Outcome};
 use crate::plan::Plan;
@@ -36,6 +37,15 @@ pub enum RunError {
         /// Its receiver.
         to: String,
     },
+    /// Two transports would use one class of packets for different things.
+    #[error(
+        "scheme \"{scheme}\": ExpressPass and FlashPass in one network: both send credits, which switches queue and \
+         meter differently"
+    )]
+    Mix {
+        /// The scheme.
+        scheme: String,
+    },
     /// Whoever watched the run asked it to stop.
     #[error("the run was stopped before its end")]
     Stopped,
@@ -56,8 +66,12 @@ pub struct Setup<'a> {
     pub flows: Vec<Flow>,
     /// The ports.
     pub layout: Layout,
+    /// What crosses each port.
+    pub crossings: Vec<Crossing>,
+    /// What the transports in use ask of ports.
+    pub demand: Demand,
     /// Next hops.
-    routes: shallop_switch::Routes,
+    pub(crate) routes: shallop_switch::Routes,
 }
 
 impl<'a> Setup<'a> {
@@ -70,10 +84,13 @@ impl<'a> Setup<'a> {
         let network = Network::build(plan, root);
         let salt = root.stream("ecmp", 0).draw();
         let routes = Paths::of(&network.graph).routes(&network.graph, plan.symmetric, salt);
-        let (flows, crossings) = flows::flows(plan, &network, &routes, root)?;
-        let transport = &plan.schemes[scheme].transport;
-        let layout = Layout::of(plan, &network, transport, &crossings, root);
-        Ok(Self { plan, scheme, seed, network, flows, layout, routes })
+        let (flows, mut crossings) = flows::flows(plan, &network, &routes, root)?;
+        let demand = Demand::of(plan, scheme)?;
+        if demand.mixed {
+            crossings = mix::crossings(plan, scheme, &network, &routes, &flows);
+        }
+        let layout = Layout::of(plan, &network, &demand, &crossings, root);
+        Ok(Self { plan, scheme, seed, network, flows, layout, crossings, demand, routes })
     }
 
     /// The root of this run's random streams.
@@ -159,7 +176,8 @@ fn drive<E: Endpoint>(
     let (mut sample, mut now, mut reached) = (plan.sample, Span::ZERO, Span::ZERO);
     while now < plan.duration {
         let mark = marks.iter().copied().find(|&mark| mark > now).unwrap_or(plan.duration);
-        now = sample.min(mark).min(plan.duration);
+        let fair = series.converge.due();
+        now = sample.min(mark).min(fair).min(plan.duration);
         while reached < now {
             reached = now.min(reached + WATCH);
             world.advance(Time::after_start(reached));
@@ -172,6 +190,9 @@ fn drive<E: Endpoint>(
         let complete = finite && world.probe.complete == setup.flows.len();
         if now == mark || complete {
             series.mark(now, &world.probe, world.ports().map(shallop_switch::Port::counts));
+        }
+        if now == fair {
+            series.converge.look(world.probe.arrived());
         }
         if now == sample {
             series.sample(now, &mut world.probe);

@@ -3,6 +3,7 @@
 use shallop_core::{Class, Span};
 use shallop_switch::Counts;
 
+use crate::converge::Convergence;
 use crate::flows::Flow;
 use crate::measure::Measure;
 use crate::run::{Setup, rate};
@@ -52,6 +53,8 @@ pub struct Series {
     pub marks: Vec<Mark>,
     /// When the run ended.
     pub end: Span,
+    /// When the run became fair.
+    pub converge: Convergence,
     metered: Option<Class>,
     queues: Vec<String>,
     groups: Vec<String>,
@@ -71,10 +74,12 @@ impl Series {
             setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
         });
         let flows = setup.flows.len();
+        let starts = setup.flows.iter().map(|flow| flow.start.since_start());
         Self {
             rows: Rows::default(),
             marks: vec![Mark { at: Span::ZERO, flows: vec![0; flows], metered: (0, 0) }],
             end: Span::ZERO,
+            converge: Convergence::new(setup.plan.fairness, starts.collect()),
             metered: setup.layout.metered,
             queues: queues.collect(),
             groups: setup.plan.groups.iter().map(|group| group.name.clone()).collect(),

@@ -2,6 +2,7 @@
 //! no socket and no event list, and moves ranges of a byte stream, never the bytes. What is simulated runs as it stands
 //! in a driver of real hosts.
 
+pub mod any;
 pub mod arrived;
 pub mod endpoint;
 pub mod expresspass;
@@ -15,6 +16,7 @@ pub mod tcp;
 pub mod turn;
 pub mod wire;
 
+pub use any::{AnyEnd, AnyHead};
 pub use arrived::Arrived;
 pub use endpoint::{Endpoint, Nic, Out, settle};
 pub use middlebox::{Middlebox, PassThrough};

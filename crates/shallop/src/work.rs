@@ -212,6 +212,7 @@ fn tables(task: &Task, runs: &[(usize, &Run)], summary: &Summary) -> Result<()> 
     print::line("")?;
     if !runs.is_empty() {
         print::grid(&table::runs(study, runs))?;
+        table::warnings(study, runs).iter().try_for_each(|text| print::line(text))?;
         print::line("")?;
     }
     if !summary.claims.is_empty() {

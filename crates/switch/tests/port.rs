@@ -62,7 +62,7 @@ struct Bench {
 impl Bench {
     fn new(
         queues: Vec<QueueConfig>,
-        queue_of: [u8; 5],
+        queue_of: [u8; Class::COUNT],
         buffer: &str,
         own: Vec<Option<Limit>>,
     ) -> Self {
@@ -82,7 +82,7 @@ impl Bench {
 
     /// One queue for everything.
     fn plain(buffer: &str) -> Self {
-        Self::new(vec![QueueConfig::default()], [0; 5], buffer, vec![None])
+        Self::new(vec![QueueConfig::default()], [0; Class::COUNT], buffer, vec![None])
     }
 
     /// Credits in a metered queue of eight packets before data.
@@ -189,7 +189,7 @@ fn marks_step_at_the_threshold_on_entry_or_on_exit() {
     for (when, marked) in [(MarkAt::Enqueue, 3), (MarkAt::Dequeue, 3)] {
         let above = Limit { packets: 5, ..Limit::NONE };
         let queue = QueueConfig { mark: Some(Mark { above, at: when }), ..QueueConfig::default() };
-        let mut bench = Bench::new(vec![queue], [0; 5], "200KB", vec![None]);
+        let mut bench = Bench::new(vec![queue], [0; Class::COUNT], "200KB", vec![None]);
         for head in 0..9 {
             bench.offer(0, data(head));
         }
@@ -210,7 +210,7 @@ fn marks_step_at_the_threshold_on_entry_or_on_exit() {
 fn above_the_threshold_only_ecn_capable_packets_join() {
     let above = Limit { packets: 2, ..Limit::NONE };
     let queue = QueueConfig { select: Some(Select { above }), ..QueueConfig::default() };
-    let mut bench = Bench::new(vec![queue], [0; 5], "8pkt", vec![None]);
+    let mut bench = Bench::new(vec![queue], [0; Class::COUNT], "8pkt", vec![None]);
     let spare = |head| packet(Class::Emulation, CREDIT, Ecn::NotEct, head);
     let kept: Vec<_> = (0..5).map(|head| bench.offer(0, spare(head))).collect();
     assert_eq!(kept, [true, true, true, false, false], "one in service, two queued");
@@ -224,7 +224,7 @@ fn a_link_changes_rate_and_delay_when_told_and_never_reorders() {
         rate: BitsPerSec::gbps(10),
         delay: Span::from_us(100),
         queues: vec![QueueConfig::default()],
-        queue_of: [0; 5],
+        queue_of: [0; Class::COUNT],
         impairment: Some(Impairment {
             loss: 0.0,
             jitter: Span::from_us(5),
@@ -258,7 +258,7 @@ fn a_meter_follows_its_link_even_if_nothing_passed_when_the_link_changed() {
         rate: BitsPerSec::gbps(10),
         delay: Span::ZERO,
         queues: vec![QueueConfig { meter: Some(meter), ..QueueConfig::default() }],
-        queue_of: [0; 5],
+        queue_of: [0; Class::COUNT],
         impairment: None,
         changes: vec![Change { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None }],
     };

@@ -39,6 +39,7 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
         duration,
         sample,
         windows: windows(&top, duration)?,
+        fairness: top.or("fairness_window", Span::from_ms(100))?,
         topology: topology.topology,
         symmetric: topology.symmetric,
         switches,
@@ -52,6 +53,7 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
     };
     let network = check::network(&plan);
     plan.groups = traffic::read(&top, &network, duration)?;
+    check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
     Ok((plan, seeds))

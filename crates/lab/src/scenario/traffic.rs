@@ -7,6 +7,7 @@ use shallop_sim::NodeKind;
 
 use super::format::{EVERY, GROUP, MOST_FLOWS};
 use super::problem::{Problem, advice};
+use super::schemes;
 use super::section::{Section, Times, rows, unique};
 use super::tree::Item;
 use crate::network::Network;
@@ -27,7 +28,7 @@ pub(super) fn read(
     let reach = Reach::of(network);
     for (name, item) in rows {
         let section = Section::open(name, GROUP, item)?;
-        let group = group(&section, network, duration)?;
+        let group = group(&section, network, duration, top.or("stack", "linux")?)?;
         unique(groups.iter().map(|other| other.name.as_str()), &group.name, &section)?;
         paths(&section, &group, network, &reach)?;
         groups.push(group);
@@ -40,7 +41,12 @@ pub(super) fn read(
     Ok(groups)
 }
 
-fn group(section: &Section<'_>, network: &Network, duration: Span) -> Result<Group, Problem> {
+fn group(
+    section: &Section<'_>,
+    network: &Network,
+    duration: Span,
+    stack: &str,
+) -> Result<Group, Problem> {
     let from = hosts(section, "from", "left", network)?;
     let to = hosts(section, "to", "right", network)?;
     let flows = section.or("flows", from.len())?;
@@ -51,6 +57,7 @@ fn group(section: &Section<'_>, network: &Network, duration: Span) -> Result<Gro
         to,
         size: section.get::<Bytes>("size")?.map(Bytes::get),
         start: start(section, flows, duration)?,
+        transport: schemes::own(&section.name, section.item("transport"), stack)?,
     })
 }
 

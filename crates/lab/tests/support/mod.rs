@@ -22,6 +22,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         duration: Span::from_secs(1),
         sample: Span::from_ms(100),
         windows: vec![],
+        fairness: Span::from_ms(100),
         topology,
         symmetric: true,
         switches: vec![switch(buffer)],
@@ -41,6 +42,8 @@ pub fn switch(buffer: BufferSize) -> Switch {
         credit_burst: 2,
         select: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
+        emulation: true,
+        weights: None,
     }
 }
 
@@ -52,6 +55,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         flows,
         size,
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
+        transport: None,
     }
 }
 
