@@ -107,11 +107,11 @@ fn why(setup: &Setup<'_>, port: u32) -> &'static str {
     let switch = switch(setup, port);
     if !setup.network.is_switch_port(port) {
         ""
+    } else if !switch.emulation {
+        ": it has no queue that meters what releases them"
     } else if setup.crossings[port as usize].legacy && switch.weights.is_none() {
         ": transports without credits share its data queue (a `legacy_weight` gives them their own)"
-    } else if switch.emulation {
-        ""
     } else {
-        ": it meters no credits"
+        ""
     }
 }
