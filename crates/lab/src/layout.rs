@@ -15,7 +15,7 @@
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
 
-use shallop_core::{Bytes, Class, Seed, Share};
+use shallop_core::{Bytes, Class, Node, Seed, Share};
 use shallop_proto::{flashpass, wire};
 use shallop_sim::NicMode;
 use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Room, Select};
@@ -83,9 +83,11 @@ impl Layout {
         let (ports, rooms, shares) = (vec![], vec![], vec![]);
         let mut layout = Self { ports, rooms, queues, shares, data, metered };
         for port in 0..network.graph.ports() as u32 {
-            let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+            let of = |node: Node| &plan.switches[network.switch_of[node.0 as usize]];
+            let switch = of(network.graph.near(port));
+            let ends = (switch, of(network.graph.far(port)));
             let around = (crossings[port as usize], crossings[port as usize ^ 1]);
-            let shares = Shares::of(network, port, demand, switch, around);
+            let shares = Shares::of(network, port, demand, ends, around);
             let (queues, queue_of) = port_queues(network, port, demand, switch, &shares);
             let link = network.graph.link_of(port);
             layout.rooms.push(room(plan, network, (port, demand.apart), switch, &queues));
@@ -119,24 +121,24 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of a port, given what crosses it and what crosses its link the other way.
+    /// The shares of a port, given the switches at both ends of its link and what crosses it there and back.
     #[must_use]
     pub fn of(
         network: &Network,
         port: u32,
         demand: &Demand,
-        switch: &Switch,
+        (switch, far): (&Switch, &Switch),
         (crossing, other_way): (Crossing, Crossing),
     ) -> Self {
         let frame = u64::from(wire::frame(network.graph.link_of(port).mtu.get()));
         let metered = u64::from(wire::MIN_FRAME);
-        // Credits of ExpressPass release data that cross the link the other way.
-        let meets = match demand.proactive {
+        // Credits of ExpressPass release data that cross the link the other way, from the queues of its other end.
+        let (meets, weights) = match demand.proactive {
             None | Some(Kind::Tcp) => return Self::default(),
-            Some(Kind::ExpressPass) => other_way.legacy,
-            Some(Kind::FlashPass) => crossing.legacy,
+            Some(Kind::ExpressPass) => (other_way.legacy, far.weights),
+            Some(Kind::FlashPass) => (crossing.legacy, switch.weights),
         };
-        let weights = switch.weights.filter(|_| meets);
+        let weights = weights.filter(|_| meets);
         let (own, all) =
             weights.map_or((1, 1), |(data, legacy)| (u64::from(data), u64::from(data + legacy)));
         if demand.proactive == Some(Kind::ExpressPass) {
