@@ -1,6 +1,6 @@
 //! When a run became fair: the first of the windows, all of one length, from which on Jain's index of the flows present
 //! never fell below 0.95 again. State: bytes by flow at the last edge of a window, and where the present streak began,
-//! however long the run is. Units: simulated time, IP bytes. Own definition; the index is that of Jain, Chiu, Hawe 1984.
+//! however long the run is. Units: simulated time, IP bytes. Source: own; the index is of Jain, Chiu, Hawe 1984.
 
 use shallop_core::Span;
 

@@ -203,8 +203,11 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
     Ok(())
 }
 
+/// A kind of link: its rate, its largest packet, its metered share and the weights that lowered that.
+type LinkKind = (BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>);
+
 /// The kinds of link there are, by what their ports meter.
-fn links(setup: &Setup<'_>) -> Vec<(BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>)> {
+fn links(setup: &Setup<'_>) -> Vec<LinkKind> {
     let ports = 0..setup.network.graph.ports() as u32;
     let mut kinds = Vec::new();
     for port in ports {

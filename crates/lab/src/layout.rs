@@ -5,7 +5,7 @@
 //! | TCP | data with everything else |
 //! | `ExpressPass` | credits, metered; data with everything else |
 //! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered beside data; data |
-//! | TCP beside one of these | as these; TCP in the data queue, or in a queue of its own that shares by weight with data |
+//! | TCP beside one of these | as these; TCP with data, or in a queue of its own that shares with data by weight |
 //!
 //! A queue shared by weight leaves data that wait for credits a part of the link, and credits are metered to what that
 //! part can carry: for weights d and l, `F` bytes of a frame and `c` of a returned credit, if any comes, emulation
@@ -88,7 +88,7 @@ impl Layout {
             let ends = (switch, of(network.graph.far(port)));
             let around = (crossings[port as usize], crossings[port as usize ^ 1]);
             let shares = Shares::of(network, port, demand, ends, around);
-            let (queues, queue_of) = port_queues(network, port, demand, switch, &shares);
+            let (queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
             let link = network.graph.link_of(port);
             layout.rooms.push(room(plan, network, (port, demand.apart), switch, &queues));
             layout.ports.push(PortConfig {
@@ -164,7 +164,7 @@ impl Shares {
 fn port_queues(
     network: &Network,
     port: u32,
-    demand: &Demand,
+    demand: Demand,
     switch: &Switch,
     shares: &Shares,
 ) -> (Vec<QueueConfig>, [u8; Class::COUNT]) {

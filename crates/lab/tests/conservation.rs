@@ -296,7 +296,7 @@ fn mixes() -> impl Strategy<Value = Plan> {
         plan.switches[0].emulation = emulation;
         plan.groups.push(plan.groups[0].clone());
         if let Some(last) = plan.groups.last_mut() {
-            last.name = "other".to_owned();
+            "other".clone_into(&mut last.name);
             last.transport = Some(other);
         }
         plan

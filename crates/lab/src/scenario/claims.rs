@@ -49,7 +49,10 @@ fn claim(
     let window = window(section, &about, quick && full_only)?;
     let fields = if window.is_some() { metrics::of_windows() } else { metrics::of_runs() };
     let fields: Vec<String> = match verdict::group(&metric) {
-        Some(_) => metrics::of_groups(window.is_some(), about.iter().map(|point| &point.plan)),
+        Some(_) => {
+            let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
+            metrics::of_groups(window.is_some(), &plans)
+        }
         // Places have their names from the network, and those without loss are not in the list.
         None if window.is_none() && metrics::is_by_place(&metric) => vec![metric.clone()],
         None => fields.into_iter().collect(),

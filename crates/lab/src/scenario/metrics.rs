@@ -23,17 +23,12 @@ pub(super) fn of_windows() -> BTreeSet<String> {
 }
 
 /// The fields of the groups that all these plans have, in a window or over the run, such as `groups.tcp.jain`.
-pub(super) fn of_groups<'a>(
-    window: bool,
-    plans: impl Iterator<Item = &'a Plan> + Clone,
-) -> Vec<String> {
+pub(super) fn of_groups(window: bool, plans: &[&Plan]) -> Vec<String> {
     let schema = if window { schema_for!(GroupWindow) } else { schema_for!(Group) };
     let fields = fields(&schema.to_value());
-    let first = plans.clone().next();
-    let names = first.into_iter().flat_map(|plan| &plan.groups).map(|group| &group.name);
-    let shared = names.filter(|name| {
-        plans.clone().all(|plan| plan.groups.iter().any(|group| group.name == **name))
-    });
+    let names = plans.iter().take(1).flat_map(|plan| &plan.groups).map(|group| &group.name);
+    let shared =
+        names.filter(|name| plans.iter().all(|plan| plan.groups.iter().any(|g| g.name == **name)));
     let of = |name| fields.iter().map(move |field| format!("groups.{name}.{field}"));
     shared.flat_map(of).collect()
 }
