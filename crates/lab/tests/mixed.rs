@@ -30,7 +30,9 @@ fn beside(own: &str, other: &str, size: Option<u64>) -> Plan {
     groups[0].from = vec![2, 3];
     groups[1].from = vec![4, 5];
     groups[1].transport = Some(scheme(other));
-    groups.iter_mut().for_each(|group| group.start = Starts::Drawn(Span::ZERO, Span::from_ms(5)));
+    for group in &mut groups {
+        group.start = Starts::Drawn(Span::ZERO, Span::from_ms(5));
+    }
     let mut plan = plan(topology, BufferSize::Bytes(Bytes::new(40_000)), groups);
     plan.schemes = vec![scheme(own)];
     plan.duration = Span::from_secs(3);
