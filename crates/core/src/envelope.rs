@@ -46,7 +46,7 @@ impl End {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// Carries payload.
+    /// Carries payload; where a transport has credits or a window, sent on one.
     Data,
     /// Acknowledges data and carries none.
     Ack,
@@ -56,6 +56,8 @@ pub enum Class {
     Emulation,
     /// Allows its receiver to send data (`ExpressPass`, `FlashPass`).
     Credit,
+    /// Carries payload sent before any credit came (Aeolus).
+    Unscheduled,
     /// Carries payload of a transport that asks nobody, where others wait for credits.
     Legacy,
     /// Anything else such a transport sends there.
@@ -64,7 +66,7 @@ pub enum Class {
 
 impl Class {
     /// How many classes there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
     /// Every class, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Data,
@@ -72,14 +74,15 @@ impl Class {
         Self::Control,
         Self::Emulation,
         Self::Credit,
+        Self::Unscheduled,
         Self::Legacy,
         Self::LegacyAck,
     ];
 
-    /// True if packets of this class carry payload.
+    /// True if it carries payload, on a credit, before any or without.
     #[must_use]
-    pub const fn is_data(self) -> bool {
-        matches!(self, Self::Data | Self::Legacy)
+    pub const fn is_payload(self) -> bool {
+        matches!(self, Self::Data | Self::Unscheduled | Self::Legacy)
     }
 
     /// The class of what a reactive transport would send in this one, where there are proactive transports as well.

@@ -11,7 +11,7 @@ pub mod units;
 pub use agenda::{Actor, Agenda};
 pub use envelope::{Class, Ecn, End, Envelope, Node, Packet};
 pub use pace::Pace;
-pub use probe::{DropCause, Off, Place, Probe};
+pub use probe::{DropCause, Facts, Off, Place, Probe};
 pub use quantity::{BufferSize, QuantityError};
 pub use seed::{Seed, Stream};
 pub use units::{BitsPerSec, Bytes, Share, Span, Time};

@@ -1,7 +1,7 @@
 //! Where measuring hooks in. A probe is a type parameter whose methods default to nothing, so measuring that is
 //! switched off costs nothing.
 
-use crate::envelope::{End, Envelope};
+use crate::envelope::{End, Envelope, Node};
 use crate::units::{Bytes, Span, Time};
 
 /// A queue of a port: where something was dropped, marked or held.
@@ -22,8 +22,45 @@ pub enum DropCause {
     Selective,
 }
 
+/// What is known of a flow as it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// The host that sends.
+    pub from: Node,
+    /// The host that receives.
+    pub to: Node,
+    /// Its group, as whoever made it counts them.
+    pub group: u32,
+    /// Payload bytes; `None` without end.
+    pub size: Option<u64>,
+    /// How long it would take alone on an empty network; zero if nobody worked it out.
+    pub ideal: Span,
+    /// The round-trip time of its path when nothing else is there; zero if nobody worked it out.
+    pub base_rtt: Span,
+    /// False for flows that only make the load: they start too early or too late to be judged.
+    pub counted: bool,
+}
+
+impl Facts {
+    /// A flow without end between these hosts, of the first group.
+    #[must_use]
+    pub const fn between(from: Node, to: Node) -> Self {
+        Self {
+            from,
+            to,
+            group: 0,
+            size: None,
+            ideal: Span::ZERO,
+            base_rtt: Span::ZERO,
+            counted: true,
+        }
+    }
+}
+
 /// What may be observed of a run. Times passed never run backwards for one place, but may between places.
 pub trait Probe {
+    /// A flow starts. Flows are numbered in the order they do.
+    fn on_start(&mut self, _now: Time, _flow: u32, _facts: &Facts) {}
     /// A queue holds this much from now on. Not called for a packet that leaves at once: it never waited.
     fn on_queue(&mut self, _now: Time, _at: Place, _held: Bytes) {}
     /// A packet was dropped.

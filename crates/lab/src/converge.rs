@@ -1,9 +1,12 @@
 //! When a run became fair: the first of the windows, all of one length, from which on Jain's index of the flows present
 //! never fell below 0.95 again. State: bytes by flow at the last edge of a window, and where the present streak began,
-//! however long the run is. Units: simulated time, IP bytes. Source: own; the index is of Jain, Chiu, Hawe 1984.
+//! however long the run is; nothing any more once there are too many flows to compare. Units: simulated time, IP bytes. Source: own; the index is of Jain, Chiu, Hawe 1984.
+
+use std::collections::VecDeque;
 
 use shallop_core::Span;
 
+use crate::records::Record;
 use crate::summary::jain;
 
 /// The index that counts as fair.
@@ -17,23 +20,19 @@ pub struct Convergence {
     window: Span,
     /// When the present window ends.
     due: Span,
-    /// The last flow that joins: before, fairness is no question.
+    /// The start of the last flow that has joined: before, fairness is no question.
     joined: Span,
-    /// When each flow starts.
-    starts: Vec<Span>,
-    /// IP bytes that had arrived when the present window began.
+    /// IP bytes of each flow that had arrived when the present window began.
     before: Vec<u64>,
     /// The end of the first window of the present streak, and its windows so far.
     streak: Option<(Span, u32)>,
 }
 
 impl Convergence {
-    /// Follows flows that start at these times, in windows of this length, which must not be zero.
+    /// Follows flows in windows of this length, which must not be zero.
     #[must_use]
-    pub fn new(window: Span, starts: Vec<Span>) -> Self {
-        let joined = starts.iter().copied().max().unwrap_or_default();
-        let before = vec![0; starts.len()];
-        Self { window, due: window, joined, starts, before, streak: None }
+    pub fn new(window: Span) -> Self {
+        Self { window, due: window, joined: Span::ZERO, before: Vec::new(), streak: None }
     }
 
     /// When it is to look next.
@@ -42,22 +41,30 @@ impl Convergence {
         self.due
     }
 
-    /// Looks, at the time that [`Convergence::due`] named. `flows` are the IP bytes of each flow that arrived so far,
-    /// and whether it is complete; flows that are missing at the end have no bytes yet.
-    pub fn look(&mut self, flows: impl Iterator<Item = (u64, bool)>) {
+    /// Looks, at the time that [`Convergence::due`] named. `flows` are all that have started, if they are remembered.
+    pub fn look(&mut self, flows: Option<&VecDeque<Record>>) {
         let (from, now) = (self.due.saturating_sub(self.window), self.due);
         self.due = now + self.window;
+        let Some(flows) = flows else {
+            (self.before, self.streak) = (Vec::new(), None);
+            return;
+        };
+        self.before.resize(flows.len(), 0);
         let mut shares = Vec::new();
-        let mut flows = flows.fuse();
-        for (start, before) in self.starts.iter().zip(&mut self.before) {
-            let (bytes, complete) = flows.next().unwrap_or((0, false));
+        for (flow, before) in flows.iter().zip(&mut self.before) {
+            let start = flow.start.since_start();
+            self.joined = self.joined.max(start);
             // Only who was there for the whole window can be compared.
-            if *start <= from && !complete {
-                shares.push((bytes - *before) as f64);
+            if start <= from && flow.complete.is_none() {
+                shares.push((flow.ip_bytes - *before) as f64);
             }
-            *before = bytes;
+            *before = flow.ip_bytes;
         }
-        if from < self.joined || shares.len() < 2 {
+        if from < self.joined {
+            self.streak = None;
+            return;
+        }
+        if shares.len() < 2 {
             return;
         }
         self.streak = match jain(&shares) {
@@ -69,7 +76,7 @@ impl Convergence {
         };
     }
 
-    /// From the start of the last flow to the end of the first window of the streak that lasted to the end of the run;
+    /// From the start of the last flow that did to the end of the first window of the streak that lasted to the end of the run;
     /// `None` if there was none, or a short one, or never two flows to compare.
     #[must_use]
     pub fn reached(&self) -> Option<Span> {
@@ -80,18 +87,44 @@ impl Convergence {
 
 #[cfg(test)]
 mod tests {
+    use shallop_core::{Facts, Node, Time};
+
     use super::*;
 
     const WINDOW: Span = Span::from_ms(100);
 
+    /// A flow that started then, and what it has carried.
+    fn flow(start: Span, ip_bytes: u64, complete: Option<Time>) -> Record {
+        let facts = Facts {
+            from: Node(0),
+            to: Node(1),
+            group: 0,
+            size: None,
+            ideal: Span::ZERO,
+            base_rtt: Span::ZERO,
+            counted: true,
+        };
+        Record { facts, start: Time::after_start(start), ip_bytes, complete, over: false }
+    }
+
+    /// Flows from the beginning on, each with its bytes and whether it is complete.
+    fn flows<const N: usize>(flows: [(u64, bool); N]) -> VecDeque<Record> {
+        let all = flows.into_iter();
+        all.map(|(bytes, over)| flow(Span::ZERO, bytes, over.then_some(Time::ZERO))).collect()
+    }
+
     /// Follows two flows that start at 0 and at `second` and carry these bytes in each window.
     fn follow(second: Span, windows: &[(u64, u64)]) -> Convergence {
-        let mut convergence = Convergence::new(WINDOW, vec![Span::ZERO, second]);
+        let mut convergence = Convergence::new(WINDOW);
         let mut sum = (0, 0);
         for (number, (a, b)) in (1..).zip(windows) {
             assert_eq!(convergence.due(), WINDOW * number);
             sum = (sum.0 + a, sum.1 + b);
-            convergence.look([(sum.0, false), (sum.1, false)].into_iter());
+            let mut flows = VecDeque::from([flow(Span::ZERO, sum.0, None)]);
+            if second < WINDOW * number {
+                flows.push_back(flow(second, sum.1, None));
+            }
+            convergence.look(Some(&flows));
         }
         convergence
     }
@@ -126,15 +159,18 @@ mod tests {
 
     #[test]
     fn flows_that_ended_and_a_flow_alone_are_not_judged() {
-        let mut convergence = Convergence::new(WINDOW, vec![Span::ZERO; 2]);
+        let mut convergence = Convergence::new(WINDOW);
         for number in 1..=6 {
-            convergence.look([(number * 10, false), (number * 9, false)].into_iter());
+            convergence.look(Some(&flows([(number * 10, false), (number * 9, false)])));
         }
-        convergence.look([(70, false), (54, true)].into_iter());
-        convergence.look([(80, false), (54, true)].into_iter());
+        convergence.look(Some(&flows([(70, false), (54, true)])));
+        convergence.look(Some(&flows([(80, false), (54, true)])));
         assert_eq!(convergence.reached(), Some(WINDOW));
-        let mut alone = Convergence::new(WINDOW, vec![Span::ZERO]);
-        (1..9).for_each(|number| alone.look([(number, false)].into_iter()));
+        // Nobody knows the shares of flows that are forgotten.
+        convergence.look(None);
+        assert_eq!(convergence.reached(), None);
+        let mut alone = Convergence::new(WINDOW);
+        (1..9).for_each(|number| alone.look(Some(&flows([(number, false)]))));
         assert_eq!(alone.reached(), None);
     }
 }

@@ -5,22 +5,23 @@
 use shallop_control::expresspass::{CodeRule, PaperRule, Rule};
 use shallop_control::flashpass::{Aimd, Law, Mimd};
 use shallop_control::{AnyWindow, any};
-use shallop_core::{Bytes, Span};
+use shallop_core::{Bytes, Facts, Span};
 use shallop_proto::{AnyEnd, Endpoint, Peer, expresspass, flashpass, tcp};
 use shallop_sim::Flow;
 
+use crate::burst;
 use crate::flows;
-use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
+use crate::plan::{BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
 use crate::run::{RunError, Setup};
 use crate::wait;
 
 /// Makes the ends of flows.
-pub trait Ends {
+pub trait Ends: Sync {
     /// Either end.
     type End: Endpoint + Send + 'static;
 
-    /// The ends of a flow, by its number.
-    fn flow(&self, number: usize, flow: &flows::Flow) -> Flow<Self::End>;
+    /// The ends of a flow.
+    fn flow(&self, flow: &flows::Flow) -> Flow<Self::End>;
 }
 
 /// Something to be done with ends of any transport.
@@ -49,8 +50,24 @@ pub fn with<U: Use>(setup: &Setup<'_>, what: U) -> Result<U::Result, RunError> {
     })
 }
 
-fn flow<S, R>(flow: &flows::Flow, sender: S, receiver: R) -> Flow<Peer<Box<S>, Box<R>>> {
+/// A flow between these ends on this network.
+fn flow<S, R>(
+    setup: &Setup<'_>,
+    flow: &flows::Flow,
+    sender: S,
+    receiver: R,
+) -> Flow<Peer<Box<S>, Box<R>>> {
+    let facts = Facts {
+        from: flow.from,
+        to: flow.to,
+        group: flow.group as u32,
+        size: flow.size,
+        ideal: setup.ideal(flow),
+        base_rtt: flow.path.base_rtt,
+        counted: flow.counted,
+    };
     Flow {
+        facts,
         start: flow.start,
         from: flow.from,
         to: flow.to,
@@ -80,22 +97,22 @@ impl<'a> MixedEnds<'a> {
 impl Ends for MixedEnds<'_> {
     type End = AnyEnd;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<AnyEnd> {
+    fn flow(&self, spec: &flows::Flow) -> Flow<AnyEnd> {
         fn any<E>(flow: Flow<E>, end: fn(E) -> AnyEnd) -> Flow<AnyEnd> {
-            let Flow { start, from, to, sender, receiver } = flow;
-            Flow { start, from, to, sender: end(sender), receiver: end(receiver) }
+            let Flow { facts, start, from, to, sender, receiver } = flow;
+            Flow { facts, start, from, to, sender: end(sender), receiver: end(receiver) }
         }
         let setup = self.setup;
         match &setup.plan.transport(setup.scheme, spec.group).transport {
             Transport::Tcp { config, controller } => {
-                any(TcpEnds { setup, config, controller }.flow(number, spec), AnyEnd::Tcp)
+                any(TcpEnds { setup, config, controller }.flow(spec), AnyEnd::Tcp)
             }
             Transport::ExpressPass(config) => {
-                any(ExpressPassEnds { setup, config }.flow(number, spec), AnyEnd::ExpressPass)
+                any(ExpressPassEnds { setup, config }.flow(spec), AnyEnd::ExpressPass)
             }
             Transport::FlashPass(config) => {
                 let ends = FlashPassEnds { setup, config, wait: self.waits[spec.group] };
-                any(ends.flow(number, spec), AnyEnd::FlashPass)
+                any(ends.flow(spec), AnyEnd::FlashPass)
             }
         }
     }
@@ -110,12 +127,12 @@ struct TcpEnds<'a> {
 impl Ends for TcpEnds<'_> {
     type End = Peer<Box<tcp::Sender<AnyWindow>>, Box<tcp::Receiver>>;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
         let config = tcp::Config { segment: spec.path.payload, ..*self.config };
-        let draw = self.setup.root().stream("window", number as u64).draw();
+        let draw = self.setup.root().stream("window", u64::from(spec.number)).draw();
         let window = self.controller.build(&config.start(draw));
         let sender = tcp::Sender::new(&config, window, spec.size);
-        flow(spec, sender, tcp::Receiver::new(&config, spec.size))
+        flow(self.setup, spec, sender, tcp::Receiver::new(&config, spec.size))
     }
 }
 
@@ -127,8 +144,8 @@ struct ExpressPassEnds<'a> {
 impl Ends for ExpressPassEnds<'_> {
     type End = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
-        let ExpressPass { rule, stop, jitter, largest_credit, timeout } = *self.config;
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
+        let ExpressPass { rule, stop, jitter, largest_credit, timeout, .. } = *self.config;
         let defaults = expresspass::Config::new(spec.path.receiver_link);
         let config = expresspass::Config {
             share: self.setup.layout.shares[spec.path.nics.1 as usize]
@@ -140,15 +157,17 @@ impl Ends for ExpressPassEnds<'_> {
             payload: Bytes::new(u64::from(spec.path.payload)),
             stop,
             retransmit_timeout: timeout,
+            start: burst::start(self.setup, spec, self.config.aeolus, spec.path.base_rtt),
+            send_buffer: self.config.send_buffer,
             ..defaults
         };
         let rule = match rule {
             ExpressPassRule::Code(config) => Rule::Code(CodeRule::new(config)),
             ExpressPassRule::Paper(config) => Rule::Paper(PaperRule::new(config)),
         };
-        let chance = self.setup.root().stream("credits", number as u64);
+        let chance = self.setup.root().stream("credits", u64::from(spec.number));
         let sender = expresspass::Sender::new(&config, spec.size);
-        flow(spec, sender, expresspass::Receiver::new(&config, rule, chance))
+        flow(self.setup, spec, sender, expresspass::Receiver::new(&config, rule, chance))
     }
 }
 
@@ -161,7 +180,7 @@ struct FlashPassEnds<'a> {
 impl Ends for FlashPassEnds<'_> {
     type End = Peer<Box<flashpass::Sender<Law>>, Box<flashpass::Receiver>>;
 
-    fn flow(&self, number: usize, spec: &flows::Flow) -> Flow<Self::End> {
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
         let FlashPass { epochs, jitter, batch, over_provision, expected_loss, .. } = *self.config;
         let nic = spec.path.nics.0;
         let link = self.setup.network.graph.link_of(nic).rate;
@@ -175,20 +194,26 @@ impl Ends for FlashPassEnds<'_> {
             expected_loss,
             over_provision,
         };
+        let aeolus = self.config.aeolus;
+        let burst_on = aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData);
+        let lasts = if burst_on { self.wait } else { spec.path.base_rtt };
         let sender = flashpass::SenderConfig {
             pass,
             payload: spec.path.payload,
             size: spec.size,
             // An acknowledgement is not late before a round trip and what its delay adds have passed.
             timeout: self.config.timeout.max(self.wait * 2),
+            start: burst::start(self.setup, spec, aeolus, lasts),
+            burst_on,
+            send_buffer: self.config.send_buffer,
         };
         let law = match self.config.law {
             FlashPassLaw::Mimd(config) => Law::Mimd(Mimd::new(config)),
             FlashPassLaw::Aimd(config) => Law::Aimd(Aimd::new(config)),
         };
-        let chance = self.setup.root().stream("emulation", number as u64);
+        let chance = self.setup.root().stream("emulation", u64::from(spec.number));
         let receiver = flashpass::ReceiverConfig { batch, ..flashpass::ReceiverConfig::default() };
         let sender = flashpass::Sender::new(sender, law, chance);
-        flow(spec, sender, flashpass::Receiver::new(receiver))
+        flow(self.setup, spec, sender, flashpass::Receiver::new(receiver))
     }
 }

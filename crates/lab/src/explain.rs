@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
-use crate::plan::{FlashPass, Transport};
+use crate::flows;
+use crate::plan::{FlashPass, Topology, Transport};
+use crate::reach::Way;
 use crate::run::{RunError, Setup};
 use crate::study::Study;
 use crate::wait::{self, Margin};
@@ -99,11 +101,23 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         format!("{hosts} hosts, the others switches"),
     );
     section.say("ports", graph.ports().to_string(), "two for each link");
-    let endless = setup.flows.iter().filter(|flow| flow.size.is_none()).count();
-    section.say("flows", setup.flows.len().to_string(), format!("{endless} of them without end"));
+    if let Topology::File(imported) = &plan.topology {
+        let links = imported.links.len();
+        section.say("links of the file", links.to_string(), imported.origin.to_string());
+    }
+    let (looked, same) = flows::same_way(setup, |_| true);
+    section.say(
+        "flows that return as they went",
+        same.to_string(),
+        format!("of the first {looked}: over the same links"),
+    );
+    let endless = plan.groups.iter().filter(|group| !group.ends());
+    let endless: usize = endless.map(|group| group.flows).sum();
+    section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
     section.say("duration", plan.duration.to_string(), "at most");
-    let rtts = || setup.flows.iter().map(|flow| flow.path.base_rtt);
-    let (Some(least), Some(most)) = (rtts().min(), rtts().max()) else { return section };
+    let rtt = |way: Option<Way>| way.map(|way| way.base_rtt);
+    let (least, most) = (rtt(setup.reach.shortest), rtt(setup.reach.longest));
+    let (Some(least), Some(most)) = (least, most) else { return section };
     let how = "84 B there and back through idle links: delays + time to send it at every hop";
     section.say("smallest base round trip", time(least), how);
     section.say("largest base round trip", time(most), format!("likewise, seed {}", setup.seed));
@@ -175,7 +189,7 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, RunError> {
 
 fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), RunError> {
     let wait = wait::wait(setup, config)?;
-    let Some(largest) = setup.flows.iter().map(|flow| flow.path.base_rtt).max() else {
+    let Some(largest) = setup.reach.longest.map(|way| way.base_rtt) else {
         return Ok(());
     };
     if config.wait.is_some() {

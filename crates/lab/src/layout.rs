@@ -12,15 +12,18 @@
 //! packets get `84 d / ((d + l) F + d (84 + c))` of the link wherever TCP crosses it (docs/flashpass.md, "beside TCP").
 //! The buffer is divided alike: what TCP fills is no room that data could count on.
 //!
+//! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
+//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for `expresspass-ideal` it has a queue below all others, with room without end.
+//!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
 
-use shallop_core::{Bytes, Class, Node, Seed, Share};
+use shallop_core::{BufferSize, Bytes, Class, Node, Seed, Share};
 use shallop_proto::{flashpass, wire};
 use shallop_sim::NicMode;
 use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Room, Select};
 
-use crate::mix::{Demand, Kind};
+use crate::mix::{Demand, Kind, Unscheduled};
 use crate::network::Network;
 use crate::plan::{Accounting, Plan, Switch};
 
@@ -28,10 +31,14 @@ use crate::plan::{Accounting, Plan, Switch};
 pub const TCP_QUEUES: &[&str] = &["data"];
 /// Likewise.
 pub const EXPRESSPASS_QUEUES: &[&str] = &["credit", "data"];
+/// Likewise, where data without a credit takes exactly what the others leave.
+pub const IDEAL_QUEUES: &[&str] = &["credit", "spare", "data"];
 /// Likewise.
 pub const FLASHPASS_QUEUES: &[&str] = &["emulation", "credit", "data"];
 /// Likewise, with TCP apart.
 pub const EXPRESSPASS_APART: &[&str] = &["credit", "data", "legacy"];
+/// Likewise.
+pub const IDEAL_APART: &[&str] = &["credit", "spare", "data", "legacy"];
 /// Likewise.
 pub const FLASHPASS_APART: &[&str] = &["emulation", "credit", "data", "legacy"];
 
@@ -50,6 +57,8 @@ pub struct Layout {
     pub data: usize,
     /// What is metered.
     pub metered: Option<Class>,
+    /// Whether some data is sent without a credit.
+    pub unscheduled: bool,
 }
 
 /// Which data and which credits cross a port: what accounting for credits needs to know.
@@ -73,15 +82,19 @@ impl Layout {
         crossings: &[Crossing],
         seed: Seed,
     ) -> Self {
+        let spare = demand.unscheduled == Unscheduled::Spare;
         let (queues, data, metered) = match (demand.proactive, demand.apart) {
+            (Some(Kind::ExpressPass), false) if spare => (IDEAL_QUEUES, 2, Some(Class::Credit)),
+            (Some(Kind::ExpressPass), true) if spare => (IDEAL_APART, 2, Some(Class::Credit)),
             (Some(Kind::ExpressPass), false) => (EXPRESSPASS_QUEUES, 1, Some(Class::Credit)),
             (Some(Kind::ExpressPass), true) => (EXPRESSPASS_APART, 1, Some(Class::Credit)),
             (Some(Kind::FlashPass), false) => (FLASHPASS_QUEUES, 2, Some(Class::Emulation)),
             (Some(Kind::FlashPass), true) => (FLASHPASS_APART, 2, Some(Class::Emulation)),
             (None | Some(Kind::Tcp), _) => (TCP_QUEUES, 0, None),
         };
+        let unscheduled = demand.unscheduled != Unscheduled::None;
         let (ports, rooms, shares) = (vec![], vec![], vec![]);
-        let mut layout = Self { ports, rooms, queues, shares, data, metered };
+        let mut layout = Self { ports, rooms, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
             let of = |node: Node| &plan.switches[network.switch_of[node.0 as usize]];
             let switch = of(network.graph.near(port));
@@ -173,7 +186,10 @@ fn port_queues(
         let depth = Bytes::new(packet) * u64::from(switch.credit_burst.max(1));
         share.map(|share| Meter::new(link.rate.share(share), depth))
     };
-    let select = Some(Select { above: Limit::of(switch.select, link.rate) });
+    let above = |above| Select { above: Limit::of(above, link.rate) };
+    let select = switch.select.map(above);
+    let drops = demand.unscheduled == Unscheduled::Dropped && network.is_switch_port(port);
+    let unscheduled = drops.then(|| above(switch.unscheduled_above));
     let mark = switch
         .mark
         .filter(|_| network.is_switch_port(port))
@@ -184,14 +200,18 @@ fn port_queues(
     };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let (own, other) = switch.weights.unwrap_or((1, 1));
-    let data = |priority| QueueConfig { mark, weight: own, ..queue(priority) };
+    let data = |priority| QueueConfig { mark, weight: own, select: unscheduled, ..queue(priority) };
     let (mut queues, mut queue_of) = match demand.proactive {
         None | Some(Kind::Tcp) => return (vec![data(0)], [0; Class::COUNT]),
-        Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1]),
+        Some(Kind::ExpressPass) if demand.unscheduled == Unscheduled::Spare => {
+            (vec![metered, queue(SPARE), data(1)], [2, 2, 2, 2, 0, 1, 2, 2])
+        }
+        Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1, 1]),
         Some(Kind::FlashPass) => {
             let returned = QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) };
             let queues = vec![QueueConfig { select, ..metered }, returned, data(2)];
-            (queues, [2, 1, 1, 0, 1, 2, 2])
+            // Aeolus's probe keeps its place behind the data it probes.
+            (queues, [2, 1, 2, 0, 1, 2, 2, 2])
         }
     };
     let last = queues.len() - 1;
@@ -199,7 +219,7 @@ fn port_queues(
         queue_of = [last as u8; Class::COUNT];
     }
     if demand.apart {
-        queues.push(QueueConfig { weight: other, ..queues[last].clone() });
+        queues.push(QueueConfig { weight: other, select: None, ..queues[last].clone() });
         if switch.weights.is_some() {
             queue_of[Class::Legacy.index()] = last as u8 + 1;
             queue_of[Class::LegacyAck.index()] = last as u8 + 1;
@@ -208,10 +228,23 @@ fn port_queues(
     (queues, queue_of)
 }
 
+/// The priority of the queue of data that takes only what others leave; no other queue has it.
+const SPARE: u8 = 9;
+
 /// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
 pub const RETURNED_QUEUE: u32 = 32;
 
-/// Metered queues have room of their own, the others share the port's buffer; data and TCP apart divide it by weight.
+/// The depth of a port's queue of credits or emulation packets.
+pub(crate) fn credit_queue(plan: &Plan, network: &Network, port: u32) -> BufferSize {
+    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+    match plan.nic_credit_queue {
+        Some(depth) if !network.is_switch_port(port) => depth,
+        _ => switch.credit_queue,
+    }
+}
+
+/// Metered queues have room of their own, what takes only what others leave has it without end, the others share the
+/// port's buffer; data and TCP apart divide it by weight.
 fn room(
     plan: &Plan,
     network: &Network,
@@ -226,8 +259,9 @@ fn room(
         (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
     };
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
+        _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
-        (0, _) => Some(Limit::of(switch.credit_queue, rate)),
+        (0, _) => Some(Limit::of(credit_queue(plan, network, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
     });
     let mut own: Vec<Option<Limit>> = own.collect();

@@ -1,30 +1,45 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
+pub mod aggregate;
+mod burst;
+pub mod capture;
 pub mod chips;
 pub mod converge;
 pub mod ends;
 pub mod experiments;
 pub mod explain;
+pub mod fabrics;
+pub mod files;
 pub mod flows;
 mod groups;
 #[cfg(feature = "host")]
 pub mod host;
+pub mod ideal;
+pub mod import;
+pub mod journal;
 pub mod layout;
+mod load;
 pub mod measure;
 pub mod mix;
 pub mod network;
 pub mod outcome;
 pub mod plan;
+pub mod reach;
+pub mod records;
 pub mod run;
 pub mod scenario;
 pub mod series;
+pub mod shape;
+mod sources;
 pub mod standard;
 pub mod study;
 pub mod summary;
 pub mod table;
+pub mod tally;
 pub mod verdict;
 mod wait;
 mod warn;
+pub mod workload;
 
 pub use outcome::Outcome;
 pub use plan::Plan;

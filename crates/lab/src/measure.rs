@@ -1,30 +1,33 @@
 //! What is measured while a run goes on. A probe counts and weighs; what it means is said in `summary.rs`.
 
 use hdrhistogram::Histogram;
-use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Place, Probe, Span, Time};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Place, Probe, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 
 use crate::layout::Layout;
+use crate::records::Records;
 
-/// What arrived at the receiving end of a flow.
+/// What was counted of the flows of a group.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct FlowCounts {
-    /// Bytes of data packets, at IP.
+pub struct GroupCounts {
+    /// Flows that have started.
+    pub started: u64,
+    /// Bytes of data packets that arrived, at IP.
     pub ip_bytes: u64,
-    /// Bytes of data packets, on the wire.
-    pub wire_bytes: u64,
     /// Data packets dropped, or lost on a wire.
     pub lost: u64,
-    /// When the receiver had everything.
-    pub complete: Option<Time>,
 }
 
 /// The measurements of a run.
 #[derive(Debug)]
 pub struct Measure {
-    /// By flow, as far as anything arrived.
-    pub flows: Vec<FlowCounts>,
+    /// What is known of flows.
+    pub flows: Records,
+    /// What is counted by group.
+    pub groups: Vec<GroupCounts>,
+    /// Bytes of data packets that arrived, on the wire.
+    pub wire_bytes: u64,
     /// Histories of the queues that are watched, with their places.
     pub queues: Vec<(Place, Occupancy)>,
     /// For each port where its queues' histories are, and `NONE` for ports that are not watched.
@@ -35,7 +38,7 @@ pub struct Measure {
     pub rtt: Option<Histogram<u64>>,
     /// Their sum, in picoseconds.
     rtt_sum: u128,
-    /// Flows whose receiver has everything.
+    /// Judged flows whose receiver has everything.
     pub complete: usize,
     /// Data packets that arrived.
     pub data: u64,
@@ -47,12 +50,14 @@ pub struct Measure {
 const NONE: u32 = u32::MAX;
 
 impl Measure {
-    /// A probe that watches the queues of each port for which `watch` is true.
+    /// A probe of so many groups that watches the queues of each port for which `watch` is true.
     #[must_use]
-    pub fn new(layout: &Layout, watch: impl Fn(u32) -> bool) -> Self {
+    pub fn new(layout: &Layout, groups: usize, watch: impl Fn(u32) -> bool) -> Self {
         let (ports, queues) = (layout.ports.len(), layout.queues.len());
         let mut measure = Self {
-            flows: Vec::new(),
+            flows: Records::default(),
+            groups: vec![GroupCounts::default(); groups],
+            wire_bytes: 0,
             queues: Vec::new(),
             first: vec![NONE; ports],
             marks: 0,
@@ -79,11 +84,6 @@ impl Measure {
         }
     }
 
-    /// For each flow of which anything arrived, or that lost anything, its IP bytes so far and whether it is complete.
-    pub fn arrived(&self) -> impl Iterator<Item = (u64, bool)> {
-        self.flows.iter().map(|flow| (flow.ip_bytes, flow.complete.is_some()))
-    }
-
     /// Mean round-trip time in seconds, if any was measured.
     #[must_use]
     pub fn mean_rtt(&self) -> Option<f64> {
@@ -91,16 +91,42 @@ impl Measure {
         (count > 0).then(|| self.rtt_sum as f64 / count as f64 * 1e-12)
     }
 
-    fn flow(&mut self, end: End) -> &mut FlowCounts {
-        let flow = end.flow() as usize;
-        if flow >= self.flows.len() {
-            self.flows.resize(flow + 1, FlowCounts::default());
+    /// Bytes of data packets that arrived, at IP.
+    #[must_use]
+    pub fn ip_bytes(&self) -> u64 {
+        self.groups.iter().map(|group| group.ip_bytes).sum()
+    }
+
+    fn on_data(&mut self, packet: &Envelope) {
+        self.data += 1;
+        self.wire_bytes += u64::from(packet.size);
+        let Some(flow) = self.flows.get_mut(packet.end.flow()) else { return };
+        let bytes = wire::ip_bytes(packet.size);
+        flow.ip_bytes += bytes;
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.ip_bytes += bytes;
         }
-        &mut self.flows[flow]
+    }
+
+    fn on_loss(&mut self, packet: &Envelope) {
+        if !packet.class.is_payload() {
+            return;
+        }
+        let Some(flow) = self.flows.get_mut(packet.end.flow()) else { return };
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.lost += 1;
+        }
     }
 }
 
 impl Probe for Measure {
+    fn on_start(&mut self, now: Time, _flow: u32, facts: &Facts) {
+        self.flows.start(now, facts);
+        if let Some(group) = self.groups.get_mut(facts.group as usize) {
+            group.started += 1;
+        }
+    }
+
     fn on_queue(&mut self, now: Time, at: Place, held: Bytes) {
         let first = self.first[at.port as usize];
         if first != NONE {
@@ -109,11 +135,11 @@ impl Probe for Measure {
     }
 
     fn on_drop(&mut self, _now: Time, _at: Place, packet: &Envelope, _why: DropCause) {
-        self.flow(packet.end).lost += u64::from(packet.class.is_data());
+        self.on_loss(packet);
     }
 
     fn on_wire_loss(&mut self, _now: Time, _port: u32, packet: &Envelope) {
-        self.flow(packet.end).lost += u64::from(packet.class.is_data());
+        self.on_loss(packet);
     }
 
     fn on_mark(&mut self, _now: Time, _at: Place, packet: &Envelope) {
@@ -123,11 +149,8 @@ impl Probe for Measure {
 
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
         self.metered += u64::from(Some(packet.class) == self.metered_class);
-        if packet.class.is_data() {
-            self.data += 1;
-            let flow = self.flow(packet.end);
-            flow.ip_bytes += wire::ip_bytes(packet.size);
-            flow.wire_bytes += u64::from(packet.size);
+        if packet.class.is_payload() {
+            self.on_data(packet);
         }
     }
 
@@ -141,9 +164,12 @@ impl Probe for Measure {
     }
 
     fn on_complete(&mut self, now: Time, end: End) {
-        if !end.is_sender() {
-            self.complete += 1;
-            self.flow(end).complete = Some(now);
+        if end.is_sender() {
+            return;
+        }
+        if let Some(flow) = self.flows.get_mut(end.flow()) {
+            flow.complete = Some(now);
+            self.complete += usize::from(flow.facts.counted);
         }
     }
 }

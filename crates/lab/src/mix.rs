@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::End;
+use shallop_core::Seed;
 use shallop_sim::Paths;
-use shallop_switch::Routes;
 
-use crate::flows::Flow;
+use crate::flows::NoPath;
 use crate::layout::Crossing;
+use crate::load;
 use crate::network::Network;
 use crate::plan::{Plan, Transport};
+use crate::reach::Reach;
 use crate::run::RunError;
 
 /// The sorts of transport: those of one sort share a type of ends and the same queues.
@@ -69,6 +70,19 @@ pub struct Demand {
     pub mixed: bool,
     /// Whether they have a queue of their own at any switch.
     pub apart: bool,
+    /// What data that is sent without a credit (Aeolus) asks for.
+    pub unscheduled: Unscheduled,
+}
+
+/// What data that is sent before any credit asks of ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unscheduled {
+    /// There is none.
+    None,
+    /// The data queue, and to be dropped there above a threshold.
+    Dropped,
+    /// A queue below all others.
+    Spare,
 }
 
 impl Demand {
@@ -93,44 +107,38 @@ impl Demand {
             batch: (0..plan.groups.len()).filter_map(batch).min().unwrap_or(1),
             mixed,
             apart: mixed && plan.switches.iter().any(|switch| switch.weights.is_some()),
+            unscheduled: unscheduled(plan, scheme)?,
         })
     }
 }
 
-/// Which ports are crossed by data that wait for credits, by what their receivers return, and by anything else.
+fn unscheduled(plan: &Plan, scheme: usize) -> Result<Unscheduled, RunError> {
+    let groups = 0..plan.groups.len();
+    let starts = groups.filter_map(|group| plan.transport(scheme, group).transport.aeolus());
+    let ideal: BTreeSet<bool> = starts.map(|start| start.ideal).collect();
+    match (ideal.contains(&false), ideal.contains(&true)) {
+        (false, false) => Ok(Unscheduled::None),
+        (true, false) => Ok(Unscheduled::Dropped),
+        (false, true) => Ok(Unscheduled::Spare),
+        (true, true) => Err(RunError::MixedStart { scheme: plan.schemes[scheme].name.clone() }),
+    }
+}
+
+/// Which ports data that wait for credits may cross, what their receivers return, and anything else.
+///
+/// # Errors
+/// The first pair that no path joins.
 pub(crate) fn crossings(
     plan: &Plan,
     scheme: usize,
     network: &Network,
-    routes: &Routes,
-    flows: &[Flow],
-) -> Vec<Crossing> {
-    let mut crossings = vec![Crossing::default(); network.graph.ports()];
-    for (number, flow) in (0..).zip(flows) {
-        let (there, back) = walks(network, routes, number, flow);
-        let proactive = Kind::of(&plan.transport(scheme, flow.group).transport).is_proactive();
-        for port in there {
-            let crossing = &mut crossings[port as usize];
-            crossing.data |= proactive;
-            crossing.legacy |= !proactive;
-        }
-        for port in back {
-            let crossing = &mut crossings[port as usize];
-            crossing.returns |= proactive;
-            crossing.legacy |= !proactive;
-        }
-    }
-    crossings
-}
-
-/// The ports a flow crosses, there and back.
-pub(crate) fn walks(
-    network: &Network,
-    routes: &Routes,
-    number: u32,
-    flow: &Flow,
-) -> (Vec<u32>, Vec<u32>) {
-    let walk = |from, to, end| Paths::walk(&network.graph, routes, from, to, end);
-    let there = walk(flow.from, flow.to, End::receiver(number));
-    (there, walk(flow.to, flow.from, End::sender(number)))
+    paths: &Paths,
+    seed: Seed,
+) -> Result<Vec<Crossing>, NoPath> {
+    let proactive = |group| Kind::of(&plan.transport(scheme, group).transport).is_proactive();
+    let own = load::talk(plan, network, seed, proactive);
+    let others = load::talk(plan, network, seed, |group| !proactive(group));
+    let (own, others) = (Reach::of(network, paths, &own)?, Reach::of(network, paths, &others)?);
+    let both = own.crossings.into_iter().zip(others.crossings);
+    Ok(both.map(|(own, other)| Crossing { legacy: other.data || other.returns, ..own }).collect())
 }

@@ -7,7 +7,9 @@ use shallop_sim::topo::{Trunk, dumbbell, parking_lot};
 use shallop_sim::{Graph, NodeKind};
 use shallop_switch::{Change, Impairment};
 
-use crate::plan::{Delays, GraphLink, Plan, Topology};
+use crate::fabrics::Line;
+use crate::plan::{Delays, GraphLink, GraphNode, Plan, Topology};
+use crate::shape::Shape;
 
 /// A graph with names, and what its links are besides.
 #[derive(Clone, Debug)]
@@ -16,8 +18,12 @@ pub struct Network {
     pub graph: Graph,
     /// Names by node.
     pub names: Vec<String>,
-    /// Sets of hosts that a group may name: each host by itself, and those of the topology.
+    /// Sets of hosts that a group may name: each host by itself, all as `hosts`, and those of the topology.
     pub sets: BTreeMap<String, Vec<Node>>,
+    /// Hosts by the place they are at: a side, a rack, a data centre. A host is at one place.
+    pub sites: Vec<Vec<Node>>,
+    /// Sets of links by name: the ports of both directions of each link. `all` are all of them.
+    pub links: BTreeMap<String, Vec<u32>>,
     /// For each node what switch it is like, an index into [`Plan::switches`].
     pub switch_of: Vec<usize>,
     /// For each link, the trouble it makes: loss, jitter, changes. Empty if none of them makes any.
@@ -28,68 +34,40 @@ impl Network {
     /// The network of this plan, with the delays this seed draws.
     #[must_use]
     pub fn build(plan: &Plan, seed: Seed) -> Self {
-        match &plan.topology {
-            Topology::Dumbbell { rate, delay, senders, receivers, mtu } => {
-                let trunk = Trunk { rate: rate.0, access: rate.1, delay: *delay, mtu: *mtu };
-                let dumbbell = dumbbell(&trunk, &draw(senders, seed), *receivers);
-                let names = |node: Node| match node.0 {
-                    0 => "left".to_owned(),
-                    1 if *receivers > 1 => "right".to_owned(),
-                    _ => match dumbbell.left.iter().position(|&host| host == node) {
-                        Some(index) => format!("s{index}"),
-                        None => format!("r{}", place(&dumbbell.right, node)),
-                    },
-                };
-                let sets = [("left", dumbbell.left.clone()), ("right", dumbbell.right.clone())];
-                Self::named(dumbbell.graph.clone(), names, sets)
-            }
-            Topology::ParkingLot { rate, delay, hops, hosts, mtu } => {
-                let trunk = Trunk { rate: rate.0, access: rate.1, delay: delay.0, mtu: *mtu };
-                let lot = parking_lot(&trunk, *hops, *hosts, delay.1);
-                let names = |node: Node| {
-                    let at = lot.hosts.iter().position(|hosts| hosts.contains(&node));
-                    match at {
-                        None => format!("p{}", node.0),
-                        Some(at) => format!("p{at}h{}", place(&lot.hosts[at], node)),
-                    }
-                };
-                let sets = lot.hosts.iter().enumerate().map(|(at, set)| (at, set.clone()));
-                let sets: Vec<_> = sets.map(|(at, set)| (format!("at{at}"), set)).collect();
-                Self::named(lot.graph.clone(), names, sets)
-            }
-            Topology::Graph { nodes, links } => {
-                let mut graph = Graph::default();
-                for node in nodes {
-                    graph.add(node.kind);
-                }
-                for link in links {
-                    let (a, b) = (Node(link.between.0 as u32), Node(link.between.1 as u32));
-                    let GraphLink { rate, delay, mtu, .. } = *link;
-                    graph.connect(shallop_sim::GraphLink { a, b, rate, delay, mtu });
-                }
-                let sets: [(String, Vec<Node>); 0] = [];
-                let names = |node: Node| nodes[node.0 as usize].name.clone();
-                let mut network = Self::named(graph, names, sets);
-                network.switch_of = nodes.iter().map(|node| node.switch).collect();
-                network.troubles.clone_from(links);
-                network
-            }
-        }
+        let shape = match &plan.topology {
+            Topology::Dumbbell { .. } => dumbbell_shape(&plan.topology, seed),
+            Topology::ParkingLot { .. } => parking_lot_shape(&plan.topology),
+            Topology::Graph { nodes, links } => graph_shape(nodes, links),
+            Topology::ThreeDc(three) => three.build(),
+            Topology::LeafSpine(fabric) => fabric.build(),
+            Topology::FatTree(tree) => tree.build(),
+            Topology::CrossDc(pair) => pair.build(),
+            Topology::File(imported) => imported.build(),
+        };
+        let Shape { graph, names, switch_of, sets, sites, links } = shape.finish();
+        let troubles = match &plan.topology {
+            Topology::Graph { links, .. } => links.clone(),
+            _ => Vec::new(),
+        };
+        Self { graph, names, sets, sites, links, switch_of, troubles }
     }
 
-    fn named<S: Into<String>>(
-        graph: Graph,
-        name: impl Fn(Node) -> String,
-        sets: impl IntoIterator<Item = (S, Vec<Node>)>,
-    ) -> Self {
-        let names: Vec<String> = (0..graph.nodes.len() as u32).map(|n| name(Node(n))).collect();
-        let mut all: BTreeMap<String, Vec<Node>> =
-            sets.into_iter().map(|(name, set)| (name.into(), set)).collect();
-        for host in graph.hosts() {
-            all.insert(names[host.0 as usize].clone(), vec![host]);
+    /// The site of each node; `None` for switches, and for hosts that are at none.
+    #[must_use]
+    pub fn site_of(&self) -> Vec<Option<usize>> {
+        let mut site_of = vec![None; self.names.len()];
+        for (site, hosts) in self.sites.iter().enumerate() {
+            for host in hosts {
+                site_of[host.0 as usize] = Some(site);
+            }
         }
-        let switch_of = vec![0; names.len()];
-        Self { graph, names, sets: all, switch_of, troubles: Vec::new() }
+        site_of
+    }
+
+    /// The hosts by name.
+    #[must_use]
+    pub fn hosts(&self) -> BTreeMap<&str, Node> {
+        self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
     }
 
     /// What a port is called: the nodes it leads from and to.
@@ -165,6 +143,89 @@ fn draw(delays: &Delays, seed: Seed) -> Vec<Span> {
     }
 }
 
-fn place(nodes: &[Node], node: Node) -> usize {
-    nodes.iter().position(|&other| other == node).unwrap_or(0)
+/// A graph that was drawn elsewhere, with names for its nodes.
+fn named(graph: Graph, name: impl Fn(Node) -> String) -> Shape {
+    let names: Vec<String> = (0..graph.nodes.len() as u32).map(|n| name(Node(n))).collect();
+    Shape { switch_of: vec![0; names.len()], graph, names, ..Shape::default() }
+}
+
+/// Both ports of a link, and of all links of hosts.
+fn ports(port: u32) -> [u32; 2] {
+    [port & !1, port | 1]
+}
+
+fn dumbbell_shape(topology: &Topology, seed: Seed) -> Shape {
+    let Topology::Dumbbell { rate, delay, senders, receivers, mtu } = topology else {
+        return Shape::default();
+    };
+    let trunk = Trunk { rate: rate.0, access: rate.1, delay: *delay, mtu: *mtu };
+    let dumbbell = dumbbell(&trunk, &draw(senders, seed), *receivers);
+    let first = dumbbell.left.first().map_or(0, |host| host.0);
+    let left = first..first + dumbbell.left.len() as u32;
+    let names = |node: Node| match node.0 {
+        0 => "left".to_owned(),
+        1 if *receivers > 1 => "right".to_owned(),
+        number if left.contains(&number) => format!("s{}", number - left.start),
+        number => format!("r{}", number - dumbbell.right[0].0),
+    };
+    let mut shape = named(dumbbell.graph.clone(), names);
+    let bottleneck = ports(dumbbell.bottleneck);
+    let others = (0..shape.graph.ports() as u32).filter(|port| !bottleneck.contains(port));
+    shape.links.insert("access".into(), others.collect());
+    shape.links.insert("bottleneck".into(), bottleneck.to_vec());
+    shape.site("left", dumbbell.left);
+    shape.site("right", dumbbell.right);
+    shape
+}
+
+fn parking_lot_shape(topology: &Topology) -> Shape {
+    let Topology::ParkingLot { rate, delay, hops, hosts, mtu } = topology else {
+        return Shape::default();
+    };
+    let trunk = Trunk { rate: rate.0, access: rate.1, delay: delay.0, mtu: *mtu };
+    let lot = parking_lot(&trunk, *hops, *hosts, delay.1);
+    let switches = *hops as u32 + 1;
+    let names = |node: Node| match node.0.checked_sub(switches) {
+        None => format!("p{}", node.0),
+        Some(host) => format!("p{}h{}", host as usize / hosts, host as usize % hosts),
+    };
+    let mut shape = named(lot.graph, names);
+    let chain: Vec<u32> = lot.chain.iter().flat_map(|&port| ports(port)).collect();
+    let access = chain.len() as u32..shape.graph.ports() as u32;
+    shape.links.insert("access".into(), access.collect());
+    shape.links.insert("chain".into(), chain);
+    for (at, hosts) in lot.hosts.into_iter().enumerate() {
+        shape.site(format!("at{at}"), hosts);
+    }
+    shape
+}
+
+fn graph_shape(nodes: &[GraphNode], links: &[GraphLink]) -> Shape {
+    let mut shape = Shape::default();
+    for node in nodes {
+        match node.kind {
+            NodeKind::Host => shape.host(node.name.clone()),
+            NodeKind::Switch => shape.switch(node.name.clone(), node.switch),
+        };
+    }
+    // A host is at the first switch that it is linked to.
+    let mut at: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
+    let mut placed = vec![false; nodes.len()];
+    for link in links {
+        let (a, b) = link.between;
+        let GraphLink { rate, delay, mtu, .. } = *link;
+        let [forth, back] =
+            [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", nodes[a].name, nodes[b].name));
+        let line = Line { rate, delay, mtu };
+        shape.join(line.link(Node(a as u32), Node(b as u32)), &[&forth, &back]);
+        for (host, switch) in [(a, b), (b, a)] {
+            let kinds = (nodes[host].kind, nodes[switch].kind);
+            if kinds == (NodeKind::Host, NodeKind::Switch) && !placed[host] {
+                placed[host] = true;
+                at.entry(switch).or_default().push(Node(host as u32));
+            }
+        }
+    }
+    shape.sites = at.into_values().collect();
+    shape
 }

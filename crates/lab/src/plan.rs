@@ -1,12 +1,21 @@
 //! A scenario, checked: every name resolved, every quantity in its unit, every default filled in. What a run needs and
 //! nothing more; where a value stood in the text is forgotten by now.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use shallop_control::any as window;
 use shallop_control::{expresspass, flashpass};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_proto::{expresspass::StopPolicy, tcp};
 use shallop_sim::{NicMode, NodeKind};
 use shallop_switch::MarkAt;
+
+use crate::fabrics::{CrossDc, FatTree, LeafSpine, ThreeDc};
+use crate::files::Files;
+use crate::import::Imported;
+use crate::tally::Classes;
+use crate::workload::Sizes;
 
 /// A scenario ready to run, under each of its schemes.
 #[derive(Clone, Debug)]
@@ -33,8 +42,12 @@ pub struct Plan {
     pub nic: NicMode,
     /// The buffer of a host's link, used where `nic` is a queue.
     pub nic_buffer: BufferSize,
+    /// Depth of the queue of credits or emulation packets of a host's link; `None` for that of a switch.
+    pub nic_credit_queue: Option<BufferSize>,
     /// The traffic.
     pub groups: Vec<Group>,
+    /// Where small flows are told from large ones, if they are.
+    pub classes: Option<Classes>,
     /// What is compared.
     pub schemes: Vec<Scheme>,
 }
@@ -44,6 +57,21 @@ impl Plan {
     #[must_use]
     pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
         self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
+    }
+
+    /// How many flows there will be.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.groups.iter().map(|group| group.flows).sum()
+    }
+
+    /// How many of them are judged by their completion: when these are complete the run ends. `None` if some never
+    /// end.
+    #[must_use]
+    pub fn judged(&self) -> Option<usize> {
+        let finite = self.groups.iter().all(Group::ends);
+        let judged = |group: &Group| group.flows.saturating_sub(group.edges.0 + group.edges.1);
+        finite.then(|| self.groups.iter().map(judged).sum())
     }
 }
 
@@ -83,6 +111,16 @@ pub enum Topology {
         /// By link number.
         links: Vec<GraphLink>,
     },
+    /// Three data centres, joined pairwise.
+    ThreeDc(ThreeDc),
+    /// Two tiers of switches.
+    LeafSpine(LeafSpine),
+    /// Three tiers of switches.
+    FatTree(FatTree),
+    /// Two data centres and one link between them.
+    CrossDc(CrossDc),
+    /// Switches and links from a file, with hosts.
+    File(Imported),
 }
 
 /// Delays of a number of links.
@@ -148,8 +186,10 @@ pub struct Switch {
     pub credit_queue: BufferSize,
     /// Credits or emulation packets that may leave back to back, in packets of the smallest size.
     pub credit_burst: u32,
-    /// Above this, packets that are not ECN-capable are dropped from the emulation queue.
-    pub select: BufferSize,
+    /// Above this, packets that are not ECN-capable are dropped from the emulation queue, if they are at all.
+    pub select: Option<BufferSize>,
+    /// Above this, data that was sent without a credit is dropped from the data queue.
+    pub unscheduled_above: BufferSize,
     /// Which credits the emulation queue's share of a link leaves room for.
     pub accounting: Accounting,
     /// Whether it has a metered queue for emulation packets or credits. Without, they join the data.
@@ -175,18 +215,56 @@ pub enum Accounting {
 pub struct Group {
     /// Its name.
     pub name: String,
-    /// Hosts that send, by node number; the flows take them in turn.
+    /// Hosts that send, by node number.
     pub from: Vec<u32>,
     /// Hosts that receive, likewise.
     pub to: Vec<u32>,
+    /// Who of them sends to whom.
+    pub pattern: Pattern,
     /// How many flows.
     pub flows: usize,
-    /// Payload bytes of each; `None` without end.
-    pub size: Option<u64>,
+    /// Their payload bytes; `None` without end.
+    pub sizes: Option<Sizes>,
     /// When they start.
     pub start: Starts,
     /// Their transport with its label, where it is not that of the scheme.
     pub transport: Option<Scheme>,
+    /// So many of the first flows, and of the last, only make the load: they are not judged.
+    pub edges: (usize, usize),
+}
+
+impl Group {
+    /// Whether its flows have an end.
+    #[must_use]
+    pub fn ends(&self) -> bool {
+        self.sizes.is_some() || matches!(self.start, Starts::Trace(_))
+    }
+
+    /// Whether the flow of this number, in the order of their starts, is judged.
+    #[must_use]
+    pub fn counts(&self, number: usize) -> bool {
+        number >= self.edges.0 && number + self.edges.1 < self.flows
+    }
+}
+
+/// Who of a group's hosts sends to whom.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Pattern {
+    /// The flows take senders and receivers in turn.
+    #[default]
+    Turn,
+    /// Both drawn uniformly.
+    Uniform,
+    /// Likewise, but never within one site.
+    OtherSite,
+    /// So many senders at a time, drawn, to one receiver.
+    Incast(usize),
+    /// Every host sends to one other, which is drawn once.
+    Permutation,
+    /// Every pair in turn.
+    AllToAll,
+    /// Pairs of sets with their weights.
+    Matrix(Vec<(Vec<u32>, Vec<u32>, f64)>),
 }
 
 /// When the flows of a group start.
@@ -198,6 +276,43 @@ pub enum Starts {
     Every(Span, Span),
     /// Each at a time drawn uniformly between two bounds.
     Drawn(Span, Span),
+    /// At random, as in a Poisson process, from a time on.
+    Poisson(Intensity, Span),
+    /// Likewise in periods of activity, with silences between: the mean lengths of both.
+    OnOff(Intensity, Span, (Span, Span)),
+    /// So many at once, the first and then every so often.
+    Bursts(u32, Span, Span),
+    /// As a file says, which says as well who sends how much to whom.
+    Trace(Trace),
+}
+
+/// A file of flows that was looked through once. It is read again, row by row, as the run goes on.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Where it is.
+    pub files: Arc<dyn Files>,
+    /// Who sends to whom in it, by node number.
+    pub pairs: BTreeSet<(u32, u32)>,
+    /// A hash of its rows.
+    pub digest: u64,
+}
+
+/// Traces are the same if their rows are.
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.digest, &self.pairs) == (&other.digest, &other.pairs)
+    }
+}
+
+/// How many flows start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intensity {
+    /// So many in a second.
+    PerSecond(f64),
+    /// As many as offer this part of the capacity of a set of links as payload (docs/workloads.md, "load").
+    Load(f64, String),
 }
 
 /// Something to compare.
@@ -225,6 +340,18 @@ pub enum Transport {
     FlashPass(FlashPass),
 }
 
+impl Transport {
+    /// How data is sent before any credit, if it is.
+    #[must_use]
+    pub fn aeolus(&self) -> Option<Aeolus> {
+        match self {
+            Self::Tcp { .. } => None,
+            Self::ExpressPass(config) => config.aeolus,
+            Self::FlashPass(config) => config.aeolus,
+        }
+    }
+}
+
 /// The numbers of `ExpressPass`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpressPass {
@@ -238,6 +365,31 @@ pub struct ExpressPass {
     pub largest_credit: Bytes,
     /// After this long a request or a report of lost data is repeated.
     pub timeout: Span,
+    /// What is sent before any credit, if anything is.
+    pub aeolus: Option<Aeolus>,
+    /// The send buffer, if the sender knows of its demand only what is in it.
+    pub send_buffer: Option<Bytes>,
+}
+
+/// The numbers of Aeolus's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aeolus {
+    /// The most that is sent without a credit; `None` for what the sender's link carries while the burst may last.
+    pub burst: Option<Bytes>,
+    /// When the burst ends.
+    pub until: BurstUntil,
+    /// Whether data without a credit has a queue of its own below all others (docs/aeolus.md, "the ideal").
+    pub ideal: bool,
+}
+
+/// When a burst ends, unless it has reached its cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BurstUntil {
+    /// At the first answer.
+    #[default]
+    FirstResponse,
+    /// When the first credit may be used: in `FlashPass` a waiting time after the start.
+    FirstData,
 }
 
 /// A feedback rule of `ExpressPass`.
@@ -270,6 +422,10 @@ pub struct FlashPass {
     pub expected_loss: f64,
     /// Data not acknowledged for this long is taken for lost.
     pub timeout: Span,
+    /// What is sent before any credit, if anything is.
+    pub aeolus: Option<Aeolus>,
+    /// The send buffer, if the sender knows of its demand only what is in it.
+    pub send_buffer: Option<Bytes>,
 }
 
 /// A feedback law of `FlashPass`.

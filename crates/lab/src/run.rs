@@ -2,16 +2,20 @@
 
 use shallop_core::{Bytes, Seed, Span, Time};
 use shallop_proto::Endpoint;
-use shallop_sim::{NicMode, Paths, World};
+use shallop_sim::{NicMode, Paths, Retired, World};
 
 use crate::ends::{self, Ends};
-use crate::flows::{self, Flow, NoPath};
-use crate::layout::{Crossing, Layout};
+use crate::flows::{Coming, Flow, NoPath};
+use crate::ideal::ideal_fct;
+use crate::journal::{FlowRow, Journal};
+use crate::layout::Layout;
+use crate::load;
 use crate::measure::Measure;
 use crate::mix::{self, Demand};
 use crate::network::Network;
 use crate::outcome::{self, Outcome};
 use crate::plan::Plan;
+use crate::reach::Reach;
 use crate::series::Series;
 
 /// Why a run cannot be made.
@@ -46,6 +50,23 @@ pub enum RunError {
         /// The scheme.
         scheme: String,
     },
+    /// Two transports would have switches treat data sent without a credit differently.
+    #[error(
+        "scheme \"{scheme}\": data without a credit has a queue of its own for one transport and is dropped above a \
+         threshold for another"
+    )]
+    MixedStart {
+        /// The scheme.
+        scheme: String,
+    },
+    /// A trace gave fewer flows than when it was checked.
+    #[error("{started} flows of {flows} could be read: a trace has changed since it was checked")]
+    Incomplete {
+        /// Flows that were there.
+        flows: usize,
+        /// Flows that could be read.
+        started: usize,
+    },
     /// Whoever watched the run asked it to stop.
     #[error("the run was stopped before its end")]
     Stopped,
@@ -62,12 +83,12 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The network with this seed's delays.
     pub network: Network,
-    /// The flows, in the order they start.
-    pub flows: Vec<Flow>,
+    /// What the flows may bring about.
+    pub reach: Reach,
+    /// For each group the flows that start in a second on average, if it is one that arrives at random.
+    pub rates: Vec<Option<f64>>,
     /// The ports.
     pub layout: Layout,
-    /// What crosses each port.
-    pub crossings: Vec<Crossing>,
     /// What the transports in use ask of ports.
     pub demand: Demand,
     /// Next hops.
@@ -83,14 +104,32 @@ impl<'a> Setup<'a> {
         let root = Seed::new(seed);
         let network = Network::build(plan, root);
         let salt = root.stream("ecmp", 0).draw();
-        let routes = Paths::of(&network.graph).routes(&network.graph, plan.symmetric, salt);
-        let (flows, mut crossings) = flows::flows(plan, &network, &routes, root)?;
+        let paths = Paths::of(&network.graph);
+        let routes = paths.routes(&network.graph, plan.symmetric, salt);
+        let mut reach = Reach::of(&network, &paths, &load::talk(plan, &network, root, |_| true))?;
+        let rates = load::rates(plan, &network, &paths, root);
         let demand = Demand::of(plan, scheme)?;
         if demand.mixed {
-            crossings = mix::crossings(plan, scheme, &network, &routes, &flows);
+            reach.crossings = mix::crossings(plan, scheme, &network, &paths, root)?;
         }
-        let layout = Layout::of(plan, &network, &demand, &crossings, root);
-        Ok(Self { plan, scheme, seed, network, flows, layout, crossings, demand, routes })
+        let layout = Layout::of(plan, &network, &demand, &reach.crossings, root);
+        Ok(Self { plan, scheme, seed, network, reach, rates, layout, demand, routes })
+    }
+
+    /// The flows, in the order they start.
+    #[must_use]
+    pub fn coming(&self) -> Coming<'_> {
+        Coming::new(self)
+    }
+
+    /// How long a flow would take alone on an empty network; nothing for one without end.
+    #[must_use]
+    pub fn ideal(&self, flow: &Flow) -> Span {
+        let Some(size) = flow.size else { return Span::ZERO };
+        let graph = &self.network.graph;
+        let links = flow.path.there.iter().map(|&port| graph.link_of(port));
+        let links = links.map(|link| (link.rate, link.delay));
+        ideal_fct(links, u64::from(flow.path.payload), size)
     }
 
     /// The root of this run's random streams.
@@ -116,7 +155,34 @@ pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RunError> {
 /// Whoever watches a run is asked this often.
 const WATCH: Span = Span::from_ms(1);
 
-/// Runs it. `watch` is told the time every simulated millisecond, and ends the run early by returning false.
+/// Whoever watches a run.
+pub trait Watch {
+    /// The run has come so far; false ends it.
+    fn pass(&mut self, now: Time) -> bool;
+
+    /// Rows of flows that are over, or of those that are left when the run ends. Chunks follow one another about in
+    /// the order in which the flows ended; the rows of each are in the order in which they started.
+    fn rows(&mut self, rows: Vec<FlowRow>);
+}
+
+/// Keeps all rows.
+struct Keep<'a> {
+    watch: &'a mut dyn FnMut(Time) -> bool,
+    rows: Vec<FlowRow>,
+}
+
+impl Watch for Keep<'_> {
+    fn pass(&mut self, now: Time) -> bool {
+        (self.watch)(now)
+    }
+
+    fn rows(&mut self, mut rows: Vec<FlowRow>) {
+        self.rows.append(&mut rows);
+    }
+}
+
+/// Runs it, and keeps a row of every flow, in the order they started. `watch` is told the time every simulated
+/// millisecond, and ends the run early by returning false.
 ///
 /// # Errors
 /// If it cannot be made, or was stopped.
@@ -126,21 +192,38 @@ pub fn run(
     seed: u64,
     watch: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, RunError> {
+    let mut keep = Keep { watch, rows: Vec::new() };
+    let mut outcome = watched(plan, scheme, seed, &mut keep)?;
+    keep.rows.sort_by_key(|row| row.flow);
+    outcome.flows = keep.rows;
+    Ok(outcome)
+}
+
+/// Runs it. The rows of flows go to `watch` as they come; the outcome has none.
+///
+/// # Errors
+/// If it cannot be made, or was stopped.
+pub fn watched(
+    plan: &Plan,
+    scheme: usize,
+    seed: u64,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, RunError> {
     let setup = Setup::new(plan, scheme, seed)?;
-    ends::with(&setup, Drive { setup: &setup, watch })?
+    ends::with(&setup, Start { setup: &setup, watch })?
 }
 
 /// What is done with the ends, whatever their type.
-struct Drive<'a> {
+struct Start<'a> {
     setup: &'a Setup<'a>,
-    watch: &'a mut dyn FnMut(Time) -> bool,
+    watch: &'a mut dyn Watch,
 }
 
-impl ends::Use for Drive<'_> {
+impl ends::Use for Start<'_> {
     type Result = Result<Outcome, RunError>;
 
     fn ends<E: Ends>(self, ends: E) -> Self::Result {
-        let Setup { network, flows, layout, routes, plan, .. } = self.setup;
+        let Setup { network, layout, routes, plan, .. } = self.setup;
         let world = shallop_sim::Network {
             graph: network.graph.clone(),
             ports: layout.ports.clone(),
@@ -149,62 +232,108 @@ impl ends::Use for Drive<'_> {
             nic: plan.nic,
         };
         let watched = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
-        let probe = Measure::new(layout, watched);
-        let coming: Vec<_> = flows.iter().enumerate().map(|(n, flow)| ends.flow(n, flow)).collect();
-        let mut world: World<E::End, Measure> =
-            World::new(world, Box::new(coming.into_iter()), probe);
-        let series = drive(&mut world, self.setup, self.watch)?;
-        let reports: Vec<_> = world.ends().map(Endpoint::report).collect();
-        let ports: Vec<_> = world.ports().map(shallop_switch::Port::counts).collect();
-        Ok(outcome::outcome(self.setup, &world.probe, &ports, &reports, series))
+        let probe = Measure::new(layout, plan.groups.len(), watched);
+        let coming = self.setup.coming().map(|flow| ends.flow(&flow));
+        let mut world: World<'_, E::End, Measure> = World::new(world, Box::new(coming), probe);
+        world.retire();
+        let journal = Journal::new(self.setup);
+        let drive = Drive { setup: self.setup, world, journal, watch: self.watch };
+        drive.run()
     }
 }
 
-/// Lets a world run to its end, sampling on the way.
-fn drive<E: Endpoint>(
-    world: &mut World<E, Measure>,
-    setup: &Setup<'_>,
-    watch: &mut dyn FnMut(Time) -> bool,
-) -> Result<Series, RunError> {
-    let plan = setup.plan;
-    let mut series = Series::new(setup);
-    let finite = setup.flows.iter().all(|flow| flow.size.is_some());
-    let mut marks = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
-    // The last second is always looked at by itself.
-    marks.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
-    marks.sort_unstable();
-    let (mut sample, mut now, mut reached) = (plan.sample, Span::ZERO, Span::ZERO);
-    while now < plan.duration {
-        let mark = marks.iter().copied().find(|&mark| mark > now).unwrap_or(plan.duration);
-        let fair = series.converge.due();
-        now = sample.min(mark).min(fair).min(plan.duration);
-        while reached < now {
-            reached = now.min(reached + WATCH);
-            world.advance(Time::after_start(reached));
-            if !watch(Time::after_start(reached)) {
-                return Err(RunError::Stopped);
+/// A run under way.
+struct Drive<'a, 'f, E: Endpoint> {
+    setup: &'a Setup<'a>,
+    world: World<'f, E, Measure>,
+    journal: Journal<'a>,
+    watch: &'a mut dyn Watch,
+}
+
+impl<E: Endpoint> Drive<'_, '_, E> {
+    fn run(mut self) -> Result<Outcome, RunError> {
+        let series = self.sampled()?;
+        self.write_rest(series.end)?;
+        let ports: Vec<_> = self.world.ports().map(shallop_switch::Port::counts).collect();
+        let run = outcome::summarise(self.setup, &self.world.probe, &ports, &self.journal, &series);
+        Ok(Outcome { run, flows: Vec::new(), series: series.rows })
+    }
+
+    /// Lets the world run to its end, sampling on the way.
+    fn sampled(&mut self) -> Result<Series, RunError> {
+        let plan = self.setup.plan;
+        let mut series = Series::new(self.setup);
+        let judged = plan.judged();
+        let mut marks = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
+        // The last second is always looked at by itself.
+        marks.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
+        marks.sort_unstable();
+        let (mut sample, mut now, mut reached) = (plan.sample, Span::ZERO, Span::ZERO);
+        while now < plan.duration {
+            let mark = marks.iter().copied().find(|&mark| mark > now).unwrap_or(plan.duration);
+            let fair = series.converge.due();
+            now = sample.min(mark).min(fair).min(plan.duration);
+            while reached < now {
+                reached = now.min(reached + WATCH);
+                self.advance(Time::after_start(reached))?;
+            }
+            // What is looked at must have caught up.
+            let world = &mut self.world;
+            world.run_until(Time::after_start(now));
+            if now == fair {
+                series.converge.look(world.probe.flows.all());
+            }
+            let looked = now == mark || now == sample;
+            let complete = looked && judged.is_some_and(|judged| world.probe.complete == judged);
+            if now == mark || complete {
+                series.mark(now, &world.probe, world.ports().map(shallop_switch::Port::counts));
+            }
+            if now == sample {
+                series.sample(now, &mut world.probe);
+                sample += plan.sample;
+            }
+            if complete {
+                break;
             }
         }
-        // What is looked at must have caught up.
-        world.run_until(Time::after_start(now));
-        let complete = finite && world.probe.complete == setup.flows.len();
-        if now == mark || complete {
-            series.mark(now, &world.probe, world.ports().map(shallop_switch::Port::counts));
-        }
-        if now == fair {
-            series.converge.look(world.probe.arrived());
-        }
-        if now == sample {
-            series.sample(now, &mut world.probe);
-            sample += plan.sample;
-        }
-        if complete {
-            break;
-        }
+        self.world.probe.pass(Time::after_start(now));
+        series.end(now);
+        Ok(series)
     }
-    world.probe.pass(Time::after_start(now));
-    series.end(now);
-    Ok(series)
+
+    fn advance(&mut self, to: Time) -> Result<(), RunError> {
+        self.world.advance(to);
+        for Retired { flow, sender, receiver } in self.world.take_retired() {
+            if let Some(record) = self.world.probe.flows.get_mut(flow) {
+                record.over = true;
+                self.journal.write(flow, record, [sender, receiver], to);
+            }
+        }
+        self.journal.hand_on(false, self.watch);
+        if self.watch.pass(to) { Ok(()) } else { Err(RunError::Stopped) }
+    }
+
+    /// Writes down the flows that are not over.
+    fn write_rest(&mut self, end: Span) -> Result<(), RunError> {
+        let now = Time::after_start(end);
+        self.advance(now)?;
+        let left: Vec<_> =
+            self.world.seated().map(|(end, machine)| (end, machine.report())).collect();
+        for pair in left.chunks_exact(2) {
+            let flow = pair[0].0.flow();
+            if let Some(record) = self.world.probe.flows.get(flow) {
+                self.journal.write(flow, record, [pair[0].1, pair[1].1], now);
+            }
+        }
+        self.journal.hand_on(true, self.watch);
+        if self.world.is_exhausted() && self.world.started() < self.setup.plan.flows() {
+            return Err(RunError::Incomplete {
+                flows: self.setup.plan.flows(),
+                started: self.world.started(),
+            });
+        }
+        Ok(())
+    }
 }
 
 /// Bytes as a rate over a span, in bits per second.

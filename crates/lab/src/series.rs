@@ -4,7 +4,6 @@ use shallop_core::{Class, Span};
 use shallop_switch::Counts;
 
 use crate::converge::Convergence;
-use crate::flows::Flow;
 use crate::measure::Measure;
 use crate::run::{Setup, rate};
 
@@ -38,10 +37,20 @@ impl Rows {
 pub struct Mark {
     /// When.
     pub at: Span,
-    /// IP bytes that had arrived, by flow.
-    pub flows: Vec<u64>,
+    /// IP bytes that had arrived, by group.
+    pub groups: Vec<u64>,
+    /// The same by flow, if every flow is remembered.
+    pub flows: Option<Vec<u64>>,
     /// Metered packets that had arrived, and that had been dropped.
     pub metered: (u64, u64),
+}
+
+impl Mark {
+    /// IP bytes that had arrived.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.groups.iter().sum()
+    }
 }
 
 /// The series of a run.
@@ -58,9 +67,10 @@ pub struct Series {
     metered: Option<Class>,
     queues: Vec<String>,
     groups: Vec<String>,
-    of_group: Vec<usize>,
-    /// Bytes by flow at the last row, and when that was.
-    last: (Span, Vec<u64>),
+    /// Flows have rows of their own.
+    each: bool,
+    /// Bytes by group and by flow at the last row, and when that was.
+    last: (Span, Vec<u64>, Vec<u64>),
 }
 
 impl Series {
@@ -73,18 +83,23 @@ impl Series {
             let name = network.port_name(port);
             setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
         });
-        let flows = setup.flows.len();
-        let starts = setup.flows.iter().map(|flow| flow.start.since_start());
+        let groups: Vec<_> = setup.plan.groups.iter().map(|group| group.name.clone()).collect();
+        let start = Mark {
+            at: Span::ZERO,
+            groups: vec![0; groups.len()],
+            flows: Some(Vec::new()),
+            metered: (0, 0),
+        };
         Self {
             rows: Rows::default(),
-            marks: vec![Mark { at: Span::ZERO, flows: vec![0; flows], metered: (0, 0) }],
+            marks: vec![start],
             end: Span::ZERO,
-            converge: Convergence::new(setup.plan.fairness, starts.collect()),
+            converge: Convergence::new(setup.plan.fairness),
             metered: setup.layout.metered,
             queues: queues.collect(),
-            groups: setup.plan.groups.iter().map(|group| group.name.clone()).collect(),
-            of_group: setup.flows.iter().map(|flow: &Flow| flow.group).collect(),
-            last: (Span::ZERO, vec![0; flows]),
+            last: (Span::ZERO, vec![0; groups.len()], Vec::new()),
+            each: setup.plan.flows() <= MOST_FLOWS,
+            groups,
         }
     }
 
@@ -97,33 +112,30 @@ impl Series {
                 self.rows.push(now, "queue_peak_bytes", name, peak.get() as f64);
             }
         }
-        let (then, before) = &self.last;
+        let (then, groups, flows) = &mut self.last;
         let span = now - *then;
-        let bytes = ip_bytes(measure, self.of_group.len());
-        let mut groups = vec![0u64; self.groups.len()];
-        for (flow, (now, before)) in bytes.iter().zip(before).enumerate() {
-            groups[self.of_group[flow]] += now - before;
+        *then = now;
+        for ((name, group), before) in self.groups.iter().zip(&measure.groups).zip(groups) {
+            let arrived = group.ip_bytes - std::mem::replace(before, group.ip_bytes);
+            self.rows.push(now, "rate_bps", name, rate(arrived, span));
         }
-        for (name, &group) in self.groups.iter().zip(&groups) {
-            self.rows.push(now, "rate_bps", name, rate(group, span));
-        }
-        if bytes.len() <= MOST_FLOWS {
-            for (flow, (arrived, before)) in bytes.iter().zip(before).enumerate() {
-                let name = format!("flow {flow}");
-                self.rows.push(now, "rate_bps", &name, rate(arrived - before, span));
+        let each = measure.flows.all().filter(|_| self.each);
+        for (number, flow) in each.into_iter().flatten().enumerate() {
+            if number == flows.len() {
+                flows.push(0);
             }
+            let arrived = flow.ip_bytes - std::mem::replace(&mut flows[number], flow.ip_bytes);
+            self.rows.push(now, "rate_bps", &format!("flow {number}"), rate(arrived, span));
         }
-        self.last = (now, bytes);
     }
 
     /// Notes the counts of this time.
     pub fn mark(&mut self, at: Span, measure: &Measure, ports: impl Iterator<Item = Counts>) {
-        let flows = ip_bytes(measure, self.of_group.len());
-        self.marks.push(Mark {
-            at,
-            flows,
-            metered: (measure.metered, dropped(ports, self.metered)),
-        });
+        let flows = measure.flows.all();
+        let flows = flows.map(|flows| flows.iter().map(|flow| flow.ip_bytes).collect());
+        let metered = (measure.metered, dropped(ports, self.metered));
+        let groups = measure.groups.iter().map(|group| group.ip_bytes).collect();
+        self.marks.push(Mark { at, groups, flows, metered });
     }
 
     /// The run ends here.
@@ -137,12 +149,6 @@ impl Series {
         let at = at.min(self.end);
         self.marks.iter().rev().find(|mark| mark.at == at)
     }
-}
-
-fn ip_bytes(measure: &Measure, flows: usize) -> Vec<u64> {
-    let mut bytes: Vec<u64> = measure.flows.iter().map(|flow| flow.ip_bytes).collect();
-    bytes.resize(flows, 0);
-    bytes
 }
 
 /// Packets of a class dropped so far.

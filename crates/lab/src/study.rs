@@ -1,6 +1,8 @@
 //! A scenario read and checked, with everything it varies: what `run` and `reproduce` work through, job by job.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use crate::plan::Plan;
 
@@ -43,6 +45,49 @@ pub struct Job {
     pub scheme: usize,
     /// The run seed.
     pub seed: u64,
+}
+
+/// A part of the runs of a study: each `of`-th one, from number `number` on. Numbers start at one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// All runs.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// The jobs that belong to it, in their order.
+    #[must_use]
+    pub fn of(self, jobs: Vec<Job>) -> Vec<Job> {
+        jobs.into_iter().skip(self.number - 1).step_by(self.of).collect()
+    }
+
+    /// True if it is all.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.of == 1
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = |part: &str| part.trim().parse().ok().filter(|number| *number > 0);
+        let parts = text.split_once('/').and_then(|(i, n)| Some((read(i)?, read(n)?)));
+        parts
+            .filter(|(number, of)| number <= of)
+            .map(|(number, of)| Self { number, of })
+            .ok_or_else(|| "expected I/N with I from 1 to N, for example 1/4".to_owned())
+    }
 }
 
 impl Study {
@@ -126,4 +171,28 @@ pub enum Seeds {
     Each,
     /// Their mean must.
     Mean,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_out_all_jobs() {
+        let jobs: Vec<Job> = (1..=7).map(|seed| Job { point: 0, scheme: 0, seed }).collect();
+        let seeds = |text: &str| -> Vec<u64> {
+            let shard: Shard = text.parse().unwrap();
+            assert_eq!(shard.to_string(), text);
+            shard.of(jobs.clone()).iter().map(|job| job.seed).collect()
+        };
+        assert_eq!(
+            (seeds("1/3"), seeds("2/3"), seeds("3/3")),
+            (vec![1, 4, 7], vec![2, 5], vec![3, 6])
+        );
+        assert_eq!(seeds("1/1").len(), 7);
+        assert!(seeds("9/9").is_empty());
+        for bad in ["0/3", "4/3", "1", "1/0", "a/b", "", "1/2/3", "-1/2"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
+    }
 }

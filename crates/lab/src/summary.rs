@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::aggregate::Aggregate;
 use crate::verdict::Judged;
 
 /// A full frame of the usual size, in bytes on the wire: what "packets" of a queue's length are.
@@ -27,9 +28,14 @@ pub struct Summary {
     /// True if somebody stopped the work: runs are missing then. Left out otherwise.
     #[serde(skip_serializing_if = "is_false")]
     pub interrupted: bool,
+    /// The part of the runs that was asked for, such as "1/4": the others are missing. Left out where it is all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
     /// What is claimed of the results, judged. Left out if nothing is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
+    /// Means over the seeds, with 95 % intervals, for each scheme at each point.
+    pub aggregates: Vec<Aggregate>,
     /// A run for each scheme, point and seed.
     pub runs: Vec<Run>,
 }
@@ -57,14 +63,16 @@ pub struct Experiment {
     pub seeds: Vec<u64>,
     /// Its claims, judged.
     pub claims: Vec<Judged>,
+    /// Means over its seeds, as in [`Summary::aggregates`].
+    pub aggregates: Vec<Aggregate>,
     /// Its runs.
     pub runs: Vec<Run>,
 }
 
 impl From<Summary> for Experiment {
     fn from(summary: Summary) -> Self {
-        let Summary { id, scenario, quick, seeds, claims, runs, .. } = summary;
-        Self { id: id.unwrap_or(scenario), quick, seeds, claims, runs }
+        let Summary { id, scenario, quick, seeds, claims, aggregates, runs, .. } = summary;
+        Self { id: id.unwrap_or(scenario), quick, seeds, claims, aggregates, runs }
     }
 }
 
@@ -74,7 +82,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Label of the scheme.
     pub scheme: String,
@@ -112,6 +120,10 @@ pub struct Run {
     pub queues: Vec<Queue>,
     /// The longest any data queue of a switch ever was, in bytes on the wire.
     pub max_queue_bytes: u64,
+    /// The largest mean over time of any data queue of a switch, in bytes on the wire.
+    pub mean_queue_bytes: f64,
+    /// What the traffic asks for, by its distributions.
+    pub offered: Offered,
     /// Round-trip times measured by the senders.
     pub rtt: Rtt,
     /// Jain's index of the flows' throughputs in the last second.
@@ -138,7 +150,7 @@ pub struct Run {
 }
 
 /// A part of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Its start, in seconds.
     pub from_s: f64,
@@ -155,7 +167,7 @@ pub struct Window {
 }
 
 /// A group in a part of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupWindow {
     /// Its name.
     pub name: String,
@@ -164,7 +176,7 @@ pub struct GroupWindow {
 }
 
 /// A group of flows.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// Its name.
     pub name: String,
@@ -183,7 +195,7 @@ pub struct Group {
 }
 
 /// Packets dropped or lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drops {
     /// Data, scheduled or not.
     pub data: u64,
@@ -202,7 +214,7 @@ pub struct Drops {
 }
 
 /// A queue of a switch port. Lengths are of what waits, in bytes on the wire; quantiles are over time.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     /// The port: the nodes it leads from and to.
     pub place: String,
@@ -221,7 +233,7 @@ pub struct Queue {
 }
 
 /// Round-trip times in seconds; null if none was measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rtt {
     /// Mean of all samples.
     pub mean_s: Option<f64>,
@@ -231,8 +243,23 @@ pub struct Rtt {
     pub p99_s: Option<f64>,
 }
 
+/// What the traffic asks for, worked out from its distributions: of the flows that have an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// Flows that start in a second on average, of the groups that start at random.
+    pub flows_per_s: f64,
+    /// Mean payload of a flow, in bytes; null where sizes are not drawn or set, as in a trace.
+    pub mean_size_bytes: Option<f64>,
+    /// The part of flows that are small; null where sizes are not told apart.
+    pub small: Option<f64>,
+    /// The part that are medium.
+    pub medium: Option<f64>,
+    /// The part that are large.
+    pub large: Option<f64>,
+}
+
 /// What became of credits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Credit {
     /// Arrived at senders.
     pub granted: u64,
@@ -240,6 +267,8 @@ pub struct Credit {
     pub used: u64,
     /// Arrived in vain.
     pub wasted: u64,
+    /// The fraction of those that arrived which did so in vain.
+    pub waste_rate: f64,
     /// Credits (`ExpressPass`) or emulation packets (`FlashPass`) that were sent.
     pub sent: u64,
     /// The fraction of them that was lost.
@@ -247,7 +276,7 @@ pub struct Credit {
 }
 
 /// Completion times by size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fct {
     /// All flows that end; null if none does.
     pub all: Option<Completion>,
@@ -259,11 +288,11 @@ pub struct Fct {
     pub large: Option<Completion>,
 }
 
-/// Completion times of some flows, from the start to the arrival of the last byte. Percentiles are of those that
-/// finished.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+/// Completion times of some flows, from the start to the arrival of the last byte. Flows of a group's warm-up and
+/// cool-down do not count. Percentiles are of those that finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
-    /// Flows that started.
+    /// Flows that count and have started.
     pub count: u64,
     /// Of these, not complete at the end of the run.
     pub unfinished: u64,
@@ -277,10 +306,12 @@ pub struct Completion {
     pub p99_s: Option<f64>,
     /// 99.9th percentile.
     pub p999_s: Option<f64>,
-    /// Mean ratio to the time on an empty network; null until that is computed.
+    /// Mean ratio to the time on an empty network (docs/model.md, "slowdown").
     pub slowdown_mean: Option<f64>,
     /// 99th percentile of that ratio.
     pub slowdown_p99: Option<f64>,
+    /// The part of all these flows that completed within one base round trip of their paths.
+    pub within_rtt: Option<f64>,
 }
 
 impl Completion {
@@ -288,24 +319,36 @@ impl Completion {
     #[must_use]
     pub fn of(mut times: Vec<f64>, unfinished: u64) -> Self {
         times.sort_by(f64::total_cmp);
-        // The smallest value that at least this part of all values does not exceed.
-        let rank = |part: f64| {
-            let rank = (part * times.len() as f64).ceil().max(1.0) as usize;
-            times.get(rank - 1).copied()
-        };
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
         Self {
             count: times.len() as u64 + unfinished,
             unfinished,
-            mean_s: (!times.is_empty()).then_some(mean),
-            p50_s: rank(0.5),
-            p95_s: rank(0.95),
-            p99_s: rank(0.99),
-            p999_s: rank(0.999),
+            mean_s: mean(&times),
+            p50_s: percentile(&times, 0.5),
+            p95_s: percentile(&times, 0.95),
+            p99_s: percentile(&times, 0.99),
+            p999_s: percentile(&times, 0.999),
             slowdown_mean: None,
             slowdown_p99: None,
+            within_rtt: None,
         }
     }
+
+    /// The same with the ratios of these times to those on an empty network.
+    #[must_use]
+    pub fn with_slowdowns(self, mut slowdowns: Vec<f64>) -> Self {
+        slowdowns.sort_by(f64::total_cmp);
+        Self { slowdown_mean: mean(&slowdowns), slowdown_p99: percentile(&slowdowns, 0.99), ..self }
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The smallest value that at least this part of all values does not exceed.
+fn percentile(sorted: &[f64], part: f64) -> Option<f64> {
+    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
 }
 
 /// Jain's fairness index (Jain, Chiu, Hawe 1984); `None` for no flow or no throughput at all.

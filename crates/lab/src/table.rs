@@ -1,6 +1,7 @@
 //! Results as rows of text, for people: what `run` and `reproduce` print. Which columns there are and in which units
 //! their figures are depends on the figures; how the rows are drawn is up to the command.
 
+use crate::aggregate::Estimate;
 use crate::study::{Range, Study};
 use crate::summary::{FULL_FRAME, Run};
 use crate::verdict::{Judged, Verdict, count, words};
@@ -28,8 +29,8 @@ struct Column {
     digits: usize,
 }
 
-/// The runs of a study. Runs of one scheme at one point that differ in their seed are one row, their mean; two more
-/// rows say the least and the most of any seed.
+/// The runs of a study. Runs of one scheme at one point that differ in their seed are one row, their mean; three more
+/// rows say half the width of its 95 % confidence interval, and the least and the most of any seed.
 #[must_use]
 pub fn runs(study: &Study, runs: &[(usize, &Run)]) -> Grid {
     let mut columns = columns(runs);
@@ -72,7 +73,12 @@ impl Grid {
                 if figures.is_empty() {
                     return NOTHING.to_owned();
                 }
-                format!("{:.*}", column.digits, fold(&figures))
+                let figure = fold(&figures);
+                if figure.is_finite() {
+                    format!("{figure:.*}", column.digits)
+                } else {
+                    NOTHING.to_owned()
+                }
             };
             columns.iter().map(cell).collect()
         };
@@ -81,6 +87,10 @@ impl Grid {
         if runs.len() > 1 {
             let least = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
             let most = |figures: &[f64]| figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let half = |figures: &[f64]| {
+                Estimate::of(figures).and_then(|of| of.ci95).unwrap_or(f64::INFINITY)
+            };
+            self.push(&format!("{indent}  ± 95 %"), cells(&half).into_iter());
             self.push(&format!("{indent}  least"), cells(&least).into_iter());
             self.push(&format!("{indent}  most"), cells(&most).into_iter());
         }
@@ -144,10 +154,68 @@ fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
     columns
 }
 
+/// The runs of a sweep, a row for each scheme at each point: the main figures, as mean ± half the width of the 95 %
+/// confidence interval where there are several seeds.
+#[must_use]
+pub fn sweep(study: &Study, runs: &[(usize, &Run)]) -> Grid {
+    let mut columns = main_columns(runs);
+    columns.retain(|column| runs.iter().any(|(_, run)| (column.figure)(run).is_some()));
+    let header = ["point", "scheme"].map(str::to_owned).into_iter();
+    let header: Vec<String> =
+        header.chain(columns.iter().map(|column| column.heading.clone())).collect();
+    let mut grid = Grid { header, rows: Vec::new(), words: 2 };
+    for same in runs.chunk_by(|(a, one), (b, other)| a == b && one.scheme == other.scheme) {
+        let cell = |column: &Column| {
+            let figures: Vec<f64> =
+                same.iter().filter_map(|(_, run)| (column.figure)(run)).collect();
+            match Estimate::of(&figures) {
+                None => NOTHING.to_owned(),
+                Some(Estimate { mean, ci95: None, .. }) => format!("{mean:.*}", column.digits),
+                Some(Estimate { mean, ci95: Some(half), .. }) => {
+                    format!("{mean:.*} ± {half:.*}", column.digits, column.digits)
+                }
+            }
+        };
+        let words = [study.points[same[0].0].name.clone(), same[0].1.scheme.clone()];
+        grid.rows.push(words.into_iter().chain(columns.iter().map(cell)).collect());
+    }
+    grid
+}
+
+/// Throughput, loss, queue, fairness and completion.
+fn main_columns(runs: &[(usize, &Run)]) -> Vec<Column> {
+    let all = || runs.iter().map(|(_, run)| *run);
+    let (rate, bits) = unit(all().map(|run| run.throughput_bps), RATES);
+    let completion = |run: &Run| run.fct.all.and_then(|all| all.mean_s);
+    let (lasted, seconds) = unit(all().filter_map(completion), TIMES);
+    let column = |heading: String, digits, figure: Figure| Column { heading, figure, digits };
+    vec![
+        column(rate.to_owned(), 3, Box::new(move |run| Some(run.throughput_bps / bits))),
+        column("loss %".to_owned(), 3, Box::new(|run| Some(run.loss_rate * 100.0))),
+        column(
+            "queue pkt".to_owned(),
+            1,
+            Box::new(|run| Some(run.max_queue_bytes as f64 / FULL_FRAME)),
+        ),
+        column("Jain".to_owned(), 3, Box::new(|run| run.jain)),
+        column(
+            format!("FCT {lasted}"),
+            2,
+            Box::new(move |run| Some(run.fct.all?.mean_s? / seconds)),
+        ),
+        column("p99".to_owned(), 2, Box::new(move |run| Some(run.fct.all?.p99_s? / seconds))),
+    ]
+}
+
 /// What the short headings of [`runs`] mean, in two lines.
 pub const LEGEND: &str = "\
 Gb/s, goodput: IP bytes and new payload that arrived. credit loss: of credits or emulation packets.
 queue: longest data queue of a switch. Jain: fairness in the last second. open: flows not complete at the end.";
+
+/// What the short headings of [`sweep`] mean, in two lines.
+pub const SWEEP_LEGEND: &str = "\
+Gb/s: IP bytes that arrived. queue: longest data queue of a switch. Jain: fairness in the last second.
+Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
 
 /// The warnings of a study's runs, each with the run it is about; those of other seeds only as a count.
 #[must_use]

@@ -5,7 +5,7 @@ use shallop_core::{Bytes, Node, Pace, Span};
 use shallop_proto::wire;
 use shallop_switch::Limit;
 
-use crate::layout::RETURNED_QUEUE;
+use crate::layout::{self, RETURNED_QUEUE};
 use crate::plan::FlashPass;
 use crate::run::{RunError, Setup};
 
@@ -14,10 +14,10 @@ use crate::run::{RunError, Setup};
 /// # Errors
 /// If it is below the largest base round trip, and not meant to be.
 pub(crate) fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, RunError> {
-    let Some(longest) = setup.flows.iter().max_by_key(|flow| flow.path.base_rtt) else {
+    let Some(longest) = setup.reach.longest else {
         return Ok(config.wait.unwrap_or_default());
     };
-    let largest = longest.path.base_rtt;
+    let largest = longest.base_rtt;
     let Some(wait) = config.wait else {
         return Ok(largest + Margin::of(setup, config).total());
     };
@@ -55,7 +55,7 @@ impl Margin {
     pub(crate) fn of(setup: &Setup<'_>, config: &FlashPass) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
         let ports = 0..setup.network.graph.ports() as u32;
-        let mut margin = Self { hops: hops(setup), ..Self::default() };
+        let mut margin = Self { hops: setup.reach.hops, ..Self::default() };
         let mut slowest = (Span::ZERO, Span::ZERO);
         for port in ports {
             let (rate, _) = setup.network.worst(port);
@@ -88,13 +88,8 @@ const MOST_QUEUED: u64 = 1000;
 /// Emulation packets that fit into their queue at this port.
 fn queued(setup: &Setup<'_>, port: u32) -> u64 {
     let network = &setup.network;
-    let switch = &setup.plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
-    let limit = Limit::of(switch.credit_queue, network.graph.link_of(port).rate);
+    let depth = layout::credit_queue(setup.plan, network, port);
+    let limit = Limit::of(depth, network.graph.link_of(port).rate);
     let packets = u64::from(limit.packets).min(limit.bytes.get() / u64::from(wire::MIN_FRAME));
     packets.min(MOST_QUEUED)
-}
-
-/// Most hops there, and back, of any flow.
-fn hops(setup: &Setup<'_>) -> (u32, u32) {
-    setup.flows.iter().map(|flow| flow.path.hops).max().unwrap_or_default()
 }

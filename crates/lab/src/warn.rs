@@ -4,7 +4,8 @@
 use shallop_core::Class;
 use shallop_switch::Counts;
 
-use crate::mix::{self, Kind};
+use crate::flows;
+use crate::mix::Kind;
 use crate::plan::Transport;
 use crate::run::Setup;
 
@@ -24,7 +25,7 @@ pub(crate) fn warnings(setup: &Setup<'_>, ports: &[Counts]) -> Vec<String> {
 fn without_emulation(setup: &Setup<'_>, kind: Kind) -> Vec<String> {
     let network = &setup.network;
     let crossed = |port: &u32| {
-        let crossing = setup.crossings[*port as usize];
+        let crossing = setup.reach.crossings[*port as usize];
         if kind == Kind::ExpressPass { crossing.returns } else { crossing.data }
     };
     let bare = |port: &u32| network.is_switch_port(*port) && !switch(setup, *port).emulation;
@@ -58,20 +59,16 @@ fn asymmetric(setup: &Setup<'_>, kind: Kind) -> Option<String> {
     if kind != Kind::ExpressPass || setup.plan.symmetric {
         return None;
     }
-    let mine = |flow: &crate::flows::Flow| {
+    let mine = |flow: &flows::Flow| {
         let transport = &setup.plan.transport(setup.scheme, flow.group).transport;
         matches!(transport, Transport::ExpressPass(_))
     };
-    let (mut all, mut crooked) = (0, 0);
-    for (number, flow) in (0..).zip(&setup.flows).filter(|(_, flow)| mine(flow)) {
-        let (there, back) = mix::walks(&setup.network, &setup.routes, number, flow);
-        let same = there.iter().rev().map(|port| port ^ 1).eq(back);
-        all += 1;
-        crooked += u32::from(!same);
-    }
+    let (all, same) = flows::same_way(setup, mine);
+    let crooked = all - same;
+    let first = if setup.plan.flows() > flows::LOOKED_AT { "the first " } else { "" };
     (crooked > 0).then(|| {
         format!(
-            "the credits of {crooked} of {all} ExpressPass flows take other links than their data, which \
+            "the credits of {crooked} of {first}{all} ExpressPass flows take other links than their data, which \
              they cannot hold back there: ecmp = \"symmetric\" mends that"
         )
     })
@@ -109,7 +106,7 @@ fn why(setup: &Setup<'_>, port: u32) -> &'static str {
         ""
     } else if !switch.emulation {
         ": it has no queue that meters what releases them"
-    } else if setup.crossings[port as usize].legacy && switch.weights.is_none() {
+    } else if setup.reach.crossings[port as usize].legacy && switch.weights.is_none() {
         ": transports without credits share its data queue (a `legacy_weight` gives them their own)"
     } else {
         ""

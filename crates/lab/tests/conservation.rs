@@ -53,7 +53,7 @@ fn total(count: Count) -> u64 {
 }
 
 /// A world of this setup, in which nothing has happened yet.
-fn world<E: Ends>(setup: &Setup<'_>, ends: &E) -> World<E::End, Tally> {
+fn world<'a, E: Ends>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a, E::End, Tally> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
@@ -63,20 +63,19 @@ fn world<E: Ends>(setup: &Setup<'_>, ends: &E) -> World<E::End, Tally> {
         rooms: setup.layout.rooms.clone(),
         nic: setup.plan.nic,
     };
-    let flows: Vec<_> =
-        setup.flows.iter().enumerate().map(|(n, flow)| ends.flow(n, flow)).collect();
+    let flows: Vec<_> = setup.coming().map(|flow| ends.flow(&flow)).collect();
     World::new(network, Box::new(flows.into_iter()), Tally::default())
 }
 
 /// The packets that carry payload.
 fn of_data(count: Count) -> u64 {
-    Class::ALL.iter().filter(|class| class.is_data()).map(|class| count[class.index()]).sum()
+    Class::ALL.iter().filter(|class| class.is_payload()).map(|class| count[class.index()]).sum()
 }
 
 /// What the ports of hosts, or those of switches, sent, dropped and hold.
 fn sums<E: Endpoint>(
     setup: &Setup<'_>,
-    world: &World<E, Tally>,
+    world: &World<'_, E, Tally>,
     host: bool,
 ) -> (Count, Count, u64) {
     let (mut sent, mut dropped, mut queued) = (Count::default(), Count::default(), 0);
@@ -91,7 +90,7 @@ fn sums<E: Endpoint>(
 }
 
 /// The conservation of packets and of payload at this instant: `Err` says what is not conserved.
-fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<E, Tally>) -> Result<(), String> {
+fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
     let at = world.now();
     let wrong = |what: &str, left: u64, right: u64| Err(format!("{at}: {what}: {left}, {right}"));
     let (sent, host_dropped, host_queued) = sums(setup, world, true);
@@ -132,8 +131,8 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<E, Tally>) -> Result<(), 
 }
 
 /// No receiver has more than there is; one that is complete has it all.
-fn payload<E: Endpoint>(setup: &Setup<'_>, world: &World<E, Tally>) -> Result<(), String> {
-    let receivers = world.ends().skip(1).step_by(2).zip(&setup.flows);
+fn payload<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
+    let receivers = world.ends().skip(1).step_by(2).zip(setup.coming());
     for (number, (receiver, flow)) in receivers.enumerate() {
         let (size, received) = (flow.size.unwrap_or(u64::MAX), receiver.report().received);
         if received > size || receiver.is_complete() != (received == size) {

@@ -211,6 +211,30 @@ const PARTS: &[Case] = &[
     ("flows = 8", "from = \"lefty\"", "from", &["did you mean \"left\""]),
     ("flows = 8", "to = \"left\"\nfrom = \"right\"\nsizes = 3", "sizes", &["unknown key"]),
     (
+        "hystart = \"off\"",
+        "hystart = \"off\"\n[[scheme]]\ntransport = \"expresspass\"\nburst = \"1MB\"",
+        "burst",
+        &["aeolus = true"],
+    ),
+    (
+        "hystart = \"off\"",
+        "hystart = \"off\"\n[[scheme]]\ntransport = \"expresspass\"\ndemand = \"buffer\"",
+        "demand",
+        &["send_buffer"],
+    ),
+    (
+        "hystart = \"off\"",
+        "hystart = \"off\"\n[[scheme]]\ntransport = \"flashpass-aeolus\"\nsend_buffer = \"1MB\"",
+        "send_buffer",
+        &["demand = \"buffer\""],
+    ),
+    (
+        "hystart = \"off\"",
+        "hystart = \"off\"\n[[scheme]]\ntransport = \"flashpass-aeolus\"\naeolus = true",
+        "aeolus = true",
+        &["unknown key"],
+    ),
+    (
         "[[scheme]]\ntransport = \"cubic\"\nhystart = \"off\"",
         "[[scheme]]\ntransport = \"flashpass\"",
         "[[scheme]]\ntransport = \"flashpass\"\nwait",

@@ -44,12 +44,15 @@ fn outcome(plan: &Plan, seed: u64) -> Outcome {
     run(plan, 0, seed, &mut |_| true).unwrap()
 }
 
-const PAIRS: [(&str, &str); 5] = [
+const PAIRS: [(&str, &str); 8] = [
     ("flashpass", "cubic"),
     ("flashpass-mimd", "newreno"),
     ("expresspass", "cubic"),
     ("newreno", "cubic"),
     ("flashpass", "flashpass-mimd"),
+    ("flashpass-aeolus", "cubic"),
+    ("expresspass-aeolus", "expresspass"),
+    ("expresspass-ideal", "cubic"),
 ];
 
 #[test]
@@ -129,10 +132,13 @@ fn a_bottleneck_without_emulation_queue_loses_data_and_says_so() {
 }
 
 #[test]
-fn two_transports_with_credits_are_refused() {
+fn transports_that_ask_different_things_of_switches_are_refused() {
     let plan = beside("flashpass", "expresspass", None);
     let error = Setup::new(&plan, 0, 1).err();
     assert_eq!(error, Some(RunError::Mix { scheme: "flashpass".to_owned() }));
+    let plan = beside("expresspass-ideal", "expresspass-aeolus", None);
+    let error = Setup::new(&plan, 0, 1).err();
+    assert_eq!(error, Some(RunError::MixedStart { scheme: "expresspass-ideal".to_owned() }));
 }
 
 const TEXT: &str = r#"

@@ -3,9 +3,11 @@
 use shallop_control::any::Config as Window;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_lab::plan::{
-    Accounting, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology, Transport,
+    Accounting, Aeolus, BurstUntil, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology,
+    Transport,
 };
 use shallop_lab::scenario::{Options, read, schema};
+use shallop_lab::workload::Sizes;
 use shallop_lab::{Study, chips, experiments};
 use shallop_sim::NicMode;
 use shallop_switch::MarkAt;
@@ -50,7 +52,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((switch.credit_queue, switch.credit_burst), (BufferSize::Packets(8), 2));
     assert_eq!((switch.mark, switch.accounting), (None, Accounting::PerLink));
     let group = &plan.groups[0];
-    assert_eq!((group.flows, group.size, &group.start), (3, None, &Starts::At(Span::ZERO)));
+    assert_eq!((group.flows, &group.sizes, &group.start), (3, &None, &Starts::At(Span::ZERO)));
     assert_eq!((group.from.len(), group.to.len()), (3, 1));
     let Transport::FlashPass(ours) = plan.schemes[0].transport else { panic!() };
     let Transport::FlashPass(paper) = plan.schemes[2].transport else { panic!() };
@@ -92,9 +94,24 @@ fn what_is_written_arrives() {
     assert!(matches!(xpass.rule, ExpressPassRule::Paper(rule) if rule.attribute));
     let Transport::FlashPass(pass) = plan.schemes[3].transport else { panic!() };
     assert!(matches!(pass.law, FlashPassLaw::Mimd(law) if law.max_target_loss > 0.19));
+    let starts: Vec<_> = plan.schemes.iter().map(|scheme| scheme.transport.aeolus()).collect();
+    let start = |burst, until, ideal| Some(Aeolus { burst, until, ideal });
+    let (response, data) = (BurstUntil::FirstResponse, BurstUntil::FirstData);
+    let expected = [
+        None,
+        start(Some(Bytes::new(1_000_000)), data, false),
+        start(None, response, true),
+        start(Some(Bytes::new(100_000)), response, false),
+        start(None, response, false),
+    ];
+    assert_eq!(starts[3..8], expected);
+    let Transport::FlashPass(unknown) = plan.schemes[4].transport else { panic!() };
+    assert_eq!((unknown.send_buffer, pass.send_buffer), (Some(Bytes::new(2_000_000)), None));
+    let thresholds: Vec<_> = plan.switches.iter().map(|switch| switch.unscheduled_above).collect();
+    assert!(thresholds.contains(&BufferSize::Bytes(Bytes::new(6_000))), "{thresholds:?}");
     let [one, two, ..] = &plan.groups[..] else { panic!() };
     assert_eq!(one.start, Starts::Every(Span::from_ms(5), Span::from_ms(10)));
-    assert_eq!((one.size, two.size), (Some(1_000_000), None));
+    assert_eq!((&one.sizes, &two.sizes), (&Some(Sizes::fixed(1_000_000)), &None));
     assert_eq!(two.start, Starts::Drawn(Span::ZERO, Span::from_ms(200)));
     let claim = &study.claims[0];
     assert_eq!((claim.scale.to_bits(), claim.unit.as_str()), (1e9f64.to_bits(), "Gb/s"));

@@ -2,6 +2,7 @@
 //! no socket and no event list, and moves ranges of a byte stream, never the bytes. What is simulated runs as it stands
 //! in a driver of real hosts.
 
+pub mod aeolus;
 pub mod any;
 pub mod arrived;
 pub mod endpoint;

@@ -16,6 +16,8 @@ pub struct Credits {
 pub struct Report {
     /// Data packets sent, repeats included.
     pub sent: u64,
+    /// Those of them that were sent before any credit.
+    pub unscheduled: u64,
     /// Data packets sent again.
     pub retransmits: u64,
     /// Retransmission timeouts.
@@ -36,6 +38,7 @@ impl Report {
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             sent: self.sent + other.sent,
+            unscheduled: self.unscheduled + other.unscheduled,
             retransmits: self.retransmits + other.retransmits,
             timeouts: self.timeouts + other.timeouts,
             received: self.received + other.received,

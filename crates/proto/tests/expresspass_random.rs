@@ -5,9 +5,9 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::expresspass::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
-use shallop_core::{BitsPerSec, Ecn, Seed, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
-use shallop_proto::{Endpoint, Nic, Out, settle};
+use shallop_proto::{Endpoint, Nic, Out, aeolus, settle};
 use support::{Pair, Path};
 
 fn at(ms: u64) -> Time {
@@ -27,12 +27,22 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn config() -> impl Strategy<Value = Config> {
     let stop =
         prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
-    (stop, 84u16..=92, 0u32..4).prop_map(|(stop, max_credit, reordering)| Config {
-        stop,
-        max_credit,
-        reordering,
-        ..Config::new(BitsPerSec::gbps(1))
-    })
+    let some = (0u64..200_000, any::<bool>());
+    let buffer = prop::option::of(1u64..100_000);
+    (stop, 84u16..=92, 0u32..4, prop::option::of(some), buffer).prop_map(
+        |(stop, max_credit, reordering, start, buffer)| Config {
+            stop,
+            max_credit,
+            reordering,
+            start: start.map(|(most, probe)| aeolus::Config {
+                link: BitsPerSec::gbps(1),
+                most: Bytes::new(most),
+                probe,
+            }),
+            send_buffer: buffer.map(Bytes::new),
+            ..Config::new(BitsPerSec::gbps(1))
+        },
+    )
 }
 
 fn path() -> impl Strategy<Value = Path> {
@@ -81,6 +91,10 @@ fn head() -> impl Strategy<Value = Head> {
         }),
         (number(), count()).prop_map(|(expected, pass)| Head::Nack { expected, pass }),
         number().prop_map(|end| Head::Done { end }),
+        (number(), any::<u16>()).prop_map(|(offset, length)| Head::Unscheduled { offset, length }),
+        (number(), prop::option::of(number())).prop_map(|(upto, end)| Head::Probe { upto, end }),
+        (number(), any::<u16>()).prop_map(|(offset, length)| Head::Received { offset, length }),
+        (0u64..140).prop_map(|frame| Head::Received { offset: frame * 1460, length: 1460 }),
     ]
 }
 
@@ -130,7 +144,7 @@ proptest! {
         let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());
         prop_assert_eq!(receiver.received, size);
         prop_assert_eq!(sender.credits.granted, sender.credits.used + sender.credits.wasted);
-        prop_assert_eq!(sender.credits.used, sender.sent);
+        prop_assert_eq!(sender.credits.used, sender.sent - sender.unscheduled);
         let fresh = sender.sent - sender.retransmits;
         prop_assert_eq!(fresh, size.div_ceil(1460));
         if path.loss == 0.0 {

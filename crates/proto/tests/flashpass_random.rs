@@ -3,10 +3,10 @@
 mod support;
 
 use proptest::prelude::*;
-use shallop_core::{BitsPerSec, Class, Ecn, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span, Time};
 use shallop_proto::flashpass::head::{Ack, STEP, Times};
 use shallop_proto::flashpass::{Head, PassConfig, Receiver, ReceiverConfig};
-use shallop_proto::{Endpoint, settle};
+use shallop_proto::{Endpoint, aeolus, settle};
 use support::Path;
 use support::flashpass::{Kept, PAYLOAD, Setting, Spy, check, emulations, epochs, sleep};
 
@@ -37,12 +37,23 @@ fn path() -> impl Strategy<Value = Path> {
 fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
     let wait = (path.delay + path.late) * 2 + Span::from_us(500);
     let parts = (0u64..20_000, 1u32..4, 0.0..0.45, 0.0..0.3, any::<bool>(), 1u8..=6);
-    parts.prop_map(move |(more, epochs, jitter, expected_loss, over_provision, batch)| {
+    let start = prop::option::of((0u64..200_000, any::<bool>(), any::<bool>()));
+    let buffer = prop::option::of(1u64..100_000);
+    (parts, start, buffer).prop_map(move |(parts, start, buffer)| {
+        let (more, epochs, jitter, expected_loss, over_provision, batch) = parts;
+        let burst_on = start.is_some_and(|(_, _, burst_on)| burst_on);
+        let start = start.map(|(most, probe, _)| aeolus::Config {
+            link: BitsPerSec::gbps(1),
+            most: Bytes::new(most),
+            probe,
+        });
         let plain = Setting::of(BitsPerSec::gbps(1));
         let wait = wait + Span::from_us(more);
         let pass = PassConfig { wait, epochs, jitter, expected_loss, over_provision, ..plain.pass };
         let receiver = ReceiverConfig { batch, ..plain.receiver };
-        Setting { pass, receiver, timeout: wait * 2 + Span::from_ms(5) }
+        let timeout = wait * 2 + Span::from_ms(5);
+        let send_buffer = buffer.map(Bytes::new);
+        Setting { pass, receiver, timeout, start, burst_on, send_buffer }
     })
 }
 
@@ -83,6 +94,11 @@ fn head() -> impl Strategy<Value = Head> {
         (number(), any::<u16>(), any::<bool>(), any::<u32>())
             .prop_map(|(offset, length, last, number)| Head::Data { offset, length, last, number }),
         ack().prop_map(Head::Ack),
+        (number(), any::<u16>(), any::<bool>())
+            .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
+        (number(), any::<bool>()).prop_map(|(upto, last)| Head::Probe { upto, last }),
+        (number(), any::<u16>()).prop_map(|(offset, length)| Head::Received { offset, length }),
+        (0u64..140).prop_map(|frame| Head::Received { offset: frame * 1460, length: 1460 }),
     ]
 }
 
@@ -110,14 +126,15 @@ proptest! {
         let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());
         prop_assert_eq!(receiver.received, size);
         prop_assert_eq!(sender.credits.granted, sender.credits.used + sender.credits.wasted);
-        prop_assert_eq!(sender.credits.used, sender.sent);
+        prop_assert_eq!(sender.credits.used, sender.sent - sender.unscheduled);
         prop_assert_eq!(sender.sent - sender.retransmits, size.div_ceil(PAYLOAD));
         prop_assert_eq!(sender.metered, emulations(&pair).len() as u64);
         if path.loss == 0.0 {
             prop_assert_eq!(sender.credits.granted, sender.metered);
             prop_assert_eq!(receiver.duplicates, sender.retransmits);
         }
-        if path.loss == 0.0 && (path.late.is_zero() || path.reorder == 0.0) {
+        let start = setting.start.is_some();
+        if !start && path.loss == 0.0 && (path.late.is_zero() || path.reorder == 0.0) {
             prop_assert_eq!((sender.retransmits, sender.timeouts), (0, 0));
             let lossy = epochs(&pair).iter().find(|epoch| epoch.returned < epoch.sent);
             prop_assert_eq!(lossy, None, "nothing was lost");
@@ -148,7 +165,12 @@ proptest! {
             sender.on_packet(input, &head, Ecn::Ce);
             receiver.on_packet(input, &head, Ecn::Ce);
             credits += allowed(&head, input, setting.pass.wait);
-            ended |= matches!(head, Head::Data { last: true, .. });
+            ended |= matches!(
+                head,
+                Head::Data { last: true, .. }
+                    | Head::Unscheduled { last: true, .. }
+                    | Head::Probe { last: true, .. }
+            );
             let wakeups =
                 [settle(&mut sender, input, &mut sent), settle(&mut receiver, input, &mut returned)];
             for wakeup in wakeups {
@@ -157,12 +179,13 @@ proptest! {
             now = input;
             let report = sender.report();
             prop_assert!(report.credits.granted >= report.credits.used + report.credits.wasted);
-            prop_assert_eq!(report.credits.used, report.sent);
+            prop_assert_eq!(report.credits.used, report.sent - report.unscheduled);
             prop_assert!(sent.count(Class::Data) <= credits);
             let all = size.is_some_and(|size| report.sent >= size.div_ceil(PAYLOAD));
             prop_assert!(all || !sender.is_complete(), "complete before all was sent");
             prop_assert!(ended || !receiver.is_complete(), "complete before any end was heard of");
-            prop_assert_eq!(sent.count(Class::Data) as u64, report.sent);
+            let scheduled = report.sent - report.unscheduled;
+            prop_assert_eq!(sent.count(Class::Data) as u64, scheduled);
             prop_assert_eq!(returned.count(Class::Data) + returned.count(Class::Emulation), 0);
         }
     }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use shallop_lab::study::Shard;
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
@@ -23,6 +24,8 @@ pub enum Command {
     Run(Run),
     /// Run experiments of the papers and judge their claims; without an ID, list them
     Reproduce(Reproduce),
+    /// Run a scenario at every combination of some keys' values; finished runs are not made again
+    Sweep(Sweep),
     /// Check a scenario without running it
     Check(Check),
     /// Print the JSON Schema of scenarios
@@ -47,6 +50,9 @@ pub struct Run {
     /// Use this run seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Take the finished runs that an earlier start left in DIR as they are
+    #[arg(long, requires = "out")]
+    pub resume: bool,
     /// How and where to.
     #[command(flatten)]
     pub work: Work,
@@ -61,6 +67,37 @@ pub struct Reproduce {
     /// Run the smaller form of each, of at most 10 s
     #[arg(long)]
     pub quick: bool,
+    /// Take the finished runs that an earlier start left in DIR as they are
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// How and where to.
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// Of `sweep`.
+#[derive(Debug, Args)]
+pub struct Sweep {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// Vary a key: every combination of all keys' values is a point. Values with commas in quotes
+    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
+    pub vary: Vec<(String, Vec<String>)>,
+    /// Run every point with N seeds, from the scenario's first one on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub seeds: Option<u32>,
+    /// Make only each N-th run, from the I-th on: 1/4 to 4/4 share a sweep out
+    #[arg(long, value_name = "I/N", requires = "out")]
+    pub shard: Option<Shard>,
+    /// Run the smaller form of the scenario, as its [quick] table says
+    #[arg(long)]
+    pub quick: bool,
+    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use this run seed as the first instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// How and where to.
     #[command(flatten)]
     pub work: Work,
@@ -72,7 +109,8 @@ pub struct Work {
     /// Make so many runs at a time; one for each core unless given
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write summary.json, flows.parquet and series.parquet to this folder; reproduce makes one for each ID in it
+    /// Write summary.json, flows.parquet and series.parquet to this folder, and each run to runs in it the moment it
+    /// ends; reproduce makes one for each ID in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -127,6 +165,15 @@ fn setting(text: &str) -> Result<(String, String), String> {
             Ok((key.trim().to_owned(), value.to_owned()))
         }
         _ => Err("expected KEY=VALUE, for example duration=2s".to_owned()),
+    }
+}
+
+fn varied(text: &str) -> Result<(String, Vec<String>), String> {
+    match text.split_once('=') {
+        Some((key, values)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), shallop_lab::scenario::values(values)?))
+        }
+        _ => Err("expected KEY=V1,V2,..., for example topology.senders=20,200".to_owned()),
     }
 }
 

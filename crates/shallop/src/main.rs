@@ -37,6 +37,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Run(args) => work::run(args, &*listen(&stop)?),
         Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
+        Command::Sweep(args) => work::sweep(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
         Command::Check(args) => show::check(args),
         Command::Schema => show::schema(),

@@ -1,10 +1,11 @@
 //! A bar over the simulated time of all runs, on standard error if that is a terminal.
 
-use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use shallop_lab::host::{Progress, jobs};
+use shallop_lab::Span;
+use shallop_lab::host::Progress;
 use shallop_lab::study::{Job, Study};
 
 /// Steps of the bar in a simulated second.
@@ -12,38 +13,44 @@ const STEPS: f64 = 1e6;
 
 /// The bar.
 pub struct Bar {
-    bar: ProgressBar,
+    line: ProgressBar,
     /// Simulated picoseconds.
     passed: AtomicU64,
+    /// Runs that ended, of so many.
+    ended: AtomicUsize,
+    all: usize,
 }
 
 impl Bar {
-    /// A bar for these studies, at nothing.
-    pub fn of<'a>(studies: impl Iterator<Item = &'a Study>) -> Self {
+    /// A bar for so much work, as simulated time and runs of each part, at nothing.
+    pub fn of(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
-        let all: f64 = studies.map(|study| jobs::work(study).as_secs_f64()).sum();
-        let bar = ProgressBar::with_draw_target(Some((all * STEPS) as u64), target);
+        let (seconds, all) = work.fold((0.0, 0), |(seconds, all), (span, runs)| {
+            (seconds + span.as_secs_f64(), all + runs)
+        });
+        let bar = ProgressBar::with_draw_target(Some((seconds * STEPS) as u64), target);
         let style = ProgressStyle::with_template(
-            "{bar:30} {percent:>3} %  {elapsed} passed, {eta} to go  {msg}",
+            "{bar:30} {percent:>3} %  {elapsed} passed, {eta} to go  {prefix}  {msg}",
         );
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Self { bar, passed: AtomicU64::new(0) }
+        bar.set_prefix(format!("0 of {all} runs"));
+        Self { line: bar, passed: AtomicU64::new(0), ended: AtomicUsize::new(0), all }
     }
 
     /// Prints what is to be printed with the bar out of its way.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
+        self.line.suspend(print)
     }
 
     /// Removes the bar.
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
+    pub fn close(&self) {
+        self.line.finish_and_clear();
     }
 }
 
@@ -53,11 +60,21 @@ impl Progress for Bar {
         let scheme = &point.plan.schemes[job.scheme].name;
         let words =
             [point.name.as_str(), scheme.as_str()].into_iter().filter(|word| !word.is_empty());
-        self.bar.set_message(words.collect::<Vec<_>>().join(" "));
+        self.line.set_message(words.collect::<Vec<_>>().join(" "));
     }
 
-    fn advance(&self, by: shallop_lab::Span) {
+    fn advance(&self, by: Span) {
         let passed = self.passed.fetch_add(by.as_ps(), Ordering::Relaxed) + by.as_ps();
-        self.bar.set_position((passed as f64 * 1e-12 * STEPS) as u64);
+        self.line.set_position((passed as f64 * 1e-12 * STEPS) as u64);
+    }
+
+    fn end(&self) {
+        let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
+        self.line.set_prefix(format!("{ended} of {} runs", self.all));
+    }
+
+    fn note(&self, text: &str) {
+        // There is nobody to tell if this cannot be written.
+        let _ = self.line.suspend(|| writeln!(std::io::stderr(), "{text}"));
     }
 }

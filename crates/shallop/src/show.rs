@@ -12,7 +12,8 @@ use crate::{print, work};
 
 /// Checks a scenario.
 pub fn check(args: &args::Check) -> Result<ExitCode> {
-    let options = Options { set: args.set.clone(), quick: args.quick, ..Options::default() };
+    let files = work::files(&args.scenario);
+    let options = Options { set: args.set.clone(), quick: args.quick, files, ..Options::default() };
     let study = work::read(&args.scenario, &options)?;
     work::check(&study)?;
     print::line(&format!("ok: {}", explain::work(&study)))?;

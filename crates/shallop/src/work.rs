@@ -1,13 +1,16 @@
-//! `run` and `reproduce`: everything is read and checked first, then run, written and printed.
+//! `run`, `reproduce` and `sweep`: everything is read and checked first, then run, written and printed.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_lab::experiments::{self, Shipped};
-use shallop_lab::host::{self, jobs};
+use shallop_lab::files::Files;
+use shallop_lab::host::{self, Kept, jobs};
 use shallop_lab::scenario::{self, Options};
+use shallop_lab::study::Shard;
 use shallop_lab::summary::{Reproduction, Summary};
 use shallop_lab::verdict::{Verdict, count};
 use shallop_lab::{Run, Study, table};
@@ -22,10 +25,29 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
-    let options = Options { set: args.set.clone(), quick: args.quick, seed: args.seed };
+    let files = files(&args.scenario);
+    let (set, quick, seed) = (args.set.clone(), args.quick, args.seed);
+    let options = Options { set, quick, seed, files, ..Options::default() };
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
-    Tasks { all: vec![task], work: &args.work, stop }.carry_out()
+    Tasks::new(vec![task], &args.work, stop).resume(args.resume).carry_out()
+}
+
+/// Runs a scenario at every combination of some values.
+pub fn sweep(args: &args::Sweep, stop: &AtomicBool) -> Result<ExitCode> {
+    let options = Options {
+        set: args.set.clone(),
+        quick: args.quick,
+        seed: args.seed,
+        vary: args.vary.clone(),
+        seeds: args.seeds,
+        files: files(&args.scenario),
+    };
+    let study = read(&args.scenario, &options)?;
+    let task = Task { id: None, study, folder: args.work.out.clone() };
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let tasks = Tasks::new(vec![task], &args.work, stop).resume(true);
+    Tasks { shard, sweep: true, ..tasks }.carry_out()
 }
 
 /// Reproduces experiments, or lists them.
@@ -42,7 +64,12 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
     if args.ids.is_empty() {
         return list(&tasks, args.work.json);
     }
-    Tasks { all: tasks, work: &args.work, stop }.carry_out()
+    Tasks::new(tasks, &args.work, stop).resume(args.resume).carry_out()
+}
+
+/// The files beside a scenario.
+pub fn files(scenario: &Path) -> Arc<dyn Files> {
+    Arc::new(host::Folder::of(scenario))
 }
 
 /// Reads a scenario.
@@ -136,9 +163,22 @@ struct Tasks<'a> {
     all: Vec<Task>,
     work: &'a args::Work,
     stop: &'a AtomicBool,
+    /// Finished runs that were kept are taken as they are.
+    resume: bool,
+    shard: Shard,
+    /// There may be many points: a row for each.
+    sweep: bool,
 }
 
-impl Tasks<'_> {
+impl<'a> Tasks<'a> {
+    fn new(all: Vec<Task>, work: &'a args::Work, stop: &'a AtomicBool) -> Self {
+        Self { all, work, stop, resume: false, shard: Shard::WHOLE, sweep: false }
+    }
+
+    fn resume(self, resume: bool) -> Self {
+        Self { resume, ..self }
+    }
+
     fn carry_out(&self) -> Result<ExitCode> {
         for task in &self.all {
             check(&task.study)?;
@@ -146,17 +186,17 @@ impl Tasks<'_> {
                 host::check_folder(folder).map_err(|why| plain(&why))?;
             }
         }
-        let bar = Bar::of(self.all.iter().map(|task| &task.study));
+        let bar = Bar::of(self.all.iter().map(|task| jobs::work(&task.study, self.shard)));
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
-        bar.end();
+        bar.close();
         let summaries = summaries?;
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
         let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
         if self.work.json {
             self.print_json(summaries, interrupted)?;
         } else {
-            print::line(table::LEGEND)?;
+            print::line(if self.sweep { table::SWEEP_LEGEND } else { table::LEGEND })?;
         }
         Ok(match (interrupted, failed) {
             (true, _) => ExitCode::from(INTERRUPTED),
@@ -166,24 +206,28 @@ impl Tasks<'_> {
     }
 
     fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
+        let kept = task.folder.as_deref().map(Kept::of);
         let how = jobs::How {
             jobs: self.work.jobs.map_or(0, NonZeroUsize::get),
-            rows: task.folder.is_some(),
+            kept: kept.as_ref(),
+            resume: self.resume,
+            shard: self.shard,
             stop: self.stop,
         };
         let mut done = Vec::new();
         if !self.stop.load(Ordering::Relaxed) {
             done = host::run_all(&task.study, how, bar).map_err(|why| plain(&why))?;
         }
-        let summary = host::summarise(&task.study, task.id.as_deref(), &done);
-        // What nothing is known of leaves what an earlier run wrote as it is.
-        if let Some(folder) = task.folder.as_ref().filter(|_| !done.is_empty()) {
+        let summary = host::summarise(&task.study, task.id.as_deref(), &done, self.shard);
+        // What nothing is known of leaves what an earlier run wrote as it is, and a part is not the whole.
+        let whole = self.shard.is_whole() && !done.is_empty();
+        if let Some(folder) = task.folder.as_ref().filter(|_| whole) {
             host::write(folder, &task.study, &summary, &done).map_err(|why| plain(&why))?;
         }
         if !self.work.json {
             let points: Vec<(usize, &Run)> =
-                done.iter().map(|done| (done.job.point, &done.outcome.run)).collect();
-            bar.aside(|| tables(task, &points, &summary))?;
+                done.iter().map(|done| (done.job.point, &done.run)).collect();
+            bar.aside(|| self.tables(task, &points, &summary))?;
         }
         Ok(summary)
     }
@@ -198,34 +242,45 @@ impl Tasks<'_> {
             experiments: summaries.into_iter().map(Into::into).collect(),
         })
     }
-}
 
-/// Prints what came of a study.
-fn tables(task: &Task, runs: &[(usize, &Run)], summary: &Summary) -> Result<()> {
-    let Task { id, study, folder } = task;
-    let title = match id {
-        Some(id) => format!("{id}: {}", study.title),
-        None => study.title.clone(),
-    };
-    let quick = if study.quick { " (quick)" } else { "" };
-    print::line(&format!("{title}{quick}"))?;
-    print::line("")?;
-    if !runs.is_empty() {
-        print::grid(&table::runs(study, runs))?;
-        table::warnings(study, runs).iter().try_for_each(|text| print::line(text))?;
+    /// Prints what came of a study.
+    fn tables(&self, task: &Task, runs: &[(usize, &Run)], summary: &Summary) -> Result<()> {
+        let Task { id, study, folder } = task;
+        let title = match id {
+            Some(id) => format!("{id}: {}", study.title),
+            None => study.title.clone(),
+        };
+        let quick = if study.quick { " (quick)" } else { "" };
+        print::line(&format!("{title}{quick}"))?;
         print::line("")?;
-    }
-    if !summary.claims.is_empty() {
-        print::grid(&table::claims(&summary.claims))?;
-        print::line("")?;
-        print::line(&table::tally(&summary.claims))?;
-    }
-    if summary.interrupted {
-        let all = study.jobs().len();
-        print::line(&format!("Interrupted: {} of {all} runs ended.", runs.len()))?;
-    }
-    match folder.as_ref().filter(|_| !runs.is_empty()) {
-        Some(folder) => print::line(&format!("Results are in {}.\n", name(folder))),
-        None => print::line(""),
+        if !runs.is_empty() {
+            let grid =
+                if self.sweep { table::sweep(study, runs) } else { table::runs(study, runs) };
+            print::grid(&grid)?;
+            table::warnings(study, runs).iter().try_for_each(|text| print::line(text))?;
+            print::line("")?;
+        }
+        if !summary.claims.is_empty() {
+            print::grid(&table::claims(&summary.claims))?;
+            print::line("")?;
+            print::line(&table::tally(&summary.claims))?;
+        }
+        let all = self.shard.of(study.jobs()).len();
+        if summary.interrupted {
+            print::line(&format!("Interrupted: {} of {all} runs ended.", runs.len()))?;
+        }
+        match folder.as_ref() {
+            Some(folder) if !self.shard.is_whole() => print::line(&format!(
+                "Shard {}: {} of {all} runs are in {}. With those of all shards there,\n\
+                 the same command without --shard puts them together.\n",
+                self.shard,
+                runs.len(),
+                name(Kept::of(folder).folder())
+            )),
+            Some(folder) if !runs.is_empty() => {
+                print::line(&format!("Results are in {}.\n", name(folder)))
+            }
+            _ => print::line(""),
+        }
     }
 }

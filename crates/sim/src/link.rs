@@ -41,22 +41,12 @@ impl<H: Copy> Outlet<H> {
     }
 }
 
-/// An end and where it is.
-#[derive(Clone, Debug)]
-pub(crate) struct Seat<E> {
-    pub machine: E,
-    /// The port of its host that its packets leave by.
-    pub nic: u32,
-    /// It waits for its turn.
-    pub waiting: bool,
-    /// It has been seen complete.
-    pub complete: bool,
-}
-
 /// What sending needs, borrowed from the world for one end.
 pub(crate) struct HostLink<'a, H, P> {
     pub end: End,
     pub waiting: &'a mut bool,
+    /// Packets of its flow that are queued or on a wire.
+    pub under_way: &'a mut u32,
     pub outlet: &'a mut Outlet<H>,
     pub probe: &'a mut P,
     pub mode: NicMode,
@@ -69,7 +59,8 @@ impl<H: Copy, P: Probe> HostLink<'_, H, P> {
         let packet = Packet { envelope, cargo: out.head };
         let Outlet { port, room, .. } = self.outlet;
         // A drop is the probe's to count: nobody waits for an answer.
-        let _ = port.offer(now, &packet, room, self.probe);
+        let taken = port.offer(now, &packet, room, self.probe);
+        *self.under_way += u32::from(taken.is_ok());
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use shallop_core::{End, Node, Span};
-use shallop_switch::Routes;
+use shallop_switch::{Leaf, Routes};
 
 use crate::graph::{Graph, NodeKind};
 
@@ -12,60 +12,84 @@ use crate::graph::{Graph, NodeKind};
 type Cost = (Span, u32);
 const UNREACHABLE: Cost = (Span::MAX, u32::MAX);
 
-/// The cost of reaching every node from every node.
+/// The ways through a network. Costs are worked out destination by destination and not kept.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// For each destination, the cost from each node.
-    costs: Vec<Vec<Cost>>,
     /// Ports of each node.
     ports: Vec<Vec<u32>>,
 }
 
 impl Paths {
-    /// The shortest paths of a network.
+    /// The ways through this network.
     #[must_use]
     pub fn of(graph: &Graph) -> Self {
         let mut ports = vec![Vec::new(); graph.nodes.len()];
         for port in 0..graph.ports() as u32 {
             ports[graph.near(port).0 as usize].push(port);
         }
-        let costs = (0..graph.nodes.len() as u32)
-            .map(|destination| costs_to(graph, &ports, Node(destination)))
-            .collect();
-        Self { costs, ports }
+        Self { ports }
     }
 
-    /// Whether there is a way.
+    /// The nodes that have a way to this one, the nearest first and itself among them, each with the ports that lie on a
+    /// shortest path.
     #[must_use]
-    pub fn connect(&self, from: Node, to: Node) -> bool {
-        self.cost(from, to) != UNREACHABLE
+    pub fn towards(&self, graph: &Graph, to: Node) -> Vec<(Node, Vec<u32>)> {
+        let costs = costs_to(graph, &self.ports, to);
+        let mut nodes: Vec<Node> = (0..costs.len() as u32).map(Node).collect();
+        nodes.retain(|node| costs[node.0 as usize] != UNREACHABLE);
+        nodes.sort_by_key(|node| (costs[node.0 as usize], *node));
+        nodes.into_iter().map(|node| (node, self.among(graph, &costs, node, to))).collect()
     }
 
-    /// The ports of `from` that lie on a shortest path to `to`.
+    /// The ports of `from` that lie on a shortest path to `to`, in ascending order of the nodes they lead to.
     #[must_use]
     pub fn choices(&self, graph: &Graph, from: Node, to: Node) -> Vec<u32> {
-        let best = self.cost(from, to);
+        self.among(graph, &costs_to(graph, &self.ports, to), from, to)
+    }
+
+    /// The same, when the costs of reaching `to` are known.
+    fn among(&self, graph: &Graph, costs: &[Cost], from: Node, to: Node) -> Vec<u32> {
+        let best = costs[from.0 as usize];
         if from == to || best == UNREACHABLE {
             return Vec::new();
         }
-        let mut choices: Vec<u32> = self.ports[from.0 as usize]
-            .iter()
-            .copied()
-            .filter(|&port| {
-                let next = graph.far(port);
-                let may_pass = next == to || graph.kind(next) == NodeKind::Switch;
-                may_pass && extend(self.cost(next, to), graph.link_of(port).delay) == best
-            })
-            .collect();
+        let shortest = |&port: &u32| {
+            let next = graph.far(port);
+            let may_pass = next == to || graph.kind(next) == NodeKind::Switch;
+            may_pass && extend(costs[next.0 as usize], graph.link_of(port).delay) == best
+        };
+        let ports = self.ports[from.0 as usize].iter().copied();
+        let mut choices: Vec<u32> = ports.filter(shortest).collect();
         choices.sort_by_key(|&port| (graph.far(port), port));
         choices
+    }
+
+    /// The port by which a host with one link leaves, if that leads to a switch. Whatever is true of the ways to that
+    /// switch is true of those to the host, which therefore needs no costs of its own.
+    fn exit(&self, graph: &Graph, node: usize) -> Option<u32> {
+        let [port] = self.ports[node][..] else { return None };
+        let leaf = graph.nodes[node] == NodeKind::Host;
+        (leaf && graph.kind(graph.far(port)) == NodeKind::Switch).then_some(port)
     }
 
     /// Next hops for every switch and host. See [`Routes::new`] for `symmetric` and `salt`.
     #[must_use]
     pub fn routes(&self, graph: &Graph, symmetric: bool, salt: u64) -> Routes {
-        let nodes = graph.nodes.len() as u32;
-        Routes::new(nodes, symmetric, salt, |from, to| self.choices(graph, from, to))
+        let exits = (0..graph.nodes.len()).map(|node| self.exit(graph, node));
+        let leaves: Vec<Option<Leaf>> = exits
+            .map(|exit| exit.map(|exit| Leaf { exit, entry: exit ^ 1, switch: graph.far(exit) }))
+            .collect();
+        let mut routes = Routes::new(&leaves, symmetric, salt);
+        let nodes = || (0..graph.nodes.len() as u32).map(Node);
+        let inner = || nodes().filter(|node| leaves[node.0 as usize].is_none());
+        for to in inner() {
+            let costs = costs_to(graph, &self.ports, to);
+            for from in inner() {
+                let ports = self.among(graph, &costs, from, to);
+                routes.set((from, to), costs[from.0 as usize].1, &ports);
+            }
+        }
+        routes
     }
 
     /// The ports a packet for `end` crosses from `from` to `to`, by these routes.
@@ -78,10 +102,6 @@ impl Paths {
             at = graph.far(port);
         }
         crossed
-    }
-
-    fn cost(&self, from: Node, to: Node) -> Cost {
-        self.costs[to.0 as usize][from.0 as usize]
     }
 }
 

@@ -1,17 +1,18 @@
 //! The world: arrays of ports, ends and middleboxes, and the loop that gives each its inputs in order of time.
 //!
 //! Actors of the agenda, in the order that decides ties at one instant: the flow starts (0), the ports by number, the
-//! ends by number. A port that fires first catches up, then hands over what has crossed its wire, then lets the ends
+//! ends by their seats. A port that fires first catches up, then hands over what has crossed its wire, then lets the ends
 //! that wait for it send.
 
 use std::iter::Peekable;
 
-use shallop_core::{Actor, Agenda, End, Node, Packet, Probe, Time};
+use shallop_core::{Actor, Agenda, End, Facts, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, Turn, settle};
 use shallop_switch::{Port, PortConfig, Room, Routes};
 
 use crate::graph::{Graph, NodeKind};
-use crate::link::{HostLink, NicMode, Outlet, Seat};
+use crate::link::{HostLink, NicMode, Outlet};
+use crate::seats::{Retired, Seat, Seats};
 
 /// A flow to come.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Flow<E> {
     pub sender: E,
     /// The end that receives.
     pub receiver: E,
+    /// What those who observe the run are told of it.
+    pub facts: Facts,
 }
 
 /// The network part of a world.
@@ -44,10 +47,11 @@ pub struct Network {
 }
 
 /// The flows to come, in order of their start.
-type Starts<E> = Peekable<Box<dyn Iterator<Item = Flow<E>> + Send>>;
+type Starts<'f, E> = Peekable<Box<dyn Iterator<Item = Flow<E>> + Send + 'f>>;
 
 /// A network with flows, at some point in time.
 pub struct World<
+    'f,
     E: Endpoint,
     P: Probe,
     M: Middlebox<Head = E::Head> = PassThrough<<E as Endpoint>::Head>,
@@ -59,10 +63,8 @@ pub struct World<
     boxes: Vec<(Node, M)>,
     routes: Routes,
     nic: NicMode,
-    starts: Starts<E>,
-    seats: Vec<Seat<E>>,
-    /// The host each end is at.
-    hosts: Vec<Node>,
+    starts: Starts<'f, E>,
+    seats: Seats<E>,
     lost: u64,
     /// What is measured.
     pub probe: P,
@@ -70,11 +72,11 @@ pub struct World<
 
 const STARTS: Actor = Actor(0);
 
-impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
+impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M> {
     /// A world in which nothing has happened yet. `flows` must come in order of their start.
     pub fn new(
         network: Network,
-        flows: Box<dyn Iterator<Item = Flow<E>> + Send>,
+        flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
         probe: P,
     ) -> Self {
         let Network { graph, ports, rooms, routes, nic } = network;
@@ -93,8 +95,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
             routes,
             nic,
             starts: flows.peekable(),
-            seats: Vec::new(),
-            hosts: Vec::new(),
+            seats: Seats::default(),
             lost: 0,
             probe,
         };
@@ -119,9 +120,25 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         self.now
     }
 
-    /// The ends of the flows that have started, senders and receivers in turn.
-    pub fn ends(&self) -> impl ExactSizeIterator<Item = &E> {
-        self.seats.iter().map(|seat| &seat.machine)
+    /// From now on a flow to which nothing can happen any more gives up its seats: see [`World::take_retired`].
+    pub fn retire(&mut self) {
+        self.seats.retire();
+    }
+
+    /// The flows that have retired since the last call, in the order they did.
+    pub fn take_retired(&mut self) -> Vec<Retired> {
+        self.seats.take_retired()
+    }
+
+    /// The ends of the flows that have started and not retired, in the order of their seats: senders and receivers in
+    /// turn.
+    pub fn ends(&self) -> impl Iterator<Item = &E> {
+        self.seats.all().map(|(_, machine)| machine)
+    }
+
+    /// The same, each with the end it is.
+    pub fn seated(&self) -> impl Iterator<Item = (End, &E)> {
+        self.seats.all()
     }
 
     /// The middleboxes, in the order they were installed.
@@ -134,6 +151,17 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
     pub fn in_flight(&self) -> usize {
         let held = |outlet: &Outlet<_>| outlet.port.on_wire() + outlet.port.queued() as usize;
         self.outlets.iter().map(held).sum()
+    }
+
+    /// How many flows have started.
+    #[must_use]
+    pub fn started(&self) -> usize {
+        self.seats.started()
+    }
+
+    /// True when no flow is to come.
+    pub fn is_exhausted(&mut self) -> bool {
+        self.starts.peek().is_none()
     }
 
     /// Packets that ended for want of a path.
@@ -164,7 +192,10 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
             match actor.0 {
                 0 => self.start_flows(now),
                 port if port <= ports => self.on_port(now, port - 1),
-                other => self.on_end_timer(now, End(other - 1 - ports)),
+                other => {
+                    let end = self.seats.end(other - 1 - ports);
+                    self.on_end_timer(now, end);
+                }
             }
         }
         self.now = end;
@@ -172,27 +203,28 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
 
     fn start_flows(&mut self, now: Time) {
         while let Some(flow) = self.starts.next_if(|flow| flow.start <= now) {
-            let Flow { from, to, sender, receiver, .. } = flow;
-            let first = self.seat(sender, from, to);
-            self.seat(receiver, to, from);
+            let Flow { from, to, sender, receiver, facts, .. } = flow;
+            let first = self.seats.next_flow();
+            self.probe.on_start(now, first.flow(), &facts);
+            let pair =
+                [self.seat(sender, first, from, to), self.seat(receiver, first.peer(), to, from)];
+            self.seats.add(pair, [from, to]);
             self.on_end_timer(now, first);
         }
         let next = self.starts.peek().map(|flow| flow.start);
         self.agenda.set(STARTS, next);
     }
 
-    fn seat(&mut self, machine: E, host: Node, peer: Node) -> End {
-        let end = End(self.seats.len() as u32);
+    fn seat(&self, machine: E, end: End, host: Node, peer: Node) -> Seat<E> {
         // Without a path the packets go nowhere: the scenario was checked before.
         let nic = self.routes.next(host, peer, end.peer()).unwrap_or(0);
-        self.seats.push(Seat { machine, nic, waiting: false, complete: false });
-        self.hosts.push(host);
-        end
+        Seat { machine, nic, waiting: false, complete: false }
     }
 
     fn on_end_timer(&mut self, now: Time, end: End) {
-        self.seats[end.0 as usize].machine.on_timer(now);
+        self.seats.get(end).machine.on_timer(now);
         self.settle(now, end);
+        self.retire_if_over(end);
     }
 
     fn on_port(&mut self, now: Time, number: u32) {
@@ -205,6 +237,8 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
             let mut packet = *packet;
             if port.loses(&packet.envelope) {
                 self.probe.on_wire_loss(now, number, &packet.envelope);
+                self.seats.landed(packet.envelope.end);
+                self.retire_if_over(packet.envelope.end);
             } else {
                 self.enter(now, far, &mut packet);
             }
@@ -226,15 +260,19 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
             return self.deliver(now, packet);
         }
         let end = packet.envelope.end;
-        let Some(number) = self.routes.next(node, self.hosts[end.0 as usize], end) else {
+        let Some(number) = self.routes.next(node, self.seats.host(end), end) else {
             self.lost += 1;
+            self.seats.landed(end);
             return;
         };
         let Outlet { port, room, .. } = &mut self.outlets[number as usize];
         // A wire that has a packet already keeps its deadline.
         let quiet = !port.is_crossed();
         let taken = port.offer(now, packet, room, &mut self.probe);
-        if quiet && taken.is_ok() {
+        if taken.is_err() {
+            self.seats.landed(end);
+            self.retire_if_over(end);
+        } else if quiet {
             self.arm(number);
         }
     }
@@ -242,7 +280,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {
         let end = packet.envelope.end;
         self.probe.on_deliver(now, &packet.envelope);
-        let seat = &mut self.seats[end.0 as usize];
+        let seat = self.seats.get(end);
         seat.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
         if let Some(rtt) = seat.machine.rtt_sample() {
             self.probe.on_rtt(now, end, rtt);
@@ -252,6 +290,20 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
             self.probe.on_complete(now, end);
         }
         self.settle(now, end);
+        self.seats.landed(end);
+        self.retire_if_over(end);
+    }
+
+    /// Lets the flow of this end go if nothing can happen to it any more.
+    #[inline]
+    fn retire_if_over(&mut self, end: End) {
+        if self.seats.is_over(end) {
+            let actor = |end| Actor(1 + self.outlets.len() as u32 + self.seats.place(end));
+            let asleep = |end| self.agenda.deadline(actor(end)).is_none();
+            if asleep(end) && asleep(end.peer()) {
+                self.seats.remove(end);
+            }
+        }
     }
 
     /// Lets an end say what it has to say, and arms it and its host's link anew.
@@ -262,7 +314,8 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
         let rearm = quiet || waited != link.outlet.turn.is_empty();
         self.set_end(end, now, wakeup);
         if rearm {
-            self.arm(self.seats[end.0 as usize].nic);
+            let nic = self.seats.get(end).nic;
+            self.arm(nic);
         }
     }
 
@@ -288,10 +341,11 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
     }
 
     fn link(&mut self, end: End) -> (&mut E, HostLink<'_, E::Head, P>) {
-        let Seat { machine, nic, waiting, .. } = &mut self.seats[end.0 as usize];
+        let (Seat { machine, nic, waiting, .. }, under_way) = self.seats.get_counted(end);
         let link = HostLink {
             end,
             waiting,
+            under_way,
             outlet: &mut self.outlets[*nic as usize],
             probe: &mut self.probe,
             mode: self.nic,
@@ -301,7 +355,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<E, P, M> {
 
     fn set_end(&mut self, end: End, now: Time, wakeup: Option<Time>) {
         debug_assert!(wakeup.is_none_or(|at| at >= now), "an end must not wake up in the past");
-        let actor = Actor(1 + self.outlets.len() as u32 + end.0);
+        let actor = Actor(1 + self.outlets.len() as u32 + self.seats.place(end));
         self.agenda.set(actor, wakeup);
     }
 

@@ -60,7 +60,9 @@ fn network(graph: Graph, buffer: &str) -> Network {
             rate: link.rate,
             delay: link.delay,
             queues: vec![metered, rest],
-            queue_of: [DATA_QUEUE, DATA_QUEUE, DATA_QUEUE, 0, 0, DATA_QUEUE, DATA_QUEUE],
+            queue_of: [
+                DATA_QUEUE, DATA_QUEUE, DATA_QUEUE, 0, 0, DATA_QUEUE, DATA_QUEUE, DATA_QUEUE,
+            ],
             impairment: None,
             changes: vec![],
         }
@@ -90,7 +92,7 @@ struct Setting {
 }
 
 /// Flows of these jobs, each from a host of its own behind its delay, to one host.
-fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<Peer<Rule>, Tally> {
+fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, Tally> {
     let Setting { config, rule, end, .. } = *setting;
     let delays: Vec<Span> = jobs.iter().map(|(delay, _)| *delay).collect();
     let trunk = Trunk { rate: LINK, access: LINK, delay: Span::from_us(5), mtu: Bytes::new(1500) };
@@ -102,6 +104,7 @@ fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<Peer<Rule>, Tally> {
             let size = job.frames.map(|frames| frames * PAYLOAD);
             let from: Node = net.left[number as usize];
             Flow {
+                facts: shallop_core::Facts::between(from, net.right[0]),
                 start: Time::after_start(job.start),
                 from,
                 to: net.right[0],
@@ -180,7 +183,11 @@ fn flows_of_one_round_trip_time_share_a_link_and_queue_next_to_nothing() {
 }
 
 /// Two flows whose credits follow each other without a gap (Figure 4 of flashpass-icnp21, a hundred times faster).
-fn crush(other_delay: Span, other_start: Span, buffer: &'static str) -> World<Peer<Rule>, Tally> {
+fn crush(
+    other_delay: Span,
+    other_start: Span,
+    buffer: &'static str,
+) -> World<'static, Peer<Rule>, Tally> {
     let job = |start| Job { start, frames: Some(154) };
     let jobs = [(Span::from_us(195), job(Span::ZERO)), (other_delay, job(other_start))];
     let stop = StopPolicy::Demand;

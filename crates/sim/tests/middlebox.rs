@@ -49,7 +49,7 @@ fn network() -> (Network, Vec<Node>) {
         rate: LINK,
         delay: lot.graph.link_of(number).delay,
         queues: queues.clone(),
-        queue_of: [1, 1, 1, 1, 0, 1, 1],
+        queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
         impairment: None,
         changes: vec![],
     };
@@ -66,7 +66,7 @@ fn network() -> (Network, Vec<Node>) {
 fn run<M: Middlebox<Head = Head>>(
     at: Option<NodeKind>,
     middlebox: impl Fn() -> M,
-) -> World<Peer<Rule>, Trace, M> {
+) -> World<'static, Peer<Rule>, Trace, M> {
     let (network, hosts) = network();
     let nodes = network.graph.nodes.clone();
     let flow = |(number, (from, to)): (u64, (usize, usize))| {
@@ -74,6 +74,7 @@ fn run<M: Middlebox<Head = Head>>(
         let chance = Seed::new(3).stream("credits", number);
         let config = Config::new(LINK);
         Flow {
+            facts: shallop_core::Facts::between(hosts[from], hosts[to]),
             start: Time::after_start(Span::from_us(20 * number)),
             from: hosts[from],
             to: hosts[to],

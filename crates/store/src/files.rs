@@ -119,6 +119,20 @@ pub fn write_file(target: impl Into<PathBuf>, bytes: &[u8]) -> Result<(), StoreE
     publish([Draft::of_bytes(target, bytes)?])
 }
 
+/// Removes drafts that a process left when it was killed: of those targets in `folder` for whose names `of` is true.
+/// Nobody else may be writing them.
+pub fn clear_drafts(folder: &Path, of: impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let hidden = name.to_str().and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));
+        let target = hidden.and_then(|name| name.rsplit_once('.')).map(|(target, _)| target);
+        if target.is_some_and(&of) {
+            // One that stays is only in the way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// All bytes of a file.
 ///
 /// # Errors
@@ -140,8 +154,12 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, StoreError> {
     })
 }
 
-/// Opens a file for reading.
-pub(crate) fn open(path: &Path) -> Result<File, StoreError> {
+/// Opens a file for reading, piece by piece.
+///
+/// # Errors
+/// [`StoreError::File`] if it cannot be opened.
+pub fn open(path: impl AsRef<Path>) -> Result<File, StoreError> {
+    let path = path.as_ref();
     File::open(path).map_err(|why| StoreError::file(path, "read the file", why))
 }
 
@@ -196,6 +214,21 @@ mod tests {
         drop(draft);
         assert_eq!(names(folder.path()), ["flows.csv"]);
         assert_eq!(read_bytes(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn drafts_that_were_left_are_cleared_by_the_name_of_their_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let draft = Draft::of_bytes(folder.path().join("a.json"), b"a").unwrap();
+        let other = Draft::of_bytes(folder.path().join("b.json"), b"b").unwrap();
+        write_file(folder.path().join("a.json"), b"old").unwrap();
+        clear_drafts(folder.path(), |name| name == "a.json");
+        let left = names(folder.path());
+        assert!(
+            left.len() == 2 && left[0].starts_with(".b.json.") && left[1] == "a.json",
+            "{left:?}"
+        );
+        drop((draft, other));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod table;
 pub mod write;
 
 pub use error::StoreError;
-pub use files::{Draft, publish, read_bytes, read_text, write_file};
-pub use read::{from_parquet, read_table};
+pub use files::{Draft, clear_drafts, open, publish, read_bytes, read_text, write_file};
+pub use read::{TableReader, from_parquet, read_table};
 pub use table::{Column, Table, Text, Values};
 pub use write::{TableWriter, to_parquet};

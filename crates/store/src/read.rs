@@ -7,7 +7,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::ChunkReader;
 
 use crate::error::StoreError;
@@ -15,13 +15,70 @@ use crate::files;
 use crate::table::{Column, Table, Text, Values};
 use crate::write::{DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
 
+/// A Parquet file that is read batch by batch, each a table of its own: memory is bounded by a batch.
+pub struct TableReader {
+    at: String,
+    heading: Table,
+    batches: ParquetRecordBatchReader,
+}
+
+/// Rows read at a time.
+const BATCH: usize = 1 << 14;
+
+impl TableReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`StoreError::File`] if it cannot be opened; else as [`from_parquet`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        Self::over(&path.display().to_string(), files::open(path)?)
+    }
+
+    /// Name, notes and columns of the table, without rows.
+    #[must_use]
+    pub fn heading(&self) -> &Table {
+        &self.heading
+    }
+
+    fn over<T: ChunkReader + 'static>(at: &str, input: T) -> Result<Self, StoreError> {
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(input).map_err(|why| unreadable(at, &why))?;
+        let pairs = builder.metadata().file_metadata().key_value_metadata().cloned();
+        let mut notes = pairs.unwrap_or_default().into_iter().map(|pair| {
+            let text = pair.value.unwrap_or_default();
+            (pair.key, text)
+        });
+        let (own, notes): (Vec<_>, Vec<_>) =
+            notes.by_ref().partition(|note| RESERVED_NOTES.contains(&note.0.as_str()));
+        let name = own.into_iter().find(|note| note.0 == NAME_NOTE).map(|note| note.1);
+        let fields = builder.schema().fields().clone();
+        let columns = fields.iter().map(|field| heading(at, field)).collect::<Result<_, _>>()?;
+        let heading = Table { name: name.unwrap_or_default(), notes, columns };
+        let batches = builder.with_batch_size(BATCH).build().map_err(|why| unreadable(at, &why))?;
+        Ok(Self { at: at.to_owned(), heading, batches })
+    }
+}
+
+impl Iterator for TableReader {
+    type Item = Result<Table, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.batches.next()?;
+        Some(batch.map_err(|why| unreadable(&self.at, &why)).map(|batch| {
+            let mut table = self.heading.clone();
+            append(&mut table, &batch);
+            table
+        }))
+    }
+}
+
 /// The table in a Parquet file.
 ///
 /// # Errors
 /// [`StoreError::File`] if the file cannot be opened; else as [`from_parquet`].
 pub fn read_table(path: impl AsRef<Path>) -> Result<Table, StoreError> {
-    let path = path.as_ref();
-    decode(&path.display().to_string(), files::open(path)?)
+    whole(TableReader::open(path)?)
 }
 
 /// The table in these bytes. `at` says where they come from.
@@ -30,31 +87,19 @@ pub fn read_table(path: impl AsRef<Path>) -> Result<Table, StoreError> {
 /// [`StoreError::Unreadable`] if they are no Parquet, [`StoreError::UnknownKind`] if a column is of a kind that shallop
 /// does not write.
 pub fn from_parquet(at: &str, bytes: Vec<u8>) -> Result<Table, StoreError> {
-    decode(at, Bytes::from(bytes))
+    whole(TableReader::over(at, Bytes::from(bytes))?)
 }
 
-fn decode<T: ChunkReader + 'static>(at: &str, input: T) -> Result<Table, StoreError> {
-    let unreadable = |why: &dyn std::fmt::Display| StoreError::Unreadable {
-        at: at.to_owned(),
-        why: why.to_string(),
-    };
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(input).map_err(|why| unreadable(&why))?;
-    let pairs = builder.metadata().file_metadata().key_value_metadata().cloned();
-    let mut notes = pairs.unwrap_or_default().into_iter().map(|pair| {
-        let text = pair.value.unwrap_or_default();
-        (pair.key, text)
-    });
-    let (own, notes): (Vec<_>, Vec<_>) =
-        notes.by_ref().partition(|note| RESERVED_NOTES.contains(&note.0.as_str()));
-    let name = own.into_iter().find(|note| note.0 == NAME_NOTE).map(|note| note.1);
-    let fields = builder.schema().fields().clone();
-    let columns = fields.iter().map(|field| heading(at, field)).collect::<Result<_, _>>()?;
-    let mut table = Table { name: name.unwrap_or_default(), notes, columns };
-    for batch in builder.build().map_err(|why| unreadable(&why))? {
-        append(&mut table, &batch.map_err(|why| unreadable(&why))?);
+fn whole(reader: TableReader) -> Result<Table, StoreError> {
+    let TableReader { at, heading: mut table, batches } = reader;
+    for batch in batches {
+        append(&mut table, &batch.map_err(|why| unreadable(&at, &why))?);
     }
     Ok(table)
+}
+
+fn unreadable(at: &str, why: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Unreadable { at: at.to_owned(), why: why.to_string() }
 }
 
 /// An empty column for a field of the file.

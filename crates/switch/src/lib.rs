@@ -22,6 +22,6 @@ pub use port::{Counts, Port, PortConfig};
 pub use queue::{Queue, QueueConfig};
 pub use ring::Ring;
 pub use room::Room;
-pub use route::Routes;
+pub use route::{Leaf, Routes};
 pub use select::Select;
 pub use wire::{Change, Impairment, Wire};

@@ -92,7 +92,7 @@ impl Bench {
         let metered = QueueConfig { meter: Some(meter), ..QueueConfig::default() };
         let rest = QueueConfig { priority: 1, ..QueueConfig::default() };
         let eight = Limit { packets: 8, ..Limit::NONE };
-        Self::new(vec![metered, rest], [1, 1, 1, 0, 0, 1, 1], "200KB", vec![Some(eight), None])
+        Self::new(vec![metered, rest], [1, 1, 1, 0, 0, 1, 1, 1], "200KB", vec![Some(eight), None])
     }
 
     fn offer(&mut self, ps: u64, slot: Packet<u32>) -> bool {
@@ -173,8 +173,12 @@ fn conforming_credits_go_before_data_and_data_fills_what_they_leave() {
 #[test]
 fn queues_of_one_priority_share_by_weight() {
     let weighted = |weight| QueueConfig { weight, ..QueueConfig::default() };
-    let mut bench =
-        Bench::new(vec![weighted(3), weighted(1)], [0, 1, 1, 1, 1, 1, 1], "10MB", vec![None, None]);
+    let mut bench = Bench::new(
+        vec![weighted(3), weighted(1)],
+        [0, 1, 1, 1, 1, 1, 1, 1],
+        "10MB",
+        vec![None, None],
+    );
     for head in 0..800 {
         bench.offer(0, data(head));
         bench.offer(0, packet(Class::Ack, FRAME, Ecn::Ect, 1000 + head));
@@ -302,5 +306,46 @@ proptest! {
         prop_assert_eq!(lazy.tally.longest, eager.tally.longest);
         let (sent, dropped) = (lazy.tally.sent as usize, lazy.tally.drops.len());
         prop_assert_eq!(sent + dropped, gaps.len());
+    }
+}
+
+proptest! {
+    /// Aeolus: with room for the threshold to spare, no scheduled packet is dropped because of unscheduled ones.
+    #[test]
+    fn unscheduled_data_lengthens_a_queue_by_its_threshold_at_most(
+        arrivals in prop::collection::vec((0u64..3_000_000, any::<bool>(), 84u16..=FRAME), 1..200),
+        above in 0u32..30_000,
+    ) {
+        let threshold = Bytes::new(u64::from(above));
+        let bench = |buffer: &str| {
+            let above = Limit { bytes: threshold, ..Limit::NONE };
+            let queue = QueueConfig { select: Some(Select { above }), ..QueueConfig::default() };
+            Bench::new(vec![queue], [0; Class::COUNT], buffer, vec![None])
+        };
+        let mut without = bench("10MB");
+        let mut now = 0;
+        for (head, &(gap, scheduled, size)) in arrivals.iter().enumerate() {
+            now += gap;
+            if scheduled {
+                without.offer(now, packet(Class::Data, size, Ecn::Ect, head as u32));
+            }
+        }
+        without.drain();
+        let most = without.tally.longest + threshold + Bytes::new(u64::from(FRAME));
+        let mut with = bench(&format!("{}B", most.get()));
+        let mut now = 0;
+        for (head, &(gap, scheduled, size)) in arrivals.iter().enumerate() {
+            now += gap;
+            let (class, ecn) = if scheduled {
+                (Class::Data, Ecn::Ect)
+            } else {
+                (Class::Unscheduled, Ecn::NotEct)
+            };
+            let kept = with.offer(now, packet(class, size, ecn, head as u32));
+            prop_assert!(kept || !scheduled, "a scheduled packet was dropped");
+        }
+        with.drain();
+        prop_assert!(with.tally.drops.iter().all(|&(_, why)| why == DropCause::Selective));
+        prop_assert!(with.tally.longest <= most);
     }
 }

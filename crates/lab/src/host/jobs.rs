@@ -1,23 +1,29 @@
 //! All runs of a study, several at a time. The results come in the order of [`Study::jobs`], whatever the number of
-//! threads, and each is a function of its job alone.
+//! threads, and each is a function of its job alone. Where there is a folder for it, each run is kept in it the moment
+//! it ends, with its rows, which then are no longer in memory.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use shallop_core::Span;
 
+use super::identity::Identity;
+use super::kept::Kept;
 use crate::outcome::Outcome;
 use crate::run::{RunError, check, run};
-use crate::series::Rows;
-use crate::study::{Job, Study};
+use crate::study::{Job, Shard, Study};
+use crate::summary::Run;
 
 /// A run that ended.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Which it was.
     pub job: Job,
+    /// What it is kept under.
+    pub identity: Identity,
     /// What came of it, with the time it took.
-    pub outcome: Outcome,
+    pub run: Run,
 }
 
 /// Is told how far the work has come, from several threads.
@@ -26,6 +32,10 @@ pub trait Progress: Sync {
     fn start(&self, _study: &Study, _job: Job) {}
     /// Some job simulated this much more.
     fn advance(&self, _by: Span) {}
+    /// A job ended, or was found to have been kept.
+    fn end(&self) {}
+    /// Something is to be told.
+    fn note(&self, _text: &str) {}
 }
 
 /// Tells nobody.
@@ -39,74 +49,155 @@ impl Progress for Silent {}
 pub struct How<'a> {
     /// Threads; none means one for each core.
     pub jobs: usize,
-    /// Whether the rows of flows and series are kept: they can be many.
-    pub rows: bool,
+    /// Where finished runs are kept; without it their rows are lost.
+    pub kept: Option<&'a Kept>,
+    /// Whether runs that are there are taken as they are.
+    pub resume: bool,
+    /// Which of the runs are made.
+    pub shard: Shard,
     /// Ends the work when it becomes true: runs under way are given up.
     pub stop: &'a AtomicBool,
 }
 
-/// The simulated time of all runs of a study, at most.
+/// The simulated time of these runs of a study, at most, and how many they are.
 #[must_use]
-pub fn work(study: &Study) -> Span {
-    study.jobs().iter().map(|job| study.points[job.point].plan.duration).sum()
+pub fn work(study: &Study, shard: Shard) -> (Span, usize) {
+    let jobs = shard.of(study.jobs());
+    (jobs.iter().map(|job| study.points[job.point].plan.duration).sum(), jobs.len())
 }
 
-/// Makes all runs. Those that were stopped are missing.
+/// Makes all runs, those that come to the same only once. Those that were stopped are missing.
 ///
 /// # Errors
-/// If some run cannot be made, and then none is; or if the threads cannot be had.
+/// If some run cannot be made, and then none is; if one cannot be kept; or if the threads cannot be had.
 pub fn run_all(
     study: &Study,
     how: How<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Done>, HostError> {
-    let jobs = study.jobs();
+    let jobs = how.shard.of(study.jobs());
+    let mut different: BTreeMap<Identity, Job> = BTreeMap::new();
+    let mut identities = Vec::with_capacity(jobs.len());
+    let mut wanted = Vec::new();
     for job in &jobs {
-        check(&study.points[job.point].plan, job.scheme, job.seed)?;
+        let plan = &study.points[job.point].plan;
+        check(plan, job.scheme, job.seed)?;
+        let identity = Identity::of(plan, job.scheme, job.seed);
+        if different.insert(identity.clone(), *job).is_none() {
+            wanted.push((*job, identity.clone()));
+        } else {
+            progress.advance(plan.duration);
+            progress.end();
+        }
+        identities.push(identity);
+    }
+    if let Some(kept) = how.kept {
+        kept.clear(&identities);
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.jobs).build();
     let pool = pool.map_err(|why| HostError::Threads { why: why.to_string() })?;
-    let results: Vec<Result<Done, RunError>> = pool.install(|| {
-        jobs.into_par_iter().with_max_len(1).map(|job| one(study, job, how, progress)).collect()
-    });
-    let mut done = Vec::new();
+    let work = Work { study, how, progress, failed: AtomicBool::new(false) };
+    let results: Vec<Result<(Identity, Run), HostError>> =
+        pool.install(|| wanted.into_par_iter().with_max_len(1).map(|one| work.one(one)).collect());
+    let mut ended = BTreeMap::new();
+    let stopped = |error: &HostError| matches!(error, HostError::Run(RunError::Stopped));
     for result in results {
         match result {
-            Ok(run) => done.push(run),
-            Err(RunError::Stopped) => {}
-            Err(error) => return Err(error.into()),
+            Ok((identity, run)) => {
+                ended.insert(identity, run);
+            }
+            Err(error) if stopped(&error) => {}
+            Err(error) => return Err(error),
         }
     }
-    Ok(done)
+    Ok(gather(study, &jobs, identities, &ended))
 }
 
-fn one(study: &Study, job: Job, how: How<'_>, progress: &dyn Progress) -> Result<Done, RunError> {
-    if how.stop.load(Ordering::Relaxed) {
-        return Err(RunError::Stopped);
+/// The runs in the order of the jobs, each under the names it has in this study.
+fn gather(
+    study: &Study,
+    jobs: &[Job],
+    identities: Vec<Identity>,
+    ended: &BTreeMap<Identity, Run>,
+) -> Vec<Done> {
+    let done = jobs.iter().zip(identities).filter_map(|(&job, identity)| {
+        let point = &study.points[job.point];
+        let scheme = point.plan.schemes[job.scheme].name.clone();
+        let mut run = ended.get(&identity)?.clone();
+        for (index, group) in run.groups.iter_mut().enumerate() {
+            group.transport.clone_from(&point.plan.transport(job.scheme, index).name);
+        }
+        let run = Run { scheme, seed: job.seed, point: point.set.clone(), ..run };
+        Some(Done { job, identity, run })
+    });
+    done.collect()
+}
+
+/// What all threads work on.
+struct Work<'a> {
+    study: &'a Study,
+    how: How<'a>,
+    progress: &'a dyn Progress,
+    /// A run could not be kept: what the others come to would be lost.
+    failed: AtomicBool,
+}
+
+impl Work<'_> {
+    fn over(&self) -> bool {
+        self.how.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
-    progress.start(study, job);
-    let point = &study.points[job.point];
-    let mut last = Span::ZERO;
-    let mut watch = |now: shallop_core::Time| {
-        progress.advance(now.since_start() - last);
-        last = now.since_start();
-        !how.stop.load(Ordering::Relaxed)
-    };
-    let clock = super::bench::Clock::start();
-    let mut outcome = run(&point.plan, job.scheme, job.seed, &mut watch)?;
-    outcome.run.wall_s = Some(clock.seconds());
-    outcome.run.point.clone_from(&point.set);
-    if !how.rows {
-        outcome.flows = Vec::new();
-        outcome.series = Rows::default();
+
+    fn one(&self, (job, identity): (Job, Identity)) -> Result<(Identity, Run), HostError> {
+        if self.over() {
+            return Err(RunError::Stopped.into());
+        }
+        let run = match self.found(&identity) {
+            Some(run) => {
+                self.progress.advance(self.study.points[job.point].plan.duration);
+                run
+            }
+            None => self.make(job, &identity)?,
+        };
+        self.progress.end();
+        Ok((identity, run))
     }
-    // All flows may have been complete before the end.
-    progress.advance(point.plan.duration.saturating_sub(last));
-    Ok(Done { job, outcome })
+
+    /// The run, if it was kept and may be used.
+    fn found(&self, identity: &Identity) -> Option<Run> {
+        let kept = self.how.kept.filter(|_| self.how.resume)?;
+        kept.load(identity).unwrap_or_else(|why| {
+            self.progress.note(&format!("{why}; the run is made again"));
+            None
+        })
+    }
+
+    fn make(&self, job: Job, identity: &Identity) -> Result<Run, HostError> {
+        let Self { study, progress, .. } = *self;
+        progress.start(study, job);
+        let point = &study.points[job.point];
+        let mut last = Span::ZERO;
+        let mut watch = |now: shallop_core::Time| {
+            progress.advance(now.since_start() - last);
+            last = now.since_start();
+            !self.over()
+        };
+        let clock = super::bench::Clock::start();
+        let mut outcome: Outcome = run(&point.plan, job.scheme, job.seed, &mut watch)?;
+        outcome.run.wall_s = Some(clock.seconds());
+        outcome.run.point.clone_from(&point.set);
+        if let Some(kept) = self.how.kept {
+            kept.keep(identity, &outcome).inspect_err(|_| {
+                self.failed.store(true, Ordering::Relaxed);
+            })?;
+        }
+        // All flows may have been complete before the end.
+        progress.advance(point.plan.duration.saturating_sub(last));
+        Ok(outcome.run)
+    }
 }
 
 /// Why runs could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The network and a scheme do not fit.
     #[error(transparent)]
@@ -114,6 +205,9 @@ pub enum HostError {
     /// The scenario is none.
     #[error(transparent)]
     Text(#[from] crate::scenario::Problem),
+    /// A run could not be kept.
+    #[error(transparent)]
+    Store(#[from] shallop_store::StoreError),
     /// The system has no threads to give.
     #[error("could not start the threads for the runs: {why}; try fewer with --jobs")]
     Threads {

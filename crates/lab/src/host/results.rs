@@ -1,13 +1,16 @@
-//! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, each whole or not there. The same inputs
-//! give the same bytes, but for `wall_s`.
+//! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, each whole or not there, put together from
+//! the finished runs in `runs`. The same inputs give the same bytes, but for `wall_s`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use shallop_store::{Column, Draft, StoreError, Table, TableWriter, Text, publish};
+use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, publish};
 
 use super::jobs::Done;
-use crate::outcome::FlowRow;
-use crate::study::{Job, Study};
+use super::kept::Kept;
+use crate::aggregate::aggregate;
+use crate::journal::FlowRow;
+use crate::series::Rows;
+use crate::study::{Job, Shard, Study};
 use crate::summary::{Run, Summary};
 use crate::verdict::judge;
 
@@ -15,18 +18,20 @@ const SUMMARY: &str = "summary.json";
 const FLOWS: &str = "flows.parquet";
 const SERIES: &str = "series.parquet";
 
-/// The summary of the runs that ended, with the claims judged by them.
+/// The summary of the runs that ended, with the claims judged by them; a part of the runs judges none.
 #[must_use]
-pub fn summarise(study: &Study, id: Option<&str>, done: &[Done]) -> Summary {
-    let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.outcome.run)).collect();
+pub fn summarise(study: &Study, id: Option<&str>, done: &[Done], shard: Shard) -> Summary {
+    let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.run)).collect();
     Summary {
         id: id.map(str::to_owned),
         scenario: study.title.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         quick: study.quick,
         seeds: study.seeds.clone(),
-        interrupted: done.len() < study.jobs().len(),
-        claims: judge(study, &runs),
+        interrupted: done.len() < shard.of(study.jobs()).len(),
+        shard: (!shard.is_whole()).then(|| shard.to_string()),
+        claims: if shard.is_whole() { judge(study, &runs) } else { Vec::new() },
+        aggregates: aggregate(&runs),
         runs: runs.into_iter().map(|(_, run)| run.clone()).collect(),
     }
 }
@@ -51,10 +56,10 @@ pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Writes the three files, the summary last.
+/// Writes the three files, the summary last, from the runs kept in this folder. Memory holds one batch of rows.
 ///
 /// # Errors
-/// If they cannot be written; those that were there before still are.
+/// If they cannot be written, or a run cannot be read; those that were there before still are.
 pub fn write(
     folder: &Path,
     study: &Study,
@@ -66,20 +71,21 @@ pub fn write(
         why: why.to_string(),
     })?;
     text.push(b'\n');
-    let table = |name: &str, make: fn(&Study, &Done) -> Table, none: Table| {
-        let mut writer = TableWriter::new(Draft::create(folder.join(name))?, &none)?;
+    let kept = Kept::of(folder);
+    let table = |name: &str, part: &dyn Fn(&Done) -> PathBuf, none: Table| {
+        let heading = keyed(Keys::default(), none);
+        let mut writer = TableWriter::new(Draft::create(folder.join(name))?, &heading)?;
         for run in done {
-            writer.push_batch(&make(study, run))?;
+            for batch in TableReader::open(part(run))? {
+                let batch = batch?;
+                writer.push_batch(&keyed(Keys::of(study, run, batch.rows()), batch))?;
+            }
         }
         writer.finish()
     };
-    let flows = table(FLOWS, flows, flow_table(&[], Keys::default()))?;
-    let series = table(SERIES, series, series_table(Keys::default(), [vec![], vec![]], no_text()))?;
+    let flows = table(FLOWS, &|run| kept.flows(&run.identity), flow_table(&[]))?;
+    let series = table(SERIES, &|run| kept.series(&run.identity), series_table(&Rows::default()))?;
     publish([flows, series, Draft::of_bytes(folder.join(SUMMARY), &text)?])
-}
-
-fn no_text() -> [Text; 2] {
-    [Text::default(), Text::default()]
 }
 
 /// The columns that say which run a row is of.
@@ -94,29 +100,28 @@ impl Keys {
     fn of(study: &Study, done: &Done, rows: usize) -> Self {
         let point = &study.points[done.job.point];
         let scheme = &point.plan.schemes[done.job.scheme];
-        let repeat = |text: &str| (0..rows).map(|_| Some(text.to_owned())).collect();
+        let repeat = |text: &str| (0..rows).map(|_| Some(text)).collect();
         Self {
             point: repeat(&point.name),
             scheme: repeat(&scheme.name),
             seed: vec![done.job.seed; rows],
         }
     }
-
-    fn columns(self) -> Vec<Column> {
-        vec![
-            Column::new("point", "", "Name of the point; empty if there is one alone.", self.point),
-            Column::new("scheme", "", "Label of the scheme.", self.scheme),
-            Column::new("seed", "", "The run seed.", self.seed),
-        ]
-    }
 }
 
-fn flows(study: &Study, done: &Done) -> Table {
-    let rows = &done.outcome.flows;
-    flow_table(rows, Keys::of(study, done, rows.len()))
+/// The rows of a run, with the columns that say which it is before the others.
+fn keyed(keys: Keys, part: Table) -> Table {
+    let mut columns = vec![
+        Column::new("point", "", "Name of the point; empty if there is one alone.", keys.point),
+        Column::new("scheme", "", "Label of the scheme.", keys.scheme),
+        Column::new("seed", "", "The run seed.", keys.seed),
+    ];
+    columns.extend(part.columns);
+    Table { columns, ..part }
 }
 
-fn flow_table(rows: &[FlowRow], keys: Keys) -> Table {
+/// The flows of a run.
+pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
     let text =
         |of: fn(&FlowRow) -> &str| -> Text { rows.iter().map(|row| Some(of(row))).collect() };
     let count = |of: fn(&FlowRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
@@ -125,8 +130,7 @@ fn flow_table(rows: &[FlowRow], keys: Keys) -> Table {
     let sizes: Vec<Option<u64>> = rows.iter().map(|row| row.size_bytes).collect();
     let times: Vec<Option<f64>> = rows.iter().map(|row| row.fct_s).collect();
     let rate = "IP bytes of data that arrived, repeats included, per second from its start to its end or the run's.";
-    let mut columns = keys.columns();
-    columns.extend([
+    let columns = vec![
         Column::new("flow", "", "Its number within the run, in the order of starts.", numbers),
         Column::new("group", "", "Its group.", text(|row| &row.group)),
         Column::new("from", "", "The host that sent.", text(|row| &row.from)),
@@ -162,26 +166,21 @@ fn flow_table(rows: &[FlowRow], keys: Keys) -> Table {
             count(|row| row.credits.1),
         ),
         Column::new("credits_wasted", "packets", "Credits in vain.", count(|row| row.credits.2)),
-    ]);
+    ];
     Table::new("flows", columns)
 }
 
-fn series(study: &Study, done: &Done) -> Table {
-    let rows = &done.outcome.series;
-    let what = rows.what.iter().map(|what| Some(*what)).collect();
-    let place = rows.place.iter().map(|place| Some(place.as_str())).collect();
-    let keys = Keys::of(study, done, rows.time_s.len());
-    series_table(keys, [rows.time_s.clone(), rows.value.clone()], [what, place])
-}
-
-fn series_table(keys: Keys, [time, value]: [Vec<f64>; 2], [what, place]: [Text; 2]) -> Table {
+/// The series of a run.
+pub(super) fn series_table(rows: &Rows) -> Table {
+    let what: Text = rows.what.iter().map(|what| Some(*what)).collect();
+    let place: Text = rows.place.iter().map(|place| Some(place.as_str())).collect();
     let kinds = "queue_bytes: as it is; queue_peak_bytes: since the row before; rate_bps: since then, at IP.";
-    let mut columns = keys.columns();
-    columns.extend([
+    let (time, value) = (rows.time_s.clone(), rows.value.clone());
+    let columns = vec![
         Column::new("time_s", "s", "Since the start of the run.", time),
         Column::new("what", "", kinds, what),
         Column::new("place", "", "The queue, the group or the flow.", place),
         Column::new("value", "", "The value, in the unit that `what` ends in.", value),
-    ]);
+    ];
     Table::new("series", columns)
 }

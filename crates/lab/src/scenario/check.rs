@@ -6,9 +6,9 @@ use shallop_sim::NicMode;
 use shallop_switch::Limit;
 
 use super::problem::Problem;
-use super::schemes;
 use super::section::Section;
 use super::tree::{At, Item};
+use super::{schemes, topology};
 use crate::ends::{self, Ends, Use};
 use crate::layout;
 use crate::mix::Demand;
@@ -73,7 +73,14 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
         } else if plan.nic == NicMode::Fifo {
             check("nic_buffer", plan.nic_buffer, frame, top.place("nic_buffer"))?;
         }
-        check("credit_queue", switch.credit_queue, credit, at(&["credit_queue"]))?;
+        let nic = plan.nic_credit_queue.filter(|_| !network.is_switch_port(port));
+        match nic {
+            Some(depth) => {
+                let key = "nic_credit_queue";
+                check(key, depth, credit, top.place(key))?;
+            }
+            None => check("credit_queue", switch.credit_queue, credit, at(&["credit_queue"]))?,
+        }
     }
     Ok(())
 }
@@ -112,11 +119,7 @@ pub(super) fn waits(plan: &Plan, schemes: &[schemes::Read], seeds: &[u64]) -> Re
     let judged: Vec<usize> = (0..schemes.len()).filter(|&at| judged(&schemes[at])).collect();
     let drawn = matches!(plan.topology, Topology::Dumbbell { senders: Delays::Drawn(..), .. });
     let flows: usize = plan.groups.iter().map(|group| group.flows).sum();
-    let nodes = match &plan.topology {
-        Topology::Dumbbell { senders, receivers, .. } => senders.count() + receivers,
-        Topology::ParkingLot { hops, hosts, .. } => (hops + 1) * hosts,
-        Topology::Graph { nodes, .. } => nodes.len(),
-    };
+    let nodes = topology::size(&plan.topology).0 as usize;
     let all = drawn && flows.saturating_mul(nodes) <= LARGE;
     let seeds = if all { seeds } else { &seeds[..1] };
     let Some(&first) = judged.first() else { return Ok(()) };

@@ -4,16 +4,17 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-use super::form::{Form, Key, Keys, Kinds, key, need};
+use super::form::{Form, Keys, key, need};
 use super::options::SCHEMES;
+use super::shapes::TOPOLOGY;
 
-/// Hosts and switches in a network. The simulator keeps a path for every two of them, which takes their square in
-/// memory.
+/// Hosts and switches in a network. The simulator keeps a path for every two switches, which takes their square
+/// in memory: half a gigabyte for as many as this, without a host.
 pub(super) const MOST_NODES: u64 = 5_000;
 /// Ports in a network.
 pub(super) const MOST_PORTS: u64 = 1_000_000;
-/// Flows in a scenario.
-pub(super) const MOST_FLOWS: u64 = 1_000_000;
+/// Flows in a scenario. Those that are over take a few bytes each.
+pub(super) const MOST_FLOWS: u64 = 100_000_000;
 /// Rows of a series.
 pub(super) const MOST_SAMPLES: u64 = 10_000_000;
 /// The longest run.
@@ -21,17 +22,17 @@ pub(super) const DAY: Span = Span::from_secs(86_400);
 /// The longest delay of a link.
 pub(super) const MOST_DELAY: Span = Span::from_secs(10);
 /// The slowest link: a jumbo frame takes about a second.
-const LEAST_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
-const MOST_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
+pub(super) const LEAST_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
+pub(super) const MOST_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
 const TICK: Span = Span::from_ps(1);
 
-const fn texts() -> Form {
+pub(super) const fn texts() -> Form {
     Form::List(&Form::Text)
 }
-const fn rate() -> Form {
+pub(super) const fn rate() -> Form {
     Form::Rate(LEAST_RATE, MOST_RATE)
 }
-const fn delay() -> Form {
+pub(super) const fn delay() -> Form {
     Form::Time(Span::ZERO, MOST_DELAY)
 }
 const fn any_number() -> Form {
@@ -64,10 +65,16 @@ pub(super) const SCENARIO: Keys = &[&[
         Form::Buffer,
         "The queue of a host's link with \"fifo\". Default: \"1000pkt\".",
     ),
+    key(
+        "nic_credit_queue",
+        Form::Buffer,
+        "Depth of the credit or emulation queue of a host's link. Default: that of switches.",
+    ),
     need("topology", Form::Kinds(&TOPOLOGY), "The network."),
     key("switch", Form::Named(SWITCH), "What switches are like; \"default\" where none is named."),
     need("scheme", Form::KindsTables(&SCHEMES), "What is compared."),
     need("group", Form::Tables(GROUP), "The traffic."),
+    key("classes", Form::Table(CLASSES), "Where small flows are told from large ones."),
     key("point", Form::Tables(POINT), "Variations that are all run."),
     key("quick", Form::Overrides, "What differs in a quick run."),
     key("claim", Form::Tables(CLAIM), "What is claimed of the results."),
@@ -75,84 +82,6 @@ pub(super) const SCENARIO: Keys = &[&[
 
 /// Names of the stacks.
 pub(super) const STACKS: &[&str] = &["ns2", "ns3", "linux"];
-
-const MTU: Form = Form::Size(Bytes::new(576), Bytes::new(9_216));
-
-const EVERY_TOPOLOGY: &[Key] = &[
-    need("kind", Form::Choice(&["dumbbell", "parking-lot", "graph"]), "The shape."),
-    key(
-        "ecmp",
-        Form::Choice(&["symmetric", "asymmetric"]),
-        "Whether both directions of a flow choose alike among equal paths. Default: \"symmetric\".",
-    ),
-];
-
-const READY_MADE: &[Key] = &[
-    need("rate", rate(), "Rate of the bottleneck, or of the chain."),
-    key("access_rate", rate(), "Rate of the links to hosts. Default: `rate`."),
-    need("delay", delay(), "Delay of the bottleneck, or of each link of the chain."),
-    key("mtu", MTU, "The largest packet at IP. Default: \"1500B\"."),
-];
-
-/// The kinds of networks.
-pub(super) const TOPOLOGY: Kinds = Kinds {
-    tag: "kind",
-    kinds: &[
-        ("dumbbell", &[EVERY_TOPOLOGY, READY_MADE, DUMBBELL]),
-        ("parking-lot", &[EVERY_TOPOLOGY, READY_MADE, PARKING_LOT]),
-        ("graph", &[EVERY_TOPOLOGY, GRAPH]),
-    ],
-};
-
-const DUMBBELL: &[Key] = &[
-    need("senders", Form::Count(1, MOST_NODES), "Hosts on the left, `s0` and so on."),
-    key("receivers", Form::Count(1, MOST_NODES), "Hosts on the right, `r0` and so on. Default: 1."),
-    key(
-        "sender_delay",
-        Form::Either(&[
-            delay(),
-            Form::Between(Span::ZERO, MOST_DELAY),
-            Form::List(&Form::Time(Span::ZERO, MOST_DELAY)),
-        ]),
-        "Delay of the senders' links: one, two bounds to draw between, or a list. Default: \"0s\".",
-    ),
-];
-
-const PARKING_LOT: &[Key] = &[
-    need("hops", Form::Count(1, 256), "Links in the chain."),
-    need("hosts", Form::Count(1, MOST_NODES), "Hosts at each switch, `p0h0` and so on."),
-    key("access_delay", delay(), "Delay of the links to hosts. Default: \"0s\"."),
-];
-
-const GRAPH: &[Key] = &[
-    need("node", Form::Tables(NODE), "A host or a switch."),
-    need("link", Form::Tables(LINK), "A link between two nodes."),
-];
-
-/// A node of a graph.
-pub(super) const NODE: Keys = &[&[
-    need("name", Form::Text, "Its name."),
-    need("kind", Form::Choice(&["host", "switch"]), "What it is."),
-    key("switch", Form::Text, "For a switch: which [switch.NAME]. Default: \"default\"."),
-]];
-
-/// A link of a graph.
-pub(super) const LINK: Keys = &[&[
-    need("between", texts(), "The two nodes it joins."),
-    need("rate", rate(), "Rate of each direction."),
-    need("delay", delay(), "Propagation delay."),
-    key("mtu", MTU, "The largest packet at IP. Default: \"1500B\"."),
-    key("loss", Form::Number(0.0, 1.0), "Probability that a packet is lost. Default: 0."),
-    key("jitter", delay(), "Each packet takes up to this much longer. Default: \"0s\"."),
-    key("changes", Form::List(&Form::Table(CHANGE)), "What it becomes, and when."),
-]];
-
-/// What a link becomes.
-pub(super) const CHANGE: Keys = &[&[
-    need("at", Form::Time(Span::ZERO, DAY), "From when on."),
-    key("rate", rate(), "The new rate."),
-    key("delay", delay(), "The new delay."),
-]];
 
 /// What a switch is like.
 pub(super) const SWITCH: Keys = &[&[
@@ -163,8 +92,13 @@ pub(super) const SWITCH: Keys = &[&[
     key("credit_burst", Form::Count(1, 10_000), "Credits that may leave back to back. Default: 2."),
     key(
         "select",
-        Form::Buffer,
+        Form::Either(&[Form::Choice(&["off"]), Form::Buffer]),
         "Selective-drop threshold of the emulation queue. Default: \"2pkt\".",
+    ),
+    key(
+        "unscheduled_above",
+        Form::Buffer,
+        "Data sent without a credit (Aeolus) is dropped above this queue. Default: \"2pkt\".",
     ),
     key(
         "accounting",
@@ -203,10 +137,14 @@ pub(super) const GROUP: Keys = &[&[
     key("from", HOSTS, "Hosts that send, or a set of them. Default: \"left\" of a dumbbell."),
     key("to", HOSTS, "Hosts that receive. Default: \"right\" of a dumbbell."),
     key("flows", Form::Count(1, MOST_FLOWS), "How many. Default: one for each host of `from`."),
+    key("pattern", Form::Choice(PATTERNS), "Who of them sends to whom. Default: \"turn\"."),
+    key("at_once", Form::Count(1, MOST_NODES), "Incast: how many send to one. Default: all."),
+    key("matrix", Form::List(&Form::Table(MATRIX)), "Pairs of sets with their weights."),
+    key("size", Form::Size(Bytes::new(1), MOST_SIZE), "Payload of each. Default: without end."),
     key(
-        "size",
-        Form::Size(Bytes::new(1), Bytes::new(1_000_000_000_000_000)),
-        "Payload of each flow. Default: without end.",
+        "sizes",
+        Form::Text,
+        "A distribution of payloads: a built-in table such as \"web-search\", or a file.",
     ),
     key(
         "start",
@@ -216,6 +154,45 @@ pub(super) const GROUP: Keys = &[&[
             Form::Table(EVERY),
         ]),
         "When they start: at once, drawn between two bounds, or in turn. Default: \"0s\".",
+    ),
+    key("arrivals", Form::Table(ARRIVALS), "Starts at random or in bursts, in place of `start`."),
+    key("trace", Form::Text, "A file of flows (start,source,destination,bytes) says it all."),
+    key("warm_up", Form::Count(0, MOST_FLOWS), "So many first flows are not judged. Default: 0."),
+    key("cool_down", Form::Count(0, MOST_FLOWS), "So many last ones are not. Default: 0."),
+]];
+
+const MOST_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
+
+/// Who of a group sends to whom.
+const PATTERNS: &[&str] =
+    &["turn", "uniform", "other-site", "incast", "permutation", "all-to-all", "matrix"];
+
+/// A pair of sets.
+pub(super) const MATRIX: Keys = &[&[
+    need("from", HOSTS, "Hosts that send, or a set of them."),
+    need("to", HOSTS, "Hosts that receive."),
+    need("weight", Form::Number(0.0, 1e9), "How often, in proportion to the other weights."),
+]];
+
+/// Starts at random, or in bursts.
+pub(super) const ARRIVALS: Keys = &[&[
+    key("load", Form::Above(0.0, 100.0), "Poisson: offered payload over the capacity of `of`."),
+    key("of", Form::Text, "The set of links that `load` is of. Default: \"all\"."),
+    key("per_second", Form::Above(0.0, 1e12), "Poisson: flows in a second, in place of `load`."),
+    key("on", Form::Time(TICK, DAY), "Only in periods of this mean length, and with silences."),
+    key("off", Form::Time(TICK, DAY), "Mean length of the silences."),
+    key("every", Form::Time(TICK, DAY), "Bursts: from each to the next."),
+    key("at_once", Form::Count(1, MOST_NODES), "Bursts: flows in each."),
+    key("begin", Form::Time(Span::ZERO, DAY), "From when on. Default: \"0s\"."),
+]];
+
+/// Classes of flows.
+pub(super) const CLASSES: Keys = &[&[
+    need("small", Form::Size(Bytes::new(1), MOST_SIZE), "Small flows have up to this."),
+    key(
+        "large",
+        Form::Size(Bytes::new(1), MOST_SIZE),
+        "Large ones more than this. Default: `small`.",
     ),
 ]];
 

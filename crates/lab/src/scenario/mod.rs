@@ -5,8 +5,10 @@
 
 mod check;
 mod claims;
+mod fabrics;
 mod form;
 mod format;
+mod import;
 mod metrics;
 mod options;
 mod plans;
@@ -15,17 +17,23 @@ mod schema;
 mod schemes;
 mod section;
 mod set;
+mod shapes;
+mod start;
 mod switches;
 mod tcp;
 mod topology;
 mod traffic;
 mod tree;
+mod vary;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use problem::Problem;
+pub(crate) use problem::advice;
 pub use schema::schema;
+pub use vary::values;
 
+use crate::files::{Files, NoFiles};
 use crate::study::{Point, Study};
 use form::Keys;
 use format::{POINT, SCENARIO};
@@ -34,7 +42,7 @@ use set::Change;
 use tree::{At, Item};
 
 /// What a command line adds to a scenario.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Keys with their values, as in `--set topology.senders=200`: TOML, or a text without its quotes.
     pub set: Vec<(String, String)>,
@@ -42,21 +50,42 @@ pub struct Options {
     pub quick: bool,
     /// The one seed to run with.
     pub seed: Option<u64>,
+    /// Keys to vary, each with its values, written as in `set`: every combination is a point.
+    pub vary: Vec<(String, Vec<String>)>,
+    /// So many seeds, from the scenario's first one on.
+    pub seeds: Option<u32>,
+    /// The files that a scenario may name.
+    pub files: Arc<dyn Files>,
+}
+
+impl Default for Options {
+    /// Nothing is added, and there are no files.
+    fn default() -> Self {
+        Self {
+            set: Vec::new(),
+            quick: false,
+            seed: None,
+            vary: Vec::new(),
+            seeds: None,
+            files: Arc::new(NoFiles),
+        }
+    }
 }
 
 /// Reads a scenario, which must be a good one before any change as well. Changes are made in this order: `[quick]`,
-/// then a point's, then `set`, then `seed`.
+/// then a point's, then `vary`, then `set`, then `seed` and `seeds`. A scenario that is varied claims nothing.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
 pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let root = tree::parse(text)?;
     // What every point changes would otherwise never be read as it was written.
-    plans::read(&root)?;
+    plans::read(&root, &options.files)?;
     let study = study(&root, options)?;
     if !options.quick && root.get("quick").is_some() {
         // A quick run that cannot be made is wrong before anybody asks for it.
-        let quick = Options { quick: true, ..Options::default() };
+        let files = options.files.clone();
+        let quick = Options { quick: true, files, ..Options::default() };
         self::study(&root, &quick).map_err(|problem| problem.within("in a quick run"))?;
     }
     Ok(study)
@@ -64,6 +93,8 @@ pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
 
 /// Points of a scenario at most.
 const MOST_POINTS: usize = 10_000;
+/// Keys that points do not change.
+const ONE_FOR_ALL: [&str; 3] = ["seed", "seeds", "title"];
 
 fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let scenario: Keys = SCENARIO;
@@ -74,32 +105,28 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
             set::apply(&mut base, &change)?;
         }
     }
-    let asked = options.set.iter().map(|(key, value)| asked(key, value));
-    let mut asked = asked.collect::<Result<Vec<_>, _>>()?;
-    if let Some(seed) = options.seed {
-        asked.push(self::asked("seed", &seed.to_string())?);
-    }
+    let asked = asked(&base, options)?;
     let mut points: Vec<Point> = Vec::new();
     let mut seeds = Vec::new();
     let variations = variations(&top)?;
-    let names: Vec<&str> = variations.iter().map(|variation| variation.name.as_str()).collect();
+    let names: Vec<String> = variations.iter().map(|variation| variation.name.clone()).collect();
     let made = |variation: &&Variation| !(options.quick && variation.full_only);
-    for Variation { name, changes, .. } in variations.iter().filter(made) {
-        let mut varied = base.clone();
-        for change in changes.iter().chain(&asked) {
-            set::apply(&mut varied, change)?;
-        }
-        let (plan, of_point) = plans::read(&varied)?;
-        let set = changes.iter().map(|change| (change.key(), change.item.json()));
-        let set: BTreeMap<_, _> = set.collect();
-        points.push(Point { name: name.clone(), set, plan });
+    let varied = vary::cross(variations, options)?;
+    for variation in varied.iter().filter(made) {
+        let (point, of_point) = point(&base, variation, &asked, &options.files)?;
+        points.push(point);
         seeds = of_point;
     }
     if points.is_empty() {
         let problem = top.at.problem("every point is for full runs only".to_owned());
         return Err(problem.with_help("leave full_only = true away from at least one point"));
     }
-    let claims = claims::read(&top, &names, &points, options.quick)?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let claims = if options.vary.is_empty() {
+        claims::read(&top, &names, &points, options.quick)?
+    } else {
+        Vec::new()
+    };
     let takes: Vec<String> = top.or("takes", Vec::new())?;
     let take = |index: usize| takes.get(index).cloned().unwrap_or_default();
     if takes.len() > 2 {
@@ -118,8 +145,45 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     })
 }
 
-/// A change that was asked for on a command line.
-fn asked(key: &str, value: &str) -> Result<Change, Problem> {
+/// A point with its plan, and the seeds it is to be run with.
+fn point(
+    base: &Item,
+    variation: &Variation,
+    asked: &[Change],
+    files: &Arc<dyn Files>,
+) -> Result<(Point, Vec<u64>), Problem> {
+    let Variation { name, changes, .. } = variation;
+    let mut varied = base.clone();
+    for change in changes.iter().chain(asked) {
+        set::apply(&mut varied, change)?;
+    }
+    let (plan, seeds) = plans::read(&varied, files).map_err(|problem| {
+        // What a varied key makes wrong elsewhere would be looked for in the file.
+        let via = changes.iter().filter_map(|change| change.key.via.as_deref());
+        let via: Vec<&str> = via.collect();
+        if via.is_empty() || via.iter().any(|via| problem.message.contains(via)) {
+            return problem;
+        }
+        problem.within(&format!("with {}", via.join(" ")))
+    })?;
+    let set = changes.iter().map(|change| (change.key(), change.item.json())).collect();
+    Ok((Point { name: name.clone(), set, plan }, seeds))
+}
+
+/// The changes that were asked for on a command line, for all points.
+fn asked(base: &Item, options: &Options) -> Result<Vec<Change>, Problem> {
+    let asked = options.set.iter().map(|(key, value)| asked_one(key, value));
+    let mut asked = asked.collect::<Result<Vec<_>, _>>()?;
+    if let Some(seed) = options.seed {
+        asked.push(asked_one("seed", &seed.to_string())?);
+    }
+    if let Some(count) = options.seeds {
+        asked.push(vary::seeds(base, &asked, count)?);
+    }
+    Ok(asked)
+}
+
+fn asked_one(key: &str, value: &str) -> Result<Change, Problem> {
     let via = format!("--set {key}={value}");
     let place = At { span: None, via: Some(via.clone()) };
     let path = set::steps(key).ok_or_else(|| {
@@ -129,8 +193,8 @@ fn asked(key: &str, value: &str) -> Result<Change, Problem> {
     Ok(Change { path, key: place, item: tree::parse_value(value, &via) })
 }
 
-/// A point as it is written.
-#[derive(Default)]
+/// A point as it is written, or with what is varied on top.
+#[derive(Clone, Default)]
 struct Variation {
     name: String,
     changes: Vec<Change>,
@@ -146,9 +210,8 @@ fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
         unique(points.iter().map(|other| other.name.as_str()), &name, &section)?;
         let Some(set) = section.item("set") else { return Err(section.lacks("set")) };
         let changes = set::changes(&format!("`set` in {}", section.name), set)?;
-        let fixed = ["seed", "seeds", "title"];
         for change in &changes {
-            if change.path.first().is_some_and(|first| fixed.contains(&first.as_str())) {
+            if change.path.first().is_some_and(|first| ONE_FOR_ALL.contains(&first.as_str())) {
                 let problem =
                     change.key.problem(format!("`{}` is one for all points", change.key()));
                 return Err(problem.with_help("set it at the top of the scenario"));

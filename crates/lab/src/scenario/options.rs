@@ -14,10 +14,20 @@ pub(super) const SCHEMES: Kinds = Kinds {
     kinds: &[
         ("newreno", &[SCHEME, TCP]),
         ("cubic", &[SCHEME, TCP, CUBIC]),
-        ("expresspass", &[SCHEME, EXPRESSPASS, CODE]),
-        ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER]),
-        ("flashpass", &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD]),
-        ("flashpass-mimd", &[SCHEME, FLASHPASS, MIMD]),
+        ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
+        ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
+        ("expresspass-aeolus", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
+        ("expresspass-ideal", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
+        (
+            "flashpass",
+            &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND],
+        ),
+        ("flashpass-mimd", &[SCHEME, FLASHPASS, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND]),
+        (
+            "flashpass-aeolus",
+            &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD, BURST, BURST_UNTIL, DEMAND],
+        ),
+        ("flashpass-mimd-aeolus", &[SCHEME, FLASHPASS, MIMD, BURST, BURST_UNTIL, DEMAND]),
     ],
 };
 
@@ -30,8 +40,12 @@ const SCHEME: &[Key] = &[
             "cubic",
             "expresspass",
             "expresspass-paper",
+            "expresspass-aeolus",
+            "expresspass-ideal",
             "flashpass",
             "flashpass-mimd",
+            "flashpass-aeolus",
+            "flashpass-mimd-aeolus",
         ]),
         "The transport of all flows.",
     ),
@@ -172,6 +186,38 @@ const FLASHPASS: &[Key] = &[
         "timeout",
         Form::Time(Span::from_us(1), MOST_TIMEOUT),
         "Data is lost after this. Default: \"200ms\".",
+    ),
+];
+
+/// Whether a flow starts as Aeolus does.
+const AEOLUS: &[Key] =
+    &[key("aeolus", Form::Truth, "Data is sent before any credit (Aeolus). Default: false.")];
+
+/// How it does.
+pub(super) const BURST: &[Key] = &[key(
+    "burst",
+    Form::Size(Bytes::new(1), Bytes::new(1_000_000_000_000)),
+    "The most sent without a credit. Default: what the link carries in a base round trip.",
+)];
+
+/// When that ends.
+pub(super) const BURST_UNTIL: &[Key] = &[key(
+    "burst_until",
+    Form::Choice(&["first-credit", "wait"]),
+    "Data goes without credits until the first answer, or until credits count. Default: \"first-credit\".",
+)];
+
+/// What a sender knows of its demand.
+const DEMAND: &[Key] = &[
+    key(
+        "demand",
+        Form::Choice(&["known", "buffer"]),
+        "What a sender knows of what remains: all, or its send buffer. Default: \"known\".",
+    ),
+    key(
+        "send_buffer",
+        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        "With `demand` = \"buffer\": how much that is.",
     ),
 ];
 

@@ -1,5 +1,7 @@
 //! From the tree of a scenario, with its changes made, to a checked plan.
 
+use std::sync::Arc;
+
 use shallop_core::{BufferSize, Span};
 use shallop_sim::NicMode;
 
@@ -8,6 +10,7 @@ use super::problem::Problem;
 use super::section::Section;
 use super::tree::Item;
 use super::{check, schemes, switches, topology, traffic};
+use crate::files::Files;
 use crate::plan::Plan;
 
 /// The queue of a host's link where it is a queue and nothing is said of it, as in Linux (`txqueuelen`).
@@ -18,7 +21,7 @@ const MOST: usize = 10_000;
 const MOST_SECONDS: u64 = 1_000;
 
 /// Reads a plan and the seeds it is to be run with.
-pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
+pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64>), Problem> {
     let top = Section::open("the scenario", SCENARIO, root)?;
     let title = top.must("title")?;
     let seeds = seeds(&top)?;
@@ -31,7 +34,7 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
     let switches = switches::read(top.item("switch"))?;
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item("topology") else { return Err(top.lacks("topology")) };
-    let topology = topology::read(item, &names)?;
+    let topology = topology::read(item, &names, &**files)?;
     let schemes = schemes::read(&top, top.or("stack", "linux")?)?;
     let mut plan = Plan {
         title,
@@ -48,11 +51,13 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
             _ => NicMode::Fair,
         },
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
+        nic_credit_queue: top.get("nic_credit_queue")?,
         groups: Vec::new(),
+        classes: traffic::classes(&top)?,
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
     };
     let network = check::network(&plan);
-    plan.groups = traffic::read(&top, &network, duration)?;
+    plan.groups = traffic::read(&top, &network, duration, files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
@@ -60,7 +65,7 @@ pub(super) fn read(root: &Item) -> Result<(Plan, Vec<u64>), Problem> {
 }
 
 /// The seeds to run with; the first is that of the plan.
-fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
+pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     let (one, many): (Option<u64>, Option<Vec<u64>>) = (top.get("seed")?, top.get("seeds")?);
     match (one, many) {
         (Some(_), Some(_)) => {

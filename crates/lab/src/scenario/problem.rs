@@ -65,7 +65,7 @@ pub(super) fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
 }
 
 /// Advice for a name that is not known: the nearest ones, and all that are allowed.
-pub(super) fn advice<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub(crate) fn advice<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let allowed = format!("allowed here: {}", list(known.clone()));
     match near(name, known).first() {
         Some(near) => format!("did you mean \"{near}\"? {allowed}"),

@@ -8,8 +8,8 @@ use shallop_proto::expresspass::StopPolicy;
 use super::options::{AIMD, MIMD, SCHEMES};
 use super::problem::{Problem, list};
 use super::section::{Section, rows, unique};
-use super::tcp;
 use super::tree::{At, Item};
+use super::{start, tcp};
 use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Scheme, Transport};
 
 /// After this long what was not answered is taken for lost (flashpass-icnp21, IV.A).
@@ -46,8 +46,10 @@ fn scheme(section: &Section<'_>, stack: &str) -> Result<Scheme, Problem> {
     let transport: &str = section.must("transport")?;
     let name = section.or("name", transport.to_owned())?;
     let transport = match transport {
-        "expresspass" | "expresspass-paper" => Transport::ExpressPass(expresspass(section)?),
-        "flashpass" | "flashpass-mimd" => Transport::FlashPass(flashpass(section)?),
+        credits if credits.starts_with("expresspass") => {
+            Transport::ExpressPass(expresspass(section)?)
+        }
+        credits if credits.starts_with("flashpass") => Transport::FlashPass(flashpass(section)?),
         _ => tcp::read(section, stack)?,
     };
     Ok(Scheme { name, transport })
@@ -86,6 +88,8 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         jitter: section.or("jitter", 0.1)?,
         largest_credit: section.or("largest_credit", Bytes::new(84))?,
         timeout: section.or("timeout", TIMEOUT)?,
+        aeolus: start::aeolus(section)?,
+        send_buffer: start::send_buffer(section)?,
     })
 }
 
@@ -115,7 +119,7 @@ fn code_rule(section: &Section<'_>) -> Result<CodeConfig, Problem> {
 }
 
 fn flashpass(section: &Section<'_>) -> Result<FlashPass, Problem> {
-    let named = section.must::<&str>("transport")? == "flashpass-mimd";
+    let named = section.must::<&str>("transport")?.starts_with("flashpass-mimd");
     let mimd = named || section.get::<&str>("feedback")? == Some("mimd");
     // A scheme that is mimd by name has no key of the other law; one that is by choice may have been left some.
     let (vain, own) = if mimd { (AIMD, MIMD) } else { (MIMD, AIMD) };
@@ -137,6 +141,8 @@ fn flashpass(section: &Section<'_>) -> Result<FlashPass, Problem> {
         over_provision: section.or("over_provision", false)?,
         expected_loss: section.or("expected_loss", 0.1)?,
         timeout: section.or("timeout", TIMEOUT)?,
+        aeolus: start::aeolus(section)?,
+        send_buffer: start::send_buffer(section)?,
     })
 }
 

@@ -41,7 +41,8 @@ fn default() -> Switch {
         mark: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
-        select: BufferSize::Packets(2),
+        select: Some(BufferSize::Packets(2)),
+        unscheduled_above: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
         emulation: true,
         weights: None,
@@ -78,7 +79,11 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
         mark,
         credit_queue: section.or("credit_queue", default.credit_queue)?,
         credit_burst: section.or("credit_burst", default.credit_burst)?,
-        select: section.or("select", default.select)?,
+        select: match section.item("select").and_then(Item::text) {
+            Some("off") => None,
+            _ => section.get("select")?.or(default.select),
+        },
+        unscheduled_above: section.or("unscheduled_above", default.unscheduled_above)?,
         accounting: match section.or("accounting", "per-link")? {
             "one-way" => Accounting::OneWay,
             "two-way" => Accounting::TwoWay,

@@ -5,10 +5,13 @@ use shallop_proto::wire;
 use shallop_sim::NodeKind;
 
 use super::form::Keys;
-use super::format::{CHANGE, LINK, MOST_NODES, MOST_PORTS, NODE, TOPOLOGY};
+use super::format::{MOST_NODES, MOST_PORTS};
 use super::problem::{Problem, advice};
 use super::section::{Section, Times, rows, unique};
+use super::shapes::{CHANGE, LINK, NODE, TOPOLOGY};
 use super::tree::Item;
+use super::{fabrics, import};
+use crate::files::Files;
 use crate::plan::{Delays, GraphLink, GraphNode, Topology};
 
 /// What is read of a topology.
@@ -19,12 +22,17 @@ pub(super) struct Read {
 }
 
 /// Reads `[topology]`; `switches` are the names that nodes may refer to.
-pub(super) fn read(item: &Item, switches: &[&str]) -> Result<Read, Problem> {
+pub(super) fn read(item: &Item, switches: &[&str], files: &dyn Files) -> Result<Read, Problem> {
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
     let symmetric = section.or("ecmp", "symmetric")? == "symmetric";
     let topology = match section.must::<&str>("kind")? {
         "dumbbell" => dumbbell(&section)?,
         "parking-lot" => parking_lot(&section)?,
+        "three-dc" => fabrics::three_dc(&section, switches)?,
+        "leaf-spine" => fabrics::leaf_spine(&section, switches)?,
+        "fat-tree" => fabrics::fat_tree(&section, switches)?,
+        "cross-dc" => fabrics::cross_dc(&section, switches)?,
+        "file" => import::read(&section, switches, files)?,
         _ => graph(&section, switches)?,
     };
     let (nodes, links) = size(&topology);
@@ -37,7 +45,7 @@ pub(super) fn read(item: &Item, switches: &[&str]) -> Result<Read, Problem> {
 }
 
 /// How many nodes and links there will be.
-fn size(topology: &Topology) -> (u64, u64) {
+pub(super) fn size(topology: &Topology) -> (u64, u64) {
     match topology {
         Topology::Dumbbell { senders, receivers, .. } => {
             // A lone receiver stands in the place of the second switch.
@@ -50,6 +58,11 @@ fn size(topology: &Topology) -> (u64, u64) {
             (hosts + *hops as u64 + 1, hosts + *hops as u64)
         }
         Topology::Graph { nodes, links } => (nodes.len() as u64, links.len() as u64),
+        Topology::ThreeDc(three) => three.size(),
+        Topology::LeafSpine(fabric) => fabric.size(),
+        Topology::FatTree(tree) => tree.size(),
+        Topology::CrossDc(pair) => pair.size(),
+        Topology::File(imported) => imported.size(),
     }
 }
 
@@ -136,12 +149,18 @@ fn node(section: &Section<'_>, switches: &[&str]) -> Result<GraphNode, Problem> 
         let help = "hosts' ports are set by `nic`; remove the key, or write kind = \"switch\"";
         return Err(section.reject("switch", "a host is no switch").with_help(help));
     }
-    let name = written.as_deref().unwrap_or("default");
-    let Some(switch) = switches.iter().position(|known| *known == name) else {
-        let problem = section.reject("switch", format!("there is no [switch.{name}]"));
-        return Err(problem.with_help(advice(name, switches.iter().copied())));
-    };
+    let switch = like(section, "switch", switches)?;
     Ok(GraphNode { name: section.must("name")?, kind, switch })
+}
+
+/// Which switch a key names; the default where it is left out.
+pub(super) fn like(section: &Section<'_>, key: &str, known: &[&str]) -> Result<usize, Problem> {
+    let written: Option<String> = section.get(key)?;
+    let name = written.as_deref().unwrap_or("default");
+    known.iter().position(|known| *known == name).ok_or_else(|| {
+        let problem = section.reject(key, format!("there is no [switch.{name}]"));
+        problem.with_help(advice(name, known.iter().copied()))
+    })
 }
 
 fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem> {

@@ -7,14 +7,15 @@ use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
-    Accounting, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Plan, Scheme, Starts,
-    Switch, Topology, Transport,
+    Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
+    Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
 };
+use shallop_lab::workload::Sizes;
 use shallop_proto::expresspass::StopPolicy;
 use shallop_proto::tcp::Stack;
 use shallop_sim::NicMode;
 
-/// A plan of this network and traffic, under each of the five schemes of [`schemes`].
+/// A plan of this network and traffic, under each of the schemes of [`schemes`].
 pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
     Plan {
         title: "by hand".to_owned(),
@@ -29,6 +30,8 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         nic: NicMode::Fair,
         nic_buffer: BufferSize::Packets(100),
         groups,
+        classes: None,
+        nic_credit_queue: None,
         schemes: schemes(),
     }
 }
@@ -40,7 +43,8 @@ pub fn switch(buffer: BufferSize) -> Switch {
         mark: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
-        select: BufferSize::Packets(2),
+        select: Some(BufferSize::Packets(2)),
+        unscheduled_above: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
         emulation: true,
         weights: None,
@@ -53,9 +57,11 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         from: vec![from],
         to: vec![to],
         flows,
-        size,
+        sizes: size.map(Sizes::fixed),
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
         transport: None,
+        edges: (0, 0),
+        pattern: Pattern::Turn,
     }
 }
 
@@ -70,6 +76,8 @@ pub fn flashpass(law: FlashPassLaw) -> FlashPass {
         over_provision: true,
         expected_loss: 0.1,
         timeout: Span::from_ms(200),
+        aeolus: None,
+        send_buffer: None,
     }
 }
 
@@ -88,7 +96,21 @@ pub fn expresspass() -> Transport {
         jitter: 0.1,
         largest_credit: Bytes::new(92),
         timeout: Span::from_ms(200),
+        aeolus: None,
+        send_buffer: None,
     })
+}
+
+/// With Aeolus's start.
+pub fn aeolus(transport: &Transport, ideal: bool) -> Transport {
+    let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse, ideal });
+    match *transport {
+        Transport::ExpressPass(config) => {
+            Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
+        }
+        Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
+        Transport::Tcp { .. } => transport.clone(),
+    }
 }
 
 /// Every transport there is, each by its label.
@@ -101,6 +123,9 @@ pub fn schemes() -> Vec<Scheme> {
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),
+        ("expresspass-aeolus", aeolus(&expresspass(), false)),
+        ("expresspass-ideal", aeolus(&expresspass(), true)),
+        ("flashpass-aeolus", aeolus(&aimd(), false)),
     ];
     let scheme = |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport };
     all.into_iter().map(scheme).collect()

@@ -2,7 +2,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Share, Span};
 
-use crate::wire;
+use crate::{aeolus, wire};
 
 /// The share of a link in which each credit of 84 B has room for a frame of 1538 B beside it.
 const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {
@@ -50,6 +50,10 @@ pub struct Config {
     pub stop_timeout: Span,
     /// How many data packets may overtake one before it is taken for lost; the public code has 0.
     pub reordering: u32,
+    /// What is sent before the first credit (Aeolus); nothing if there is none.
+    pub start: Option<aeolus::Config>,
+    /// The sender sees no more of its demand than this, which is its send buffer; all of it if there is none.
+    pub send_buffer: Option<Bytes>,
 }
 
 impl Config {
@@ -68,6 +72,8 @@ impl Config {
             retransmit_timeout: Span::from_ms(100),
             stop_timeout: Span::from_ms(2),
             reordering: 3,
+            start: None,
+            send_buffer: None,
         }
     }
 }

@@ -65,6 +65,27 @@ pub enum Head {
         /// Where the stream ends.
         end: u64,
     },
+    /// Sender: payload before any credit.
+    Unscheduled {
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        length: u16,
+    },
+    /// Sender: this follows the last payload without a credit.
+    Probe {
+        /// Where that ended.
+        upto: u64,
+        /// Where the stream ends, if it does.
+        end: Option<u64>,
+    },
+    /// Receiver: this came without a credit.
+    Received {
+        /// The first byte.
+        offset: u64,
+        /// How many bytes; none if it was the probe.
+        length: u16,
+    },
 }
 
 const _: () = assert!(
@@ -75,5 +96,10 @@ const _: () = assert!(
 /// A smallest frame that sets up, ends or repairs a transfer. It counts as ECN-capable, as everything here does, so
 /// that no selective drop touches it.
 pub(super) fn control(head: Head) -> Out<Head> {
-    Out { head, body: 0..0, size: wire::MIN_FRAME, class: Class::Control, ecn: Ecn::Ect }
+    small(head, Class::Control)
+}
+
+/// A smallest frame of this class, likewise.
+pub(super) fn small(head: Head, class: Class) -> Out<Head> {
+    Out { head, body: 0..0, size: wire::MIN_FRAME, class, ecn: Ecn::Ect }
 }

@@ -5,8 +5,10 @@
 //! `head` is what packets say, `config` the numbers; `sender` and `receiver` are the two ends; `pacer` is the credit
 //! engine inside the receiver, `outcomes` what became of its credits.
 //!
-//! Source: PROTOCOLS 7 (SIGCOMM'17; kaist-ina/ns2-xpass f4e38bc). Aeolus's unscheduled first round trip (PROTOCOLS 8)
-//! will be the sender's: data without a credit between its request and the first credit.
+//! With Aeolus (PROTOCOLS 8, `crate::aeolus`) the sender sends data without a credit between its request and the first
+//! answer. What of it is lost is repaired on credits, frame by frame; what is lost of other data, by going back N.
+//!
+//! Source: PROTOCOLS 7 (SIGCOMM'17; kaist-ina/ns2-xpass f4e38bc).
 
 pub mod config;
 pub mod head;

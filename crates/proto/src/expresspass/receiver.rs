@@ -7,13 +7,16 @@
 //!
 //! Repair goes back N. The sender numbers its passes over the stream, so each pass is sent back at most once, whatever
 //! is repeated or late. Missing bytes are noticed when later ones of the same pass have overtaken them, or when the
-//! sender, which has sent all, asks what is missing and no data is arriving any more.
+//! sender, which has sent all, asks what is missing and no data is arriving any more. What was sent without a credit is
+//! acknowledged packet by packet, and the sender repairs it: in its first pass, holes in it are not reported.
+
+use std::collections::VecDeque;
 
 use shallop_control::Rate;
-use shallop_core::{Ecn, Span, Stream, Time};
+use shallop_core::{Class, Ecn, Span, Stream, Time};
 
 use super::config::Config;
-use super::head::{Head, control};
+use super::head::{Head, control, small};
 use super::pacer::Pacer;
 use crate::arrived::Arrived;
 use crate::endpoint::{Endpoint, Out};
@@ -45,6 +48,10 @@ pub struct Receiver<R> {
     repeat_at: Option<Time>,
     /// When the latest data came.
     data_at: Time,
+    /// Data up to here was sent without a credit.
+    unscheduled: u64,
+    /// Such data that is not acknowledged yet: first byte and length, of which a probe has none.
+    acks: VecDeque<(u64, u16)>,
     say: Option<Say>,
     sample: Option<Span>,
     report: Report,
@@ -65,6 +72,8 @@ impl<R: Rate> Receiver<R> {
             reported: false,
             repeat_at: None,
             data_at: Time::ZERO,
+            unscheduled: 0,
+            acks: VecDeque::new(),
             say: None,
             sample: None,
             report: Report::default(),
@@ -120,30 +129,55 @@ impl<R: Rate> Receiver<R> {
         }
     }
 
-    /// Data came: the bytes from `offset` to `stop`.
-    fn on_data(&mut self, now: Time, offset: u64, stop: u64, pass: u32) {
+    /// Bytes came. Gives whether they filled the first hole.
+    fn take(&mut self, now: Time, offset: u64, stop: u64) -> bool {
         let expected = self.arrived.next();
         let (fresh, _) = self.arrived.add(offset..stop);
         self.report.received += fresh;
         self.report.duplicates += u64::from(fresh == 0);
         self.data_at = now;
-        self.learn_pass(pass);
         let advanced = self.arrived.next() > expected;
-        if !self.arrived.has_hole() {
-            if advanced {
-                self.forget_missing();
-            }
-            if advanced && self.is_complete() {
+        if advanced && !self.arrived.has_hole() {
+            self.forget_missing();
+            if self.is_complete() {
                 self.pacer.stop();
+                self.acks = VecDeque::new();
                 self.say = Some(Say::Done);
             }
-        } else if advanced {
+        }
+        advanced
+    }
+
+    /// Data came on a credit: the bytes from `offset` to `stop`.
+    fn on_data(&mut self, now: Time, offset: u64, stop: u64, pass: u32) {
+        let expected = self.arrived.next();
+        self.learn_pass(pass);
+        let advanced = self.take(now, offset, stop);
+        if advanced || !self.arrived.has_hole() {
             self.overtaken = 0;
         } else if pass == self.pass && offset > expected {
-            self.overtaken += 1;
+            let repaired_anyway = pass == 0 && expected < self.unscheduled;
+            self.overtaken += u32::from(!repaired_anyway);
             if self.overtaken > self.reordering && !self.reported {
                 self.report_missing();
             }
+        }
+    }
+
+    /// Data came without a credit, or the probe behind it, which has no length.
+    fn on_unscheduled(&mut self, now: Time, offset: u64, length: u16) {
+        let Some(stop) = offset.checked_add(u64::from(length)) else { return };
+        if self.end.is_some_and(|end| stop > end) {
+            return;
+        }
+        self.unscheduled = self.unscheduled.max(stop);
+        if length > 0 {
+            self.take(now, offset, stop);
+        }
+        if self.is_complete() {
+            self.say = Some(Say::Done);
+        } else {
+            self.acks.push_back((offset, length));
         }
     }
 
@@ -171,7 +205,18 @@ impl<R: Rate> Endpoint for Receiver<R> {
             }
             Head::Request { demand, end, sent } => self.on_request(now, demand, end, sent),
             Head::Stop { end, pass, again } => self.on_stop(now, end, pass, again),
-            Head::Credit { .. } | Head::Nack { .. } | Head::Done { .. } => {}
+            Head::Unscheduled { offset, length } if length > 0 => {
+                self.on_unscheduled(now, offset, length);
+            }
+            Head::Probe { upto, end } => {
+                self.learn_end(end);
+                self.on_unscheduled(now, upto, 0);
+            }
+            Head::Unscheduled { .. }
+            | Head::Credit { .. }
+            | Head::Nack { .. }
+            | Head::Done { .. }
+            | Head::Received { .. } => {}
         }
     }
 
@@ -188,12 +233,16 @@ impl<R: Rate> Endpoint for Receiver<R> {
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.say.is_some()
+        self.say.is_some() || !self.acks.is_empty()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         let expected = self.arrived.next();
-        Some(control(match self.say.take()? {
+        let Some(say) = self.say.take() else {
+            let (offset, length) = self.acks.pop_front()?;
+            return Some(small(Head::Received { offset, length }, Class::Ack));
+        };
+        Some(control(match say {
             Say::Done => Head::Done { end: expected },
             Say::Nack => {
                 self.repeat_at = Some(now.saturating_add(self.retransmit_timeout));

@@ -6,13 +6,18 @@
 //! until then exactly one timer runs, so whatever packet is lost, something follows. The public code's wait before it
 //! closes is a time here, not a timer: credits that come within two round trips of the end were on their way already,
 //! and any later one makes it send the stop again (the public code means to, but never does).
+//!
+//! With Aeolus, data leaves without credits from the request to the first answer. On credits it sends, in this order,
+//! what is lost of that, new data, and what of it nothing was heard of (`crate::aeolus`).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use shallop_core::{Class, Ecn, Span, Time};
+use shallop_core::{Bytes, Class, Ecn, Span, Time};
 
 use super::config::{Config, StopPolicy};
 use super::head::{ENDLESS, Head, control};
+use crate::aeolus::{Piece, Start};
 use crate::endpoint::{Endpoint, Out};
 use crate::report::Report;
 use crate::wire;
@@ -53,7 +58,11 @@ pub struct Sender {
     stop_timeout: Span,
     /// Where the stream ends, if it does.
     end: Option<u64>,
-    /// The next byte to send, and the first that was never sent.
+    /// The most frames of its demand that it sees.
+    visible: u64,
+    /// What was sent before any credit.
+    start: Start,
+    /// The next byte to send on a credit, and the first that was never sent.
     next: u64,
     fresh: u64,
     /// How often it went back.
@@ -82,10 +91,14 @@ impl Sender {
     /// The sending end of a flow of `size` bytes of payload, or without end.
     #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
+        let payload = config.payload.get().clamp(1, wire::MAX_PAYLOAD);
+        let visible = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);
         Self {
             state: State::Idle,
             policy: config.stop,
-            payload: config.payload.get().clamp(1, wire::MAX_PAYLOAD),
+            payload,
+            visible: config.send_buffer.map_or(u64::MAX, visible),
+            start: Start::new(config.start, payload, size),
             retransmit_timeout: config.retransmit_timeout,
             stop_timeout: config.stop_timeout,
             end: size,
@@ -112,14 +125,38 @@ impl Sender {
         self.end.unwrap_or(u64::MAX).saturating_sub(self.next)
     }
 
-    /// Frames that still want a credit.
+    /// Frames that are to be sent on credits: what is missing of what was sent without, and what is new.
+    fn frames(&self) -> u64 {
+        self.remaining().div_ceil(self.payload).saturating_add(self.start.missing())
+    }
+
+    /// Frames that still want a credit, as far as it sees them.
     fn wanted(&self) -> u64 {
-        self.remaining().div_ceil(self.payload).saturating_sub(self.unspent.len() as u64)
+        self.frames().min(self.visible).saturating_sub(self.unspent.len() as u64)
     }
 
     /// Whether any frame still wants a credit; cheaper than to count them.
     fn wants_credit(&self) -> bool {
-        self.unspent.len() as u64 * self.payload < self.remaining()
+        let (unspent, missing) = (self.unspent.len() as u64, self.start.missing());
+        unspent < missing || (unspent - missing) * self.payload < self.remaining()
+    }
+
+    /// Whether everything was sent that has to be sent on credits.
+    fn all_sent(&self) -> bool {
+        self.remaining() == 0 && self.start.missing() == 0
+    }
+
+    /// Gives up credits for which there are no frames any more, and stops if there is nothing left to send.
+    fn settle(&mut self) {
+        let frames = self.frames();
+        let unspent = self.unspent.len() as u64;
+        if unspent > frames {
+            self.report.credits.wasted += unspent - frames;
+            self.unspent.truncate(frames as usize);
+        }
+        if matches!(self.state, State::Requested | State::Receiving) && self.all_sent() {
+            self.stop();
+        }
     }
 
     /// Time after which whatever was on its way has come.
@@ -206,14 +243,32 @@ impl Sender {
         }
     }
 
-    /// Data was lost: goes back to the first byte that is missing. Once for each pass, as reports are repeated.
+    /// Data that was sent without a credit has arrived, or the probe that followed it.
+    fn on_received(&mut self, offset: u64, length: u16) {
+        let active = !matches!(self.state, State::Idle | State::Done);
+        let end = offset.saturating_add(u64::from(length));
+        if active && end <= self.start.end() {
+            self.start.on_arrived(offset..end);
+            self.start.on_passed(end);
+            self.settle();
+        }
+    }
+
+    /// Data was lost: goes back to the first byte that is missing. Once for each pass, as reports are repeated. If that
+    /// is a repair of what was sent without a credit, only such repairs are sent again.
     fn on_nack(&mut self, expected: u64, pass: u32) {
         let active = !matches!(self.state, State::Idle | State::Done);
         if !active || pass != self.pass || expected >= self.next {
             return;
         }
-        self.next = expected;
         self.pass = self.pass.wrapping_add(1);
+        if expected < self.start.end() {
+            self.start.repeat_from(expected);
+        } else {
+            self.start.on_arrived(0..expected);
+            self.next = expected;
+        }
+        self.settle();
         if self.state == State::Stopping {
             self.request();
         }
@@ -254,7 +309,7 @@ impl Sender {
             // An early stop was too early.
             State::Stopping if self.wants_credit() => self.request(),
             // The credits are there, but the host's link has not been free for their data.
-            State::Stopping if self.remaining() > 0 => {
+            State::Stopping if !self.all_sent() => {
                 self.deadline = Some(now.saturating_add(self.two_round_trips()));
             }
             State::Stopping => {
@@ -284,17 +339,31 @@ impl Sender {
         Head::Stop { end: self.end.unwrap_or(u64::MAX), pass: self.pass, again }
     }
 
+    /// What to send next on a credit: repairs, new data, repairs that may not be needed.
+    fn next_frame(&mut self) -> Option<Range<u64>> {
+        if let Some(repair) = self.start.repair() {
+            return Some(repair);
+        }
+        if self.remaining() == 0 {
+            return self.start.anticipate();
+        }
+        let offset = self.next;
+        self.next += self.remaining().min(self.payload);
+        Some(offset..self.next)
+    }
+
     /// The next frame, for the credit that has waited longest.
     fn data(&mut self, now: Time) -> Option<Out<Head>> {
         let (credit, credit_sent) = self.unspent.pop_front()?;
-        let (offset, length) = (self.next, self.remaining().min(self.payload));
-        debug_assert!(length > 0, "no more credits are kept than frames remain");
-        self.next += length;
+        let body = self.next_frame();
+        debug_assert!(body.is_some(), "no more credits are kept than frames remain");
+        let body = body?;
+        let offset = body.start;
         self.report.sent += 1;
         self.report.retransmits += u64::from(offset < self.fresh);
         self.report.credits.used += 1;
-        self.fresh = self.fresh.max(self.next);
-        if self.remaining() == 0 {
+        self.fresh = self.fresh.max(body.end);
+        if self.all_sent() {
             if self.state == State::Stopping {
                 // The stop was early, and right.
                 self.deadline = Some(now.saturating_add(self.two_round_trips()));
@@ -302,13 +371,34 @@ impl Sender {
                 self.stop();
             }
         }
-        let (length, pass) = (length as u16, self.pass);
+        let (length, pass) = ((body.end - offset) as u16, self.pass);
         Some(Out {
             head: Head::Data { offset, length, pass, credit, credit_sent },
-            body: offset..self.next,
+            body,
             size: wire::data_frame(u64::from(length)),
             class: Class::Data,
             ecn: Ecn::Ect,
+        })
+    }
+}
+
+impl Sender {
+    /// What leaves without a credit.
+    fn unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
+        let body = match self.start.poll(now)? {
+            Piece::Probe(upto) => return Some(control(Head::Probe { upto, end: self.end })),
+            Piece::Payload(body) => body,
+        };
+        (self.next, self.fresh) = (body.end, body.end);
+        self.report.sent += 1;
+        self.report.unscheduled += 1;
+        let (offset, length) = (body.start, (body.end - body.start) as u16);
+        Some(Out {
+            head: Head::Unscheduled { offset, length },
+            body,
+            size: wire::data_frame(u64::from(length)),
+            class: Class::Unscheduled,
+            ecn: Ecn::NotEct,
         })
     }
 }
@@ -318,19 +408,27 @@ impl Endpoint for Sender {
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
         self.sample = None;
+        self.start.stop();
         match *head {
             Head::Credit { sequence, sent, asked, left } => {
                 self.on_credit(now, (sequence, sent), asked, left);
             }
             Head::Nack { expected, pass } => self.on_nack(expected, pass),
             Head::Done { end } => self.on_done(now, end),
-            Head::Request { .. } | Head::Data { .. } | Head::Stop { .. } => {}
+            Head::Received { offset, length } => self.on_received(offset, length),
+            Head::Request { .. }
+            | Head::Data { .. }
+            | Head::Stop { .. }
+            | Head::Unscheduled { .. }
+            | Head::Probe { .. } => {}
         }
     }
 
     fn on_timer(&mut self, now: Time) {
         self.sample = None;
+        self.start.on_timer(now);
         if self.state == State::Idle {
+            self.start.begin();
             self.request();
         } else if self.deadline.is_some_and(|at| at <= now) {
             self.on_deadline(now);
@@ -338,19 +436,22 @@ impl Endpoint for Sender {
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.say.is_some() || !self.unspent.is_empty()
+        self.say.is_some() || self.start.ready() || !self.unspent.is_empty()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         match self.say.take() {
             Some(Say::Request) => Some(control(self.say_request(now))),
             Some(Say::Stop { again }) => Some(control(self.say_stop(now, again))),
-            None => self.data(now),
+            None => self.unscheduled(now).or_else(|| self.data(now)),
         }
     }
 
     fn wakeup(&self) -> Option<Time> {
-        self.deadline
+        match (self.deadline, self.start.wakeup()) {
+            (Some(deadline), Some(burst)) => Some(deadline.min(burst)),
+            (deadline, burst) => deadline.or(burst),
+        }
     }
 
     fn is_complete(&self) -> bool {

@@ -3,6 +3,7 @@
 //! Wire format assumed for sizes, in bytes at IP: IP header 20; ports 4, kind and count 2, checksum 2, timestamp 8;
 //! acknowledgement 4 and newest data number 2; each further timestamp 2 (a number of steps); a block 8. Emulation
 //! packets, acknowledgements and credits of up to three timestamps so fit the smallest frame, whose IP packet has 46.
+//! So do a probe (position 8) and what answers it or data without a credit (position 8, length 2).
 
 use std::ops::Range;
 
@@ -51,6 +52,29 @@ pub enum Head {
     },
     /// What data has arrived, when no credit can carry it.
     Ack(Ack),
+    /// Carries payload before any credit.
+    Unscheduled {
+        /// Position of the first byte in the stream.
+        offset: u64,
+        /// How many bytes.
+        length: u16,
+        /// The stream ends with this packet.
+        last: bool,
+    },
+    /// Follows the last payload that was sent without a credit.
+    Probe {
+        /// Where that ended.
+        upto: u64,
+        /// The stream ends there, too.
+        last: bool,
+    },
+    /// What came without a credit.
+    Received {
+        /// Position of the first byte in the stream.
+        offset: u64,
+        /// How many bytes; none if it was the probe.
+        length: u16,
+    },
 }
 
 const _: () = assert!(size_of::<Head>() <= 48, "heads travel inside packets: keep them small");
@@ -60,10 +84,12 @@ impl Head {
     #[must_use]
     pub fn size(&self) -> u16 {
         match self {
-            Self::Emulation { .. } => frame(0),
+            Self::Emulation { .. } | Self::Probe { .. } | Self::Received { .. } => frame(0),
             Self::Credit { times, ack } => frame(ack.size() + times.size()),
             Self::Ack(ack) => frame(ack.size()),
-            Self::Data { length, .. } => crate::wire::data_frame(u64::from(*length)),
+            Self::Data { length, .. } | Self::Unscheduled { length, .. } => {
+                crate::wire::data_frame(u64::from(*length))
+            }
         }
     }
 }

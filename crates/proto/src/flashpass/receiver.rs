@@ -48,6 +48,8 @@ pub struct Receiver {
     unacked: u32,
     ack_at: Option<Time>,
     ack_now: bool,
+    /// What came without a credit and is not acknowledged yet: first byte and length, of which a probe has none.
+    unscheduled: VecDeque<(u64, u16)>,
 }
 
 impl Receiver {
@@ -67,6 +69,7 @@ impl Receiver {
             unacked: 0,
             ack_at: None,
             ack_now: false,
+            unscheduled: VecDeque::new(),
         }
     }
 
@@ -112,6 +115,26 @@ impl Receiver {
         }
     }
 
+    /// Data came without a credit, or the probe behind it, which has no length. Each is acknowledged by itself, until
+    /// everything has come and one acknowledgement says so.
+    fn on_unscheduled(&mut self, offset: u64, length: u16, last: bool) {
+        let Some(end) = offset.checked_add(u64::from(length)) else { return };
+        if last {
+            self.size = Some(end);
+        }
+        if length > 0 {
+            let (new, _) = self.arrived.add(offset..end);
+            self.received += new;
+            self.duplicates += u64::from(new == 0);
+        }
+        if self.is_complete() {
+            self.ack_now = true;
+            self.unscheduled = VecDeque::new();
+        } else {
+            self.unscheduled.push_back((offset, length));
+        }
+    }
+
     /// What has arrived; from now on nothing is unacknowledged.
     fn ack(&mut self) -> Ack {
         (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
@@ -130,8 +153,15 @@ impl Endpoint for Receiver {
                     self.on_data(now, offset..end, last, number);
                 }
             }
-            // Meant for a sender.
-            Head::Credit { .. } | Head::Ack(_) => {}
+            Head::Unscheduled { offset, length, last } if length > 0 => {
+                self.on_unscheduled(offset, length, last);
+            }
+            Head::Probe { upto, last } => self.on_unscheduled(upto, 0, last),
+            // Meant for a sender, or empty.
+            Head::Unscheduled { .. }
+            | Head::Received { .. }
+            | Head::Credit { .. }
+            | Head::Ack(_) => {}
         }
     }
 
@@ -143,18 +173,18 @@ impl Endpoint for Receiver {
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.ack_now || !self.credits.is_empty()
+        self.ack_now || !self.credits.is_empty() || !self.unscheduled.is_empty()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
         let times = self.credits.pop_front();
-        if times.is_none() && !self.ack_now {
-            return None;
-        }
-        let ack = self.ack();
         let (head, class) = match times {
-            Some(times) => (Head::Credit { times, ack }, Class::Credit),
-            None => (Head::Ack(ack), Class::Ack),
+            Some(times) => (Head::Credit { times, ack: self.ack() }, Class::Credit),
+            None if self.ack_now => (Head::Ack(self.ack()), Class::Ack),
+            None => {
+                let (offset, length) = self.unscheduled.pop_front()?;
+                (Head::Received { offset, length }, Class::Ack)
+            }
         };
         Some(Out { head, body: 0..0, size: head.size(), class, ecn: Ecn::Ect })
     }

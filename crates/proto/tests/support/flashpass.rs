@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_control::{Epoch, Rate};
-use shallop_core::{BitsPerSec, Class, Ecn, Seed, Share, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Share, Span, Time};
 use shallop_proto::flashpass::head::STEP;
 use shallop_proto::flashpass::{
     Head, PassConfig, Peer, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use shallop_proto::{Endpoint, Nic, Out};
+use shallop_proto::{Endpoint, Nic, Out, aeolus};
 
 use super::{Pair, Path, Seen};
 
@@ -60,6 +60,9 @@ pub struct Setting {
     pub pass: PassConfig,
     pub receiver: ReceiverConfig,
     pub timeout: Span,
+    pub start: Option<aeolus::Config>,
+    pub burst_on: bool,
+    pub send_buffer: Option<Bytes>,
 }
 
 impl Setting {
@@ -75,7 +78,8 @@ impl Setting {
             over_provision: true,
         };
         let receiver = ReceiverConfig::default();
-        Self { pass, receiver, timeout: Span::from_ms(200) }
+        let timeout = Span::from_ms(200);
+        Self { pass, receiver, timeout, start: None, burst_on: false, send_buffer: None }
     }
 
     /// Gap between emulation packets at the full rate.
@@ -84,8 +88,15 @@ impl Setting {
     }
 
     pub fn sender(&self, size: Option<u64>, law: Spy, seed: u64) -> Sender<Spy> {
-        let config =
-            SenderConfig { pass: self.pass, payload: PAYLOAD as u16, size, timeout: self.timeout };
+        let config = SenderConfig {
+            pass: self.pass,
+            payload: PAYLOAD as u16,
+            size,
+            timeout: self.timeout,
+            start: self.start,
+            burst_on: self.burst_on,
+            send_buffer: self.send_buffer,
+        };
         Sender::new(config, law, Seed::new(seed).stream("emulation", 0))
     }
 

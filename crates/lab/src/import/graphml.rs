@@ -1,0 +1,126 @@
+//! `GraphML`: one undirected graph of nodes and edges whose `data` refer to declared keys.
+
+use std::collections::BTreeMap;
+
+use roxmltree::{Document, Node};
+
+use super::{Drawing, Element, Wrong};
+
+/// Where lines begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    fn line(&self, node: Node<'_, '_>) -> usize {
+        self.0.partition_point(|&end| end < node.range().start) + 1
+    }
+}
+
+/// A declared key: the attribute, and what it says where it is left out.
+struct Key<'a> {
+    name: &'a str,
+    of: &'a str,
+    default: Option<&'a str>,
+}
+
+type Keys<'a> = BTreeMap<&'a str, Key<'a>>;
+
+pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
+    let document = Document::parse(text).map_err(|error| {
+        let line = error.pos().row as usize;
+        Wrong::new(line, format!("this is not XML: {error}"), "a GraphML file is XML")
+    })?;
+    let lines = Lines::of(text);
+    let root = document.root_element();
+    if root.tag_name().name() != "graphml" {
+        let message = format!("expected <graphml>, found <{}>", root.tag_name().name());
+        return Err(Wrong::new(lines.line(root), message, "the file's ending says GraphML"));
+    }
+    let mut keys = Keys::new();
+    for key in children(root, "key") {
+        let Some(id) = key.attribute("id") else {
+            return Err(Wrong::new(lines.line(key), "a <key> lacks its `id`", ""));
+        };
+        let name = key.attribute("attr.name").unwrap_or(id);
+        let default = children(key, "default").next().and_then(|node| node.text());
+        let of = key.attribute("for").unwrap_or("all");
+        keys.insert(id, Key { name, of, default });
+    }
+    let mut graphs = children(root, "graph");
+    let Some(graph) = graphs.next() else {
+        return Err(Wrong::new(lines.line(root), "there is no <graph> in it", "one is read"));
+    };
+    if let Some(second) = graphs.next() {
+        return Err(Wrong::new(lines.line(second), "a second <graph>", "one is read"));
+    }
+    if graph.attribute("edgedefault") == Some("directed") {
+        let help = "links carry both directions: write edgedefault=\"undirected\", and each once";
+        return Err(Wrong::new(lines.line(graph), "the graph is directed", help));
+    }
+    parts(graph, &keys, &lines)
+}
+
+fn children<'a, 'i>(of: Node<'a, 'i>, tag: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
+    of.children().filter(move |child| child.tag_name().name() == tag)
+}
+
+fn parts(graph: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Drawing, Wrong> {
+    let mut drawing = Drawing::default();
+    for child in graph.children().filter(Node::is_element) {
+        let line = lines.line(child);
+        let must = |name: &str| {
+            let found = child.attribute(name).map(str::to_owned);
+            let tag = child.tag_name().name();
+            found.ok_or_else(|| Wrong::new(line, format!("this <{tag}> lacks its `{name}`"), ""))
+        };
+        match child.tag_name().name() {
+            "node" => drawing.nodes.push((must("id")?, element(child, keys, lines)?)),
+            "edge" => {
+                let ends = [must("source")?, must("target")?];
+                if child.attribute("directed") == Some("true") {
+                    let help = "links carry both directions: leave `directed` away";
+                    return Err(Wrong::new(line, "this edge is directed", help));
+                }
+                drawing.edges.push((ends, element(child, keys, lines)?));
+            }
+            "data" | "desc" => {}
+            other => {
+                let help = "allowed in a <graph>: <node>, <edge>, <data>, <desc>";
+                return Err(Wrong::new(line, format!("<{other}> is not read"), help));
+            }
+        }
+    }
+    Ok(drawing)
+}
+
+fn element(of: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Element, Wrong> {
+    let mut element = Element { line: lines.line(of), attributes: Vec::new() };
+    if let Some(nested) = children(of, "graph").next() {
+        let help = "nodes hold no graphs of their own";
+        return Err(Wrong::new(lines.line(nested), "a <graph> inside another", help));
+    }
+    for data in children(of, "data") {
+        let line = lines.line(data);
+        let Some(key) = data.attribute("key") else {
+            return Err(Wrong::new(line, "this <data> lacks its `key`", ""));
+        };
+        let Some(declared) = keys.get(key) else {
+            let known: Vec<&str> = keys.keys().copied().collect();
+            let help = format!("declared: {}", known.join(", "));
+            return Err(Wrong::new(line, format!("there is no <key id=\"{key}\">"), help));
+        };
+        let text = data.text().unwrap_or_default();
+        element.attributes.push((declared.name.to_owned(), text.to_owned()));
+    }
+    for key in keys.values().filter(|key| [of.tag_name().name(), "all"].contains(&key.of)) {
+        if let Some(default) = key.default
+            && element.get(&[key.name]).is_none()
+        {
+            element.attributes.push((key.name.to_owned(), default.to_owned()));
+        }
+    }
+    Ok(element)
+}

@@ -1,0 +1,302 @@
+//! Sweeps, and runs that resume, from outside: what is run, kept, told and put together.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+title = "A few flows"
+seed = 3
+duration = "30ms"
+sample = "1ms"
+stack = "ns2"
+
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "1ms"
+sender_delay = "0ms..2ms"
+
+[[scheme]]
+transport = "cubic"
+
+[[group]]
+name = "all"
+start = "0s..5ms"
+"#;
+
+const VARY: [&str; 6] = [
+    "sweep",
+    "scenario.toml",
+    "--vary",
+    "switch.default.buffer=8pkt,20KB",
+    "--vary",
+    "topology.senders=2,3",
+];
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn with(text: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("scenario.toml"), text).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs the command, which must succeed; what it said on standard error.
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        said
+    }
+
+    /// The files of finished runs, with what is in them.
+    fn runs(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
+        let files = fs::read_dir(self.path(out).join("runs")).unwrap().map(|entry| {
+            let path = entry.unwrap().path();
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
+        });
+        files.collect()
+    }
+
+    fn summary(&self, out: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.path(out).join("summary.json")).unwrap()).unwrap()
+    }
+
+    fn check_same_results(&self, one: &str, other: &str) {
+        let at = |out: &str, name: &str| self.path(out).join(name);
+        assert_eq!(timeless(&at(one, "summary.json")), timeless(&at(other, "summary.json")));
+        for name in ["flows.parquet", "series.parquet"] {
+            let same = fs::read(at(one, name)).unwrap() == fs::read(at(other, name)).unwrap();
+            assert!(same, "{name} in {one} and {other}");
+        }
+    }
+}
+
+/// A summary without what it may differ in from one time to the next.
+fn timeless(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().filter(|line| !line.contains("\"wall_s\"")).collect::<Vec<_>>().join("\n")
+}
+
+/// A finished run, not the draft of one.
+fn is_run(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "json")
+}
+
+fn whole(runs: &BTreeMap<String, Vec<u8>>) -> usize {
+    runs.keys().filter(|name| is_run(name)).count()
+}
+
+#[test]
+fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
+    let folder = Folder::with(SCENARIO);
+    folder.done(&[&VARY[..], &["--seeds", "2", "--out", "a"]].concat());
+    let summary = folder.summary("a");
+    assert_eq!(summary["runs"].as_array().unwrap().len(), 8);
+    let last = &summary["runs"][7];
+    assert_eq!((&last["seed"], &last["point"]["topology.senders"]), (&4.into(), &3.into()));
+    assert_eq!(last["point"]["switch.default.buffer"], "20KB");
+    let aggregates = summary["aggregates"].as_array().unwrap();
+    assert_eq!((aggregates.len(), &aggregates[0]["n"]), (4, &2.into()));
+    let rate = &aggregates[3]["metrics"]["throughput_bps"];
+    let of = |run: usize| summary["runs"][run]["throughput_bps"].as_f64().unwrap();
+    assert!((rate["mean"].as_f64().unwrap() - of(6).midpoint(of(7))).abs() < 1.0);
+    // Two figures: t = 12.706, s = |a - b| / sqrt(2), so half is 12.706 |a - b| / 2.
+    let half = 12.706 * (of(6) - of(7)).abs() / 2.0;
+    assert!((rate["ci95"].as_f64().unwrap() - half).abs() < 1.0, "{rate}");
+    let first = folder.runs("a");
+    assert_eq!((first.len(), whole(&first)), (24, 8));
+    // More values in another order: what is there stays as it is.
+    let more = ["sweep", "scenario.toml", "--vary", "topology.senders=5,3,2"];
+    let more = [&more[..], &["--vary", "switch.default.buffer=20000B,8pkt"]].concat();
+    folder.done(&[&more[..], &["--seeds", "2", "--out", "a"]].concat());
+    let second = folder.runs("a");
+    assert_eq!(whole(&second), 12);
+    assert!(first.iter().all(|(name, bytes)| second.get(name) == Some(bytes)));
+    folder.done(&[&more[..], &["--seeds", "2", "--out", "b", "--jobs", "2"]].concat());
+    folder.check_same_results("a", "b");
+}
+
+#[test]
+fn a_sweep_is_printed_with_its_intervals() {
+    let folder = Folder::with(SCENARIO);
+    let output = folder.output(&[&VARY[..], &["--seeds", "2"]].concat());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed.matches("switch.default.buffer=").count(), 4, "{printed}");
+    assert!(printed.contains(" ± ") && output.stderr.is_empty(), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 120), "{printed}");
+    let one = String::from_utf8(folder.output(&VARY).stdout).unwrap();
+    assert_eq!(one.matches(" ± ").count(), 1, "the legend alone: {one}");
+    let run = folder.output(&["run", "scenario.toml", "--set", "seeds=[1,2,3]"]);
+    assert!(String::from_utf8(run.stdout).unwrap().contains("± 95 %"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sweep_that_was_killed_goes_on_where_it_was() {
+    let folder = Folder::with(&SCENARIO.replace("\"30ms\"", "\"600ms\""));
+    let vary = ["sweep", "scenario.toml", "--vary", "topology.senders=2,3,4,5,6,7"];
+    let sweep = |out: &'static str| [&vary[..], &["--jobs", "1", "--out", out]].concat();
+    let mut child = folder.command(&sweep("a")).stdout(Stdio::null()).spawn().unwrap();
+    let runs = folder.path("a/runs");
+    let ended = || {
+        let files = fs::read_dir(&runs).into_iter().flatten().flatten();
+        files.filter(|file| is_run(file.file_name().to_str().unwrap()))
+    };
+    while ended().count() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = folder.runs("a");
+    assert!((2..6).contains(&whole(&before)), "{:?}", before.keys());
+    assert!(!folder.path("a/summary.json").exists());
+    // A kill may also leave a draft: here one surely.
+    let name = before.keys().find(|name| is_run(name)).unwrap();
+    fs::write(runs.join(format!(".{name}.Ab3.tmp")), "{ half").unwrap();
+    assert_eq!(folder.done(&sweep("a")), "");
+    let after = folder.runs("a");
+    assert_eq!((after.len(), whole(&after)), (18, 6), "{:?}", after.keys());
+    for (name, bytes) in before.iter().filter(|(name, _)| is_run(name)) {
+        assert!(after[name] == *bytes, "{name} was made again");
+    }
+    folder.done(&sweep("b"));
+    folder.check_same_results("a", "b");
+}
+
+#[test]
+fn shards_in_two_folders_come_to_the_same() {
+    let folder = Folder::with(SCENARIO);
+    folder.done(&[&VARY[..], &["--out", "all"]].concat());
+    for (shard, out) in [("1/2", "a"), ("2/2", "b")] {
+        let arguments = [&VARY[..], &["--shard", shard, "--out", out, "--json"]].concat();
+        let output = folder.output(&arguments);
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((summary["shard"].as_str(), output.status.code()), (Some(shard), Some(0)));
+        assert_eq!(summary["runs"].as_array().unwrap().len(), 2);
+        let names: Vec<_> = fs::read_dir(folder.path(out)).unwrap().collect();
+        assert_eq!(names.len(), 1, "the runs alone");
+    }
+    for (name, bytes) in folder.runs("b") {
+        fs::write(folder.path("a/runs").join(name), bytes).unwrap();
+    }
+    let before = folder.runs("a");
+    folder.done(&[&VARY[..], &["--out", "a"]].concat());
+    assert!(before == folder.runs("a"), "nothing was run");
+    folder.check_same_results("all", "a");
+    assert!(folder.summary("a").get("shard").is_none());
+}
+
+#[test]
+fn a_run_whose_files_are_damaged_is_told_and_made_again() {
+    let folder = Folder::with(SCENARIO);
+    let sweep = [&VARY[..], &["--out", "a"]].concat();
+    folder.done(&[&VARY[..], &["--out", "b"]].concat());
+    folder.done(&sweep);
+    let whole = folder.runs("a");
+    let names: Vec<&str> = whole.keys().map(String::as_str).collect();
+    let damage = |name: &str, bytes: &[u8]| {
+        fs::write(folder.path("a/runs").join(name), bytes).unwrap();
+    };
+    let ending = |ending: &str| *names.iter().find(|name| name.ends_with(ending)).unwrap();
+    let [json, flows, series] = [".json", ".flows.parquet", ".series.parquet"].map(ending);
+    let text = String::from_utf8(whole[json].clone()).unwrap();
+    let other = text.replacen("\"timeouts\": 0", "\"timeouts\": 9", 1);
+    assert_ne!(text, other);
+    let mut flipped = whole[flows].clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    for (name, bytes) in [
+        (json, &whole[json][..whole[json].len() / 2]),
+        (json, b""),
+        (json, b"\xff\xfe"),
+        (json, other.as_bytes()),
+        (flows, &flipped),
+        (series, &whole[series][..10]),
+    ] {
+        damage(name, bytes);
+        let said = folder.done(&sweep);
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains(name) && said.contains("made again"), "{said}");
+        folder.check_same_results("a", "b");
+    }
+    fs::remove_file(folder.path("a/runs").join(flows)).unwrap();
+    assert!(folder.done(&sweep).contains("made again"));
+    assert_eq!(folder.done(&sweep), "");
+}
+
+#[test]
+fn run_resumes_when_it_is_asked_to() {
+    let folder = Folder::with(SCENARIO);
+    let run = ["run", "scenario.toml", "--out", "a"];
+    folder.done(&run);
+    let first = folder.runs("a");
+    folder.done(&[&run[..], &["--resume"]].concat());
+    assert!(first == folder.runs("a"));
+    folder.done(&run);
+    assert!(first != folder.runs("a"), "the time it took is another");
+    folder.done(&["run", "scenario.toml", "--out", "a", "--resume", "--set", "duration=31ms"]);
+    assert_eq!(whole(&folder.runs("a")), 2);
+    let reproduce = ["reproduce", "fp-crush", "--quick", "--out", "r", "--resume", "--json"];
+    let [one, two] = [(); 2].map(|()| folder.output(&reproduce));
+    assert!(one.stdout == two.stdout && !one.stdout.is_empty(), "the very same runs");
+}
+
+#[test]
+fn a_bad_sweep_is_explained_and_nothing_is_written() {
+    let long = ["--vary", "topology.delay=1ms,10Gbps"];
+    for (arguments, words) in [
+        (
+            &["--vary", "topology.sendrs=3,4"][..],
+            &["--vary topology.sendrs", "topology.senders"][..],
+        ),
+        (&long, &["--vary topology.delay=10Gbps", "needs a unit"]),
+        (&["--vary", "topology.senders"], &["KEY=V1,V2"]),
+        (&["--vary", "topology.senders=3,,4"], &["value 2 is empty"]),
+        (&["--vary", "seed=3,4"], &["--seeds N"]),
+        (&["--seeds", "0"], &["1..=10000"]),
+        (&["--shard", "3/2"], &["1/4"]),
+    ] {
+        let folder = Folder::with(SCENARIO);
+        let first = ["sweep", "scenario.toml", "--out", "a"];
+        let output = folder.output(&[&first[..], arguments].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        for word in words {
+            assert!(said.contains(word), "{word} is not in: {said}");
+        }
+        assert!(output.stdout.is_empty() && !folder.path("a").exists());
+    }
+    let folder = Folder::with(SCENARIO);
+    for arguments in
+        [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]]
+    {
+        let output = folder.output(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("--out"), "{said}");
+    }
+}
