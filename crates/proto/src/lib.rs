@@ -25,4 +25,4 @@ pub use peer::Peer;
 pub use ranges::Ranges;
 pub use report::{Credits, Report};
 pub use rtt::Rtt;
-pub use turn::Turn;
+pub use turn::{Row, Turn};

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use shallop_core::{Class, Ecn, Span, Time};
 
+use super::gather::Gather;
 use super::head::{Ack, Head, MOST_TIMES, NO_PACKET, Times};
 use crate::arrived::Arrived;
 use crate::endpoint::{Endpoint, Out};
@@ -48,8 +49,8 @@ pub struct Receiver {
     unacked: u32,
     ack_at: Option<Time>,
     ack_now: bool,
-    /// What came without a credit and is not acknowledged yet: first byte and length, of which a probe has none.
-    unscheduled: VecDeque<(u64, u16)>,
+    /// What came without a credit and is not acknowledged yet.
+    unscheduled: Gather,
 }
 
 impl Receiver {
@@ -69,7 +70,7 @@ impl Receiver {
             unacked: 0,
             ack_at: None,
             ack_now: false,
-            unscheduled: VecDeque::new(),
+            unscheduled: Gather::default(),
         }
     }
 
@@ -115,23 +116,33 @@ impl Receiver {
         }
     }
 
-    /// Data came without a credit, or the probe behind it, which has no length. Each is acknowledged by itself, until
-    /// everything has come and one acknowledgement says so.
-    fn on_unscheduled(&mut self, offset: u64, length: u16, last: bool) {
+    /// Data came without a credit.
+    fn on_unscheduled(&mut self, now: Time, offset: u64, length: u16, last: bool) {
         let Some(end) = offset.checked_add(u64::from(length)) else { return };
         if last {
             self.size = Some(end);
         }
-        if length > 0 {
-            let (new, _) = self.arrived.add(offset..end);
-            self.received += new;
-            self.duplicates += u64::from(new == 0);
+        let (new, _) = self.arrived.add(offset..end);
+        self.received += new;
+        self.duplicates += u64::from(new == 0);
+        self.unscheduled.add(offset, length, now + self.config.ack_delay);
+        self.finish_if_complete();
+    }
+
+    /// The probe came, behind everything that was sent without a credit.
+    fn on_probe(&mut self, upto: u64, last: bool) {
+        if last {
+            self.size = Some(upto);
         }
+        self.unscheduled.end(upto);
+        self.finish_if_complete();
+    }
+
+    /// When everything has come one acknowledgement says so.
+    fn finish_if_complete(&mut self) {
         if self.is_complete() {
             self.ack_now = true;
-            self.unscheduled = VecDeque::new();
-        } else {
-            self.unscheduled.push_back((offset, length));
+            self.unscheduled.clear();
         }
     }
 
@@ -154,14 +165,11 @@ impl Endpoint for Receiver {
                 }
             }
             Head::Unscheduled { offset, length, last } if length > 0 => {
-                self.on_unscheduled(offset, length, last);
+                self.on_unscheduled(now, offset, length, last);
             }
-            Head::Probe { upto, last } => self.on_unscheduled(upto, 0, last),
+            Head::Probe { upto, last } => self.on_probe(upto, last),
             // Meant for a sender, or empty.
-            Head::Unscheduled { .. }
-            | Head::Received { .. }
-            | Head::Credit { .. }
-            | Head::Ack(_) => {}
+            Head::Unscheduled { .. } | Head::Received(_) | Head::Credit { .. } | Head::Ack(_) => {}
         }
     }
 
@@ -169,11 +177,12 @@ impl Endpoint for Receiver {
         if self.ack_at.is_some_and(|at| at <= now) {
             (self.ack_at, self.ack_now) = (None, true);
         }
+        self.unscheduled.on_timer(now);
         self.release_credits(now, MOST_TIMES);
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.ack_now || !self.credits.is_empty() || !self.unscheduled.is_empty()
+        self.ack_now || !self.credits.is_empty() || self.unscheduled.is_ready()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
@@ -181,20 +190,14 @@ impl Endpoint for Receiver {
         let (head, class) = match times {
             Some(times) => (Head::Credit { times, ack: self.ack() }, Class::Credit),
             None if self.ack_now => (Head::Ack(self.ack()), Class::Ack),
-            None => {
-                let (offset, length) = self.unscheduled.pop_front()?;
-                (Head::Received { offset, length }, Class::Ack)
-            }
+            None => (Head::Received(self.unscheduled.take()?), Class::Ack),
         };
         Some(Out { head, body: 0..0, size: head.size(), class, ecn: Ecn::Ect })
     }
 
     fn wakeup(&self) -> Option<Time> {
         let credits = self.gathered.map(|(_, until)| until);
-        match (credits, self.ack_at) {
-            (Some(credits), Some(ack)) => Some(credits.min(ack)),
-            (credits, ack) => credits.or(ack),
-        }
+        [credits, self.ack_at, self.unscheduled.wakeup()].into_iter().flatten().min()
     }
 
     fn is_complete(&self) -> bool {

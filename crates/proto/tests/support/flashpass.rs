@@ -229,7 +229,7 @@ impl Nic<Head> for Kept {
     fn send(&mut self, now: Time, out: Out<Head>) {
         self.0.push((now, out));
     }
-    fn wait(&mut self, _now: Time) {}
+    fn wait(&mut self, _now: Time, _may_wait: bool) {}
 }
 
 /// Lets an end do what it does by itself from `now` to `until`. False if it wakes up no later than it was asked.
