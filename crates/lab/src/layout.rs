@@ -13,7 +13,8 @@
 //! The buffer is divided alike: what TCP fills is no room that data could count on.
 //!
 //! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
-//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for `expresspass-ideal` it has a queue below all others, with room without end.
+//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for
+//! `expresspass-ideal` it has a queue below all others, with room without end.
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
