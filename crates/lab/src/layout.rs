@@ -243,7 +243,7 @@ const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 pub(crate) fn credit_queue(
     plan: &Plan,
     network: &Network,
-    demand: &Demand,
+    demand: Demand,
     port: u32,
 ) -> BufferSize {
     let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
@@ -273,7 +273,7 @@ fn room(
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
         _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
-        (0, _) => Some(Limit::of(credit_queue(plan, network, demand, port), rate)),
+        (0, _) => Some(Limit::of(credit_queue(plan, network, *demand, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
     });
     let mut own: Vec<Option<Limit>> = own.collect();
