@@ -1,11 +1,11 @@
-//! How long `FlashPass` waits from an emulation packet to its data packet: longer than any round trip of the network, or
+//! How long `FlashPass` waits from an emulation packet to its data packet: longer than any round trip, or
 //! credits would come too late (docs/flashpass.md, "the waiting time").
 
 use shallop_core::{Bytes, Node, Pace, Span};
 use shallop_proto::wire;
 use shallop_switch::Limit;
 
-use crate::layout::RETURNED_QUEUE;
+use crate::layout::{self, RETURNED_QUEUE};
 use crate::plan::FlashPass;
 use crate::run::{RunError, Setup};
 
@@ -88,8 +88,8 @@ const MOST_QUEUED: u64 = 1000;
 /// Emulation packets that fit into their queue at this port.
 fn queued(setup: &Setup<'_>, port: u32) -> u64 {
     let network = &setup.network;
-    let switch = &setup.plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
-    let limit = Limit::of(switch.credit_queue, network.graph.link_of(port).rate);
+    let depth = layout::credit_queue(setup.plan, network, port);
+    let limit = Limit::of(depth, network.graph.link_of(port).rate);
     let packets = u64::from(limit.packets).min(limit.bytes.get() / u64::from(wire::MIN_FRAME));
     packets.min(MOST_QUEUED)
 }

@@ -42,6 +42,12 @@ pub trait Endpoint {
     /// Whether [`Endpoint::poll`] would give a packet.
     fn ready(&self, now: Time) -> bool;
 
+    /// Whether the packet that [`Endpoint::poll`] would give may wait until nobody else at the host has one: data sent
+    /// before any credit, which must not delay what has its time.
+    fn may_wait(&self) -> bool {
+        false
+    }
+
     /// The next packet of any other class. Called when the host's link is free for it.
     fn poll(&mut self, now: Time) -> Option<Out<Self::Head>>;
 
@@ -69,8 +75,9 @@ pub trait Nic<H> {
     fn is_free(&mut self, now: Time) -> bool;
     /// Sends a packet.
     fn send(&mut self, now: Time, out: Out<H>);
-    /// The end has something to send and the link is busy: it will be polled when its turn comes.
-    fn wait(&mut self, now: Time);
+    /// The end has something to send and the link is busy: it will be polled when its turn comes, after all others if it
+    /// may wait.
+    fn wait(&mut self, now: Time, may_wait: bool);
 }
 
 /// Lets an end say everything it has to say at `now`, after an input. Gives its next deadline.
@@ -80,7 +87,7 @@ pub fn settle<E: Endpoint>(end: &mut E, now: Time, nic: &mut impl Nic<E::Head>) 
     }
     while end.ready(now) {
         if !nic.is_free(now) {
-            nic.wait(now);
+            nic.wait(now, end.may_wait());
             break;
         }
         let Some(out) = end.poll(now) else { break };

@@ -39,6 +39,9 @@ impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
     fn ready(&self, now: Time) -> bool {
         ask!(self, end => end.ready(now))
     }
+    fn may_wait(&self) -> bool {
+        ask!(self, end => end.may_wait())
+    }
     fn poll(&mut self, now: Time) -> Option<Out<S::Head>> {
         ask!(self, end => end.poll(now))
     }
@@ -71,6 +74,9 @@ impl<E: Endpoint> Endpoint for Box<E> {
     }
     fn ready(&self, now: Time) -> bool {
         (**self).ready(now)
+    }
+    fn may_wait(&self) -> bool {
+        (**self).may_wait()
     }
     fn poll(&mut self, now: Time) -> Option<Out<E::Head>> {
         (**self).poll(now)

@@ -107,7 +107,7 @@ impl Nic<Head> for Nowhere {
         true
     }
     fn send(&mut self, _now: Time, _out: Out<Head>) {}
-    fn wait(&mut self, _now: Time) {}
+    fn wait(&mut self, _now: Time, _may_wait: bool) {}
 }
 
 /// Lets an end do what it does by itself from `now` to `until`. False if it wakes up no later than it was asked.

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span, Time};
-use shallop_proto::flashpass::head::{Ack, STEP, Times};
+use shallop_proto::flashpass::head::{Ack, Map, STEP, Times};
 use shallop_proto::flashpass::{Head, PassConfig, Receiver, ReceiverConfig};
 use shallop_proto::{Endpoint, aeolus, settle};
 use support::Path;
@@ -12,6 +12,13 @@ use support::flashpass::{Kept, PAYLOAD, Setting, Spy, check, emulations, epochs,
 
 fn at(ms: u64) -> Time {
     Time::after_start(Span::from_ms(ms))
+}
+
+/// A map of one frame, so many after the first.
+fn map(start: u64, index: u32) -> Map {
+    let mut map = Map::one(start);
+    map.set(index);
+    map
 }
 
 fn law() -> impl Strategy<Value = Spy> {
@@ -97,8 +104,9 @@ fn head() -> impl Strategy<Value = Head> {
         (number(), any::<u16>(), any::<bool>())
             .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
         (number(), any::<bool>()).prop_map(|(upto, last)| Head::Probe { upto, last }),
-        (number(), any::<u16>()).prop_map(|(offset, length)| Head::Received { offset, length }),
-        (0u64..140).prop_map(|frame| Head::Received { offset: frame * 1460, length: 1460 }),
+        number().prop_map(|upto| Head::Received(Map::none(upto))),
+        (number(), 0u32..64).prop_map(|(start, index)| Head::Received(map(start, index))),
+        (0u64..140, 0u32..64).prop_map(|(frame, index)| Head::Received(map(frame * 1460, index))),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! A host's link as its ends see it: a port, the memory it draws on and the turn of the ends that wait for it.
 
 use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
-use shallop_proto::{Nic, Out, Turn};
+use shallop_proto::{Nic, Out, Row, Turn};
 use shallop_switch::{Port, Room};
 
 /// How a host's link takes packets from its ends.
@@ -44,7 +44,7 @@ impl<H: Copy> Outlet<H> {
 /// What sending needs, borrowed from the world for one end.
 pub(crate) struct HostLink<'a, H, P> {
     pub end: End,
-    pub waiting: &'a mut bool,
+    pub waiting: &'a mut Option<Row>,
     /// Packets of its flow that are queued or on a wire.
     pub under_way: &'a mut u32,
     pub outlet: &'a mut Outlet<H>,
@@ -82,10 +82,8 @@ impl<H: Copy, P: Probe> Nic<H> for HostLink<'_, H, P> {
         self.offer(now, &out);
     }
 
-    fn wait(&mut self, now: Time) {
-        if !*self.waiting {
-            *self.waiting = true;
-            self.outlet.turn.join(now, self.end);
-        }
+    fn wait(&mut self, now: Time, may_wait: bool) {
+        let row = self.outlet.turn.join(now, self.end, *self.waiting, may_wait);
+        *self.waiting = Some(row);
     }
 }

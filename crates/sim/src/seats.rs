@@ -6,7 +6,7 @@
 //! number of its flow's pair of seats plus one for the receiver, is its number towards the agenda.
 
 use shallop_core::{End, Node};
-use shallop_proto::{Endpoint, Report};
+use shallop_proto::{Endpoint, Report, Row};
 
 /// An end and where it is.
 #[derive(Clone, Debug)]
@@ -14,8 +14,8 @@ pub(crate) struct Seat<E> {
     pub machine: E,
     /// The port of its host that its packets leave by.
     pub nic: u32,
-    /// It waits for its turn.
-    pub waiting: bool,
+    /// Where it waits for its turn, if it does.
+    pub waiting: Option<Row>,
     /// It has been seen complete.
     pub complete: bool,
 }
@@ -134,7 +134,7 @@ impl<E: Endpoint> Seats<E> {
     pub fn is_over(&self, end: End) -> bool {
         let pair = &self.pairs[self.flows[end.flow() as usize].0 as usize];
         let [sender, receiver] = &pair.ends;
-        let idle = |seat: &Seat<E>| seat.complete && !seat.waiting;
+        let idle = |seat: &Seat<E>| seat.complete && seat.waiting.is_none();
         pair.under_way == 0 && self.retires && idle(sender) && idle(receiver)
     }
 

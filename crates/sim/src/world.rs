@@ -218,7 +218,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     fn seat(&self, machine: E, end: End, host: Node, peer: Node) -> Seat<E> {
         // Without a path the packets go nowhere: the scenario was checked before.
         let nic = self.routes.next(host, peer, end.peer()).unwrap_or(0);
-        Seat { machine, nic, waiting: false, complete: false }
+        Seat { machine, nic, waiting: None, complete: false }
     }
 
     fn on_end_timer(&mut self, now: Time, end: End) {
@@ -328,12 +328,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             }
             let Some(end) = outlet.turn.call() else { return };
             let (machine, mut link) = self.link(end);
-            *link.waiting = false;
+            *link.waiting = None;
             if let Some(out) = machine.poll(now) {
                 link.send(now, out);
             }
             if machine.ready(now) {
-                link.wait(now);
+                link.wait(now, machine.may_wait());
             }
             let wakeup = machine.wakeup();
             self.set_end(end, now, wakeup);

@@ -42,6 +42,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         duration,
         sample,
         windows: windows(&top, duration)?,
+        fairness: top.or("fairness_window", Span::from_ms(100))?,
         topology: topology.topology,
         symmetric: topology.symmetric,
         switches,
@@ -50,12 +51,14 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
             _ => NicMode::Fair,
         },
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
+        nic_credit_queue: top.get("nic_credit_queue")?,
         groups: Vec::new(),
         classes: traffic::classes(&top)?,
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
     };
     let network = check::network(&plan);
     plan.groups = traffic::read(&top, &network, duration, files)?;
+    check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
     Ok((plan, seeds))

@@ -439,6 +439,10 @@ impl Endpoint for Sender {
         self.say.is_some() || self.start.ready() || !self.unspent.is_empty()
     }
 
+    fn may_wait(&self) -> bool {
+        self.say.is_none() && self.start.ready()
+    }
+
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         match self.say.take() {
             Some(Say::Request) => Some(control(self.say_request(now))),

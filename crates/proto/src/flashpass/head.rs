@@ -69,12 +69,7 @@ pub enum Head {
         last: bool,
     },
     /// What came without a credit.
-    Received {
-        /// Position of the first byte in the stream.
-        offset: u64,
-        /// How many bytes; none if it was the probe.
-        length: u16,
-    },
+    Received(Map),
 }
 
 const _: () = assert!(size_of::<Head>() <= 48, "heads travel inside packets: keep them small");
@@ -84,7 +79,8 @@ impl Head {
     #[must_use]
     pub fn size(&self) -> u16 {
         match self {
-            Self::Emulation { .. } | Self::Probe { .. } | Self::Received { .. } => frame(0),
+            Self::Emulation { .. } | Self::Probe { .. } => frame(0),
+            Self::Received(_) => frame(MAP),
             Self::Credit { times, ack } => frame(ack.size() + times.size()),
             Self::Ack(ack) => frame(ack.size()),
             Self::Data { length, .. } | Self::Unscheduled { length, .. } => {
@@ -105,6 +101,61 @@ impl Halves {
 
     fn number(self) -> u64 {
         u64::from(self.0) << 32 | u64::from(self.1)
+    }
+}
+
+/// Frames in a map.
+pub const FRAMES: u32 = 64;
+/// IP header, ports and the like, the first frame's position and a bit for each frame.
+const MAP: u64 = 20 + 16 + 8 + 8;
+
+/// Which of a row of frames have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Map {
+    start: Halves,
+    frames: Halves,
+}
+
+impl Map {
+    /// The frame that begins at `start` has.
+    #[must_use]
+    pub fn one(start: u64) -> Self {
+        Self { start: Halves::of(start), frames: Halves::of(1) }
+    }
+
+    /// No frame, but everything before `upto` has passed: the probe that was sent after it has come.
+    #[must_use]
+    pub fn none(upto: u64) -> Self {
+        Self { start: Halves::of(upto), frames: Halves::of(0) }
+    }
+
+    /// The frame so many after the first has arrived as well.
+    pub fn set(&mut self, index: u32) {
+        debug_assert!(index < FRAMES, "a map has no more frames");
+        self.frames = Halves::of(self.frames.number() | 1 << index);
+    }
+
+    /// Where the first frame begins.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.start.number()
+    }
+
+    /// The frames that have arrived, of `payload` bytes each but for one that ends at `end`.
+    pub fn frames(&self, payload: u64, end: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (start, frames) = (self.start(), self.frames.number());
+        let set = (0..u64::from(FRAMES)).filter(move |index| frames >> index & 1 == 1);
+        set.map(move |index| {
+            let at = start.saturating_add(index * payload);
+            at..at.saturating_add(payload).min(end)
+        })
+    }
+
+    /// What was sent before this has passed: it has arrived, or never will.
+    #[must_use]
+    pub fn upto(&self, payload: u64, end: u64) -> u64 {
+        let last = u64::from(FRAMES - self.frames.number().leading_zeros());
+        self.start().saturating_add(last * payload).min(end)
     }
 }
 

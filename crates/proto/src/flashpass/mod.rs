@@ -3,6 +3,7 @@
 //! (flashpass-icnp21).
 
 pub mod epochs;
+mod gather;
 pub mod head;
 pub mod pass;
 pub mod receiver;

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use shallop_core::{Class, Ecn, Span, Time};
 
+use super::gather::Gather;
 use super::head::{Ack, Head, MOST_TIMES, NO_PACKET, Times};
 use crate::arrived::Arrived;
 use crate::endpoint::{Endpoint, Out};
@@ -48,8 +49,10 @@ pub struct Receiver {
     unacked: u32,
     ack_at: Option<Time>,
     ack_now: bool,
-    /// What came without a credit and is not acknowledged yet: first byte and length, of which a probe has none.
-    unscheduled: VecDeque<(u64, u16)>,
+    /// Acknowledgements that must leave before the next one.
+    acks: VecDeque<Ack>,
+    /// What came without a credit and is not acknowledged yet.
+    unscheduled: Gather,
 }
 
 impl Receiver {
@@ -69,7 +72,8 @@ impl Receiver {
             unacked: 0,
             ack_at: None,
             ack_now: false,
-            unscheduled: VecDeque::new(),
+            acks: VecDeque::new(),
+            unscheduled: Gather::default(),
         }
     }
 
@@ -101,42 +105,63 @@ impl Receiver {
         if last {
             self.size = Some(body.end);
         }
-        let in_order = body.start == self.arrived.next();
+        let before = Ack::new(self.arrived.next(), self.newest, self.around.clone());
+        let follows = number == self.newest.wrapping_add(1);
         let (new, around) = self.arrived.add(body);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        self.newest = number;
-        self.around = around;
+        let told = |bytes: &Range<u64>| {
+            bytes.end <= self.arrived.next()
+                || around.start <= bytes.start && bytes.end <= around.end
+        };
+        if self.unacked > 0 && !told(&self.around) {
+            // An acknowledgement tells of one block: what came before this one needs its own, or passes for lost.
+            self.acks.push_back(before);
+        }
+        (self.newest, self.around) = (number, around);
         self.unacked += 1;
-        let at_once = !in_order || self.unacked >= self.config.ack_every || self.is_complete();
+        let at_once = !follows || self.unacked >= self.config.ack_every || self.is_complete();
         self.ack_now |= at_once;
         if self.ack_at.is_none() && !self.ack_now {
             self.ack_at = Some(now + self.config.ack_delay);
         }
     }
 
-    /// Data came without a credit, or the probe behind it, which has no length. Each is acknowledged by itself, until
-    /// everything has come and one acknowledgement says so.
-    fn on_unscheduled(&mut self, offset: u64, length: u16, last: bool) {
+    /// Data came without a credit.
+    fn on_unscheduled(&mut self, now: Time, offset: u64, length: u16, last: bool) {
         let Some(end) = offset.checked_add(u64::from(length)) else { return };
         if last {
             self.size = Some(end);
         }
-        if length > 0 {
-            let (new, _) = self.arrived.add(offset..end);
-            self.received += new;
-            self.duplicates += u64::from(new == 0);
+        let (new, _) = self.arrived.add(offset..end);
+        self.received += new;
+        self.duplicates += u64::from(new == 0);
+        self.unscheduled.add(offset, length, now + self.config.ack_delay);
+        self.finish_if_complete();
+    }
+
+    /// The probe came, behind everything that was sent without a credit.
+    fn on_probe(&mut self, upto: u64, last: bool) {
+        if last {
+            self.size = Some(upto);
         }
+        self.unscheduled.end(upto);
+        self.finish_if_complete();
+    }
+
+    /// When everything has come one acknowledgement says so.
+    fn finish_if_complete(&mut self) {
         if self.is_complete() {
             self.ack_now = true;
-            self.unscheduled = VecDeque::new();
-        } else {
-            self.unscheduled.push_back((offset, length));
+            self.unscheduled.clear();
         }
     }
 
-    /// What has arrived; from now on nothing is unacknowledged.
+    /// What has arrived. The last one leaves nothing unacknowledged.
     fn ack(&mut self) -> Ack {
+        if let Some(earlier) = self.acks.pop_front() {
+            return earlier;
+        }
         (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
         Ack::new(self.arrived.next(), self.newest, self.around.clone())
     }
@@ -154,14 +179,11 @@ impl Endpoint for Receiver {
                 }
             }
             Head::Unscheduled { offset, length, last } if length > 0 => {
-                self.on_unscheduled(offset, length, last);
+                self.on_unscheduled(now, offset, length, last);
             }
-            Head::Probe { upto, last } => self.on_unscheduled(upto, 0, last),
+            Head::Probe { upto, last } => self.on_probe(upto, last),
             // Meant for a sender, or empty.
-            Head::Unscheduled { .. }
-            | Head::Received { .. }
-            | Head::Credit { .. }
-            | Head::Ack(_) => {}
+            Head::Unscheduled { .. } | Head::Received(_) | Head::Credit { .. } | Head::Ack(_) => {}
         }
     }
 
@@ -169,32 +191,30 @@ impl Endpoint for Receiver {
         if self.ack_at.is_some_and(|at| at <= now) {
             (self.ack_at, self.ack_now) = (None, true);
         }
+        self.unscheduled.on_timer(now);
         self.release_credits(now, MOST_TIMES);
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.ack_now || !self.credits.is_empty() || !self.unscheduled.is_empty()
+        self.ack_now
+            || !self.acks.is_empty()
+            || !self.credits.is_empty()
+            || self.unscheduled.is_ready()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
         let times = self.credits.pop_front();
         let (head, class) = match times {
             Some(times) => (Head::Credit { times, ack: self.ack() }, Class::Credit),
-            None if self.ack_now => (Head::Ack(self.ack()), Class::Ack),
-            None => {
-                let (offset, length) = self.unscheduled.pop_front()?;
-                (Head::Received { offset, length }, Class::Ack)
-            }
+            None if self.ack_now || !self.acks.is_empty() => (Head::Ack(self.ack()), Class::Ack),
+            None => (Head::Received(self.unscheduled.take()?), Class::Ack),
         };
         Some(Out { head, body: 0..0, size: head.size(), class, ecn: Ecn::Ect })
     }
 
     fn wakeup(&self) -> Option<Time> {
         let credits = self.gathered.map(|(_, until)| until);
-        match (credits, self.ack_at) {
-            (Some(credits), Some(ack)) => Some(credits.min(ack)),
-            (credits, ack) => credits.or(ack),
-        }
+        [credits, self.ack_at, self.unscheduled.wakeup()].into_iter().flatten().min()
     }
 
     fn is_complete(&self) -> bool {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use shallop_control::Rate;
 use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};
 
-use super::head::{Ack, Head};
+use super::head::{Ack, Head, Map};
 use super::pass::{Pass, PassConfig};
 use crate::aeolus::{self, Piece, Start};
 use crate::arrived::Arrived;
@@ -172,14 +172,18 @@ impl<R: Rate> Sender<R> {
     }
 
     /// Data that was sent without a credit has arrived, or the probe that followed it.
-    fn on_received(&mut self, now: Time, offset: u64, length: u16) {
-        let end = offset.saturating_add(u64::from(length));
-        if end > self.start.end() {
+    fn on_received(&mut self, now: Time, map: &Map) {
+        let (payload, end) = (u64::from(self.config.payload), self.start.end());
+        let upto = map.upto(payload, u64::MAX);
+        // What was never sent cannot have arrived: such a map is not this flow's.
+        if map.start() > end || upto.saturating_sub(payload) > end {
             return;
         }
-        self.acked.add(offset..end);
-        self.start.on_arrived(offset..end);
-        self.start.on_passed(end);
+        for frame in map.frames(payload, end).filter(|frame| !frame.is_empty()) {
+            self.acked.add(frame.clone());
+            self.start.on_arrived(frame);
+        }
+        self.start.on_passed(upto);
         self.forget_arrived();
         self.want(now);
     }
@@ -262,7 +266,7 @@ impl<R: Rate> Endpoint for Sender<R> {
                 self.on_ack(now, ack);
             }
             Head::Ack(ack) => self.on_ack(now, ack),
-            Head::Received { offset, length } => self.on_received(now, *offset, *length),
+            Head::Received(map) => self.on_received(now, map),
             // Meant for a receiver.
             Head::Emulation { .. }
             | Head::Data { .. }
@@ -297,6 +301,10 @@ impl<R: Rate> Endpoint for Sender<R> {
 
     fn ready(&self, _now: Time) -> bool {
         self.open > 0 || self.start.ready()
+    }
+
+    fn may_wait(&self) -> bool {
+        self.start.ready()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {

@@ -83,7 +83,7 @@ impl<H> Nic<H> for Side<H> {
     fn send(&mut self, now: Time, out: Out<H>) {
         self.start(now, out);
     }
-    fn wait(&mut self, _now: Time) {
+    fn wait(&mut self, _now: Time, _may_wait: bool) {
         self.waiting = true;
     }
 }
