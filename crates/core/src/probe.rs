@@ -37,6 +37,8 @@ pub struct Facts {
     pub ideal: Span,
     /// The round-trip time of its path when nothing else is there; zero if nobody worked it out.
     pub base_rtt: Span,
+    /// Its data is there so much later than it starts: until then it only prepares. Completion counts from then.
+    pub ahead: Span,
     /// False for flows that only make the load: they start too early or too late to be judged.
     pub counted: bool,
 }
@@ -52,6 +54,7 @@ impl Facts {
             size: None,
             ideal: Span::ZERO,
             base_rtt: Span::ZERO,
+            ahead: Span::ZERO,
             counted: true,
         }
     }

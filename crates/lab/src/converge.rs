@@ -103,6 +103,7 @@ mod tests {
             size: None,
             ideal: Span::ZERO,
             base_rtt: Span::ZERO,
+            ahead: Span::ZERO,
             counted: true,
         };
         Record { facts, start: Time::after_start(start), ip_bytes, complete, over: false }

@@ -64,6 +64,7 @@ fn flow<S, R>(
         size: flow.size,
         ideal: setup.ideal(flow),
         base_rtt: flow.path.base_rtt,
+        ahead: setup.ahead(flow),
         counted: flow.counted,
     };
     Flow {

@@ -372,6 +372,8 @@ pub struct ExpressPass {
     pub timeout: Span,
     /// What is sent before any credit, if anything is.
     pub aeolus: Option<Aeolus>,
+    /// Whether credits are asked for a base round trip before the data is there (docs/aeolus.md, "The ideal").
+    pub ahead: bool,
     /// The send buffer, if the sender knows of its demand only what is in it.
     pub send_buffer: Option<Bytes>,
 }

@@ -15,7 +15,7 @@ pub const REMEMBERED: usize = 10_000;
 pub struct Record {
     /// What was known as it started.
     pub facts: Facts,
-    /// When it did.
+    /// When its data was there: as it started, unless that was ahead of its data.
     pub start: Time,
     /// Bytes of data packets that arrived at its receiver, at IP.
     pub ip_bytes: u64,
@@ -29,7 +29,7 @@ impl Record {
     /// From its start to the arrival of its last byte, if that has come.
     #[must_use]
     pub fn completion_time(&self) -> Option<Span> {
-        self.complete.map(|at| at - self.start)
+        self.complete.map(|at| at.saturating_since(self.start))
     }
 }
 
@@ -44,6 +44,7 @@ pub struct Records {
 impl Records {
     /// The next flow starts.
     pub fn start(&mut self, start: Time, facts: &Facts) {
+        let start = start.saturating_add(facts.ahead);
         let (ip_bytes, complete, over) = (0, None, false);
         self.latest.push_back(Record { facts: *facts, start, ip_bytes, complete, over });
         while self.latest.len() > REMEMBERED && self.latest.front().is_some_and(|flow| flow.over) {

@@ -17,7 +17,7 @@ use crate::measure::Measure;
 use crate::mix::{self, Demand};
 use crate::network::Network;
 use crate::outcome::{self, Outcome};
-use crate::plan::Plan;
+use crate::plan::{Plan, Transport};
 use crate::reach::Reach;
 use crate::series::Series;
 
@@ -133,6 +133,15 @@ impl<'a> Setup<'a> {
         let links = flow.path.there.iter().map(|&port| graph.link_of(port));
         let links = links.map(|link| (link.rate, link.delay));
         ideal_fct(links, u64::from(flow.path.payload), size)
+    }
+
+    /// How long before its data a flow asks for credits.
+    #[must_use]
+    pub fn ahead(&self, flow: &Flow) -> Span {
+        match &self.plan.transport(self.scheme, flow.group).transport {
+            Transport::ExpressPass(config) if config.ahead => flow.path.base_rtt,
+            _ => Span::ZERO,
+        }
     }
 
     /// The root of this run's random streams.

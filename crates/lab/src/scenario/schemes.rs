@@ -89,6 +89,7 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         largest_credit: section.or("largest_credit", Bytes::new(84))?,
         timeout: section.or("timeout", TIMEOUT)?,
         aeolus: start::aeolus(section)?,
+        ahead: start::ahead(section)?,
         send_buffer: start::send_buffer(section)?,
     })
 }

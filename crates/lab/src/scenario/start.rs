@@ -28,6 +28,16 @@ pub(super) fn aeolus(section: &Section<'_>) -> Result<Option<Aeolus>, Problem> {
     Ok(Some(Aeolus { burst: section.get("burst")?, until, ideal }))
 }
 
+/// Whether credits are asked for before the data is there.
+pub(super) fn ahead(section: &Section<'_>) -> Result<bool, Problem> {
+    let ahead = section.or("ahead", false)?;
+    if ahead && section.or("aeolus", false)? {
+        let problem = section.reject("ahead", "data is sent before any credit");
+        return Err(problem.with_help("it goes with aeolus = false"));
+    }
+    Ok(ahead)
+}
+
 /// The send buffer, if no more of the demand is known.
 pub(super) fn send_buffer(section: &Section<'_>) -> Result<Option<Bytes>, Problem> {
     let by_buffer = section.or("demand", "known")? == "buffer";

@@ -98,6 +98,7 @@ pub fn expresspass() -> Transport {
         largest_credit: Bytes::new(92),
         timeout: Span::from_ms(200),
         aeolus: None,
+        ahead: false,
         send_buffer: None,
     })
 }
