@@ -71,7 +71,7 @@ pub fn summarise(
         utilization: utilization(setup, ports, end),
         retransmits: total.report.retransmits,
         timeouts: total.report.timeouts,
-        credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit)),
+        credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit), measure.data),
         fct: journal.tally.fct(),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
         delivered_data_packets: measure.data,
@@ -196,7 +196,7 @@ fn utilization(setup: &Setup<'_>, ports: &[Counts], end: Span) -> f64 {
     busiest.fold(0.0, f64::max)
 }
 
-fn credit(setup: &Setup<'_>, total: &Totals, lost: u64) -> Option<Credit> {
+fn credit(setup: &Setup<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {
     if matches!(setup.plan.schemes[setup.scheme].transport, Transport::Tcp { .. }) {
         return None;
     }
@@ -206,6 +206,7 @@ fn credit(setup: &Setup<'_>, total: &Totals, lost: u64) -> Option<Credit> {
         used: credits.used,
         wasted: credits.wasted,
         waste_rate: ratio(credits.wasted, credits.granted),
+        waste_volume: ratio(credits.wasted, data),
         sent: metered,
         loss_rate: ratio(lost, metered),
     })
