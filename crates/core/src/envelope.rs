@@ -58,19 +58,40 @@ pub enum Class {
     Credit,
     /// Carries payload sent before any credit came (Aeolus).
     Unscheduled,
+    /// Carries payload of a transport that asks nobody, where others wait for credits.
+    Legacy,
+    /// Anything else such a transport sends there.
+    LegacyAck,
 }
 
 impl Class {
     /// How many classes there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 8;
     /// Every class, in the order of their indices.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Data, Self::Ack, Self::Control, Self::Emulation, Self::Credit, Self::Unscheduled];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Data,
+        Self::Ack,
+        Self::Control,
+        Self::Emulation,
+        Self::Credit,
+        Self::Unscheduled,
+        Self::Legacy,
+        Self::LegacyAck,
+    ];
 
-    /// True if it carries payload, on a credit or before any.
+    /// True if it carries payload, on a credit, before any or without.
     #[must_use]
     pub const fn is_payload(self) -> bool {
-        matches!(self, Self::Data | Self::Unscheduled)
+        matches!(self, Self::Data | Self::Unscheduled | Self::Legacy)
+    }
+
+    /// The class of what a reactive transport would send in this one, where there are proactive transports as well.
+    #[must_use]
+    pub const fn beside_credits(self) -> Self {
+        match self {
+            Self::Data => Self::Legacy,
+            _ => Self::LegacyAck,
+        }
     }
 
     /// Position in [`Class::ALL`].

@@ -126,6 +126,8 @@ fn dscp(class: Class) -> IpDscp {
         Class::Emulation => IpDscp::CS3,
         Class::Credit => IpDscp::CS4,
         Class::Unscheduled => IpDscp::CS5,
+        Class::Legacy => IpDscp::CS6,
+        Class::LegacyAck => IpDscp::CS7,
     }
 }
 

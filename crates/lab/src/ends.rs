@@ -1,11 +1,12 @@
 //! The two ends of each flow, for the transport of the scheme. Each transport has a type of its own, and worlds are
-//! generic over it: what a packet carries is then as small as that transport needs.
+//! generic over it: what a packet carries is then as small as that transport needs. Where groups have transports of
+//! their own, ends and heads are those of any transport.
 
 use shallop_control::expresspass::{CodeRule, PaperRule, Rule};
 use shallop_control::flashpass::{Aimd, Law, Mimd};
 use shallop_control::{AnyWindow, any};
 use shallop_core::{Bytes, Facts, Span};
-use shallop_proto::{Endpoint, Peer, expresspass, flashpass, tcp};
+use shallop_proto::{AnyEnd, Endpoint, Peer, expresspass, flashpass, tcp};
 use shallop_sim::Flow;
 
 use crate::burst;
@@ -37,6 +38,9 @@ pub trait Use {
 /// # Errors
 /// If the network and the transport's numbers do not fit.
 pub fn with<U: Use>(setup: &Setup<'_>, what: U) -> Result<U::Result, RunError> {
+    if setup.plan.groups.iter().any(|group| group.transport.is_some()) {
+        return Ok(what.ends(MixedEnds::of(setup)?));
+    }
     Ok(match &setup.plan.schemes[setup.scheme].transport {
         Transport::Tcp { config, controller } => what.ends(TcpEnds { setup, config, controller }),
         Transport::ExpressPass(config) => what.ends(ExpressPassEnds { setup, config }),
@@ -69,6 +73,48 @@ fn flow<S, R>(
         to: flow.to,
         sender: Peer::Sender(Box::new(sender)),
         receiver: Peer::Receiver(Box::new(receiver)),
+    }
+}
+
+/// Ends of flows whose groups have transports of their own.
+struct MixedEnds<'a> {
+    setup: &'a Setup<'a>,
+    /// The waiting time of each group, where it has any.
+    waits: Vec<Span>,
+}
+
+impl<'a> MixedEnds<'a> {
+    fn of(setup: &'a Setup<'a>) -> Result<Self, RunError> {
+        let wait = |group| match &setup.plan.transport(setup.scheme, group).transport {
+            Transport::FlashPass(config) => wait::wait(setup, config),
+            _ => Ok(Span::ZERO),
+        };
+        let waits = (0..setup.plan.groups.len()).map(wait).collect::<Result<_, _>>()?;
+        Ok(Self { setup, waits })
+    }
+}
+
+impl Ends for MixedEnds<'_> {
+    type End = AnyEnd;
+
+    fn flow(&self, spec: &flows::Flow) -> Flow<AnyEnd> {
+        fn any<E>(flow: Flow<E>, end: fn(E) -> AnyEnd) -> Flow<AnyEnd> {
+            let Flow { facts, start, from, to, sender, receiver } = flow;
+            Flow { facts, start, from, to, sender: end(sender), receiver: end(receiver) }
+        }
+        let setup = self.setup;
+        match &setup.plan.transport(setup.scheme, spec.group).transport {
+            Transport::Tcp { config, controller } => {
+                any(TcpEnds { setup, config, controller }.flow(spec), AnyEnd::Tcp)
+            }
+            Transport::ExpressPass(config) => {
+                any(ExpressPassEnds { setup, config }.flow(spec), AnyEnd::ExpressPass)
+            }
+            Transport::FlashPass(config) => {
+                let ends = FlashPassEnds { setup, config, wait: self.waits[spec.group] };
+                any(ends.flow(spec), AnyEnd::FlashPass)
+            }
+        }
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, End, Share, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
-use shallop_sim::Paths;
 
-use crate::flows::Flow;
+use crate::flows;
 use crate::plan::{FlashPass, Topology, Transport};
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
@@ -106,7 +105,7 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         let links = imported.links.len();
         section.say("links of the file", links.to_string(), imported.origin.to_string());
     }
-    let (looked, same) = same_way(setup);
+    let (looked, same) = flows::same_way(setup, |_| true);
     section.say(
         "flows that return as they went",
         same.to_string(),
@@ -146,22 +145,6 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
     section
 }
 
-/// So many flows are looked at one by one.
-const LOOKED_AT: usize = 10_000;
-
-/// How many flows were looked at, and how many of them return over the links they went by.
-fn same_way(setup: &Setup<'_>) -> (usize, usize) {
-    let graph = &setup.network.graph;
-    let same = |flow: &Flow| {
-        let end = End::sender(flow.number);
-        let mut back = Paths::walk(graph, &setup.routes, flow.to, flow.from, end);
-        back.reverse();
-        back.iter().map(|port| port ^ 1).eq(flow.path.there.iter().copied())
-    };
-    let looked = setup.coming().take(LOOKED_AT);
-    looked.fold((0, 0), |(looked, alike), flow| (looked + 1, alike + usize::from(same(&flow))))
-}
-
 /// The kinds of switch port there are: the switch, the rate and the largest packet.
 fn switch_ports(setup: &Setup<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
     let network = &setup.network;
@@ -176,7 +159,7 @@ fn switch_ports(setup: &Setup<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
 
 fn transport(setup: &Setup<'_>, title: String) -> Result<Section, RunError> {
     let mut section = Section { title, ..Section::default() };
-    for (rate, mtu, share) in links(setup) {
+    for (rate, mtu, share, weights) in links(setup) {
         let frame = u64::from(wire::frame(mtu.get()));
         let Some(share) = share else {
             let most = rate.get() as f64 * ratio(mtu.get(), frame);
@@ -184,7 +167,7 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, RunError> {
             section.say(format!("most data at {rate}"), gigabits(most), how);
             continue;
         };
-        let formula = Formula::of(share, frame);
+        let formula = Formula::of(share, frame, weights);
         let (at, text) = (format!("at {rate}"), formula.text());
         section.say(
             format!("metered share {at}"),
@@ -234,13 +217,17 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
     Ok(())
 }
 
+/// A kind of link: its rate, its largest packet, its metered share and the weights that lowered that.
+type LinkKind = (BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>);
+
 /// The kinds of link there are, by what their ports meter.
-fn links(setup: &Setup<'_>) -> Vec<(BitsPerSec, Bytes, Option<Share>)> {
+fn links(setup: &Setup<'_>) -> Vec<LinkKind> {
     let ports = 0..setup.network.graph.ports() as u32;
     let mut kinds = Vec::new();
     for port in ports {
         let link = setup.network.graph.link_of(port);
-        let kind = (link.rate, link.mtu, setup.layout.shares[port as usize].metered);
+        let shares = setup.layout.shares[port as usize];
+        let kind = (link.rate, link.mtu, shares.metered, shares.weights);
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -253,18 +240,30 @@ struct Formula {
     packets: u64,
     frame: u64,
     credit: u64,
+    /// Weights of data and of everything that data and TCP have, where TCP has a part of the link.
+    weights: Option<(u64, u64)>,
 }
 
 impl Formula {
-    fn of(share: Share, frame: u64) -> Self {
+    fn of(share: Share, frame: u64, weights: Option<(u32, u32)>) -> Self {
         let (part, whole) = share.parts();
         let smallest = u64::from(wire::MIN_FRAME);
         let packets = (part / smallest).max(1);
-        Self { packets, frame, credit: whole.saturating_sub(packets * (smallest + frame)) }
+        let weights = weights.map(|(data, legacy)| (data.into(), u64::from(data + legacy)));
+        let (own, all) = weights.unwrap_or((1, 1));
+        let credit = whole.saturating_sub(packets * smallest + packets / own * all * frame);
+        Self { packets, frame, credit, weights }
     }
 
     fn text(&self) -> String {
-        let Self { packets, frame, credit } = self;
+        let Self { packets, frame, credit, weights } = self;
+        if let Some((own, all)) = weights {
+            let frames = packets / own * all;
+            let credit = if *credit == 0 { String::new() } else { format!(" + {credit}") };
+            return format!(
+                "{packets}·84 / ({packets}·84 + {frames}·{frame}{credit}): data have {own}/{all} of it"
+            );
+        }
         match (packets, credit) {
             (1, 0) => format!("84 / (84 + {frame})"),
             (1, credit) => format!("84 / (84 + {frame} + {credit}): credits come back this way"),

@@ -119,3 +119,19 @@ fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> 
         there,
     })
 }
+
+/// So many flows are looked at one by one.
+pub(crate) const LOOKED_AT: usize = 10_000;
+
+/// Of the first flows, how many count, and how many of these return over the links they went by.
+pub(crate) fn same_way(setup: &Setup<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
+    let graph = &setup.network.graph;
+    let same = |flow: &Flow| {
+        let end = End::sender(flow.number);
+        let mut back = Paths::walk(graph, &setup.routes, flow.to, flow.from, end);
+        back.reverse();
+        back.iter().map(|port| port ^ 1).eq(flow.path.there.iter().copied())
+    };
+    let looked = setup.coming().take(LOOKED_AT).filter(counts);
+    looked.fold((0, 0), |(looked, alike), flow| (looked + 1, alike + usize::from(same(&flow))))
+}

@@ -1,4 +1,4 @@
-//! What becomes of each flow, written down when it is over or the run ends. State: the sums of all reports, the
+//! What becomes of each flow, written down when it is over or the run ends. State: the sums of reports by group, the
 //! completion times, and the rows that have not been handed on yet. Rows go in chunks, each in the order its flows
 //! started, so a run of a million flows keeps few of them.
 
@@ -47,8 +47,8 @@ pub struct FlowRow {
 /// The journal of a run.
 pub struct Journal<'a> {
     setup: &'a Setup<'a>,
-    /// Sums over all ends of flows that were written down.
-    pub total: Report,
+    /// For each group the sums over all ends of its flows that were written down.
+    pub groups: Vec<Report>,
     /// Their completion times.
     pub tally: Tally,
     rows: Vec<FlowRow>,
@@ -59,13 +59,22 @@ impl<'a> Journal<'a> {
     #[must_use]
     pub fn new(setup: &'a Setup<'a>) -> Self {
         let tally = Tally::new(setup.plan.classes);
-        Self { setup, total: Report::default(), tally, rows: Vec::new() }
+        let groups = vec![Report::default(); setup.plan.groups.len()];
+        Self { setup, groups, tally, rows: Vec::new() }
+    }
+
+    /// The sums over all groups.
+    #[must_use]
+    pub fn total(&self) -> Report {
+        self.groups.iter().fold(Report::default(), |sum, group| sum.plus(group))
     }
 
     /// Writes a flow down, with what its sender and its receiver did by `now`.
     pub fn write(&mut self, flow: u32, record: &Record, ends: [Report; 2], now: Time) {
         let [sender, receiver] = &ends;
-        self.total = self.total.plus(sender).plus(receiver);
+        if let Some(sum) = self.groups.get_mut(record.facts.group as usize) {
+            *sum = sum.plus(sender).plus(receiver);
+        }
         self.tally.add(record);
         self.rows.push(self.row(flow, record, &ends, now.since_start()));
     }

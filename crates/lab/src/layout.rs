@@ -1,24 +1,31 @@
-//! What a transport asks of every port: which queues there are, what joins them, what they may hold.
+//! What the transports in use ask of every port: which queues there are, what joins them, what they may hold.
 //!
-//! | transport | queues, served in this order |
+//! | transports | queues, served in this order |
 //! |---|---|
 //! | TCP | data with everything else |
 //! | `ExpressPass` | credits, metered; data with everything else |
 //! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered beside data; data |
+//! | TCP beside one of these | as these; TCP with data, or in a queue of its own that shares with data by weight |
+//!
+//! A queue shared by weight leaves data that wait for credits a part of the link, and credits are metered to what that
+//! part can carry: for weights d and l, `F` bytes of a frame and `c` of a returned credit, if any comes, emulation
+//! packets get `84 d / ((d + l) F + d (84 + c))` of the link wherever TCP crosses it (docs/flashpass.md, "beside TCP").
+//! The buffer is divided alike: what TCP fills is no room that data could count on.
 //!
 //! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
-//! switches. Only for `expresspass-ideal` it has a queue below all others, with room without end.
+//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for `expresspass-ideal` it has a queue below all others, with room without end.
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
 
-use shallop_core::{BufferSize, Bytes, Class, Seed, Share};
+use shallop_core::{BufferSize, Bytes, Class, Node, Seed, Share};
 use shallop_proto::{flashpass, wire};
 use shallop_sim::NicMode;
 use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Room, Select};
 
+use crate::mix::{Demand, Kind, Unscheduled};
 use crate::network::Network;
-use crate::plan::{Accounting, Plan, Switch, Transport};
+use crate::plan::{Accounting, Plan, Switch};
 
 /// The queues of a port: their names, in the order of their numbers.
 pub const TCP_QUEUES: &[&str] = &["data"];
@@ -28,6 +35,12 @@ pub const EXPRESSPASS_QUEUES: &[&str] = &["credit", "data"];
 pub const IDEAL_QUEUES: &[&str] = &["credit", "spare", "data"];
 /// Likewise.
 pub const FLASHPASS_QUEUES: &[&str] = &["emulation", "credit", "data"];
+/// Likewise, with TCP apart.
+pub const EXPRESSPASS_APART: &[&str] = &["credit", "data", "legacy"];
+/// Likewise.
+pub const IDEAL_APART: &[&str] = &["credit", "spare", "data", "legacy"];
+/// Likewise.
+pub const FLASHPASS_APART: &[&str] = &["emulation", "credit", "data", "legacy"];
 
 /// Everything about the ports of a network under one scheme.
 #[derive(Clone, Debug)]
@@ -40,6 +53,8 @@ pub struct Layout {
     pub queues: &'static [&'static str],
     /// For each port the parts of its link that are set aside.
     pub shares: Vec<Shares>,
+    /// The data queue's index.
+    pub data: usize,
     /// What is metered.
     pub metered: Option<Class>,
     /// Whether some data is sent without a credit.
@@ -53,36 +68,42 @@ pub struct Crossing {
     pub data: bool,
     /// What the receiver of some flow returns does.
     pub returns: bool,
+    /// Anything of a transport without credits does, where there are others with them.
+    pub legacy: bool,
 }
 
 impl Layout {
-    /// The ports of this network for this transport, given what crosses each.
+    /// The ports of this network for these transports, given what crosses each.
     #[must_use]
     pub fn of(
         plan: &Plan,
         network: &Network,
-        transport: &Transport,
+        demand: &Demand,
         crossings: &[Crossing],
         seed: Seed,
     ) -> Self {
-        let aeolus = transport.aeolus();
-        let unscheduled = aeolus.is_some();
-        let (queues, metered) = match transport {
-            Transport::Tcp { .. } => (TCP_QUEUES, None),
-            Transport::ExpressPass(_) if aeolus.is_some_and(|aeolus| aeolus.ideal) => {
-                (IDEAL_QUEUES, Some(Class::Credit))
-            }
-            Transport::ExpressPass(_) => (EXPRESSPASS_QUEUES, Some(Class::Credit)),
-            Transport::FlashPass(_) => (FLASHPASS_QUEUES, Some(Class::Emulation)),
+        let spare = demand.unscheduled == Unscheduled::Spare;
+        let (queues, data, metered) = match (demand.proactive, demand.apart) {
+            (Some(Kind::ExpressPass), false) if spare => (IDEAL_QUEUES, 2, Some(Class::Credit)),
+            (Some(Kind::ExpressPass), true) if spare => (IDEAL_APART, 2, Some(Class::Credit)),
+            (Some(Kind::ExpressPass), false) => (EXPRESSPASS_QUEUES, 1, Some(Class::Credit)),
+            (Some(Kind::ExpressPass), true) => (EXPRESSPASS_APART, 1, Some(Class::Credit)),
+            (Some(Kind::FlashPass), false) => (FLASHPASS_QUEUES, 2, Some(Class::Emulation)),
+            (Some(Kind::FlashPass), true) => (FLASHPASS_APART, 2, Some(Class::Emulation)),
+            (None | Some(Kind::Tcp), _) => (TCP_QUEUES, 0, None),
         };
+        let unscheduled = demand.unscheduled != Unscheduled::None;
         let (ports, rooms, shares) = (vec![], vec![], vec![]);
-        let mut layout = Self { ports, rooms, queues, shares, metered, unscheduled };
+        let mut layout = Self { ports, rooms, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
-            let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
-            let shares = Shares::of(network, port, transport, switch, crossings[port as usize]);
-            let (queues, queue_of) = port_queues(network, port, transport, switch, &shares);
+            let of = |node: Node| &plan.switches[network.switch_of[node.0 as usize]];
+            let switch = of(network.graph.near(port));
+            let ends = (switch, of(network.graph.far(port)));
+            let around = (crossings[port as usize], crossings[port as usize ^ 1]);
+            let shares = Shares::of(network, port, demand, ends, around);
+            let (queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
             let link = network.graph.link_of(port);
-            layout.rooms.push(room(plan, network, port, switch, &queues));
+            layout.rooms.push(room(plan, network, (port, demand.apart), switch, &queues));
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,
@@ -108,37 +129,47 @@ pub struct Shares {
     pub returned: Option<Share>,
     /// Bytes of a full credit of `FlashPass` on the wire.
     pub credit: u64,
+    /// Weights of data and of TCP where credits leave room for it by weight.
+    pub weights: Option<(u32, u32)>,
 }
 
 impl Shares {
-    /// The shares of a port, given what crosses it.
+    /// The shares of a port, given the switches at both ends of its link and what crosses it there and back.
     #[must_use]
     pub fn of(
         network: &Network,
         port: u32,
-        transport: &Transport,
-        switch: &Switch,
-        crossing: Crossing,
+        demand: &Demand,
+        (switch, far): (&Switch, &Switch),
+        (crossing, other_way): (Crossing, Crossing),
     ) -> Self {
         let frame = u64::from(wire::frame(network.graph.link_of(port).mtu.get()));
         let metered = u64::from(wire::MIN_FRAME);
-        let config = match transport {
-            Transport::Tcp { .. } => return Self::default(),
-            Transport::ExpressPass(_) => {
-                return Self { metered: Share::new(metered, metered + frame), ..Self::default() };
-            }
-            Transport::FlashPass(config) => config,
+        // Credits of ExpressPass release data that cross the link the other way, from the queues of its other end.
+        let (meets, weights) = match demand.proactive {
+            None | Some(Kind::Tcp) => return Self::default(),
+            Some(Kind::ExpressPass) => (other_way.legacy, far.weights),
+            Some(Kind::FlashPass) => (crossing.legacy, switch.weights),
         };
-        let batch = u64::from(config.batch.max(1));
+        let weights = weights.filter(|_| meets);
+        let (own, all) =
+            weights.map_or((1, 1), |(data, legacy)| (u64::from(data), u64::from(data + legacy)));
+        if demand.proactive == Some(Kind::ExpressPass) {
+            let share = Share::new(own * metered, own * metered + all * frame);
+            return Self { metered: share, weights, ..Self::default() };
+        }
+        let batch = u64::from(demand.batch);
         let credit = u64::from(flashpass::head::credit_size(batch));
         let counts = match switch.accounting {
             Accounting::OneWay => false,
             Accounting::TwoWay => true,
             Accounting::PerLink => crossing.data && crossing.returns,
         };
-        let all = (metered + frame) * batch + if counts { credit } else { 0 };
-        let returned = if counts { Share::new(credit, all) } else { None };
-        Self { metered: Share::new(metered * batch, all), returned, credit }
+        let returned = own * if counts { credit } else { 0 };
+        let whole = (own * metered + all * frame) * batch + returned;
+        let metered = Share::new(own * metered * batch, whole);
+        let returned = if counts { Share::new(returned, whole) } else { None };
+        Self { metered, returned, credit, weights }
     }
 }
 
@@ -146,7 +177,7 @@ impl Shares {
 fn port_queues(
     network: &Network,
     port: u32,
-    transport: &Transport,
+    demand: Demand,
     switch: &Switch,
     shares: &Shares,
 ) -> (Vec<QueueConfig>, [u8; Class::COUNT]) {
@@ -157,9 +188,7 @@ fn port_queues(
     };
     let above = |above| Select { above: Limit::of(above, link.rate) };
     let select = switch.select.map(above);
-    let aeolus = transport.aeolus();
-    let ideal = aeolus.is_some_and(|aeolus| aeolus.ideal);
-    let drops = aeolus.is_some() && !ideal && network.is_switch_port(port);
+    let drops = demand.unscheduled == Unscheduled::Dropped && network.is_switch_port(port);
     let unscheduled = drops.then(|| above(switch.unscheduled_above));
     let mark = switch
         .mark
@@ -170,19 +199,33 @@ fn port_queues(
         ..QueueConfig::default()
     };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
-    let data = |priority| QueueConfig { mark, select: unscheduled, ..queue(priority) };
-    match transport {
-        Transport::Tcp { .. } => (vec![data(0)], [0; Class::COUNT]),
-        Transport::ExpressPass(_) if ideal => {
-            (vec![metered, queue(SPARE), data(1)], [2, 2, 2, 2, 0, 1])
+    let (own, other) = switch.weights.unwrap_or((1, 1));
+    let data = |priority| QueueConfig { mark, weight: own, select: unscheduled, ..queue(priority) };
+    let (mut queues, mut queue_of) = match demand.proactive {
+        None | Some(Kind::Tcp) => return (vec![data(0)], [0; Class::COUNT]),
+        Some(Kind::ExpressPass) if demand.unscheduled == Unscheduled::Spare => {
+            (vec![metered, queue(SPARE), data(1)], [2, 2, 2, 2, 0, 1, 2, 2])
         }
-        Transport::ExpressPass(_) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1]),
-        Transport::FlashPass(_) => {
+        Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1, 1]),
+        Some(Kind::FlashPass) => {
             let returned = QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) };
+            let queues = vec![QueueConfig { select, ..metered }, returned, data(2)];
             // Aeolus's probe keeps its place behind the data it probes.
-            (vec![QueueConfig { select, ..metered }, returned, data(2)], [2, 1, 2, 0, 1, 2])
+            (queues, [2, 1, 2, 0, 1, 2, 2, 2])
+        }
+    };
+    let last = queues.len() - 1;
+    if !switch.emulation && network.is_switch_port(port) {
+        queue_of = [last as u8; Class::COUNT];
+    }
+    if demand.apart {
+        queues.push(QueueConfig { weight: other, select: None, ..queues[last].clone() });
+        if switch.weights.is_some() {
+            queue_of[Class::Legacy.index()] = last as u8 + 1;
+            queue_of[Class::LegacyAck.index()] = last as u8 + 1;
         }
     }
+    (queues, queue_of)
 }
 
 /// The priority of the queue of data that takes only what others leave; no other queue has it.
@@ -201,11 +244,11 @@ pub(crate) fn credit_queue(plan: &Plan, network: &Network, port: u32) -> BufferS
 }
 
 /// Metered queues have room of their own, what takes only what others leave has it without end, the others share the
-/// port's buffer.
+/// port's buffer; data and TCP apart divide it by weight.
 fn room(
     plan: &Plan,
     network: &Network,
-    port: u32,
+    (port, apart): (u32, bool),
     switch: &Switch,
     queues: &[QueueConfig],
 ) -> Room {
@@ -221,5 +264,31 @@ fn room(
         (0, _) => Some(Limit::of(credit_queue(plan, network, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
     });
-    Room::new(common, own.collect())
+    let mut own: Vec<Option<Limit>> = own.collect();
+    match (switch.weights, &mut own[..]) {
+        (Some(weights), [.., legacy]) if apart => {
+            let (data, rest) = divide(common, weights);
+            *legacy = Some(rest);
+            Room::new(data, own)
+        }
+        _ => Room::new(common, own),
+    }
+}
+
+/// A bound divided by weight.
+#[must_use]
+pub fn divide(limit: Limit, (data, legacy): (u32, u32)) -> (Limit, Limit) {
+    if limit == Limit::NONE {
+        return (limit, limit);
+    }
+    let all = u128::from(data) + u128::from(legacy);
+    let part = |weight: u32| {
+        let of = |whole: u64| (u128::from(whole) * u128::from(weight) / all) as u64;
+        let bytes =
+            if limit.bytes == Bytes::MAX { Bytes::MAX } else { Bytes::new(of(limit.bytes.get())) };
+        let packets =
+            if limit.packets == u32::MAX { u32::MAX } else { of(u64::from(limit.packets)) as u32 };
+        Limit { bytes, packets }
+    };
+    (part(data), part(legacy))
 }

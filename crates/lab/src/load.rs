@@ -14,10 +14,10 @@ use crate::summary;
 use crate::tally::Classes;
 use crate::workload::Sizes;
 
-/// Who may send to whom.
-pub fn talk(plan: &Plan, network: &Network, seed: Seed) -> Talk {
+/// Who may send to whom in the groups, by their indices, for which `counts` is true.
+pub fn talk(plan: &Plan, network: &Network, seed: Seed, counts: impl Fn(usize) -> bool) -> Talk {
     let mut talk = Talk::new(network.graph.nodes.len());
-    for (index, group) in plan.groups.iter().enumerate() {
+    for (index, group) in plan.groups.iter().enumerate().filter(|(index, _)| counts(*index)) {
         if let Starts::Trace(trace) = &group.start {
             trace.pairs.iter().for_each(|&(from, to)| talk.pair(Node(from), Node(to)));
         } else if group.pattern == Pattern::Turn {

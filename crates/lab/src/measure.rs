@@ -1,20 +1,31 @@
 //! What is measured while a run goes on. A probe counts and weighs; what it means is said in `summary.rs`.
 
 use hdrhistogram::Histogram;
-use shallop_core::{Bytes, Class, Ecn, End, Envelope, Facts, Place, Probe, Span, Time};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Place, Probe, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 
 use crate::layout::Layout;
 use crate::records::Records;
 
+/// What was counted of the flows of a group.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupCounts {
+    /// Flows that have started.
+    pub started: u64,
+    /// Bytes of data packets that arrived, at IP.
+    pub ip_bytes: u64,
+    /// Data packets dropped, or lost on a wire.
+    pub lost: u64,
+}
+
 /// The measurements of a run.
 #[derive(Debug)]
 pub struct Measure {
     /// What is known of flows.
     pub flows: Records,
-    /// Bytes of data packets that arrived, by group, at IP.
-    pub groups: Vec<u64>,
+    /// What is counted by group.
+    pub groups: Vec<GroupCounts>,
     /// Bytes of data packets that arrived, on the wire.
     pub wire_bytes: u64,
     /// Histories of the queues that are watched, with their places.
@@ -45,7 +56,7 @@ impl Measure {
         let (ports, queues) = (layout.ports.len(), layout.queues.len());
         let mut measure = Self {
             flows: Records::default(),
-            groups: vec![0; groups],
+            groups: vec![GroupCounts::default(); groups],
             wire_bytes: 0,
             queues: Vec::new(),
             first: vec![NONE; ports],
@@ -83,7 +94,7 @@ impl Measure {
     /// Bytes of data packets that arrived, at IP.
     #[must_use]
     pub fn ip_bytes(&self) -> u64 {
-        self.groups.iter().sum()
+        self.groups.iter().map(|group| group.ip_bytes).sum()
     }
 
     fn on_data(&mut self, packet: &Envelope) {
@@ -93,7 +104,17 @@ impl Measure {
         let bytes = wire::ip_bytes(packet.size);
         flow.ip_bytes += bytes;
         if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
-            *group += bytes;
+            group.ip_bytes += bytes;
+        }
+    }
+
+    fn on_loss(&mut self, packet: &Envelope) {
+        if !packet.class.is_payload() {
+            return;
+        }
+        let Some(flow) = self.flows.get_mut(packet.end.flow()) else { return };
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.lost += 1;
         }
     }
 }
@@ -101,6 +122,9 @@ impl Measure {
 impl Probe for Measure {
     fn on_start(&mut self, now: Time, _flow: u32, facts: &Facts) {
         self.flows.start(now, facts);
+        if let Some(group) = self.groups.get_mut(facts.group as usize) {
+            group.started += 1;
+        }
     }
 
     fn on_queue(&mut self, now: Time, at: Place, held: Bytes) {
@@ -108,6 +132,14 @@ impl Probe for Measure {
         if first != NONE {
             self.queues[first as usize + usize::from(at.queue)].1.set(now, held);
         }
+    }
+
+    fn on_drop(&mut self, _now: Time, _at: Place, packet: &Envelope, _why: DropCause) {
+        self.on_loss(packet);
+    }
+
+    fn on_wire_loss(&mut self, _now: Time, _port: u32, packet: &Envelope) {
+        self.on_loss(packet);
     }
 
     fn on_mark(&mut self, _now: Time, _at: Place, packet: &Envelope) {

@@ -6,13 +6,15 @@ use shallop_core::{Class, Span};
 use shallop_proto::Report;
 use shallop_switch::{Counts, Occupancy};
 
+use crate::groups;
 use crate::journal::{FlowRow, Journal};
 use crate::load;
 use crate::measure::Measure;
-use crate::plan::Transport;
+use crate::records::Record;
 use crate::run::{Setup, rate};
 use crate::series::{Mark, Rows, Series};
 use crate::summary::{Credit, Drops, Queue, Rtt, Run, Window, jain};
+use crate::warn;
 
 /// What comes of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +36,11 @@ pub fn summarise(
     journal: &Journal<'_>,
     series: &Series,
 ) -> Run {
-    let (end, total) = (series.end, Totals::of(ports, journal.total));
+    let (end, total) = (series.end, Totals::of(ports, journal.total()));
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
     let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
-    let data = gone(Class::Data) + unscheduled.unwrap_or(0);
+    let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
         scheme: setup.plan.schemes[setup.scheme].name.clone(),
@@ -57,17 +59,21 @@ pub fn summarise(
             unscheduled,
             emulation: gone(Class::Emulation),
             credit: gone(Class::Credit),
-            ack: gone(Class::Ack),
+            ack: gone(Class::Ack) + gone(Class::LegacyAck),
             control: gone(Class::Control),
         },
         loss_by_place: loss_by_place(setup, ports),
+        utilization_by_place: utilizations(setup, ports, end),
+        groups: groups::groups(setup, measure, journal, series),
+        warnings: warn::warnings(setup, ports),
         marks: measure.marks,
         queues: queues(setup, measure),
         max_queue_bytes: longest_data_queue(setup, measure),
         mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
         offered: load::offered(setup),
         rtt: rtt(measure),
-        jain: final_second.and_then(|(from, to)| fairness(measure, from, to)),
+        jain: final_second.and_then(|(from, to)| fairness(measure, (from, to), |_| true)),
+        jain_095_s: series.converge.reached().map(Span::as_secs_f64),
         utilization: utilization(setup, ports, end),
         retransmits: total.report.retransmits,
         timeouts: total.report.timeouts,
@@ -99,7 +105,7 @@ impl Totals {
     }
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
@@ -109,44 +115,51 @@ fn windows(setup: &Setup<'_>, measure: &Measure, series: &Series) -> Vec<Window>
         .filter_map(|&(from, to)| {
             let (from, to) = (series.at(from)?, series.at(to)?);
             let span = to.at - from.at;
-            let bytes = to.bytes - from.bytes;
+            let bytes = to.bytes() - from.bytes();
             let (kept, lost) = (to.metered.0 - from.metered.0, to.metered.1 - from.metered.1);
             Some(Window {
                 from_s: from.at.as_secs_f64(),
                 to_s: to.at.as_secs_f64(),
                 throughput_bps: rate(bytes, span),
-                jain: fairness(measure, from, to),
+                jain: fairness(measure, (from, to), |_| true),
+                groups: groups::windows(setup, from, to),
                 metered_loss: (kept + lost > 0).then(|| ratio(lost, kept + lost)),
             })
         })
         .collect()
 }
 
-/// Jain's index of the flows that were there: those that had started by the end of the window and had not ended before
-/// its start. None if there are more flows than are remembered.
-fn fairness(measure: &Measure, from: &Mark, to: &Mark) -> Option<f64> {
+/// Jain's index of the flows that count and were there: those that had started by the end of the window and had not
+/// ended before its start. None if there are more flows than are remembered.
+pub(crate) fn fairness(
+    measure: &Measure,
+    (from, to): (&Mark, &Mark),
+    counts: impl Fn(&Record) -> bool,
+) -> Option<f64> {
     let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
     let shares =
         measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
             let (flow, arrived) = flow;
             let ended = flow.complete.is_some_and(|at| at.since_start() <= from.at);
             let before = from_flows.get(number).copied().unwrap_or(0);
-            (!ended).then_some((arrived - before) as f64)
+            (!ended && counts(flow)).then_some((arrived - before) as f64)
         });
     jain(&shares.collect::<Vec<f64>>())
 }
 
 fn loss_by_place(setup: &Setup<'_>, ports: &[Counts]) -> BTreeMap<String, f64> {
-    let payload = |counts: &[u64; Class::COUNT]| {
-        counts[Class::Data.index()] + counts[Class::Unscheduled.index()]
-    };
     let places = ports.iter().enumerate().filter_map(|(port, counts)| {
-        let dropped = payload(&counts.dropped);
-        let gone = dropped + payload(&counts.lost);
-        let offered = dropped + payload(&counts.sent);
+        let dropped = data(&counts.dropped);
+        let gone = dropped + data(&counts.lost);
+        let offered = dropped + data(&counts.sent);
         (gone > 0).then(|| (setup.network.port_name(port as u32), ratio(gone, offered)))
     });
     places.collect()
+}
+
+/// The data among packets counted by class.
+fn data(counts: &[u64; Class::COUNT]) -> u64 {
+    Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
 }
 
 fn queues(setup: &Setup<'_>, measure: &Measure) -> Vec<Queue> {
@@ -163,12 +176,12 @@ fn queues(setup: &Setup<'_>, measure: &Measure) -> Vec<Queue> {
     .collect()
 }
 
-/// The data queues of switches: the last of each port.
+/// The data queues of switches.
 fn data_queues<'a>(
     setup: &'a Setup<'_>,
     measure: &'a Measure,
 ) -> impl Iterator<Item = &'a Occupancy> {
-    let data = setup.layout.queues.len() - 1;
+    let data = setup.layout.data;
     let switches = measure.queues.iter().filter(move |(place, _)| {
         usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
     });
@@ -196,10 +209,19 @@ fn utilization(setup: &Setup<'_>, ports: &[Counts], end: Span) -> f64 {
     busiest.fold(0.0, f64::max)
 }
 
+fn utilizations(setup: &Setup<'_>, ports: &[Counts], end: Span) -> BTreeMap<String, f64> {
+    let carried = (0u32..)
+        .zip(ports)
+        .filter(|&(port, counts)| setup.network.is_switch_port(port) && data(&counts.sent) > 0);
+    let part = |(port, counts): (u32, &Counts)| {
+        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
+        (setup.network.port_name(port), ratio(counts.bytes, capacity))
+    };
+    carried.map(part).collect()
+}
+
 fn credit(setup: &Setup<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {
-    if matches!(setup.plan.schemes[setup.scheme].transport, Transport::Tcp { .. }) {
-        return None;
-    }
+    setup.demand.proactive?;
     let Report { credits, metered, .. } = total.report;
     Some(Credit {
         granted: credits.granted,

@@ -30,6 +30,8 @@ pub struct Plan {
     pub sample: Span,
     /// Parts of the run that are reported by themselves, from and to.
     pub windows: Vec<(Span, Span)>,
+    /// Length of the windows in which fairness is followed.
+    pub fairness: Span,
     /// The network.
     pub topology: Topology,
     /// Whether both directions of a flow take the same links where there is a choice.
@@ -51,6 +53,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The transport of a group under a scheme, both by their indices.
+    #[must_use]
+    pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
+        self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
+    }
+
     /// How many flows there will be.
     #[must_use]
     pub fn flows(&self) -> usize {
@@ -184,6 +192,10 @@ pub struct Switch {
     pub unscheduled_above: BufferSize,
     /// Which credits the emulation queue's share of a link leaves room for.
     pub accounting: Accounting,
+    /// Whether it has a metered queue for emulation packets or credits. Without, they join the data.
+    pub emulation: bool,
+    /// Weights of the data queue and of one for transports without credits; `None` if they share the data queue.
+    pub weights: Option<(u32, u32)>,
 }
 
 /// Which returning credits the emulation share of a link leaves room for (docs/flashpass.md, "accounting").
@@ -215,6 +227,8 @@ pub struct Group {
     pub sizes: Option<Sizes>,
     /// When they start.
     pub start: Starts,
+    /// Their transport with its label, where it is not that of the scheme.
+    pub transport: Option<Scheme>,
     /// So many of the first flows, and of the last, only make the load: they are not judged.
     pub edges: (usize, usize),
 }
@@ -306,7 +320,7 @@ pub enum Intensity {
 pub struct Scheme {
     /// Its label.
     pub name: String,
-    /// The transport of all flows.
+    /// The transport of all flows but those of groups with their own.
     pub transport: Transport,
 }
 

@@ -11,6 +11,7 @@ use crate::journal::{FlowRow, Journal};
 use crate::layout::Layout;
 use crate::load;
 use crate::measure::Measure;
+use crate::mix::{self, Demand};
 use crate::network::Network;
 use crate::outcome::{self, Outcome};
 use crate::plan::Plan;
@@ -39,6 +40,24 @@ pub enum RunError {
         from: String,
         /// Its receiver.
         to: String,
+    },
+    /// Two transports would use one class of packets for different things.
+    #[error(
+        "scheme \"{scheme}\": ExpressPass and FlashPass in one network: both send credits, which switches queue and \
+         meter differently"
+    )]
+    Mix {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Two transports would have switches treat data sent without a credit differently.
+    #[error(
+        "scheme \"{scheme}\": data without a credit has a queue of its own for one transport and is dropped above a \
+         threshold for another"
+    )]
+    MixedStart {
+        /// The scheme.
+        scheme: String,
     },
     /// A trace gave fewer flows than when it was checked.
     #[error("{started} flows of {flows} could be read: a trace has changed since it was checked")]
@@ -70,6 +89,8 @@ pub struct Setup<'a> {
     pub rates: Vec<Option<f64>>,
     /// The ports.
     pub layout: Layout,
+    /// What the transports in use ask of ports.
+    pub demand: Demand,
     /// Next hops.
     pub(crate) routes: shallop_switch::Routes,
 }
@@ -85,11 +106,14 @@ impl<'a> Setup<'a> {
         let salt = root.stream("ecmp", 0).draw();
         let paths = Paths::of(&network.graph);
         let routes = paths.routes(&network.graph, plan.symmetric, salt);
-        let reach = Reach::of(&network, &paths, &load::talk(plan, &network, root))?;
+        let mut reach = Reach::of(&network, &paths, &load::talk(plan, &network, root, |_| true))?;
         let rates = load::rates(plan, &network, &paths, root);
-        let transport = &plan.schemes[scheme].transport;
-        let layout = Layout::of(plan, &network, transport, &reach.crossings, root);
-        Ok(Self { plan, scheme, seed, network, reach, rates, layout, routes })
+        let demand = Demand::of(plan, scheme)?;
+        if demand.mixed {
+            reach.crossings = mix::crossings(plan, scheme, &network, &paths, root)?;
+        }
+        let layout = Layout::of(plan, &network, &demand, &reach.crossings, root);
+        Ok(Self { plan, scheme, seed, network, reach, rates, layout, demand, routes })
     }
 
     /// The flows, in the order they start.
@@ -247,7 +271,8 @@ impl<E: Endpoint> Drive<'_, '_, E> {
         let (mut sample, mut now, mut reached) = (plan.sample, Span::ZERO, Span::ZERO);
         while now < plan.duration {
             let mark = marks.iter().copied().find(|&mark| mark > now).unwrap_or(plan.duration);
-            now = sample.min(mark).min(plan.duration);
+            let fair = series.converge.due();
+            now = sample.min(mark).min(fair).min(plan.duration);
             while reached < now {
                 reached = now.min(reached + WATCH);
                 self.advance(Time::after_start(reached))?;
@@ -255,7 +280,11 @@ impl<E: Endpoint> Drive<'_, '_, E> {
             // What is looked at must have caught up.
             let world = &mut self.world;
             world.run_until(Time::after_start(now));
-            let complete = judged.is_some_and(|judged| world.probe.complete == judged);
+            if now == fair {
+                series.converge.look(world.probe.flows.all());
+            }
+            let looked = now == mark || now == sample;
+            let complete = looked && judged.is_some_and(|judged| world.probe.complete == judged);
             if now == mark || complete {
                 series.mark(now, &world.probe, world.ports().map(shallop_switch::Port::counts));
             }

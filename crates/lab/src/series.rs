@@ -3,6 +3,7 @@
 use shallop_core::{Class, Span};
 use shallop_switch::Counts;
 
+use crate::converge::Convergence;
 use crate::measure::Measure;
 use crate::run::{Setup, rate};
 
@@ -36,12 +37,20 @@ impl Rows {
 pub struct Mark {
     /// When.
     pub at: Span,
-    /// IP bytes that had arrived.
-    pub bytes: u64,
+    /// IP bytes that had arrived, by group.
+    pub groups: Vec<u64>,
     /// The same by flow, if every flow is remembered.
     pub flows: Option<Vec<u64>>,
     /// Metered packets that had arrived, and that had been dropped.
     pub metered: (u64, u64),
+}
+
+impl Mark {
+    /// IP bytes that had arrived.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.groups.iter().sum()
+    }
 }
 
 /// The series of a run.
@@ -53,6 +62,8 @@ pub struct Series {
     pub marks: Vec<Mark>,
     /// When the run ended.
     pub end: Span,
+    /// When the run became fair.
+    pub converge: Convergence,
     metered: Option<Class>,
     queues: Vec<String>,
     groups: Vec<String>,
@@ -73,11 +84,17 @@ impl Series {
             setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
         });
         let groups: Vec<_> = setup.plan.groups.iter().map(|group| group.name.clone()).collect();
-        let start = Mark { at: Span::ZERO, bytes: 0, flows: Some(Vec::new()), metered: (0, 0) };
+        let start = Mark {
+            at: Span::ZERO,
+            groups: vec![0; groups.len()],
+            flows: Some(Vec::new()),
+            metered: (0, 0),
+        };
         Self {
             rows: Rows::default(),
             marks: vec![start],
             end: Span::ZERO,
+            converge: Convergence::new(setup.plan.fairness),
             metered: setup.layout.metered,
             queues: queues.collect(),
             last: (Span::ZERO, vec![0; groups.len()], Vec::new()),
@@ -98,8 +115,8 @@ impl Series {
         let (then, groups, flows) = &mut self.last;
         let span = now - *then;
         *then = now;
-        for ((name, &bytes), before) in self.groups.iter().zip(&measure.groups).zip(groups) {
-            let arrived = bytes - std::mem::replace(before, bytes);
+        for ((name, group), before) in self.groups.iter().zip(&measure.groups).zip(groups) {
+            let arrived = group.ip_bytes - std::mem::replace(before, group.ip_bytes);
             self.rows.push(now, "rate_bps", name, rate(arrived, span));
         }
         let each = measure.flows.all().filter(|_| self.each);
@@ -117,7 +134,8 @@ impl Series {
         let flows = measure.flows.all();
         let flows = flows.map(|flows| flows.iter().map(|flow| flow.ip_bytes).collect());
         let metered = (measure.metered, dropped(ports, self.metered));
-        self.marks.push(Mark { at, bytes: measure.ip_bytes(), flows, metered });
+        let groups = measure.groups.iter().map(|group| group.ip_bytes).collect();
+        self.marks.push(Mark { at, groups, flows, metered });
     }
 
     /// The run ends here.

@@ -108,6 +108,12 @@ pub struct Run {
     pub drops: Drops,
     /// For each port that lost data, the fraction of the data offered to it that it lost.
     pub loss_by_place: BTreeMap<String, f64>,
+    /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
+    pub utilization_by_place: BTreeMap<String, f64>,
+    /// The groups by themselves.
+    pub groups: Vec<Group>,
+    /// What somebody should know before believing these figures.
+    pub warnings: Vec<String>,
     /// Packets marked congestion-experienced.
     pub marks: u64,
     /// Queues of switch ports that ever held anything.
@@ -122,6 +128,9 @@ pub struct Run {
     pub rtt: Rtt,
     /// Jain's index of the flows' throughputs in the last second.
     pub jain: Option<f64>,
+    /// From the start of the last flow until Jain's index, window by window, is 0.95 or more and stays so to the end of
+    /// the run, in seconds; null if it never is, or for less than five windows.
+    pub jain_095_s: Option<f64>,
     /// Bits sent by the busiest switch port, as a fraction of what its link could carry.
     pub utilization: f64,
     /// Data packets sent again.
@@ -141,7 +150,7 @@ pub struct Run {
 }
 
 /// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Its start, in seconds.
     pub from_s: f64,
@@ -153,6 +162,36 @@ pub struct Window {
     pub jain: Option<f64>,
     /// Emulation packets or credits lost in this part, as a fraction of those that ended in it; null without any.
     pub metered_loss: Option<f64>,
+    /// The groups by themselves.
+    pub groups: Vec<GroupWindow>,
+}
+
+/// A group in a part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupWindow {
+    /// Its name.
+    pub name: String,
+    /// As [`Run::throughput_bps`], of its flows over this part.
+    pub throughput_bps: f64,
+}
+
+/// A group of flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Label of its transport: the scheme, unless it has one of its own.
+    pub transport: String,
+    /// Flows that started.
+    pub flows: u64,
+    /// As [`Run::throughput_bps`], of its flows.
+    pub throughput_bps: f64,
+    /// As [`Run::goodput_bps`], of its flows.
+    pub goodput_bps: f64,
+    /// As [`Run::loss_rate`], of its flows.
+    pub loss_rate: f64,
+    /// Jain's index of its flows' throughputs in the last second.
+    pub jain: Option<f64>,
 }
 
 /// Packets dropped or lost.

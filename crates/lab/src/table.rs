@@ -217,6 +217,28 @@ pub const SWEEP_LEGEND: &str = "\
 Gb/s: IP bytes that arrived. queue: longest data queue of a switch. Jain: fairness in the last second.
 Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
 
+/// The warnings of a study's runs, each with the run it is about; those of other seeds only as a count.
+#[must_use]
+pub fn warnings(study: &Study, runs: &[(usize, &Run)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, point) in study.points.iter().enumerate() {
+        for scheme in &point.plan.schemes {
+            let mine = runs.iter().filter(|(at, run)| *at == number && run.scheme == scheme.name);
+            let mut warned = mine.filter(|(_, run)| !run.warnings.is_empty());
+            let Some((_, first)) = warned.next() else { continue };
+            let place =
+                if point.name.is_empty() { String::new() } else { format!("{}, ", point.name) };
+            let named = |text: &String| format!("warning: {place}{}: {text}", scheme.name);
+            lines.extend(first.warnings.iter().map(named));
+            let more = warned.count();
+            if more > 0 {
+                lines.push(format!("  (seed {}; {more} more with warnings)", first.seed));
+            }
+        }
+    }
+    lines
+}
+
 /// The claims, each with its verdict; below a claim that does not plainly hold, why.
 #[must_use]
 pub fn claims(claims: &[Judged]) -> Grid {

@@ -233,6 +233,12 @@ fn figures(
     }
 }
 
+/// The group and the field of a metric such as `groups.tcp.throughput_bps`.
+#[must_use]
+pub fn group(metric: &str) -> Option<(&str, &str)> {
+    metric.strip_prefix("groups.")?.rsplit_once('.')
+}
+
 /// The field of a run that a claim is about.
 fn field(run: &Value, claim: &Claim) -> Result<f64, String> {
     let place = match claim.window {
@@ -250,6 +256,12 @@ fn field(run: &Value, claim: &Claim) -> Result<f64, String> {
     };
     // A port that lost nothing is not in this list.
     let lossless = claim.metric.starts_with("loss_by_place.");
+    if let Some((name, field)) = group(&claim.metric) {
+        let groups = place["groups"].as_array().into_iter().flatten();
+        let found = groups.into_iter().find(|group| group["name"] == name);
+        let figure = found.map(|group| &group[field]).and_then(Value::as_f64);
+        return figure.ok_or_else(|| format!("{} does not apply here", claim.metric));
+    }
     let mut found = place;
     let mut rest = Some(claim.metric.as_str());
     while let Some(path) = rest {

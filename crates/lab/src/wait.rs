@@ -1,4 +1,4 @@
-//! How long `FlashPass` waits from an emulation packet to its data packet: longer than any round trip of the network, or
+//! How long `FlashPass` waits from an emulation packet to its data packet: longer than any round trip, or
 //! credits would come too late (docs/flashpass.md, "the waiting time").
 
 use shallop_core::{Bytes, Node, Pace, Span};

@@ -67,6 +67,11 @@ fn world<'a, E: Ends>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a, E::End, Ta
     World::new(network, Box::new(flows.into_iter()), Tally::default())
 }
 
+/// The packets that carry payload.
+fn of_data(count: Count) -> u64 {
+    Class::ALL.iter().filter(|class| class.is_payload()).map(|class| count[class.index()]).sum()
+}
+
 /// What the ports of hosts, or those of switches, sent, dropped and hold.
 fn sums<E: Endpoint>(
     setup: &Setup<'_>,
@@ -118,8 +123,7 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
     }
     let reports = world.ends().map(Endpoint::report);
     let data: u64 = reports.map(|report| report.sent).sum();
-    let both = |count: Count| count[Class::Data.index()] + count[Class::Unscheduled.index()];
-    let left = both(sent) + both(host_dropped);
+    let left = of_data(sent) + of_data(host_dropped);
     if !(left..=left + host_queued).contains(&data) {
         return wrong("data sent by ends, data that left hosts", data, left);
     }
@@ -280,6 +284,24 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
+/// Plans whose last group has another transport than the scheme, in one queue or in weighted ones.
+fn mixes() -> impl Strategy<Value = Plan> {
+    let other = prop::sample::select(support::schemes()[..2].to_vec());
+    let weights = prop_oneof![Just(None), (1u32..4, 1u32..4).prop_map(Some)];
+    (plans(), other, weights, any::<bool>()).prop_map(|(mut plan, other, weights, emulation)| {
+        // Each part of the smallest buffer must hold a frame.
+        plan.switches[0].buffer = BufferSize::Packets(20);
+        plan.switches[0].weights = weights;
+        plan.switches[0].emulation = emulation;
+        plan.groups.push(plan.groups[0].clone());
+        if let Some(last) = plan.groups.last_mut() {
+            "other".clone_into(&mut last.name);
+            last.transport = Some(other);
+        }
+        plan
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
@@ -299,6 +321,22 @@ proptest! {
             // What happens does not depend on when somebody looks.
             let blind = ends::with(&setup, Run { setup: &setup, looks: &[] }).unwrap();
             prop_assert_eq!(looked, blind, "{}", name);
+        }
+    }
+
+    #[test]
+    fn mixes_conserve_packets_and_bytes_and_every_flow_completes(
+        plan in mixes(),
+        seed in any::<u64>(),
+        mut looks in prop::collection::vec(1u64..400_000, 0..6),
+    ) {
+        looks.sort_unstable();
+        let looks: Vec<Span> = looks.into_iter().map(Span::from_us).collect();
+        for scheme in 0..plan.schemes.len() {
+            let name = &plan.schemes[scheme].name;
+            let setup = Setup::new(&plan, scheme, seed).unwrap();
+            let looked = ends::with(&setup, Run { setup: &setup, looks: &looks }).unwrap();
+            prop_assert!(looked.is_ok(), "{}: {}", name, looked.unwrap_err());
         }
     }
 }

@@ -3,6 +3,7 @@
 //! in a driver of real hosts.
 
 pub mod aeolus;
+pub mod any;
 pub mod arrived;
 pub mod endpoint;
 pub mod expresspass;
@@ -16,6 +17,7 @@ pub mod tcp;
 pub mod turn;
 pub mod wire;
 
+pub use any::{AnyEnd, AnyHead};
 pub use arrived::Arrived;
 pub use endpoint::{Endpoint, Nic, Out, settle};
 pub use middlebox::{Middlebox, PassThrough};

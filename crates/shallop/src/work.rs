@@ -257,6 +257,7 @@ impl<'a> Tasks<'a> {
             let grid =
                 if self.sweep { table::sweep(study, runs) } else { table::runs(study, runs) };
             print::grid(&grid)?;
+            table::warnings(study, runs).iter().try_for_each(|text| print::line(text))?;
             print::line("")?;
         }
         if !summary.claims.is_empty() {

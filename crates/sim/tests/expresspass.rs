@@ -60,7 +60,9 @@ fn network(graph: Graph, buffer: &str) -> Network {
             rate: link.rate,
             delay: link.delay,
             queues: vec![metered, rest],
-            queue_of: [DATA_QUEUE, DATA_QUEUE, DATA_QUEUE, 0, 0, DATA_QUEUE],
+            queue_of: [
+                DATA_QUEUE, DATA_QUEUE, DATA_QUEUE, 0, 0, DATA_QUEUE, DATA_QUEUE, DATA_QUEUE,
+            ],
             impairment: None,
             changes: vec![],
         }

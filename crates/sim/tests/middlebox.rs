@@ -49,7 +49,7 @@ fn network() -> (Network, Vec<Node>) {
         rate: LINK,
         delay: lot.graph.link_of(number).delay,
         queues: queues.clone(),
-        queue_of: [1, 1, 1, 1, 0, 1],
+        queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
         impairment: None,
         changes: vec![],
     };

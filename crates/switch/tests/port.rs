@@ -92,7 +92,7 @@ impl Bench {
         let metered = QueueConfig { meter: Some(meter), ..QueueConfig::default() };
         let rest = QueueConfig { priority: 1, ..QueueConfig::default() };
         let eight = Limit { packets: 8, ..Limit::NONE };
-        Self::new(vec![metered, rest], [1, 1, 1, 0, 0, 1], "200KB", vec![Some(eight), None])
+        Self::new(vec![metered, rest], [1, 1, 1, 0, 0, 1, 1, 1], "200KB", vec![Some(eight), None])
     }
 
     fn offer(&mut self, ps: u64, slot: Packet<u32>) -> bool {
@@ -173,8 +173,12 @@ fn conforming_credits_go_before_data_and_data_fills_what_they_leave() {
 #[test]
 fn queues_of_one_priority_share_by_weight() {
     let weighted = |weight| QueueConfig { weight, ..QueueConfig::default() };
-    let mut bench =
-        Bench::new(vec![weighted(3), weighted(1)], [0, 1, 1, 1, 1, 1], "10MB", vec![None, None]);
+    let mut bench = Bench::new(
+        vec![weighted(3), weighted(1)],
+        [0, 1, 1, 1, 1, 1, 1, 1],
+        "10MB",
+        vec![None, None],
+    );
     for head in 0..800 {
         bench.offer(0, data(head));
         bench.offer(0, packet(Class::Ack, FRAME, Ecn::Ect, 1000 + head));

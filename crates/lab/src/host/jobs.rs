@@ -123,7 +123,10 @@ fn gather(
     let done = jobs.iter().zip(identities).filter_map(|(&job, identity)| {
         let point = &study.points[job.point];
         let scheme = point.plan.schemes[job.scheme].name.clone();
-        let run = ended.get(&identity)?.clone();
+        let mut run = ended.get(&identity)?.clone();
+        for (index, group) in run.groups.iter_mut().enumerate() {
+            group.transport.clone_from(&point.plan.transport(job.scheme, index).name);
+        }
         let run = Run { scheme, seed: job.seed, point: point.set.clone(), ..run };
         Some(Done { job, identity, run })
     });

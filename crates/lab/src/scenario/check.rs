@@ -10,12 +10,30 @@ use super::section::Section;
 use super::tree::{At, Item};
 use super::{schemes, topology};
 use crate::ends::{self, Ends, Use};
+use crate::layout;
+use crate::mix::Demand;
 use crate::network::Network;
 use crate::plan::{Delays, FlashPass, Plan, Topology, Transport};
 use crate::run::{RunError, Setup};
 
 /// Above this many flows times nodes only the first seed is set up before the run: the run itself checks again.
 const LARGE: usize = 1_000_000;
+
+/// That no run would have two transports that use one class of packets for different things.
+pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
+    for scheme in 0..plan.schemes.len() {
+        if let Err(error) = Demand::of(plan, scheme) {
+            let own = plan.groups.iter().position(|group| group.transport.is_some());
+            let groups = top.item("group").map(Item::items).unwrap_or_default();
+            let at = own.and_then(|at| groups.get(at)?.get("transport")).map(|item| &item.at);
+            let problem = at.unwrap_or(top.place("group")).problem(error.to_string());
+            return Err(
+                problem.with_help("compare the two as schemes, or put TCP beside one of them")
+            );
+        }
+    }
+    Ok(())
+}
 
 /// That every buffer holds a full frame, and every credit queue a credit.
 pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
@@ -49,7 +67,9 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
         let section = top.item("switch").and_then(|item| item.get(&switch.name));
         let at = |keys: &[&str]| place(section, keys, top.place("topology"));
         if network.is_switch_port(port) {
-            check("buffer", switch.buffer, frame, at(&["buffer", "chip"]))?;
+            let at = at(&["buffer", "chip"]);
+            check("buffer", switch.buffer, frame, at)?;
+            parts(plan, network, port, at)?;
         } else if plan.nic == NicMode::Fifo {
             check("nic_buffer", plan.nic_buffer, frame, top.place("nic_buffer"))?;
         }
@@ -63,6 +83,25 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
         }
     }
     Ok(())
+}
+
+/// That both parts of a buffer that is divided by weight hold a frame.
+fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Problem> {
+    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+    let Some(weights) = switch.weights else { return Ok(()) };
+    let link = network.graph.link_of(port);
+    let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+    let (data, legacy) = layout::divide(Limit::of(switch.buffer, link.rate), weights);
+    if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
+        return Ok(());
+    }
+    let (place, buffer) = (network.port_name(port), switch.buffer);
+    let message = format!(
+        "buffer = {buffer}, divided by weight, has a part that holds no frame at port {place}"
+    );
+    Err(at
+        .problem(message)
+        .with_help(format!("a larger buffer, or weights closer together; a frame has {frame}")))
 }
 
 /// Where the first of these keys that is there stands, or else the section, or else this.

@@ -5,6 +5,7 @@ use super::metrics;
 use super::problem::{Problem, advice};
 use super::section::{Section, rows};
 use crate::study::{Claim, Differs, Point, Range, Seeds};
+use crate::verdict;
 
 /// Reads every `[[claim]]` about these points.
 pub(super) fn read(
@@ -53,6 +54,15 @@ fn claim(
     let metric: String = section.must("metric")?;
     let window = window(section, &about, quick && full_only)?;
     let fields = if window.is_some() { metrics::of_windows() } else { metrics::of_runs() };
+    let fields: Vec<String> = match verdict::group(&metric) {
+        Some(_) => {
+            let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
+            metrics::of_groups(window.is_some(), &plans)
+        }
+        // Places have their names from the network, and those without loss are not in the list.
+        None if window.is_none() && metrics::is_by_place(&metric) => vec![metric.clone()],
+        None => fields.into_iter().collect(),
+    };
     known(section, "metric", &metric, fields.iter().map(String::as_str))?;
     let (unit, scale) = unit(section, &metric, relative && !difference)?;
     let differs = match section.item("differs") {

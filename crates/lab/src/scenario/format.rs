@@ -53,6 +53,11 @@ pub(super) const SCENARIO: Keys = &[&[
         Form::List(&Form::Between(Span::ZERO, DAY)),
         "Parts of the run reported by themselves. Default: each whole second.",
     ),
+    key(
+        "fairness_window",
+        Form::Time(Span::from_us(1), DAY),
+        "Fairness is followed in windows of this length. Default: \"100ms\".",
+    ),
     key("stack", Form::Choice(STACKS), "Whose TCP the hosts have. Default: \"linux\"."),
     key("nic", Form::Choice(&["fair", "fifo"]), "How hosts serve their flows. Default: \"fair\"."),
     key(
@@ -100,6 +105,17 @@ pub(super) const SWITCH: Keys = &[&[
         Form::Choice(&["per-link", "one-way", "two-way"]),
         "Which returning credits the emulation share leaves room for. Default: \"per-link\".",
     ),
+    key(
+        "emulation",
+        Form::Truth,
+        "Whether it meters emulation packets or credits. Without, they join the data. Default: true.",
+    ),
+    key(
+        "legacy_weight",
+        Form::Count(1, 1_000),
+        "Weight of a queue of their own for transports without credits, beside others. Default: they join the data.",
+    ),
+    key("data_weight", Form::Count(1, 1_000), "Weight of the data queue then. Default: 1."),
 ]];
 
 /// ECN marking.
@@ -113,6 +129,11 @@ const HOSTS: Form = Form::Either(&[Form::Text, Form::List(&Form::Text)]);
 /// Some traffic.
 pub(super) const GROUP: Keys = &[&[
     need("name", Form::Text, "Its name."),
+    key(
+        "transport",
+        Form::Kinds(&SCHEMES),
+        "Their transport, with the keys of a [[scheme]], if it is not that of the scheme.",
+    ),
     key("from", HOSTS, "Hosts that send, or a set of them. Default: \"left\" of a dumbbell."),
     key("to", HOSTS, "Hosts that receive. Default: \"right\" of a dumbbell."),
     key("flows", Form::Count(1, MOST_FLOWS), "How many. Default: one for each host of `from`."),

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use schemars::schema_for;
 use serde_json::Value;
 
-use crate::summary::{FULL_FRAME, Run, Window};
+use crate::plan::Plan;
+use crate::summary::{FULL_FRAME, Group, GroupWindow, Run, Window};
 
 /// The fields of a run that are numbers, with dots: `drops.data`, `fct.all.p99_s`.
 pub(super) fn of_runs() -> BTreeSet<String> {
@@ -19,6 +20,22 @@ pub(super) fn of_windows() -> BTreeSet<String> {
     let mut fields = fields(&schema_for!(Window).to_value());
     fields.retain(|field| !matches!(field.as_str(), "from_s" | "to_s"));
     fields
+}
+
+/// The fields of the groups that all these plans have, in a window or over the run, such as `groups.tcp.jain`.
+pub(super) fn of_groups(window: bool, plans: &[&Plan]) -> Vec<String> {
+    let schema = if window { schema_for!(GroupWindow) } else { schema_for!(Group) };
+    let fields = fields(&schema.to_value());
+    let names = plans.iter().take(1).flat_map(|plan| &plan.groups).map(|group| &group.name);
+    let shared =
+        names.filter(|name| plans.iter().all(|plan| plan.groups.iter().any(|g| g.name == **name)));
+    let of = |name| fields.iter().map(move |field| format!("groups.{name}.{field}"));
+    shared.flat_map(of).collect()
+}
+
+/// Whether a metric is of one place: `loss_by_place.left>right`.
+pub(super) fn is_by_place(metric: &str) -> bool {
+    ["loss_by_place.", "utilization_by_place."].iter().any(|list| metric.starts_with(list))
 }
 
 /// What a field's unit says its figures are.

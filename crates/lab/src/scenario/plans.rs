@@ -42,6 +42,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         duration,
         sample,
         windows: windows(&top, duration)?,
+        fairness: top.or("fairness_window", Span::from_ms(100))?,
         topology: topology.topology,
         symmetric: topology.symmetric,
         switches,
@@ -57,6 +58,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     };
     let network = check::network(&plan);
     plan.groups = traffic::read(&top, &network, duration, files)?;
+    check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
     Ok((plan, seeds))

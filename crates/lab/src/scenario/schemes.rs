@@ -8,7 +8,7 @@ use shallop_proto::expresspass::StopPolicy;
 use super::options::{AIMD, MIMD, SCHEMES};
 use super::problem::{Problem, list};
 use super::section::{Section, rows, unique};
-use super::tree::At;
+use super::tree::{At, Item};
 use super::{start, tcp};
 use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Scheme, Transport};
 
@@ -31,24 +31,35 @@ pub(super) fn read(top: &Section<'_>, stack: &str) -> Result<Vec<Read>, Problem>
     }
     for (name, item) in rows {
         let section = Section::of_kind(&name, &SCHEMES, item)?;
-        let transport: &str = section.must("transport")?;
-        let name = section.or("name", transport.to_owned())?;
-        unique(schemes.iter().map(|other| other.scheme.name.as_str()), &name, &section)?;
-        let transport = match transport {
-            credits if credits.starts_with("expresspass") => {
-                Transport::ExpressPass(expresspass(&section)?)
-            }
-            credits if credits.starts_with("flashpass") => {
-                Transport::FlashPass(flashpass(&section)?)
-            }
-            _ => tcp::read(&section, stack)?,
-        };
+        let scheme = scheme(&section, stack)?;
+        unique(schemes.iter().map(|other| other.scheme.name.as_str()), &scheme.name, &section)?;
         let at = |key| section.place(key).clone();
-        let wait =
-            if matches!(transport, Transport::FlashPass(_)) { at("wait") } else { At::default() };
-        schemes.push(Read { scheme: Scheme { name, transport }, wait });
+        let flashpass = matches!(scheme.transport, Transport::FlashPass(_));
+        let wait = if flashpass { at("wait") } else { At::default() };
+        schemes.push(Read { scheme, wait });
     }
     Ok(schemes)
+}
+
+/// Reads what a scheme says, or a group that has a transport of its own; its label is the transport if it has none.
+fn scheme(section: &Section<'_>, stack: &str) -> Result<Scheme, Problem> {
+    let transport: &str = section.must("transport")?;
+    let name = section.or("name", transport.to_owned())?;
+    let transport = match transport {
+        credits if credits.starts_with("expresspass") => {
+            Transport::ExpressPass(expresspass(section)?)
+        }
+        credits if credits.starts_with("flashpass") => Transport::FlashPass(flashpass(section)?),
+        _ => tcp::read(section, stack)?,
+    };
+    Ok(Scheme { name, transport })
+}
+
+/// Reads the transport of a group, if it has one of its own; `of` is what the group is called in messages.
+pub(super) fn own(of: &str, item: Option<&Item>, stack: &str) -> Result<Option<Scheme>, Problem> {
+    let Some(item) = item else { return Ok(None) };
+    let section = Section::of_kind(&format!("`transport` in {of}"), &SCHEMES, item)?;
+    scheme(&section, stack).map(Some)
 }
 
 fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {

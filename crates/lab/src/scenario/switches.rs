@@ -44,6 +44,8 @@ fn default() -> Switch {
         select: Some(BufferSize::Packets(2)),
         unscheduled_above: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
+        emulation: true,
+        weights: None,
     }
 }
 
@@ -87,5 +89,18 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
             "two-way" => Accounting::TwoWay,
             _ => Accounting::PerLink,
         },
+        emulation: section.or("emulation", default.emulation)?,
+        weights: weights(section)?,
     })
+}
+
+/// The weights of data and of transports without credits, if these have a queue of their own.
+fn weights(section: &Section<'_>) -> Result<Option<(u32, u32)>, Problem> {
+    let (data, legacy): (Option<u32>, _) =
+        (section.get("data_weight")?, section.get("legacy_weight")?);
+    if legacy.is_none() && data.is_some() {
+        let problem = section.reject("data_weight", "there is no queue to share with");
+        return Err(problem.with_help("write a `legacy_weight` beside it"));
+    }
+    Ok(legacy.map(|legacy| (data.unwrap_or(1), legacy)))
 }

@@ -10,12 +10,13 @@ use shallop_sim::{NodeKind, Paths};
 use super::form::all;
 use super::format::{ARRIVALS, CLASSES, EVERY, GROUP, MATRIX, MOST_FLOWS};
 use super::problem::{Problem, advice, list};
+use super::schemes;
 use super::section::{Section, Times, rows, unique};
 use super::tree::Item;
 use crate::files::Files;
 use crate::load::Offered;
 use crate::network::Network;
-use crate::plan::{Group, Intensity, Pattern, Starts, Trace};
+use crate::plan::{Group, Intensity, Pattern, Scheme, Starts, Trace};
 use crate::sources::{intensity, pairs};
 use crate::tally::Classes;
 use crate::workload::{Sizes, TraceReader, builtin};
@@ -34,9 +35,10 @@ pub(super) fn read(
         return Err(problem.with_help("add a [[group]]: who sends what to whom, and from when"));
     }
     let reach = Reach::of(network);
+    let stack = top.or("stack", "linux")?;
     for (index, (name, item)) in rows.into_iter().enumerate() {
         let section = Section::open(name, GROUP, item)?;
-        let group = Reader { section: &section, network, duration, files }.group()?;
+        let group = Reader { section: &section, network, duration, files, stack }.group()?;
         unique(groups.iter().map(|other| other.name.as_str()), &group.name, &section)?;
         paths(&section, (index, &group), network, &reach)?;
         groups.push(group);
@@ -68,6 +70,8 @@ struct Reader<'a, 'b> {
     network: &'a Network,
     duration: Span,
     files: &'a Arc<dyn Files>,
+    /// Whose TCP the hosts have.
+    stack: &'a str,
 }
 
 impl Reader<'_, '_> {
@@ -81,9 +85,22 @@ impl Reader<'_, '_> {
         let flows = section.or("flows", from.len())?;
         let sizes = self.sizes()?;
         let start = self.start(flows, sizes.is_some())?;
-        let edges = self.edges(flows)?;
-        let pattern = self.pattern(from.len())?;
-        Ok(Group { name: section.must("name")?, flows, from, to, pattern, sizes, start, edges })
+        Ok(Group {
+            name: section.must("name")?,
+            flows,
+            pattern: self.pattern(from.len())?,
+            from,
+            to,
+            sizes,
+            start,
+            transport: self.transport()?,
+            edges: self.edges(flows)?,
+        })
+    }
+
+    /// Its transport, if that is not the one of the scheme.
+    fn transport(&self) -> Result<Option<Scheme>, Problem> {
+        schemes::own(&self.section.name, self.section.item("transport"), self.stack)
     }
 
     /// How many flows are not judged, at the beginning and at the end.
@@ -101,7 +118,7 @@ impl Reader<'_, '_> {
     /// A group that a file describes.
     fn traced(&self) -> Result<Group, Problem> {
         let section = self.section;
-        let own = ["name", "trace", "warm_up", "cool_down"];
+        let own = ["name", "trace", "transport", "warm_up", "cool_down"];
         let vain = all(GROUP)
             .map(|key| key.name)
             .find(|key| !own.contains(key) && section.item(key).is_some());
@@ -128,10 +145,17 @@ impl Reader<'_, '_> {
             return Err(section.reject("trace", format!("\"{name}\" has no flows")));
         }
         let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, digest });
-        let edges = self.edges(flows)?;
-        let (name, from, to, pattern, sizes) =
-            (section.must("name")?, vec![], vec![], Pattern::Turn, None);
-        Ok(Group { name, flows, from, to, pattern, sizes, start, edges })
+        Ok(Group {
+            name: section.must("name")?,
+            flows,
+            from: vec![],
+            to: vec![],
+            pattern: Pattern::Turn,
+            sizes: None,
+            start,
+            transport: self.transport()?,
+            edges: self.edges(flows)?,
+        })
     }
 
     fn pattern(&self, senders: usize) -> Result<Pattern, Problem> {

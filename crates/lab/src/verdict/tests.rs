@@ -63,6 +63,7 @@ fn runs(study: &Study, gbps: impl Fn(usize, &str, u64) -> f64) -> Vec<(Job, Run)
             to_s,
             throughput_bps,
             jain: None,
+            groups: vec![],
             metered_loss: None,
         };
         run.windows = vec![window(0.0, 1.0, 1e9), window(1.0, 2.0, run.throughput_bps)];

@@ -23,6 +23,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         duration: Span::from_secs(1),
         sample: Span::from_ms(100),
         windows: vec![],
+        fairness: Span::from_ms(100),
         topology,
         symmetric: true,
         switches: vec![switch(buffer)],
@@ -45,6 +46,8 @@ pub fn switch(buffer: BufferSize) -> Switch {
         select: Some(BufferSize::Packets(2)),
         unscheduled_above: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
+        emulation: true,
+        weights: None,
     }
 }
 
@@ -56,6 +59,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         flows,
         sizes: size.map(Sizes::fixed),
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
+        transport: None,
         edges: (0, 0),
         pattern: Pattern::Turn,
     }

@@ -49,6 +49,8 @@ pub struct Receiver {
     unacked: u32,
     ack_at: Option<Time>,
     ack_now: bool,
+    /// Acknowledgements that must leave before the next one.
+    acks: VecDeque<Ack>,
     /// What came without a credit and is not acknowledged yet.
     unscheduled: Gather,
 }
@@ -70,6 +72,7 @@ impl Receiver {
             unacked: 0,
             ack_at: None,
             ack_now: false,
+            acks: VecDeque::new(),
             unscheduled: Gather::default(),
         }
     }
@@ -102,14 +105,22 @@ impl Receiver {
         if last {
             self.size = Some(body.end);
         }
-        let in_order = body.start == self.arrived.next();
+        let before = Ack::new(self.arrived.next(), self.newest, self.around.clone());
+        let follows = number == self.newest.wrapping_add(1);
         let (new, around) = self.arrived.add(body);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        self.newest = number;
-        self.around = around;
+        let told = |bytes: &Range<u64>| {
+            bytes.end <= self.arrived.next()
+                || around.start <= bytes.start && bytes.end <= around.end
+        };
+        if self.unacked > 0 && !told(&self.around) {
+            // An acknowledgement tells of one block: what came before this one needs its own, or passes for lost.
+            self.acks.push_back(before);
+        }
+        (self.newest, self.around) = (number, around);
         self.unacked += 1;
-        let at_once = !in_order || self.unacked >= self.config.ack_every || self.is_complete();
+        let at_once = !follows || self.unacked >= self.config.ack_every || self.is_complete();
         self.ack_now |= at_once;
         if self.ack_at.is_none() && !self.ack_now {
             self.ack_at = Some(now + self.config.ack_delay);
@@ -146,8 +157,11 @@ impl Receiver {
         }
     }
 
-    /// What has arrived; from now on nothing is unacknowledged.
+    /// What has arrived. The last one leaves nothing unacknowledged.
     fn ack(&mut self) -> Ack {
+        if let Some(earlier) = self.acks.pop_front() {
+            return earlier;
+        }
         (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
         Ack::new(self.arrived.next(), self.newest, self.around.clone())
     }
@@ -182,14 +196,17 @@ impl Endpoint for Receiver {
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.ack_now || !self.credits.is_empty() || self.unscheduled.is_ready()
+        self.ack_now
+            || !self.acks.is_empty()
+            || !self.credits.is_empty()
+            || self.unscheduled.is_ready()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
         let times = self.credits.pop_front();
         let (head, class) = match times {
             Some(times) => (Head::Credit { times, ack: self.ack() }, Class::Credit),
-            None if self.ack_now => (Head::Ack(self.ack()), Class::Ack),
+            None if self.ack_now || !self.acks.is_empty() => (Head::Ack(self.ack()), Class::Ack),
             None => (Head::Received(self.unscheduled.take()?), Class::Ack),
         };
         Some(Out { head, body: 0..0, size: head.size(), class, ecn: Ecn::Ect })
