@@ -103,7 +103,7 @@ impl Layout {
             let shares = Shares::of(network, port, demand, ends, around);
             let (queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
             let link = network.graph.link_of(port);
-            layout.rooms.push(room(plan, network, (port, demand.apart), switch, &queues));
+            layout.rooms.push(room(plan, network, (port, demand), switch, &queues));
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,
@@ -234,12 +234,23 @@ const SPARE: u8 = 9;
 /// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
 pub const RETURNED_QUEUE: u32 = 32;
 
+/// Emulation packets that a host's own link holds at most, unless the scenario says otherwise: what waits there shifts
+/// the rehearsal against the data, and a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
+const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
+
 /// The depth of a port's queue of credits or emulation packets.
-pub(crate) fn credit_queue(plan: &Plan, network: &Network, port: u32) -> BufferSize {
+pub(crate) fn credit_queue(
+    plan: &Plan,
+    network: &Network,
+    demand: &Demand,
+    port: u32,
+) -> BufferSize {
     let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
     match plan.nic_credit_queue {
-        Some(depth) if !network.is_switch_port(port) => depth,
-        _ => switch.credit_queue,
+        _ if network.is_switch_port(port) => switch.credit_queue,
+        Some(depth) => depth,
+        None if demand.proactive == Some(Kind::FlashPass) => HOST_EMULATION,
+        None => switch.credit_queue,
     }
 }
 
@@ -248,7 +259,7 @@ pub(crate) fn credit_queue(plan: &Plan, network: &Network, port: u32) -> BufferS
 fn room(
     plan: &Plan,
     network: &Network,
-    (port, apart): (u32, bool),
+    (port, demand): (u32, &Demand),
     switch: &Switch,
     queues: &[QueueConfig],
 ) -> Room {
@@ -261,12 +272,12 @@ fn room(
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
         _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
-        (0, _) => Some(Limit::of(credit_queue(plan, network, port), rate)),
+        (0, _) => Some(Limit::of(credit_queue(plan, network, demand, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
     });
     let mut own: Vec<Option<Limit>> = own.collect();
     match (switch.weights, &mut own[..]) {
-        (Some(weights), [.., legacy]) if apart => {
+        (Some(weights), [.., legacy]) if demand.apart => {
             let (data, rest) = divide(common, weights);
             *legacy = Some(rest);
             Room::new(data, own)

@@ -5,6 +5,7 @@ use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Place, Pr
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 
+use crate::capture::Capture;
 use crate::layout::Layout;
 use crate::records::Records;
 
@@ -20,7 +21,6 @@ pub struct GroupCounts {
 }
 
 /// The measurements of a run.
-#[derive(Debug)]
 pub struct Measure {
     /// What is known of flows.
     pub flows: Records,
@@ -45,6 +45,8 @@ pub struct Measure {
     /// Packets of the metered class that arrived.
     pub metered: u64,
     metered_class: Option<Class>,
+    /// What is recorded of chosen ports.
+    pub capture: Option<Capture>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -67,6 +69,7 @@ impl Measure {
             data: 0,
             metered: 0,
             metered_class: layout.metered,
+            capture: None,
         };
         for port in (0..ports as u32).filter(|&port| watch(port)) {
             measure.first[port as usize] = measure.queues.len() as u32;
@@ -120,6 +123,15 @@ impl Measure {
 }
 
 impl Probe for Measure {
+    fn on_send(&mut self, now: Time, port: u32, packet: &Envelope) {
+        if let Some(capture) = &mut self.capture {
+            let Some(flow) = self.flows.get(packet.end.flow()) else { return };
+            let Facts { from, to, .. } = flow.facts;
+            let way = |end: End| if end.is_sender() { (to, from) } else { (from, to) };
+            capture.send(now, port, packet, way);
+        }
+    }
+
     fn on_start(&mut self, now: Time, _flow: u32, facts: &Facts) {
         self.flows.start(now, facts);
         if let Some(group) = self.groups.get_mut(facts.group as usize) {

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// What was looked at while it went on.
     pub series: Rows,
+    /// The packets of the links that were to be captured, as pcapng.
+    pub capture: Option<Vec<u8>>,
 }
 
 /// The summary of a run that has ended.
@@ -81,6 +83,7 @@ pub fn summarise(
         fct: journal.tally.fct(),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
         delivered_data_packets: measure.data,
+        capture: None,
         wall_s: None,
     }
 }

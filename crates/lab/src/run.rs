@@ -1,9 +1,12 @@
 //! One run: a plan, one of its schemes, a seed. Pure: the same arguments give the same outcome, anywhere.
 
+use std::collections::BTreeSet;
+
 use shallop_core::{Bytes, Seed, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_sim::{NicMode, Paths, Retired, World};
 
+use crate::capture::Capture;
 use crate::ends::{self, Ends};
 use crate::flows::{Coming, Flow, NoPath};
 use crate::ideal::ideal_fct;
@@ -233,6 +236,8 @@ impl ends::Use for Start<'_> {
         };
         let watched = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
         let probe = Measure::new(layout, plan.groups.len(), watched);
+        let mut probe = probe;
+        probe.capture = capture(self.setup);
         let coming = self.setup.coming().map(|flow| ends.flow(&flow));
         let mut world: World<'_, E::End, Measure> = World::new(world, Box::new(coming), probe);
         world.retire();
@@ -240,6 +245,15 @@ impl ends::Use for Start<'_> {
         let drive = Drive { setup: self.setup, world, journal, watch: self.watch };
         drive.run()
     }
+}
+
+/// The recorder of the links that are to be captured, if any are.
+fn capture(setup: &Setup<'_>) -> Option<Capture> {
+    let (sets, limit) = &setup.plan.capture;
+    let ports = sets.iter().filter_map(|set| setup.network.links.get(set)).flatten();
+    let ports: BTreeSet<u32> = ports.copied().collect();
+    let named = ports.into_iter().map(|port| (port, setup.network.port_name(port)));
+    (!sets.is_empty()).then(|| Capture::new(named.collect(), *limit))
 }
 
 /// A run under way.
@@ -256,7 +270,8 @@ impl<E: Endpoint> Drive<'_, '_, E> {
         self.write_rest(series.end)?;
         let ports: Vec<_> = self.world.ports().map(shallop_switch::Port::counts).collect();
         let run = outcome::summarise(self.setup, &self.world.probe, &ports, &self.journal, &series);
-        Ok(Outcome { run, flows: Vec::new(), series: series.rows })
+        let capture = self.world.probe.capture.take().map(Capture::finish);
+        Ok(Outcome { run, flows: Vec::new(), series: series.rows, capture })
     }
 
     /// Lets the world run to its end, sampling on the way.

@@ -145,6 +145,8 @@ pub struct Run {
     pub packet_hops: u64,
     /// Data packets that arrived, repeats included.
     pub delivered_data_packets: u64,
+    /// The captured packets, a pcapng file beside the results; null without.
+    pub capture: Option<String>,
     /// How long the run took to compute, in seconds; null if nobody looked at a clock.
     pub wall_s: Option<f64>,
 }

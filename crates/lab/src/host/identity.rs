@@ -46,7 +46,8 @@ pub(super) fn digest(bytes: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(bytes))
 }
 
-fn hexadecimal(digest: Sha256) -> String {
+/// A digest as hexadecimal digits.
+pub(super) fn hexadecimal(digest: Sha256) -> String {
     format!("{:x}", digest.finalize())
 }
 

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use shallop_core::Span;
+use shallop_core::{Span, Time};
+use shallop_store::StoreError;
 
 use super::identity::Identity;
-use super::kept::Kept;
-use crate::outcome::Outcome;
-use crate::run::{RunError, check, run};
+use super::kept::{FlowPart, Kept};
+use crate::journal::FlowRow;
+use crate::run::{RunError, Watch, check, watched};
 use crate::study::{Job, Shard, Study};
 use crate::summary::Run;
 
@@ -162,6 +163,10 @@ impl Work<'_> {
         Ok((identity, run))
     }
 
+    fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
     /// The run, if it was kept and may be used.
     fn found(&self, identity: &Identity) -> Option<Run> {
         let kept = self.how.kept.filter(|_| self.how.resume)?;
@@ -175,24 +180,51 @@ impl Work<'_> {
         let Self { study, progress, .. } = *self;
         progress.start(study, job);
         let point = &study.points[job.point];
-        let mut last = Span::ZERO;
-        let mut watch = |now: shallop_core::Time| {
-            progress.advance(now.since_start() - last);
-            last = now.since_start();
-            !self.over()
-        };
+        let part = self.how.kept.map(|kept| kept.begin(identity)).transpose();
+        let part = part.inspect_err(|_| self.fail())?;
+        let mut follow = Follow { work: self, last: Span::ZERO, part, failed: None };
         let clock = super::bench::Clock::start();
-        let mut outcome: Outcome = run(&point.plan, job.scheme, job.seed, &mut watch)?;
+        let outcome = watched(&point.plan, job.scheme, job.seed, &mut follow);
+        let Follow { last, part, failed, .. } = follow;
+        if let Some(why) = failed {
+            self.fail();
+            return Err(why.into());
+        }
+        let mut outcome = outcome?;
         outcome.run.wall_s = Some(clock.seconds());
         outcome.run.point.clone_from(&point.set);
-        if let Some(kept) = self.how.kept {
-            kept.keep(identity, &outcome).inspect_err(|_| {
-                self.failed.store(true, Ordering::Relaxed);
-            })?;
+        let kept = self.how.kept.filter(|_| outcome.capture.is_some());
+        outcome.run.capture = kept.map(|_| Kept::capture_name(identity));
+        if let Some((kept, part)) = self.how.kept.zip(part) {
+            kept.keep(identity, &outcome, part).inspect_err(|_| self.fail())?;
         }
         // All flows may have been complete before the end.
         progress.advance(point.plan.duration.saturating_sub(last));
         Ok(outcome.run)
+    }
+}
+
+/// Follows a run: tells how far it has come, and writes its rows.
+struct Follow<'a, 'b> {
+    work: &'a Work<'b>,
+    last: Span,
+    part: Option<FlowPart>,
+    failed: Option<StoreError>,
+}
+
+impl Watch for Follow<'_, '_> {
+    fn pass(&mut self, now: Time) -> bool {
+        self.work.progress.advance(now.since_start() - self.last);
+        self.last = now.since_start();
+        self.failed.is_none() && !self.work.over()
+    }
+
+    fn rows(&mut self, rows: Vec<FlowRow>) {
+        if let Some(part) = &mut self.part
+            && let Err(why) = part.push(&rows)
+        {
+            self.failed = Some(why);
+        }
     }
 }
 
@@ -207,7 +239,7 @@ pub enum HostError {
     Text(#[from] crate::scenario::Problem),
     /// A run could not be kept.
     #[error(transparent)]
-    Store(#[from] shallop_store::StoreError),
+    Store(#[from] StoreError),
     /// The system has no threads to give.
     #[error("could not start the threads for the runs: {why}; try fewer with --jobs")]
     Threads {

@@ -2,15 +2,18 @@
 //! `ID.series.parquet`. A run is written the moment it ends, its JSON last, each file whole or not at all; so whoever
 //! finds the JSON finds the run. Digests in it tell what was damaged since.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use shallop_store::{
-    Draft, StoreError, Table, clear_drafts, publish, read_bytes, read_text, to_parquet,
+    Draft, StoreError, TableWriter, clear_drafts, publish, read_bytes, read_text, to_parquet,
 };
 
-use super::identity::{Identity, digest};
+use super::identity::{Identity, digest, hexadecimal};
 use super::results::{flow_table, series_table};
+use crate::journal::FlowRow;
 use crate::outcome::Outcome;
 use crate::summary::Run;
 
@@ -35,6 +38,37 @@ struct Digests {
     run: String,
     flows: String,
     series: String,
+}
+
+/// Rows of flows on their way into a file, as they come.
+pub struct FlowPart(TableWriter<Hashed>);
+
+impl FlowPart {
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn push(&mut self, rows: &[FlowRow]) -> Result<(), StoreError> {
+        self.0.push_batch(&flow_table(rows))
+    }
+}
+
+/// A file that is not there yet, with the digest of what was written.
+struct Hashed {
+    draft: Draft,
+    digest: Sha256,
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.draft.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.draft.flush()
+    }
 }
 
 impl Kept {
@@ -62,33 +96,57 @@ impl Kept {
         self.folder.join(format!("{id}.series.parquet"))
     }
 
+    /// The packets that a run captured.
+    fn capture(&self, id: &Identity) -> PathBuf {
+        self.folder.join(format!("{id}.pcapng"))
+    }
+
+    /// Where that is from the folder of the results.
+    pub fn capture_name(id: &Identity) -> String {
+        format!("runs/{id}.pcapng")
+    }
+
     fn json(&self, id: &Identity) -> PathBuf {
         self.folder.join(format!("{id}.json"))
     }
 
-    /// Keeps a run.
+    /// Begins to write the rows of a run's flows.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn begin(&self, id: &Identity) -> Result<FlowPart, StoreError> {
+        let sink = Hashed { draft: Draft::create(self.flows(id))?, digest: Sha256::new() };
+        Ok(FlowPart(TableWriter::new(sink, &flow_table(&[]))?))
+    }
+
+    /// Keeps a run with the rows that were written.
     ///
     /// # Errors
     /// If it cannot be written; then it is not there.
-    pub fn keep(&self, id: &Identity, outcome: &Outcome) -> Result<(), StoreError> {
-        let bytes = |table: Table| to_parquet(&table);
-        let flows = bytes(flow_table(&outcome.flows))?;
-        let series = bytes(series_table(&outcome.series))?;
+    pub fn keep(
+        &self,
+        id: &Identity,
+        outcome: &Outcome,
+        flows: FlowPart,
+    ) -> Result<(), StoreError> {
+        let flows = flows.0.finish()?;
+        let capture =
+            outcome.capture.as_ref().map(|bytes| Draft::of_bytes(self.capture(id), bytes));
+        let series = to_parquet(&series_table(&outcome.series))?;
         let json = |why: serde_json::Error| StoreError::Unwritable {
             table: self.json(id).display().to_string(),
             why: why.to_string(),
         };
         let run = serde_json::to_vec(&outcome.run).map_err(json)?;
-        let sha256 = Digests { run: digest(&run), flows: digest(&flows), series: digest(&series) };
+        let of_flows = hexadecimal(flows.digest);
+        let sha256 = Digests { run: digest(&run), flows: of_flows, series: digest(&series) };
         let shallop = env!("CARGO_PKG_VERSION").to_owned();
         let record = Record { shallop, sha256, run: outcome.run.clone() };
         let mut text = serde_json::to_vec_pretty(&record).map_err(json)?;
         text.push(b'\n');
-        publish([
-            Draft::of_bytes(self.flows(id), &flows)?,
-            Draft::of_bytes(self.series(id), &series)?,
-            Draft::of_bytes(self.json(id), &text)?,
-        ])
+        let series = Draft::of_bytes(self.series(id), &series)?;
+        let json = Draft::of_bytes(self.json(id), &text)?;
+        publish(capture.transpose()?.into_iter().chain([flows.draft, series, json]))
     }
 
     /// A run that was kept; `None` if it was not.

@@ -120,13 +120,15 @@ fn keyed(keys: Keys, part: Table) -> Table {
     Table { columns, ..part }
 }
 
-/// The flows of a run.
+/// Flows of a run.
 pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
     let text =
         |of: fn(&FlowRow) -> &str| -> Text { rows.iter().map(|row| Some(of(row))).collect() };
     let count = |of: fn(&FlowRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
     let some = |of: fn(&FlowRow) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
-    let numbers: Vec<u64> = (0..rows.len() as u64).collect();
+    let numbers: Vec<u64> = rows.iter().map(|row| u64::from(row.flow)).collect();
+    let counted: Vec<bool> = rows.iter().map(|row| row.counted).collect();
+    let slowdowns: Vec<Option<f64>> = rows.iter().map(|row| row.slowdown).collect();
     let sizes: Vec<Option<u64>> = rows.iter().map(|row| row.size_bytes).collect();
     let times: Vec<Option<f64>> = rows.iter().map(|row| row.fct_s).collect();
     let rate = "IP bytes of data that arrived, repeats included, per second from its start to its end or the run's.";
@@ -143,6 +145,13 @@ pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
             "From its start to the arrival of its last byte; null if open.",
             times,
         ),
+        Column::new(
+            "slowdown",
+            "",
+            "Ratio to that time on an empty network; null if open.",
+            slowdowns,
+        ),
+        Column::new("counted", "", "False in the warm-up and the cool-down.", counted),
         Column::new("received_bytes", "B", "Payload received.", count(|row| row.received_bytes)),
         Column::new("throughput_bps", "bit/s", rate, some(|row| row.throughput_bps)),
         Column::new(

@@ -6,10 +6,11 @@ use shallop_core::{BufferSize, Span};
 use shallop_sim::NicMode;
 
 use super::format::{MOST_SAMPLES, SCENARIO};
-use super::problem::Problem;
+use super::problem::{Problem, advice};
 use super::section::Section;
 use super::tree::Item;
 use super::{check, schemes, switches, topology, traffic};
+use crate::capture::LIMIT;
 use crate::files::Files;
 use crate::plan::Plan;
 
@@ -52,11 +53,16 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         },
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
         nic_credit_queue: top.get("nic_credit_queue")?,
+        capture: (top.or("capture", Vec::new())?, top.or("capture_limit", LIMIT)?),
         groups: Vec::new(),
         classes: traffic::classes(&top)?,
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
     };
     let network = check::network(&plan);
+    for name in plan.capture.0.iter().filter(|name| !network.links.contains_key(*name)) {
+        let problem = top.reject("capture", format!("there is no set of links \"{name}\""));
+        return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
+    }
     plan.groups = traffic::read(&top, &network, duration, files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
