@@ -1,6 +1,7 @@
 //! When a run became fair: the first of the windows, all of one length, from which on Jain's index of the flows present
 //! never fell below 0.95 again. State: bytes by flow at the last edge of a window, and where the present streak began,
-//! however long the run is; nothing any more once there are too many flows to compare. Units: simulated time, IP bytes. Source: own; the index is of Jain, Chiu, Hawe 1984.
+//! however long the run is; nothing any more once there are too many flows to compare. Units: simulated time, IP bytes.
+//! Source: own; the index is of Jain, Chiu, Hawe 1984.
 
 use std::collections::VecDeque;
 
@@ -76,8 +77,8 @@ impl Convergence {
         };
     }
 
-    /// From the start of the last flow that did to the end of the first window of the streak that lasted to the end of the run;
-    /// `None` if there was none, or a short one, or never two flows to compare.
+    /// From the start of the last flow that did to the end of the first window of the streak that lasted to the end of
+    /// the run; `None` if there was none, or a short one, or never two flows to compare.
     #[must_use]
     pub fn reached(&self) -> Option<Span> {
         let (since, windows) = self.streak?;

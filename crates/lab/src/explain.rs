@@ -6,11 +6,13 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
 use crate::flows;
-use crate::plan::{FlashPass, Topology, Transport};
+use crate::plan::{FlashPass, Group, Intensity, Topology, Transport};
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
+use crate::sources::intensity;
 use crate::study::Study;
 use crate::wait::{self, Margin};
+use crate::workload::Sizes;
 
 /// Values that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,6 +116,9 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
     let endless = plan.groups.iter().filter(|group| !group.ends());
     let endless: usize = endless.map(|group| group.flows).sum();
     section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
+    for (group, rate) in plan.groups.iter().zip(&setup.rates) {
+        arrivals(setup, group, *rate, &mut section);
+    }
     section.say("duration", plan.duration.to_string(), "at most");
     let rtt = |way: Option<Way>| way.map(|way| way.base_rtt);
     let (least, most) = (rtt(setup.reach.shortest), rtt(setup.reach.longest));
@@ -143,6 +148,26 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         }
     }
     section
+}
+
+/// How often a group's flows start, if that is at random.
+fn arrivals(setup: &Setup<'_>, group: &Group, rate: Option<f64>, section: &mut Section) {
+    let Some(rate) = rate else { return };
+    let how = match intensity(group) {
+        Some(Intensity::Load(load, links)) => {
+            let ports = setup.network.links.get(links).into_iter().flatten();
+            let capacity = |&port: &u32| setup.network.graph.link_of(port).rate.get() as f64;
+            let capacity: f64 = ports.map(capacity).sum();
+            let mean = group.sizes.as_ref().map_or(0.0, Sizes::mean);
+            let crossings = load * capacity / (rate * mean * 8.0);
+            let capacity = gigabits(capacity);
+            format!(
+                "{load} × {capacity} of \"{links}\" / (8 × {mean:.1} B × {crossings:.4} a flow)"
+            )
+        }
+        _ => "as the scenario says".to_owned(),
+    };
+    section.say(format!("flows per second of \"{}\"", group.name), format!("{rate:.3}"), how);
 }
 
 /// The kinds of switch port there are: the switch, the rate and the largest packet.

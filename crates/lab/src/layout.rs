@@ -13,7 +13,8 @@
 //! The buffer is divided alike: what TCP fills is no room that data could count on.
 //!
 //! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
-//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for `expresspass-ideal` it has a queue below all others, with room without end.
+//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for
+//! `expresspass-ideal` it has a queue below all others, with room without end.
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
@@ -242,7 +243,7 @@ const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 pub(crate) fn credit_queue(
     plan: &Plan,
     network: &Network,
-    demand: &Demand,
+    demand: Demand,
     port: u32,
 ) -> BufferSize {
     let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
@@ -272,7 +273,7 @@ fn room(
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
         _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
-        (0, _) => Some(Limit::of(credit_queue(plan, network, demand, port), rate)),
+        (0, _) => Some(Limit::of(credit_queue(plan, network, *demand, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
     });
     let mut own: Vec<Option<Limit>> = own.collect();

@@ -40,7 +40,7 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
     let rate = |(index, group): (usize, &Group)| match intensity(group)? {
         Intensity::PerSecond(rate) => Some(*rate),
         Intensity::Load(load, links) => {
-            let offered = Offered::of(group, index, network, paths, links, seed)?;
+            let offered = Offered::of((group, index), network, paths, links, seed)?;
             Some(load * offered.capacity / (8.0 * offered.mean_size * offered.crossings))
         }
     };
@@ -87,8 +87,7 @@ pub struct Offered {
 impl Offered {
     /// What this group's flows offer to these links; `None` if it cannot be said.
     pub fn of(
-        group: &Group,
-        index: usize,
+        (group, index): (&Group, usize),
         network: &Network,
         paths: &Paths,
         links: &str,
@@ -98,7 +97,9 @@ impl Offered {
         let capacity =
             ports.iter().map(|&port| network.graph.link_of(port).rate.get() as f64).sum();
         let mut counts = vec![false; network.graph.ports()];
-        ports.iter().for_each(|&port| counts[port as usize] = true);
+        for &port in ports {
+            counts[port as usize] = true;
+        }
         let pairs = pairs(group, index, network, seed).ok()?;
         let mut by_receiver: BTreeMap<Node, Vec<(Node, f64)>> = BTreeMap::new();
         for ((from, to), weight) in pairs.weights() {

@@ -100,7 +100,7 @@ impl Measure {
         self.groups.iter().map(|group| group.ip_bytes).sum()
     }
 
-    fn on_data(&mut self, packet: &Envelope) {
+    fn on_data(&mut self, packet: Envelope) {
         self.data += 1;
         self.wire_bytes += u64::from(packet.size);
         let Some(flow) = self.flows.get_mut(packet.end.flow()) else { return };
@@ -111,7 +111,7 @@ impl Measure {
         }
     }
 
-    fn on_loss(&mut self, packet: &Envelope) {
+    fn on_loss(&mut self, packet: Envelope) {
         if !packet.class.is_payload() {
             return;
         }
@@ -147,11 +147,11 @@ impl Probe for Measure {
     }
 
     fn on_drop(&mut self, _now: Time, _at: Place, packet: &Envelope, _why: DropCause) {
-        self.on_loss(packet);
+        self.on_loss(*packet);
     }
 
     fn on_wire_loss(&mut self, _now: Time, _port: u32, packet: &Envelope) {
-        self.on_loss(packet);
+        self.on_loss(*packet);
     }
 
     fn on_mark(&mut self, _now: Time, _at: Place, packet: &Envelope) {
@@ -162,7 +162,7 @@ impl Probe for Measure {
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
         self.metered += u64::from(Some(packet.class) == self.metered_class);
         if packet.class.is_payload() {
-            self.on_data(packet);
+            self.on_data(*packet);
         }
     }
 

@@ -249,6 +249,9 @@ impl Group {
     }
 }
 
+/// Hosts that send, hosts that receive, and the weight of their pairs together.
+pub type Entry = (Vec<u32>, Vec<u32>, f64);
+
 /// Who of a group's hosts sends to whom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Pattern {
@@ -266,7 +269,7 @@ pub enum Pattern {
     /// Every pair in turn.
     AllToAll,
     /// Pairs of sets with their weights.
-    Matrix(Vec<(Vec<u32>, Vec<u32>, f64)>),
+    Matrix(Vec<Entry>),
 }
 
 /// When the flows of a group start.

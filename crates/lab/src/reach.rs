@@ -1,7 +1,7 @@
 //! What a workload may bring about in a network, before any flow is drawn: which ports data and returns may cross, the
 //! longest base round trip, how many links of a set a flow crosses. All equal paths count, since a flow may take any.
 //!
-//! Source: the shortest paths of [`Paths`]; links are alike in both directions, so a way back is as long as a way there.
+//! Source: the shortest paths of [`Paths`]; links are alike both ways, so a way back is as long as a way there.
 
 use shallop_core::{Bytes, Node, Span};
 use shallop_proto::wire;

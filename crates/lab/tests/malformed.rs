@@ -209,7 +209,7 @@ const PARTS: &[Case] = &[
     ("\"0ms..2ms\"", "[\"1ms\", \"2ms\"]", "sender_delay", &["2 delays for 4 senders"]),
     ("flows = 8", "flows = 8\nto = \"s0\"", "to = ", &["itself"]),
     ("flows = 8", "from = \"lefty\"", "from", &["did you mean \"left\""]),
-    ("flows = 8", "to = \"left\"\nfrom = \"right\"\nsizes = 3", "sizes", &["unknown key"]),
+    ("flows = 8", "to = \"left\"\nfrom = \"right\"\nsizes = 3", "sizes", &["a text in quotes"]),
     (
         "hystart = \"off\"",
         "hystart = \"off\"\n[[scheme]]\ntransport = \"expresspass\"\nburst = \"1MB\"",

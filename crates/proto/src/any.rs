@@ -94,6 +94,9 @@ impl Endpoint for AnyEnd {
     fn ready(&self, now: Time) -> bool {
         ask!(self, end => end.ready(now))
     }
+    fn may_wait(&self) -> bool {
+        ask!(self, end => end.may_wait())
+    }
     fn poll(&mut self, now: Time) -> Option<Out<AnyHead>> {
         match self {
             Self::Tcp(end) => end.poll(now).map(tcp),

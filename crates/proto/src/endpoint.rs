@@ -75,8 +75,8 @@ pub trait Nic<H> {
     fn is_free(&mut self, now: Time) -> bool;
     /// Sends a packet.
     fn send(&mut self, now: Time, out: Out<H>);
-    /// The end has something to send and the link is busy: it will be polled when its turn comes, after all others if it
-    /// may wait.
+    /// The end has something to send and the link is busy: it will be polled in its turn, after all others if it may
+    /// wait.
     fn wait(&mut self, now: Time, may_wait: bool);
 }
 

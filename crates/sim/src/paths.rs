@@ -30,8 +30,8 @@ impl Paths {
         Self { ports }
     }
 
-    /// The nodes that have a way to this one, the nearest first and itself among them, each with the ports that lie on a
-    /// shortest path.
+    /// The nodes that have a way to this one, the nearest first and itself among them, each with the ports that lie on
+    /// a shortest path.
     #[must_use]
     pub fn towards(&self, graph: &Graph, to: Node) -> Vec<(Node, Vec<u32>)> {
         let costs = costs_to(graph, &self.ports, to);

@@ -76,15 +76,12 @@ impl<E: Endpoint> Seats<E> {
     /// Seats the ends of the next flow, which are at these hosts.
     pub fn add(&mut self, ends: [Seat<E>; 2], hosts: [Node; 2]) {
         let pair = Pair { ends, under_way: 0, flow: self.flows.len() as u32 };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.pairs[place as usize] = pair;
-                place
-            }
-            None => {
-                self.pairs.push(pair);
-                self.pairs.len() as u32 - 1
-            }
+        let place = if let Some(place) = self.free.pop() {
+            self.pairs[place as usize] = pair;
+            place
+        } else {
+            self.pairs.push(pair);
+            self.pairs.len() as u32 - 1
         };
         self.flows.push((place, hosts));
     }

@@ -1,8 +1,8 @@
 //! The world: arrays of ports, ends and middleboxes, and the loop that gives each its inputs in order of time.
 //!
 //! Actors of the agenda, in the order that decides ties at one instant: the flow starts (0), the ports by number, the
-//! ends by their seats. A port that fires first catches up, then hands over what has crossed its wire, then lets the ends
-//! that wait for it send.
+//! ends by their seats. A port that fires first catches up, then hands over what has crossed its wire, then lets the
+//! ends that wait for it send.
 
 use std::iter::Peekable;
 

@@ -102,6 +102,7 @@ impl Kept {
     }
 
     /// Where that is from the folder of the results.
+    #[must_use]
     pub fn capture_name(id: &Identity) -> String {
         format!("runs/{id}.pcapng")
     }

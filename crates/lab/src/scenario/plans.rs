@@ -59,7 +59,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
     };
     let network = check::network(&plan);
-    for name in plan.capture.0.iter().filter(|name| !network.links.contains_key(*name)) {
+    if let Some(name) = plan.capture.0.iter().find(|name| !network.links.contains_key(*name)) {
         let problem = top.reject("capture", format!("there is no set of links \"{name}\""));
         return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
     }

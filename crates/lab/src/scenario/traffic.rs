@@ -16,7 +16,7 @@ use super::tree::Item;
 use crate::files::Files;
 use crate::load::Offered;
 use crate::network::Network;
-use crate::plan::{Group, Intensity, Pattern, Scheme, Starts, Trace};
+use crate::plan::{Entry, Group, Intensity, Pattern, Scheme, Starts, Trace};
 use crate::sources::{intensity, pairs};
 use crate::tally::Classes;
 use crate::workload::{Sizes, TraceReader, builtin};
@@ -178,7 +178,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn matrix(&self) -> Result<Vec<(Vec<u32>, Vec<u32>, f64)>, Problem> {
+    fn matrix(&self) -> Result<Vec<Entry>, Problem> {
         let entries = rows(self.section, "matrix")?;
         if entries.is_empty() {
             return Err(self.section.lacks("matrix"));
@@ -435,7 +435,7 @@ fn paths(
     weights.try_for_each(|((from, to), _)| joined(from.0, to.0))?;
     if let Some(Intensity::Load(_, links)) = intensity(group) {
         let paths = Paths::of(&network.graph);
-        if Offered::of(group, index, network, &paths, links, Seed::new(1)).is_none() {
+        if Offered::of((group, index), network, &paths, links, Seed::new(1)).is_none() {
             let message = format!("no flow of this group crosses the links \"{links}\"");
             return Err(section
                 .reject("arrivals", message)
