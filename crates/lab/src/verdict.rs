@@ -195,9 +195,9 @@ fn figures(
         return Err((Verdict::NotRun, "no such run was asked for".to_owned()));
     }
     let ended = |label_of: &str, point: usize, seed: u64| {
-        let found = runs.iter().find(|(job, _)| {
-            (job.point, job.seed) == (point, seed) && label(*job) == label_of
-        });
+        let found = runs
+            .iter()
+            .find(|(job, _)| (job.point, job.seed) == (point, seed) && label(*job) == label_of);
         found.map(|(_, run)| run)
     };
     let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
