@@ -93,6 +93,13 @@ struct Setting {
 
 /// Flows of these jobs, each from a host of its own behind its delay, to one host.
 fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, Tally> {
+    let mut world = start(setting, jobs);
+    world.run_until(setting.end);
+    world
+}
+
+/// The same before anything has happened.
+fn start(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, Tally> {
     let Setting { config, rule, end, .. } = *setting;
     let delays: Vec<Span> = jobs.iter().map(|(delay, _)| *delay).collect();
     let trunk = Trunk { rate: LINK, access: LINK, delay: Span::from_us(5), mtu: Bytes::new(1500) };
@@ -115,10 +122,7 @@ fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, Ta
         .collect();
     flows.sort_by_key(|flow| flow.start);
     let tally = Tally { from: Time::ZERO + end.since_start() / 2, ..Tally::default() };
-    let mut world =
-        World::new(network(net.graph, setting.buffer), Box::new(flows.into_iter()), tally);
-    world.run_until(end);
-    world
+    World::new(network(net.graph, setting.buffer), Box::new(flows.into_iter()), tally)
 }
 
 fn code() -> Rule {
@@ -218,4 +222,30 @@ fn crushed_data_that_is_dropped_is_sent_again() {
     assert!(world.probe.data_dropped > 50, "{}", world.probe.data_dropped);
     let received = world.ends().map(|end| end.report().received).sum::<u64>();
     assert_eq!(received, 2 * 154 * PAYLOAD);
+}
+
+#[test]
+fn flows_that_are_over_give_up_their_seats_and_nothing_else_changes() {
+    let config = Config::new(LINK);
+    let setting = Setting { config, rule: code(), buffer: "200KB", end: at(100) };
+    let job = |number: u64| {
+        let (start, frames) = (Span::from_us(900 * number), Some(1 + number * 7 % 50));
+        (Span::from_us(number % 30), Job { start, frames })
+    };
+    let jobs: Vec<_> = (0..100).map(job).collect();
+    let kept = run(&setting, &jobs);
+    let mut retiring = start(&setting, &jobs);
+    retiring.retire();
+    let mut reports = Vec::new();
+    for ms in 1..=100 {
+        retiring.run_until(at(ms));
+        assert!(retiring.ends().count() <= 20, "few flows are under way at a time");
+        let over = retiring.take_retired().into_iter();
+        reports.extend(over.map(|flow| (flow.flow, [flow.sender, flow.receiver])));
+    }
+    assert_eq!((retiring.ends().count(), retiring.started(), retiring.in_flight()), (0, 100, 0));
+    assert!(retiring.is_exhausted() && retiring.is_idle());
+    reports.sort_by_key(|(flow, _)| *flow);
+    let of_kept: Vec<_> = kept.ends().map(Endpoint::report).collect();
+    assert_eq!(reports.iter().flat_map(|(_, ends)| *ends).collect::<Vec<_>>(), of_kept);
 }
