@@ -79,7 +79,7 @@ pub fn summarise(
         utilization: utilization(setup, ports, end),
         retransmits: total.report.retransmits,
         timeouts: total.report.timeouts,
-        credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit)),
+        credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit), measure.data),
         fct: journal.tally.fct(),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
         delivered_data_packets: measure.data,
@@ -223,7 +223,7 @@ fn utilizations(setup: &Setup<'_>, ports: &[Counts], end: Span) -> BTreeMap<Stri
     carried.map(part).collect()
 }
 
-fn credit(setup: &Setup<'_>, total: &Totals, lost: u64) -> Option<Credit> {
+fn credit(setup: &Setup<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {
     setup.demand.proactive?;
     let Report { credits, metered, .. } = total.report;
     Some(Credit {
@@ -231,6 +231,7 @@ fn credit(setup: &Setup<'_>, total: &Totals, lost: u64) -> Option<Credit> {
         used: credits.used,
         wasted: credits.wasted,
         waste_rate: ratio(credits.wasted, credits.granted),
+        waste_volume: ratio(credits.wasted, data),
         sent: metered,
         loss_rate: ratio(lost, metered),
     })

@@ -117,8 +117,13 @@ pub struct Claim {
     pub metric: String,
     /// If it is a field of a window: from when to when, in seconds.
     pub window: Option<(f64, f64)>,
-    /// If what counts is the ratio to the same field of another scheme at the same point and seed: its label.
+    /// If what counts is the ratio to the same field of another scheme at the same seed: its label. The point is the
+    /// same, if there is no `relative_point`.
     pub relative_to: Option<String>,
+    /// If it is set against another point: its name. The scheme is that of `relative_to`, or its own.
+    pub relative_point: Option<String>,
+    /// What is set against another figure counts as the difference to it, in `unit`, and not as the ratio.
+    pub difference: bool,
     /// What the field is divided by, so that it is in `unit`.
     pub scale: f64,
     /// Printed behind the figures.

@@ -271,6 +271,9 @@ pub struct Credit {
     pub wasted: u64,
     /// The fraction of those that arrived which did so in vain.
     pub waste_rate: f64,
+    /// Those that arrived in vain, as a fraction of the data packets that arrived: what they would have added to the
+    /// volume of the traffic.
+    pub waste_volume: f64,
     /// Credits (`ExpressPass`) or emulation packets (`FlashPass`) that were sent.
     pub sent: u64,
     /// The fraction of them that was lost.

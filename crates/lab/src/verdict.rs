@@ -194,24 +194,36 @@ fn figures(
     if jobs.is_empty() {
         return Err((Verdict::NotRun, "no such run was asked for".to_owned()));
     }
-    let ended = |label_of: &str, like: Job| {
-        let found = runs.iter().find(|(job, _)| {
-            (job.point, job.seed) == (like.point, like.seed) && label(*job) == label_of
-        });
+    let ended = |label_of: &str, point: usize, seed: u64| {
+        let found = runs
+            .iter()
+            .find(|(job, _)| (job.point, job.seed) == (point, seed) && label(*job) == label_of);
         found.map(|(_, run)| run)
     };
     let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
+    let figure_of = |label_of: &str, point: usize, seed: u64| {
+        let run = ended(label_of, point, seed).ok_or_else(missing)?;
+        field(run, claim).map_err(|why| (Verdict::Fails, why))
+    };
     let mut figures = Vec::new();
     for job in jobs {
-        let run = ended(&claim.scheme, job).ok_or_else(missing)?;
-        let figure = field(run, claim).map_err(|why| (Verdict::Fails, why))?;
-        figures.push(match &claim.relative_to {
-            None => figure / claim.scale,
-            Some(other) => {
-                let run = ended(other, job).ok_or_else(missing)?;
-                let base = field(run, claim).map_err(|why| (Verdict::Fails, why))?;
-                figure / base
+        let figure = figure_of(&claim.scheme, job.point, job.seed)?;
+        let (scheme, at) = (claim.relative_to.as_deref(), claim.relative_point.as_ref());
+        if scheme.is_none() && at.is_none() {
+            figures.push(figure / claim.scale);
+            continue;
+        }
+        let at = match at {
+            None => job.point,
+            Some(name) => {
+                let place = study.points.iter().position(|point| point.name == *name);
+                place.ok_or_else(missing)?
             }
+        };
+        let base = figure_of(scheme.unwrap_or(&claim.scheme), at, job.seed)?;
+        figures.push(match claim.difference {
+            true => (figure - base) / claim.scale,
+            false => figure / base,
         });
     }
     if figures.iter().all(|figure| figure.is_finite()) {

@@ -276,6 +276,8 @@ const CLAIMS: &[Case] = &[
     ("high = 0", "unit = \"furlongs\"", "unit", &["Gb/s"]),
     ("high = 0", "low = 2\nhigh = 1", "low = 2", &["2 to 1"]),
     ("high = 0", "relative_to = \"reno\"", "relative_to", &["cubic, flashpass"]),
+    ("high = 0", "relative_point = \"few\"", "relative_point", &["no relative_point", "many"]),
+    ("high = 0", "difference = true", "difference", &["nothing to subtract", "relative_to"]),
     ("high = 0", "differs = { low = 1 }", "differs", &["lacks the key `why`"]),
     ("source = \"us\"", "", "[[claim]]", &["lacks the key `source`"]),
 ];

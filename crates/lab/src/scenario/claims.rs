@@ -44,6 +44,12 @@ fn claim(
             known(section, "relative_to", other, names())?;
         }
     }
+    let relative_point: Option<String> = section.get("relative_point")?;
+    if let Some(name) = &relative_point {
+        known(section, "relative_point", name, names.iter().copied())?;
+    }
+    let relative = relative_to.is_some() || relative_point.is_some();
+    let difference = difference(section, relative)?;
     let full_only = section.or("full_only", false)?;
     let metric: String = section.must("metric")?;
     let window = window(section, &about, quick && full_only)?;
@@ -58,7 +64,7 @@ fn claim(
         None => fields.into_iter().collect(),
     };
     known(section, "metric", &metric, fields.iter().map(String::as_str))?;
-    let (unit, scale) = unit(section, &metric, relative_to.is_some())?;
+    let (unit, scale) = unit(section, &metric, relative && !difference)?;
     let differs = match section.item("differs") {
         None => None,
         Some(item) => {
@@ -73,6 +79,8 @@ fn claim(
         metric,
         window,
         relative_to,
+        relative_point,
+        difference,
         scale,
         unit,
         seeds: match section.or("seeds", "each")? {
@@ -85,6 +93,16 @@ fn claim(
         differs,
         full_only,
     })
+}
+
+/// Whether what counts is a difference: only to something else.
+fn difference(section: &Section<'_>, relative: bool) -> Result<bool, Problem> {
+    let difference = section.or("difference", false)?;
+    if difference && !relative {
+        let problem = section.reject("difference", "there is nothing to subtract".to_owned());
+        return Err(problem.with_help("say what with `relative_to` or `relative_point`"));
+    }
+    Ok(difference)
 }
 
 /// That a name is one of those there are.

@@ -219,6 +219,8 @@ pub(super) const CLAIM: Keys = &[&[
     need("metric", Form::Text, "A field of a run in the summary, such as \"drops.data\"."),
     key("window", Form::Text, "One of `windows`, if it is a field of a window."),
     key("relative_to", Form::Text, "A scheme: the claim is of the ratio to its figure."),
+    key("relative_point", Form::Text, "A point: the claim is of the ratio to the figure there."),
+    key("difference", Form::Truth, "It is of the difference, not of the ratio. Default: false."),
     key("unit", Form::Choice(UNITS), "The unit of the figures. Default: none."),
     key("seeds", Form::Choice(&["each", "mean"]), "How figures of seeds count. Default: \"each\"."),
     key("paper", any_number(), "What the paper says, in `unit`."),

@@ -37,6 +37,8 @@ fn claim() -> Claim {
         metric: "throughput_bps".to_owned(),
         window: None,
         relative_to: None,
+        relative_point: None,
+        difference: false,
         scale: 1e9,
         unit: "Gb/s".to_owned(),
         seeds: Seeds::Each,
@@ -126,6 +128,28 @@ fn a_claim_without_a_point_is_about_all() {
         (all.verdict, all.measured_min, all.measured_max),
         (Verdict::Fails, Some(3.0), Some(9.5))
     );
+}
+
+#[test]
+fn a_difference_is_in_the_unit_and_to_another_point_if_one_is_named() {
+    let gbps = |point: usize, label: &str, seed| {
+        10.0 * point as f64 + seed as f64 + if label == "cubic" { 100.0 } else { 0.0 }
+    };
+    let at = |relative_to: Option<&str>, difference, figure| Claim {
+        relative_to: relative_to.map(str::to_owned),
+        relative_point: Some("high".to_owned()),
+        difference,
+        range: Range { low: Some(figure), high: Some(figure) },
+        seeds: Seeds::Mean,
+        ..claim()
+    };
+    assert_eq!(judged(at(None, true, -10.0), gbps).verdict, Verdict::Holds);
+    assert_eq!(judged(at(Some("cubic"), true, -110.0), gbps).verdict, Verdict::Holds);
+    let ratio = f64::midpoint(1.0 / 11.0, 2.0 / 12.0);
+    let found = judged(at(None, false, ratio), gbps).measured.unwrap();
+    assert!((found - ratio).abs() < 1e-12, "{found}");
+    let nowhere = Claim { relative_point: Some("left out".to_owned()), ..at(None, true, 0.0) };
+    assert_eq!(judged(nowhere, gbps).verdict, Verdict::NotRun);
 }
 
 #[test]
