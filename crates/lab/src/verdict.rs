@@ -221,10 +221,8 @@ fn figures(
             }
         };
         let base = figure_of(scheme.unwrap_or(&claim.scheme), at, job.seed)?;
-        figures.push(match claim.difference {
-            true => (figure - base) / claim.scale,
-            false => figure / base,
-        });
+        let relation = if claim.difference { (figure - base) / claim.scale } else { figure / base };
+        figures.push(relation);
     }
     if figures.iter().all(|figure| figure.is_finite()) {
         Ok(figures)

@@ -81,7 +81,7 @@ fn flows_that_find_the_link_idle_end_a_round_trip_sooner() {
 #[test]
 fn credits_asked_for_ahead_save_a_round_trip_and_change_nothing_else() {
     let mut plan = star(16, vec![burst("all", 0..16, Span::ZERO, Some(100_000))]);
-    let plain = run(&plan, "expresspass");
+    let without = run(&plan, "expresspass");
     for scheme in &mut plan.schemes {
         if let Transport::ExpressPass(config) = &mut scheme.transport {
             config.ahead = scheme.name == "expresspass";
@@ -89,10 +89,10 @@ fn credits_asked_for_ahead_save_a_round_trip_and_change_nothing_else() {
     }
     let ahead = run(&plan, "expresspass");
     let mean = |run: &Run| run.fct.all.unwrap().mean_s.unwrap();
-    let saved = mean(&plain) - mean(&ahead);
+    let saved = mean(&without) - mean(&ahead);
     // The smallest packet takes longer than nothing, so a base round trip is longer than its delays.
     assert!((40e-6..41e-6).contains(&saved), "{saved} s");
-    assert_eq!((plain.packet_hops, plain.drops), (ahead.packet_hops, ahead.drops));
+    assert_eq!((without.packet_hops, without.drops), (ahead.packet_hops, ahead.drops));
 }
 
 #[test]

@@ -53,16 +53,7 @@ fn claim(
     let full_only = section.or("full_only", false)?;
     let metric: String = section.must("metric")?;
     let window = window(section, &about, quick && full_only)?;
-    let fields = if window.is_some() { metrics::of_windows() } else { metrics::of_runs() };
-    let fields: Vec<String> = match verdict::group(&metric) {
-        Some(_) => {
-            let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
-            metrics::of_groups(window.is_some(), &plans)
-        }
-        // Places have their names from the network, and those without loss are not in the list.
-        None if window.is_none() && metrics::is_by_place(&metric) => vec![metric.clone()],
-        None => fields.into_iter().collect(),
-    };
+    let fields = fields(&metric, window.is_some(), &about);
     known(section, "metric", &metric, fields.iter().map(String::as_str))?;
     let (unit, scale) = unit(section, &metric, relative && !difference)?;
     let differs = match section.item("differs") {
@@ -103,6 +94,20 @@ fn difference(section: &Section<'_>, relative: bool) -> Result<bool, Problem> {
         return Err(problem.with_help("say what with `relative_to` or `relative_point`"));
     }
     Ok(difference)
+}
+
+/// The fields of runs or windows that a claim may be about; of those by group or place if it is about one of them.
+fn fields(metric: &str, window: bool, about: &[&Point]) -> Vec<String> {
+    if verdict::group(metric).is_some() {
+        let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
+        return metrics::of_groups(window, &plans);
+    }
+    // Places have their names from the network, and those without loss are not in the list.
+    if !window && metrics::is_by_place(metric) {
+        return vec![metric.to_owned()];
+    }
+    let fields = if window { metrics::of_windows() } else { metrics::of_runs() };
+    fields.into_iter().collect()
 }
 
 /// That a name is one of those there are.
