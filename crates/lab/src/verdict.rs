@@ -221,10 +221,7 @@ fn figures(
             }
         };
         let base = figure_of(scheme.unwrap_or(&claim.scheme), at, job.seed)?;
-        figures.push(match claim.difference {
-            true => (figure - base) / claim.scale,
-            false => figure / base,
-        });
+        figures.push(if claim.difference { (figure - base) / claim.scale } else { figure / base });
     }
     if figures.iter().all(|figure| figure.is_finite()) {
         Ok(figures)
