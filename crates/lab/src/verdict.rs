@@ -221,8 +221,7 @@ fn figures(
             }
         };
         let base = figure_of(scheme.unwrap_or(&claim.scheme), at, job.seed)?;
-        let relation = if claim.difference { (figure - base) / claim.scale } else { figure / base };
-        figures.push(relation);
+        figures.push(if claim.difference { (figure - base) / claim.scale } else { figure / base });
     }
     if figures.iter().all(|figure| figure.is_finite()) {
         Ok(figures)

@@ -98,7 +98,7 @@ fn a_longer_flow_bursts_until_the_first_answer_and_goes_on_with_credits() {
 fn if_the_whole_burst_is_lost_it_takes_as_long_as_without() {
     for count in [1, 10, 500, 3 * BDP] {
         let mut plain = pair(&config(false), count);
-        let mut lossy = pair(&config(true), count).with_fate(|seen| is_unscheduled(seen));
+        let mut lossy = pair(&config(true), count).with_fate(is_unscheduled);
         let (plain, took) = (received(&mut plain), received(&mut lossy));
         assert!(took <= plain + GAP + FRAME, "{count} frames: {took} instead of {plain}");
         assert_eq!(lossy.ends[1].report().duplicates, 0);
@@ -163,7 +163,7 @@ fn a_lost_tail_is_found_by_the_probe() {
 #[test]
 fn losses_of_the_burst_are_neither_reported_nor_taken_for_lost_credits() {
     let mut pair = pair(&config(true), 4 * BDP)
-        .with_fate(|seen| is_unscheduled(seen) && (seen.body.start / PAYLOAD) % 3 == 0);
+        .with_fate(|seen| is_unscheduled(seen) && (seen.body.start / PAYLOAD).is_multiple_of(3));
     finish(&mut pair);
     assert!(!pair.seen.iter().any(|seen| matches!(seen.head, Head::Nack { .. })));
     let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());

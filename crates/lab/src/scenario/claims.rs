@@ -44,10 +44,7 @@ fn claim(
             known(section, "relative_to", other, names())?;
         }
     }
-    let relative_point: Option<String> = section.get("relative_point")?;
-    if let Some(name) = &relative_point {
-        known(section, "relative_point", name, names.iter().copied())?;
-    }
+    let relative_point = relative_point(section, names)?;
     let relative = relative_to.is_some() || relative_point.is_some();
     let difference = difference(section, relative)?;
     let full_only = section.or("full_only", false)?;
@@ -84,6 +81,15 @@ fn claim(
         differs,
         full_only,
     })
+}
+
+/// The point whose figure this one is set against.
+fn relative_point(section: &Section<'_>, names: &[&str]) -> Result<Option<String>, Problem> {
+    let point: Option<String> = section.get("relative_point")?;
+    if let Some(name) = &point {
+        known(section, "relative_point", name, names.iter().copied())?;
+    }
+    Ok(point)
 }
 
 /// Whether what counts is a difference: only to something else.

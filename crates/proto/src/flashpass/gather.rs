@@ -101,7 +101,7 @@ mod tests {
         gather.add(100_000, 500, due);
         gather.end(100_500);
         let last = gather.take().unwrap();
-        assert_eq!(last.frames(1000, 100_500).collect::<Vec<_>>(), [100_000..100_500]);
+        assert!(last.frames(1000, 100_500).eq(std::iter::once(100_000..100_500)));
         let probe = gather.take().unwrap();
         assert_eq!((starts(probe, 100_500), probe.upto(1000, 100_500)), (vec![], 100_500));
         assert!(gather.wakeup().is_none() && !gather.is_ready());
