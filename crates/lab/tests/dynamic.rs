@@ -169,6 +169,19 @@ fn what_is_wrong_with_traffic_is_told_with_its_place() {
 }
 
 #[test]
+fn credits_ahead_of_the_data_do_not_go_with_data_ahead_of_credits() {
+    let scheme = |text: &str| {
+        let text =
+            NETWORK.replace("{ transport = \"cubic\" }", text) + "[[group]]\nname = \"all\"\n";
+        read(&text, &Options::default()).map_err(|problem| problem.message)
+    };
+    let both = scheme("{ transport = \"expresspass\", name = \"x\", ahead = true, aeolus = true }");
+    assert!(both.is_err_and(|message| message.contains("before any credit")));
+    let named = "{ transport = \"expresspass-aeolus\" }, { transport = \"expresspass-ideal\" }";
+    assert!(scheme(named).is_ok() && scheme("{ transport = \"expresspass-paper\" }").is_ok());
+}
+
+#[test]
 fn a_group_that_is_added_moves_no_flow_of_another() {
     let one = study(POISSON, &[]).unwrap();
     let more = format!(

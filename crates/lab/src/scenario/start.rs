@@ -30,6 +30,9 @@ pub(super) fn aeolus(section: &Section<'_>) -> Result<Option<Aeolus>, Problem> {
 
 /// Whether credits are asked for before the data is there.
 pub(super) fn ahead(section: &Section<'_>) -> Result<bool, Problem> {
+    if section.must::<&str>("transport")? != "expresspass" {
+        return Ok(false);
+    }
     let ahead = section.or("ahead", false)?;
     if ahead && section.or("aeolus", false)? {
         let problem = section.reject("ahead", "data is sent before any credit");
