@@ -10,7 +10,7 @@ use std::ops::Range;
 use shallop_control::Rate;
 use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};
 
-use super::head::{Ack, Head, Map};
+use super::head::{Ack, Head, Map, STEP};
 use super::pass::{Pass, PassConfig};
 use crate::aeolus::{self, Piece, Start};
 use crate::arrived::Arrived;
@@ -328,7 +328,8 @@ impl<R: Rate> Endpoint for Sender<R> {
             self.wasted += std::mem::take(&mut self.open);
         }
         if self.config.send_buffer.is_some() {
-            self.want(now);
+            // A step later: the emulation packets of this instant have been asked for.
+            self.want(now + STEP);
         }
         let head = Head::Data { offset, length, last, number };
         let size = wire::data_frame(u64::from(length));

@@ -166,12 +166,13 @@ fn data_is_credited(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), Str
 }
 
 /// No two emulation packets are closer than the full rate and its jitter allow, and all lie on the steps of time. After
-/// a pause, which only holding, send buffers, data without credits and repeats cause, one may be late by up to half
-/// a gap and the next one on time.
+/// a pause, which only holding, send buffers, data without credits and what is lost or taken for lost cause, one may be
+/// late by up to half a gap and the next one on time.
 fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     let PassConfig { jitter, over_provision, .. } = setting.pass;
     let stops = setting.send_buffer.is_some()
         || setting.start.is_some()
+        || pair.path.reorder > 0.0
         || pair.ends[0].report().retransmits > 0;
     let pauses = !over_provision || stops;
     let least = if pauses { 0.5 - jitter } else { 1.0 - 2.0 * jitter };

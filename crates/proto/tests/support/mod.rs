@@ -96,7 +96,7 @@ pub struct Pair<E: Endpoint> {
     pub now: Time,
     pub ends: [E; 2],
     sides: [Side<E::Head>; 2],
-    path: Path,
+    pub path: Path,
     chance: Stream,
     fate: Option<Fate<E::Head>>,
     /// Packets on the wire, by arrival and the order they were sent in.
