@@ -328,9 +328,8 @@ impl<E: Endpoint> Drive<'_, '_, E> {
     fn advance(&mut self, to: Time) -> Result<(), RunError> {
         self.world.advance(to);
         for Retired { flow, sender, receiver } in self.world.take_retired() {
-            if let Some(record) = self.world.probe.flows.get_mut(flow) {
-                record.over = true;
-                self.journal.write(flow, record, [sender, receiver], to);
+            if let Some(record) = self.world.probe.flows.close(flow) {
+                self.journal.write(flow, &record, [sender, receiver], to);
             }
         }
         self.journal.hand_on(false, self.watch);
