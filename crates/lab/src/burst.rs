@@ -14,9 +14,8 @@ pub(crate) fn start(
     config: Option<Aeolus>,
     lasts: Span,
 ) -> Option<aeolus::Config> {
-    let Aeolus { burst, ideal, .. } = config?;
+    let Aeolus { burst, .. } = config?;
     let link = setup.network.graph.link_of(flow.path.nics.0).rate;
     let most = burst.unwrap_or_else(|| link.bytes_in(lasts));
-    // Where nothing is ever dropped there is nothing to probe.
-    Some(aeolus::Config { link, most, probe: !ideal })
+    Some(aeolus::Config { link, most })
 }

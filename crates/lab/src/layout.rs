@@ -13,8 +13,7 @@
 //! The buffer is divided alike: what TCP fills is no room that data could count on.
 //!
 //! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
-//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue. Only for
-//! `expresspass-ideal` it has a queue below all others, with room without end.
+//! switches; packets of TCP that are not ECN-capable share its fate where they share the queue.
 //!
 //! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
 //! the queue that the scenario gives them.
@@ -24,7 +23,7 @@ use shallop_proto::{flashpass, wire};
 use shallop_sim::NicMode;
 use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Room, Select};
 
-use crate::mix::{Demand, Kind, Unscheduled};
+use crate::mix::{Demand, Kind};
 use crate::network::Network;
 use crate::plan::{Accounting, Plan, Switch};
 
@@ -32,14 +31,10 @@ use crate::plan::{Accounting, Plan, Switch};
 pub const TCP_QUEUES: &[&str] = &["data"];
 /// Likewise.
 pub const EXPRESSPASS_QUEUES: &[&str] = &["credit", "data"];
-/// Likewise, where data without a credit takes exactly what the others leave.
-pub const IDEAL_QUEUES: &[&str] = &["credit", "spare", "data"];
 /// Likewise.
 pub const FLASHPASS_QUEUES: &[&str] = &["emulation", "credit", "data"];
 /// Likewise, with TCP apart.
 pub const EXPRESSPASS_APART: &[&str] = &["credit", "data", "legacy"];
-/// Likewise.
-pub const IDEAL_APART: &[&str] = &["credit", "spare", "data", "legacy"];
 /// Likewise.
 pub const FLASHPASS_APART: &[&str] = &["emulation", "credit", "data", "legacy"];
 
@@ -83,17 +78,14 @@ impl Layout {
         crossings: &[Crossing],
         seed: Seed,
     ) -> Self {
-        let spare = demand.unscheduled == Unscheduled::Spare;
         let (queues, data, metered) = match (demand.proactive, demand.apart) {
-            (Some(Kind::ExpressPass), false) if spare => (IDEAL_QUEUES, 2, Some(Class::Credit)),
-            (Some(Kind::ExpressPass), true) if spare => (IDEAL_APART, 2, Some(Class::Credit)),
             (Some(Kind::ExpressPass), false) => (EXPRESSPASS_QUEUES, 1, Some(Class::Credit)),
             (Some(Kind::ExpressPass), true) => (EXPRESSPASS_APART, 1, Some(Class::Credit)),
             (Some(Kind::FlashPass), false) => (FLASHPASS_QUEUES, 2, Some(Class::Emulation)),
             (Some(Kind::FlashPass), true) => (FLASHPASS_APART, 2, Some(Class::Emulation)),
             (None | Some(Kind::Tcp), _) => (TCP_QUEUES, 0, None),
         };
-        let unscheduled = demand.unscheduled != Unscheduled::None;
+        let unscheduled = demand.unscheduled;
         let (ports, rooms, shares) = (vec![], vec![], vec![]);
         let mut layout = Self { ports, rooms, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
@@ -189,7 +181,7 @@ fn port_queues(
     };
     let above = |above| Select { above: Limit::of(above, link.rate) };
     let select = switch.select.map(above);
-    let drops = demand.unscheduled == Unscheduled::Dropped && network.is_switch_port(port);
+    let drops = demand.unscheduled && network.is_switch_port(port);
     let unscheduled = drops.then(|| above(switch.unscheduled_above));
     let mark = switch
         .mark
@@ -204,9 +196,6 @@ fn port_queues(
     let data = |priority| QueueConfig { mark, weight: own, select: unscheduled, ..queue(priority) };
     let (mut queues, mut queue_of) = match demand.proactive {
         None | Some(Kind::Tcp) => return (vec![data(0)], [0; Class::COUNT]),
-        Some(Kind::ExpressPass) if demand.unscheduled == Unscheduled::Spare => {
-            (vec![metered, queue(SPARE), data(1)], [2, 2, 2, 2, 0, 1, 2, 2])
-        }
         Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1, 1]),
         Some(Kind::FlashPass) => {
             let returned = QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) };
@@ -228,9 +217,6 @@ fn port_queues(
     }
     (queues, queue_of)
 }
-
-/// The priority of the queue of data that takes only what others leave; no other queue has it.
-const SPARE: u8 = 9;
 
 /// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
 pub const RETURNED_QUEUE: u32 = 32;
@@ -255,8 +241,7 @@ pub(crate) fn credit_queue(
     }
 }
 
-/// Metered queues have room of their own, what takes only what others leave has it without end, the others share the
-/// port's buffer; data and TCP apart divide it by weight.
+/// Metered queues have room of their own, the others share the port's buffer; data and TCP apart divide it by weight.
 fn room(
     plan: &Plan,
     network: &Network,
@@ -271,7 +256,6 @@ fn room(
         (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
     };
     let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
-        _ if queue.priority == SPARE => Some(Limit::NONE),
         (_, None) => None,
         (0, _) => Some(Limit::of(credit_queue(plan, network, *demand, port), rate)),
         _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),

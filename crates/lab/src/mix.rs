@@ -70,19 +70,8 @@ pub struct Demand {
     pub mixed: bool,
     /// Whether they have a queue of their own at any switch.
     pub apart: bool,
-    /// What data that is sent without a credit (Aeolus) asks for.
-    pub unscheduled: Unscheduled,
-}
-
-/// What data that is sent before any credit asks of ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unscheduled {
-    /// There is none.
-    None,
-    /// The data queue, and to be dropped there above a threshold.
-    Dropped,
-    /// A queue below all others.
-    Spare,
+    /// Whether some data is sent without a credit (Aeolus), and to be dropped in the data queue above a threshold.
+    pub unscheduled: bool,
 }
 
 impl Demand {
@@ -107,20 +96,9 @@ impl Demand {
             batch: (0..plan.groups.len()).filter_map(batch).min().unwrap_or(1),
             mixed,
             apart: mixed && plan.switches.iter().any(|switch| switch.weights.is_some()),
-            unscheduled: unscheduled(plan, scheme)?,
+            unscheduled: (0..plan.groups.len())
+                .any(|group| plan.transport(scheme, group).transport.aeolus().is_some()),
         })
-    }
-}
-
-fn unscheduled(plan: &Plan, scheme: usize) -> Result<Unscheduled, RunError> {
-    let groups = 0..plan.groups.len();
-    let starts = groups.filter_map(|group| plan.transport(scheme, group).transport.aeolus());
-    let ideal: BTreeSet<bool> = starts.map(|start| start.ideal).collect();
-    match (ideal.contains(&false), ideal.contains(&true)) {
-        (false, false) => Ok(Unscheduled::None),
-        (true, false) => Ok(Unscheduled::Dropped),
-        (false, true) => Ok(Unscheduled::Spare),
-        (true, true) => Err(RunError::MixedStart { scheme: plan.schemes[scheme].name.clone() }),
     }
 }
 

@@ -385,8 +385,6 @@ pub struct Aeolus {
     pub burst: Option<Bytes>,
     /// When the burst ends.
     pub until: BurstUntil,
-    /// Whether data without a credit has a queue of its own below all others (docs/aeolus.md, "the ideal").
-    pub ideal: bool,
 }
 
 /// When a burst ends, unless it has reached its cap.

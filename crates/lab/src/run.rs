@@ -53,15 +53,6 @@ pub enum RunError {
         /// The scheme.
         scheme: String,
     },
-    /// Two transports would have switches treat data sent without a credit differently.
-    #[error(
-        "scheme \"{scheme}\": data without a credit has a queue of its own for one transport and is dropped above a \
-         threshold for another"
-    )]
-    MixedStart {
-        /// The scheme.
-        scheme: String,
-    },
     /// A trace gave fewer flows than when it was checked.
     #[error("{started} flows of {flows} could be read: a trace has changed since it was checked")]
     Incomplete {

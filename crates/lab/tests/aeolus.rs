@@ -80,14 +80,8 @@ fn flows_that_find_the_link_idle_end_a_round_trip_sooner() {
 
 #[test]
 fn credits_asked_for_ahead_save_a_round_trip_and_change_nothing_else() {
-    let mut plan = star(16, vec![burst("all", 0..16, Span::ZERO, Some(100_000))]);
-    let without = run(&plan, "expresspass");
-    for scheme in &mut plan.schemes {
-        if let Transport::ExpressPass(config) = &mut scheme.transport {
-            config.ahead = scheme.name == "expresspass";
-        }
-    }
-    let ahead = run(&plan, "expresspass");
+    let plan = star(16, vec![burst("all", 0..16, Span::ZERO, Some(100_000))]);
+    let (without, ahead) = (run(&plan, "expresspass"), run(&plan, "expresspass-ideal"));
     let mean = |run: &Run| run.fct.all.unwrap().mean_s.unwrap();
     let saved = mean(&without) - mean(&ahead);
     // The smallest packet takes longer than nothing, so a base round trip is longer than its delays.
@@ -127,19 +121,6 @@ fn a_threshold_of_nothing_degenerates_to_no_start_and_one_of_everything_to_a_bli
     plan.switches[0].unscheduled_above = BufferSize::Bytes(Bytes::new(1 << 40));
     let blind = run(&plan, "expresspass-aeolus");
     assert!(blind.max_queue_bytes > 190_000, "the burst fills the buffer");
-}
-
-#[test]
-fn the_ideal_start_drops_nothing_and_delays_nothing_scheduled() {
-    let long = burst("long", 0..4, Span::ZERO, None);
-    let short = burst("short", 4..20, Span::from_ms(20), Some(30_000));
-    let mut plan = star(20, vec![long, short]);
-    plan.duration = Span::from_ms(40);
-    let (without, ideal) = (run(&plan, "expresspass"), run(&plan, "expresspass-ideal"));
-    assert_eq!((ideal.drops.unscheduled, ideal.drops.data), (Some(0), 0));
-    let rise = ideal.max_queue_bytes.saturating_sub(without.max_queue_bytes);
-    assert!(rise <= 2 * FRAME, "{rise} bytes more in the data queue");
-    assert!(ideal.queues.iter().any(|queue| queue.class == "spare"));
 }
 
 #[test]

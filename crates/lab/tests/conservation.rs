@@ -130,13 +130,12 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
     payload(setup, world)
 }
 
-/// No receiver has more than there is; one that is complete has it all. One that has it all may not know it yet: where
-/// `ExpressPass` lost its request, what came before any credit does not say where the flow ends.
+/// No receiver has more than there is, and one is complete when it has it all.
 fn payload<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
     let receivers = world.ends().skip(1).step_by(2).zip(setup.coming());
     for (number, (receiver, flow)) in receivers.enumerate() {
         let (size, received) = (flow.size.unwrap_or(u64::MAX), receiver.report().received);
-        if received > size || receiver.is_complete() && received < size {
+        if received > size || receiver.is_complete() != (received == size) {
             return Err(format!("{}: flow {number}: {received} of {size} bytes", world.now()));
         }
     }

@@ -175,8 +175,8 @@ fn credits_ahead_of_the_data_do_not_go_with_data_ahead_of_credits() {
             NETWORK.replace("{ transport = \"cubic\" }", text) + "[[group]]\nname = \"all\"\n";
         read(&text, &Options::default()).map_err(|problem| problem.message)
     };
-    let both = scheme("{ transport = \"expresspass\", name = \"x\", ahead = true, aeolus = true }");
-    assert!(both.is_err_and(|message| message.contains("before any credit")));
+    let both = scheme("{ transport = \"expresspass-ideal\", aeolus = true }");
+    assert!(both.is_err_and(|message| message.contains("`aeolus`")));
     let named = "{ transport = \"expresspass-aeolus\" }, { transport = \"expresspass-ideal\" }";
     assert!(scheme(named).is_ok() && scheme("{ transport = \"expresspass-paper\" }").is_ok());
 }

@@ -136,9 +136,6 @@ fn transports_that_ask_different_things_of_switches_are_refused() {
     let plan = beside("flashpass", "expresspass", None);
     let error = Setup::new(&plan, 0, 1).err();
     assert_eq!(error, Some(RunError::Mix { scheme: "flashpass".to_owned() }));
-    let plan = beside("expresspass-ideal", "expresspass-aeolus", None);
-    let error = Setup::new(&plan, 0, 1).err();
-    assert_eq!(error, Some(RunError::MixedStart { scheme: "expresspass-ideal".to_owned() }));
 }
 
 const TEXT: &str = r#"

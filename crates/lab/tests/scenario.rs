@@ -95,14 +95,14 @@ fn what_is_written_arrives() {
     let Transport::FlashPass(pass) = plan.schemes[3].transport else { panic!() };
     assert!(matches!(pass.law, FlashPassLaw::Mimd(law) if law.max_target_loss > 0.19));
     let starts: Vec<_> = plan.schemes.iter().map(|scheme| scheme.transport.aeolus()).collect();
-    let start = |burst, until, ideal| Some(Aeolus { burst, until, ideal });
+    let start = |burst, until| Some(Aeolus { burst, until });
     let (response, data) = (BurstUntil::FirstResponse, BurstUntil::FirstData);
     let expected = [
         None,
-        start(Some(Bytes::new(1_000_000)), data, false),
-        start(None, response, true),
-        start(Some(Bytes::new(100_000)), response, false),
-        start(None, response, false),
+        start(Some(Bytes::new(1_000_000)), data),
+        None,
+        start(Some(Bytes::new(100_000)), response),
+        start(None, response),
     ];
     assert_eq!(starts[3..8], expected);
     let Transport::FlashPass(unknown) = plan.schemes[4].transport else { panic!() };

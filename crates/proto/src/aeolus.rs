@@ -21,8 +21,6 @@ pub struct Config {
     pub link: BitsPerSec,
     /// The most that is sent without a credit, on the wire.
     pub most: Bytes,
-    /// Whether a probe follows the last packet. Without one losses at the end are repaired when nothing else is left.
-    pub probe: bool,
 }
 
 /// Something to be sent without a credit.
@@ -47,7 +45,6 @@ enum Phase {
 /// The unscheduled part of a stream, from its first byte to [`Start::end`].
 #[derive(Clone, Debug)]
 pub struct Start {
-    config: Option<Config>,
     pace: Pace,
     payload: u64,
     phase: Phase,
@@ -73,7 +70,6 @@ impl Start {
         let most = config.map_or(0, |config| config.most.get().div_ceil(frame));
         let link = config.map_or(BitsPerSec::at_least_one(1), |config| config.link);
         Self {
-            config,
             pace: Pace::new(link),
             payload,
             phase: Phase::Quiet,
@@ -97,8 +93,7 @@ impl Start {
     /// Something was heard from the other end, or the burst is to end for another reason.
     pub fn stop(&mut self) {
         if self.phase == Phase::Burst {
-            let probe = self.end > 0 && self.config.is_some_and(|config| config.probe);
-            self.phase = if probe { Phase::Probe } else { Phase::Quiet };
+            self.phase = if self.end > 0 { Phase::Probe } else { Phase::Quiet };
             self.due = None;
         }
     }
@@ -216,7 +211,7 @@ mod tests {
     use shallop_core::Span;
 
     fn start(most: u64, size: Option<u64>) -> Start {
-        let config = Config { link: BitsPerSec::gbps(10), most: Bytes::new(most), probe: true };
+        let config = Config { link: BitsPerSec::gbps(10), most: Bytes::new(most) };
         let mut start = Start::new(Some(config), 1000, size);
         start.begin();
         start

@@ -22,7 +22,7 @@ fn config(aeolus: bool) -> Config {
     let link = BitsPerSec::gbps(10);
     let most = link.bytes_in(DELAY * 2);
     Config {
-        start: aeolus.then_some(aeolus::Config { link, most, probe: true }),
+        start: aeolus.then_some(aeolus::Config { link, most }),
         stop: StopPolicy::LastData,
         min_jitter: 0.0,
         max_jitter: 0.0,
@@ -80,6 +80,13 @@ fn an_unloaded_flow_within_the_product_takes_a_delay_and_its_own_length() {
         assert!(took >= ideal && took < ideal + Span::from_us(1), "{count} frames: {took}");
         assert_eq!(frames(&pair, Class::Unscheduled).len() as u64, count);
     }
+}
+
+#[test]
+fn without_the_request_and_the_probe_the_last_frame_says_where_the_flow_ends() {
+    let mut pair = pair(&config(true), 10).with_fate(|seen| seen.class == Class::Control);
+    let took = received(&mut pair);
+    assert!(took < DELAY + FRAME * 10 + Span::from_us(1), "{took}");
 }
 
 #[test]

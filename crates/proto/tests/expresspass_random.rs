@@ -27,18 +27,14 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn config() -> impl Strategy<Value = Config> {
     let stop =
         prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
-    let some = (0u64..200_000, any::<bool>());
     let buffer = prop::option::of(1u64..100_000);
-    (stop, 84u16..=92, 0u32..4, prop::option::of(some), buffer).prop_map(
+    (stop, 84u16..=92, 0u32..4, prop::option::of(0u64..200_000), buffer).prop_map(
         |(stop, max_credit, reordering, start, buffer)| Config {
             stop,
             max_credit,
             reordering,
-            start: start.map(|(most, probe)| aeolus::Config {
-                link: BitsPerSec::gbps(1),
-                most: Bytes::new(most),
-                probe,
-            }),
+            start: start
+                .map(|most| aeolus::Config { link: BitsPerSec::gbps(1), most: Bytes::new(most) }),
             send_buffer: buffer.map(Bytes::new),
             ..Config::new(BitsPerSec::gbps(1))
         },
@@ -91,7 +87,8 @@ fn head() -> impl Strategy<Value = Head> {
         }),
         (number(), count()).prop_map(|(expected, pass)| Head::Nack { expected, pass }),
         number().prop_map(|end| Head::Done { end }),
-        (number(), any::<u16>()).prop_map(|(offset, length)| Head::Unscheduled { offset, length }),
+        (number(), any::<u16>(), any::<bool>())
+            .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
         (number(), prop::option::of(number())).prop_map(|(upto, end)| Head::Probe { upto, end }),
         (number(), any::<u16>()).prop_map(|(offset, length)| Head::Received { offset, length }),
         (0u64..140).prop_map(|frame| Head::Received { offset: frame * 1460, length: 1460 }),

@@ -24,7 +24,7 @@ fn setting(burst_on: bool) -> Setting {
     let mut setting = Setting::of(link);
     setting.pass.wait = WAIT;
     let most = link.bytes_in(if burst_on { WAIT } else { DELAY * 2 });
-    setting.start = Some(aeolus::Config { link, most, probe: true });
+    setting.start = Some(aeolus::Config { link, most });
     setting.burst_on = burst_on;
     setting
 }

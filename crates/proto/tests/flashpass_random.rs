@@ -44,16 +44,13 @@ fn path() -> impl Strategy<Value = Path> {
 fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
     let wait = (path.delay + path.late) * 2 + Span::from_us(500);
     let parts = (0u64..20_000, 1u32..4, 0.0..0.45, 0.0..0.3, any::<bool>(), 1u8..=6);
-    let start = prop::option::of((0u64..200_000, any::<bool>(), any::<bool>()));
+    let start = prop::option::of((0u64..200_000, any::<bool>()));
     let buffer = prop::option::of(1u64..100_000);
     (parts, start, buffer).prop_map(move |(parts, start, buffer)| {
         let (more, epochs, jitter, expected_loss, over_provision, batch) = parts;
-        let burst_on = start.is_some_and(|(_, _, burst_on)| burst_on);
-        let start = start.map(|(most, probe, _)| aeolus::Config {
-            link: BitsPerSec::gbps(1),
-            most: Bytes::new(most),
-            probe,
-        });
+        let burst_on = start.is_some_and(|(_, burst_on)| burst_on);
+        let start = start
+            .map(|(most, _)| aeolus::Config { link: BitsPerSec::gbps(1), most: Bytes::new(most) });
         let plain = Setting::of(BitsPerSec::gbps(1));
         let wait = wait + Span::from_us(more);
         let pass = PassConfig { wait, epochs, jitter, expected_loss, over_provision, ..plain.pass };

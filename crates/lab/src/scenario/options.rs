@@ -14,10 +14,10 @@ pub(super) const SCHEMES: Kinds = Kinds {
     kinds: &[
         ("newreno", &[SCHEME, TCP]),
         ("cubic", &[SCHEME, TCP, CUBIC]),
-        ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AHEAD, AEOLUS, BURST, DEMAND]),
+        ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
         ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
         ("expresspass-aeolus", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
-        ("expresspass-ideal", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
+        ("expresspass-ideal", &[SCHEME, EXPRESSPASS, CODE, DEMAND]),
         (
             "flashpass",
             &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND],
@@ -188,13 +188,6 @@ const FLASHPASS: &[Key] = &[
         "Data is lost after this. Default: \"200ms\".",
     ),
 ];
-
-/// Whether a flow's demand is known before its data is there.
-const AHEAD: &[Key] = &[key(
-    "ahead",
-    Form::Truth,
-    "Credits are asked for a base round trip before the data is there: no switch could. Default: false.",
-)];
 
 /// Whether a flow starts as Aeolus does.
 const AEOLUS: &[Key] =

@@ -89,7 +89,7 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         largest_credit: section.or("largest_credit", Bytes::new(84))?,
         timeout: section.or("timeout", TIMEOUT)?,
         aeolus: start::aeolus(section)?,
-        ahead: start::ahead(section)?,
+        ahead: section.must::<&str>("transport")? == "expresspass-ideal",
         send_buffer: start::send_buffer(section)?,
     })
 }

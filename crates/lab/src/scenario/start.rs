@@ -10,8 +10,7 @@ use crate::plan::{Aeolus, BurstUntil};
 /// How data is sent before any credit, if it is.
 pub(super) fn aeolus(section: &Section<'_>) -> Result<Option<Aeolus>, Problem> {
     let transport: &str = section.must("transport")?;
-    let ideal = transport == "expresspass-ideal";
-    let named = ideal || transport.ends_with("-aeolus");
+    let named = transport.ends_with("-aeolus");
     // Credits of ExpressPass count as soon as they come.
     let until = if transport.starts_with("flashpass") { BURST_UNTIL } else { &[] };
     if !named && !section.or("aeolus", false)? {
@@ -25,20 +24,7 @@ pub(super) fn aeolus(section: &Section<'_>) -> Result<Option<Aeolus>, Problem> {
         None => false,
     };
     let until = if on { BurstUntil::FirstData } else { BurstUntil::FirstResponse };
-    Ok(Some(Aeolus { burst: section.get("burst")?, until, ideal }))
-}
-
-/// Whether credits are asked for before the data is there.
-pub(super) fn ahead(section: &Section<'_>) -> Result<bool, Problem> {
-    if section.must::<&str>("transport")? != "expresspass" {
-        return Ok(false);
-    }
-    let ahead = section.or("ahead", false)?;
-    if ahead && section.or("aeolus", false)? {
-        let problem = section.reject("ahead", "data is sent before any credit");
-        return Err(problem.with_help("it goes with aeolus = false"));
-    }
-    Ok(ahead)
+    Ok(Some(Aeolus { burst: section.get("burst")?, until }))
 }
 
 /// The send buffer, if no more of the demand is known.

@@ -104,8 +104,8 @@ pub fn expresspass() -> Transport {
 }
 
 /// With Aeolus's start.
-pub fn aeolus(transport: &Transport, ideal: bool) -> Transport {
-    let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse, ideal });
+pub fn aeolus(transport: &Transport) -> Transport {
+    let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse });
     match *transport {
         Transport::ExpressPass(config) => {
             Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
@@ -113,6 +113,14 @@ pub fn aeolus(transport: &Transport, ideal: bool) -> Transport {
         Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
         Transport::Tcp { .. } => transport.clone(),
     }
+}
+
+/// With credits that are asked for before the data is there.
+fn ahead(mut transport: Transport) -> Transport {
+    if let Transport::ExpressPass(config) = &mut transport {
+        config.ahead = true;
+    }
+    transport
 }
 
 /// Every transport there is, each by its label.
@@ -125,9 +133,9 @@ pub fn schemes() -> Vec<Scheme> {
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),
-        ("expresspass-aeolus", aeolus(&expresspass(), false)),
-        ("expresspass-ideal", aeolus(&expresspass(), true)),
-        ("flashpass-aeolus", aeolus(&aimd(), false)),
+        ("expresspass-aeolus", aeolus(&expresspass())),
+        ("expresspass-ideal", ahead(expresspass())),
+        ("flashpass-aeolus", aeolus(&aimd())),
     ];
     let scheme = |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport };
     all.into_iter().map(scheme).collect()

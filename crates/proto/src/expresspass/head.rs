@@ -71,6 +71,8 @@ pub enum Head {
         offset: u64,
         /// How many bytes.
         length: u16,
+        /// Whether the stream ends with them.
+        last: bool,
     },
     /// Sender: this follows the last payload without a credit.
     Probe {

@@ -86,7 +86,8 @@ impl<R: Rate> Receiver<R> {
         self.pacer.rule()
     }
 
-    /// The end of the stream is told with every request and stop. One below what has come is malformed.
+    /// The end of the stream is told with every request and stop, and by what ends there and by the probe behind it of
+    /// what was sent without a credit. One below what has come is malformed.
     fn learn_end(&mut self, end: Option<u64>) {
         if self.end.is_none() {
             self.end = end.filter(|&end| end >= self.arrived.end());
@@ -205,7 +206,9 @@ impl<R: Rate> Endpoint for Receiver<R> {
             }
             Head::Request { demand, end, sent } => self.on_request(now, demand, end, sent),
             Head::Stop { end, pass, again } => self.on_stop(now, end, pass, again),
-            Head::Unscheduled { offset, length } if length > 0 => {
+            Head::Unscheduled { offset, length, last } if length > 0 => {
+                let stop = offset.checked_add(u64::from(length)).filter(|_| last);
+                self.learn_end(stop);
                 self.on_unscheduled(now, offset, length);
             }
             Head::Probe { upto, end } => {

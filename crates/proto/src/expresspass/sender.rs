@@ -394,7 +394,7 @@ impl Sender {
         self.report.unscheduled += 1;
         let (offset, length) = (body.start, (body.end - body.start) as u16);
         Some(Out {
-            head: Head::Unscheduled { offset, length },
+            head: Head::Unscheduled { offset, length, last: self.end == Some(body.end) },
             body,
             size: wire::data_frame(u64::from(length)),
             class: Class::Unscheduled,

@@ -167,7 +167,7 @@ fn data_is_credited(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), Str
 
 /// No two emulation packets are closer than the full rate and its jitter allow, and all lie on the steps of time. After
 /// a pause, which only holding, send buffers, data without credits and what is lost or taken for lost cause, one may be
-/// late by up to half a gap and the next one on time.
+/// late by up to half a gap and the next one on time; never are three that close.
 fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     let PassConfig { jitter, over_provision, .. } = setting.pass;
     let stops = setting.send_buffer.is_some()
@@ -175,18 +175,22 @@ fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Re
         || pair.path.reorder > 0.0
         || pair.ends[0].report().retransmits > 0;
     let pauses = !over_provision || stops;
-    let least = if pauses { 0.5 - jitter } else { 1.0 - 2.0 * jitter };
-    let least = setting.gap().scale(least).saturating_sub(STEP);
+    let two = if pauses { 0.5 - jitter } else { 1.0 - 2.0 * jitter };
     let times = emulations(pair);
     if let Some((time, _)) =
         times.iter().find(|(time, _)| time.since_start().as_ps() % STEP.as_ps() != 0)
     {
         return Err(format!("an emulation packet at {time} is off the steps"));
     }
-    match times.windows(2).find(|two| two[1].0.saturating_since(two[0].0) < least) {
-        Some(two) => Err(format!("emulation at {} and again at {}", two[0].0, two[1].0)),
-        None => Ok(()),
+    for (count, gaps) in [(2, two), (3, 1.5 - 2.0 * jitter)] {
+        let least = setting.gap().scale(gaps).saturating_sub(STEP);
+        let close = |some: &&[(Time, Ecn)]| some[count - 1].0.saturating_since(some[0].0) < least;
+        if let Some(some) = times.windows(count).find(close) {
+            let (first, last) = (some[0].0, some[count - 1].0);
+            return Err(format!("{count} emulation packets from {first} to {last}"));
+        }
     }
+    Ok(())
 }
 
 /// A credit names emulation packets that were sent, each at most once, no more than agreed, and takes its size.
