@@ -70,7 +70,7 @@ fn flows_that_find_the_link_idle_end_a_round_trip_sooner() {
     let round_trip = 40e-6;
     // Ten frames at 10 Gb/s, and two hops more for the last.
     let ideal = 20e-6 + 12.0 * 1.2304e-6;
-    for scheme in ["expresspass-aeolus", "expresspass-ideal", "flashpass-aeolus"] {
+    for scheme in AEOLUS {
         let took = took(scheme);
         assert!((ideal - 2e-6..ideal + 2e-6).contains(&took), "{scheme}: {took} s");
     }

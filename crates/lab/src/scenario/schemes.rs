@@ -78,6 +78,7 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         let help = "w_min must not be above w_init, nor w_init above w_max";
         return Err(section.reject(written.unwrap_or("w_init"), message).with_help(help));
     }
+    let ahead = section.must::<&str>("transport")? == "expresspass-ideal";
     Ok(ExpressPass {
         rule,
         stop: match section.or("stop", "last-data")? {
@@ -88,8 +89,8 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         jitter: section.or("jitter", 0.1)?,
         largest_credit: section.or("largest_credit", Bytes::new(84))?,
         timeout: section.or("timeout", TIMEOUT)?,
-        aeolus: start::aeolus(section)?,
-        ahead: section.must::<&str>("transport")? == "expresspass-ideal",
+        aeolus: if ahead { None } else { start::aeolus(section)? },
+        ahead,
         send_buffer: start::send_buffer(section)?,
     })
 }
