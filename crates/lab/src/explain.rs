@@ -226,11 +226,11 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
     let margin = Margin::of(setup, config);
     let how = format!(
         "{} hops there × ({} × {} + {}) + {} hops back × ({} × {} + {})",
-        margin.hops.0,
+        margin.hops,
         margin.queued + 1,
         time(margin.gap),
         time(margin.frame),
-        margin.hops.1,
+        margin.hops,
         margin.returned,
         time(margin.gap),
         time(margin.frame)

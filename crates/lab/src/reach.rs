@@ -78,8 +78,8 @@ pub struct Reach {
     pub longest: Option<Way>,
     /// The way with the shortest.
     pub shortest: Option<Way>,
-    /// Most links on the way there, and back.
-    pub hops: (u32, u32),
+    /// Most links on a way, there or back: both have as many.
+    pub hops: u32,
 }
 
 impl Reach {
@@ -122,7 +122,7 @@ impl Reach {
         if self.shortest.is_none_or(|shortest| way.base_rtt < shortest.base_rtt) {
             self.shortest = Some(way);
         }
-        self.hops = self.hops.max((hops, hops));
+        self.hops = self.hops.max(hops);
         Ok(())
     }
 }

@@ -47,8 +47,8 @@ pub(crate) struct Margin {
     pub frame: Span,
     /// Returned credits that may wait where they are metered, each as long as the metered packets it answers.
     pub returned: u64,
-    /// Most hops there, and back.
-    pub hops: (u32, u32),
+    /// Most hops there, or back: both have as many.
+    pub hops: u32,
 }
 
 impl Margin {
@@ -76,9 +76,7 @@ impl Margin {
 
     /// All of it. The packet itself has its turn after those that are queued.
     pub(crate) fn total(&self) -> Span {
-        let (there, back) = (u64::from(self.hops.0), u64::from(self.hops.1));
-        (self.gap * (self.queued + 1) + self.frame) * there
-            + (self.gap * self.returned + self.frame) * back
+        (self.gap * (self.queued + 1 + self.returned) + self.frame * 2) * u64::from(self.hops)
     }
 }
 

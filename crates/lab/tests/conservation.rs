@@ -4,6 +4,7 @@
 mod support;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
 };
@@ -302,6 +303,25 @@ fn mixes() -> impl Strategy<Value = Plan> {
     })
 }
 
+/// Runs every scheme of the plan, looking at it at these times. What each came to.
+fn accounted(plan: &Plan, seed: u64, looks: &[Span]) -> Result<Vec<String>, TestCaseError> {
+    let mut came = vec![];
+    for (number, scheme) in plan.schemes.iter().enumerate() {
+        let setup = Setup::new(plan, number, seed).unwrap();
+        let looked = ends::with(&setup, Run { setup: &setup, looks }).unwrap();
+        came.push(looked.map_err(|why| TestCaseError::fail(format!("{}: {why}", scheme.name)))?);
+    }
+    Ok(came)
+}
+
+/// When to look, in order.
+fn looks() -> impl Strategy<Value = Vec<Span>> {
+    prop::collection::vec(1u64..400_000, 0..6).prop_map(|mut looks| {
+        looks.sort_unstable();
+        looks.into_iter().map(Span::from_us).collect()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
@@ -309,34 +329,19 @@ proptest! {
     fn every_packet_and_every_byte_is_accounted_for_and_every_flow_completes(
         plan in plans(),
         seed in any::<u64>(),
-        mut looks in prop::collection::vec(1u64..400_000, 0..6),
+        looks in looks(),
     ) {
-        looks.sort_unstable();
-        let looks: Vec<Span> = looks.into_iter().map(Span::from_us).collect();
-        for scheme in 0..plan.schemes.len() {
-            let name = &plan.schemes[scheme].name;
-            let setup = Setup::new(&plan, scheme, seed).unwrap();
-            let looked = ends::with(&setup, Run { setup: &setup, looks: &looks }).unwrap();
-            prop_assert!(looked.is_ok(), "{}: {}", name, looked.unwrap_err());
-            // What happens does not depend on when somebody looks.
-            let blind = ends::with(&setup, Run { setup: &setup, looks: &[] }).unwrap();
-            prop_assert_eq!(looked, blind, "{}", name);
-        }
+        let looked = accounted(&plan, seed, &looks)?;
+        // What happens does not depend on when somebody looks.
+        prop_assert_eq!(looked, accounted(&plan, seed, &[])?);
     }
 
     #[test]
     fn mixes_conserve_packets_and_bytes_and_every_flow_completes(
         plan in mixes(),
         seed in any::<u64>(),
-        mut looks in prop::collection::vec(1u64..400_000, 0..6),
+        looks in looks(),
     ) {
-        looks.sort_unstable();
-        let looks: Vec<Span> = looks.into_iter().map(Span::from_us).collect();
-        for scheme in 0..plan.schemes.len() {
-            let name = &plan.schemes[scheme].name;
-            let setup = Setup::new(&plan, scheme, seed).unwrap();
-            let looked = ends::with(&setup, Run { setup: &setup, looks: &looks }).unwrap();
-            prop_assert!(looked.is_ok(), "{}: {}", name, looked.unwrap_err());
-        }
+        accounted(&plan, seed, &looks)?;
     }
 }

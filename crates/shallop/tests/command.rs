@@ -3,13 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+mod support;
 
-use assert_cmd::Command;
+use std::fs;
+
 use serde_json::Value;
-use tempfile::TempDir;
+use support::{Folder, text, timeless};
 
 const SCENARIO: &str = r#"
 title = "Four flows"
@@ -54,48 +53,6 @@ unit = "Gb/s"
 high = 0
 source = "nowhere"
 "#;
-
-/// A folder with a scenario in it.
-struct Folder(TempDir);
-
-impl Folder {
-    fn with(text: impl AsRef<[u8]>) -> Self {
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join("scenario.toml"), text).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// Runs the command here, its output piped.
-    fn shallop(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-        command.current_dir(self.0.path()).args(arguments).output().unwrap()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.shallop(arguments);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(self.0.path()).unwrap();
-        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// A summary without what it may differ in from one time to the next.
-fn timeless(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().filter(|line| !line.contains("\"wall_s\"")).collect::<Vec<_>>().join("\n")
-}
 
 /// Bad input ends with exit code 2, a message of these words that fits a screen, and no file.
 fn check_bad(scenario: impl AsRef<[u8]>, arguments: &[&str], words: &[&str]) {
@@ -194,8 +151,7 @@ fn json_has_the_promised_fields() {
 fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs() {
     let folder = Folder::with(SCENARIO);
     for (out, jobs) in [("a", "1"), ("b", "1"), ("c", "2"), ("d", "5")] {
-        let output = folder.shallop(&["run", "scenario.toml", "--out", out, "--jobs", jobs]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        folder.done(&["run", "scenario.toml", "--out", out, "--jobs", jobs]);
     }
     let at = |out: &str, name: &str| folder.path(out).join(name);
     for other in ["b", "c", "d"] {
@@ -205,8 +161,7 @@ fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs() {
             assert!(same, "{name} of {other}");
         }
     }
-    let output = folder.shallop(&["run", "scenario.toml", "--out", "e", "--seed", "3"]);
-    assert_eq!(output.status.code(), Some(0));
+    folder.done(&["run", "scenario.toml", "--out", "e", "--seed", "3"]);
     assert_ne!(timeless(&at("a", "summary.json")), timeless(&at("e", "summary.json")));
 }
 
@@ -215,8 +170,7 @@ fn result_files_can_be_read_back() {
     let folder = Folder::with(SCENARIO);
     let printed = folder.json(&["run", "scenario.toml", "--out", "deep/results", "--json"]);
     let path = |name: &str| folder.path("deep/results").join(name);
-    let written: Value = serde_json::from_slice(&fs::read(path("summary.json")).unwrap()).unwrap();
-    assert_eq!(printed, written);
+    assert_eq!(printed, folder.summary("deep/results"));
     let flows = shallop_store::read_table(path("flows.parquet")).unwrap();
     assert_eq!((flows.name.as_str(), flows.rows()), ("flows", 16));
     let series = shallop_store::read_table(path("series.parquet")).unwrap();
@@ -300,8 +254,7 @@ fn an_interrupted_run_keeps_what_is_finished() {
     use std::process::{Command, Stdio};
     let long = format!("{SCENARIO}{CLAIMS}").replace("seeds = [1, 2]", "seeds = [1]");
     let folder = Folder::with(long.replace("\"200ms\"", "\"3600s\""));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-    command.current_dir(folder.0.path()).args(["run", "scenario.toml", "--json", "--jobs", "1"]);
+    let mut command = folder.command(&["run", "scenario.toml", "--json", "--jobs", "1"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

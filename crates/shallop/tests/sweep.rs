@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
-use tempfile::TempDir;
+use support::{Folder, text, timeless};
 
 const SCENARIO: &str = r#"
 title = "A few flows"
@@ -41,64 +43,22 @@ const VARY: [&str; 6] = [
     "topology.senders=2,3",
 ];
 
-struct Folder(TempDir);
-
-impl Folder {
-    fn with(text: &str) -> Self {
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join("scenario.toml"), text).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-        command.current_dir(self.0.path()).args(arguments);
-        command
-    }
-
-    fn output(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// Runs the command, which must succeed; what it said on standard error.
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.output(arguments);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{said}");
-        said
-    }
-
-    /// The files of finished runs, with what is in them.
-    fn runs(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
-        let files = fs::read_dir(self.path(out).join("runs")).unwrap().map(|entry| {
-            let path = entry.unwrap().path();
-            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
-        });
-        files.collect()
-    }
-
-    fn summary(&self, out: &str) -> Value {
-        serde_json::from_slice(&fs::read(self.path(out).join("summary.json")).unwrap()).unwrap()
-    }
-
-    fn check_same_results(&self, one: &str, other: &str) {
-        let at = |out: &str, name: &str| self.path(out).join(name);
-        assert_eq!(timeless(&at(one, "summary.json")), timeless(&at(other, "summary.json")));
-        for name in ["flows.parquet", "series.parquet"] {
-            let same = fs::read(at(one, name)).unwrap() == fs::read(at(other, name)).unwrap();
-            assert!(same, "{name} in {one} and {other}");
-        }
-    }
+/// The files of finished runs, with what is in them.
+fn runs(folder: &Folder, out: &str) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(folder.path(out).join("runs")).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
+    });
+    files.collect()
 }
 
-/// A summary without what it may differ in from one time to the next.
-fn timeless(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().filter(|line| !line.contains("\"wall_s\"")).collect::<Vec<_>>().join("\n")
+fn check_same_results(folder: &Folder, one: &str, other: &str) {
+    let at = |out: &str, name: &str| folder.path(out).join(name);
+    assert_eq!(timeless(&at(one, "summary.json")), timeless(&at(other, "summary.json")));
+    for name in ["flows.parquet", "series.parquet"] {
+        let same = fs::read(at(one, name)).unwrap() == fs::read(at(other, name)).unwrap();
+        assert!(same, "{name} in {one} and {other}");
+    }
 }
 
 /// A finished run, not the draft of one.
@@ -127,31 +87,31 @@ fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
     // Two figures: t = 12.706, s = |a - b| / sqrt(2), so half is 12.706 |a - b| / 2.
     let half = 12.706 * (of(6) - of(7)).abs() / 2.0;
     assert!((rate["ci95"].as_f64().unwrap() - half).abs() < 1.0, "{rate}");
-    let first = folder.runs("a");
+    let first = runs(&folder, "a");
     assert_eq!((first.len(), whole(&first)), (24, 8));
     // More values in another order: what is there stays as it is.
     let more = ["sweep", "scenario.toml", "--vary", "topology.senders=5,3,2"];
     let more = [&more[..], &["--vary", "switch.default.buffer=20000B,8pkt"]].concat();
     folder.done(&[&more[..], &["--seeds", "2", "--out", "a"]].concat());
-    let second = folder.runs("a");
+    let second = runs(&folder, "a");
     assert_eq!(whole(&second), 12);
     assert!(first.iter().all(|(name, bytes)| second.get(name) == Some(bytes)));
     folder.done(&[&more[..], &["--seeds", "2", "--out", "b", "--jobs", "2"]].concat());
-    folder.check_same_results("a", "b");
+    check_same_results(&folder, "a", "b");
 }
 
 #[test]
 fn a_sweep_is_printed_with_its_intervals() {
     let folder = Folder::with(SCENARIO);
-    let output = folder.output(&[&VARY[..], &["--seeds", "2"]].concat());
-    let printed = String::from_utf8(output.stdout).unwrap();
+    let output = folder.shallop(&[&VARY[..], &["--seeds", "2"]].concat());
+    let printed = text(&output.stdout);
     assert_eq!(printed.matches("switch.default.buffer=").count(), 4, "{printed}");
     assert!(printed.contains(" ± ") && output.stderr.is_empty(), "{printed}");
     assert!(printed.lines().all(|line| line.chars().count() <= 120), "{printed}");
-    let one = String::from_utf8(folder.output(&VARY).stdout).unwrap();
+    let one = text(&folder.shallop(&VARY).stdout);
     assert_eq!(one.matches(" ± ").count(), 1, "the legend alone: {one}");
-    let run = folder.output(&["run", "scenario.toml", "--set", "seeds=[1,2,3]"]);
-    assert!(String::from_utf8(run.stdout).unwrap().contains("± 95 %"));
+    let run = folder.shallop(&["run", "scenario.toml", "--set", "seeds=[1,2,3]"]);
+    assert!(text(&run.stdout).contains("± 95 %"));
 }
 
 #[cfg(unix)]
@@ -161,9 +121,9 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     let vary = ["sweep", "scenario.toml", "--vary", "topology.senders=2,3,4,5,6,7"];
     let sweep = |out: &'static str| [&vary[..], &["--jobs", "1", "--out", out]].concat();
     let mut child = folder.command(&sweep("a")).stdout(Stdio::null()).spawn().unwrap();
-    let runs = folder.path("a/runs");
+    let kept = folder.path("a/runs");
     let ended = || {
-        let files = fs::read_dir(&runs).into_iter().flatten().flatten();
+        let files = fs::read_dir(&kept).into_iter().flatten().flatten();
         files.filter(|file| is_run(file.file_name().to_str().unwrap()))
     };
     while ended().count() < 2 {
@@ -172,20 +132,20 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let before = folder.runs("a");
+    let before = runs(&folder, "a");
     assert!((2..6).contains(&whole(&before)), "{:?}", before.keys());
     assert!(!folder.path("a/summary.json").exists());
     // A kill may also leave a draft: here one surely.
     let name = before.keys().find(|name| is_run(name)).unwrap();
-    fs::write(runs.join(format!(".{name}.Ab3.tmp")), "{ half").unwrap();
+    fs::write(kept.join(format!(".{name}.Ab3.tmp")), "{ half").unwrap();
     assert_eq!(folder.done(&sweep("a")), "");
-    let after = folder.runs("a");
+    let after = runs(&folder, "a");
     assert_eq!((after.len(), whole(&after)), (18, 6), "{:?}", after.keys());
     for (name, bytes) in before.iter().filter(|(name, _)| is_run(name)) {
         assert!(after[name] == *bytes, "{name} was made again");
     }
     folder.done(&sweep("b"));
-    folder.check_same_results("a", "b");
+    check_same_results(&folder, "a", "b");
 }
 
 #[test]
@@ -194,20 +154,20 @@ fn shards_in_two_folders_come_to_the_same() {
     folder.done(&[&VARY[..], &["--out", "all"]].concat());
     for (shard, out) in [("1/2", "a"), ("2/2", "b")] {
         let arguments = [&VARY[..], &["--shard", shard, "--out", out, "--json"]].concat();
-        let output = folder.output(&arguments);
+        let output = folder.shallop(&arguments);
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((summary["shard"].as_str(), output.status.code()), (Some(shard), Some(0)));
         assert_eq!(summary["runs"].as_array().unwrap().len(), 2);
         let names: Vec<_> = fs::read_dir(folder.path(out)).unwrap().collect();
         assert_eq!(names.len(), 1, "the runs alone");
     }
-    for (name, bytes) in folder.runs("b") {
+    for (name, bytes) in runs(&folder, "b") {
         fs::write(folder.path("a/runs").join(name), bytes).unwrap();
     }
-    let before = folder.runs("a");
+    let before = runs(&folder, "a");
     folder.done(&[&VARY[..], &["--out", "a"]].concat());
-    assert!(before == folder.runs("a"), "nothing was run");
-    folder.check_same_results("all", "a");
+    assert!(before == runs(&folder, "a"), "nothing was run");
+    check_same_results(&folder, "all", "a");
     assert!(folder.summary("a").get("shard").is_none());
 }
 
@@ -217,16 +177,16 @@ fn a_run_whose_files_are_damaged_is_told_and_made_again() {
     let sweep = [&VARY[..], &["--out", "a"]].concat();
     folder.done(&[&VARY[..], &["--out", "b"]].concat());
     folder.done(&sweep);
-    let whole = folder.runs("a");
+    let whole = runs(&folder, "a");
     let names: Vec<&str> = whole.keys().map(String::as_str).collect();
     let damage = |name: &str, bytes: &[u8]| {
         fs::write(folder.path("a/runs").join(name), bytes).unwrap();
     };
     let ending = |ending: &str| *names.iter().find(|name| name.ends_with(ending)).unwrap();
     let [json, flows, series] = [".json", ".flows.parquet", ".series.parquet"].map(ending);
-    let text = String::from_utf8(whole[json].clone()).unwrap();
-    let other = text.replacen("\"timeouts\": 0", "\"timeouts\": 9", 1);
-    assert_ne!(text, other);
+    let told = text(&whole[json]);
+    let other = told.replacen("\"timeouts\": 0", "\"timeouts\": 9", 1);
+    assert_ne!(told, other);
     let mut flipped = whole[flows].clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
@@ -242,7 +202,7 @@ fn a_run_whose_files_are_damaged_is_told_and_made_again() {
         let said = folder.done(&sweep);
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(said.contains(name) && said.contains("made again"), "{said}");
-        folder.check_same_results("a", "b");
+        check_same_results(&folder, "a", "b");
     }
     fs::remove_file(folder.path("a/runs").join(flows)).unwrap();
     assert!(folder.done(&sweep).contains("made again"));
@@ -254,15 +214,15 @@ fn run_resumes_when_it_is_asked_to() {
     let folder = Folder::with(SCENARIO);
     let run = ["run", "scenario.toml", "--out", "a"];
     folder.done(&run);
-    let first = folder.runs("a");
+    let first = runs(&folder, "a");
     folder.done(&[&run[..], &["--resume"]].concat());
-    assert!(first == folder.runs("a"));
+    assert!(first == runs(&folder, "a"));
     folder.done(&run);
-    assert!(first != folder.runs("a"), "the time it took is another");
+    assert!(first != runs(&folder, "a"), "the time it took is another");
     folder.done(&["run", "scenario.toml", "--out", "a", "--resume", "--set", "duration=31ms"]);
-    assert_eq!(whole(&folder.runs("a")), 2);
+    assert_eq!(whole(&runs(&folder, "a")), 2);
     let reproduce = ["reproduce", "fp-crush", "--quick", "--out", "r", "--resume", "--json"];
-    let [one, two] = [(); 2].map(|()| folder.output(&reproduce));
+    let [one, two] = [(); 2].map(|()| folder.shallop(&reproduce));
     assert!(one.stdout == two.stdout && !one.stdout.is_empty(), "the very same runs");
 }
 
@@ -283,8 +243,8 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
     ] {
         let folder = Folder::with(SCENARIO);
         let first = ["sweep", "scenario.toml", "--out", "a"];
-        let output = folder.output(&[&first[..], arguments].concat());
-        let said = String::from_utf8(output.stderr).unwrap();
+        let output = folder.shallop(&[&first[..], arguments].concat());
+        let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         for word in words {
             assert!(said.contains(word), "{word} is not in: {said}");
@@ -295,8 +255,8 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
     for arguments in
         [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]]
     {
-        let output = folder.output(arguments);
-        let said = String::from_utf8(output.stderr).unwrap();
+        let output = folder.shallop(arguments);
+        let said = text(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains("--out"), "{said}");
     }
 }
