@@ -19,6 +19,7 @@ use crate::network::Network;
 use crate::outcome::{self, Outcome};
 use crate::plan::{Plan, Transport};
 use crate::reach::Reach;
+use crate::records::REMEMBERED;
 use crate::series::Series;
 
 /// Why a run cannot be made.
@@ -155,7 +156,8 @@ pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RunError> {
     ends::with(&Setup::new(plan, scheme, seed)?, Nothing)
 }
 
-/// Whoever watches a run is asked this often.
+/// Whoever watches a run is asked this often, and flows that are over are written down; more often where more of them
+/// come to their end at once than are to be kept until then.
 const WATCH: Span = Span::from_ms(1);
 
 /// Whoever watches a run.
@@ -242,7 +244,7 @@ impl ends::Use for Start<'_> {
         let mut world: World<'_, E::End, Measure> = World::new(world, Box::new(coming), probe);
         world.retire();
         let journal = Journal::new(self.setup);
-        let drive = Drive { setup: self.setup, world, journal, watch: self.watch };
+        let drive = Drive { setup: self.setup, world, journal, watch: self.watch, pace: WATCH };
         drive.run()
     }
 }
@@ -262,6 +264,8 @@ struct Drive<'a, 'f, E: Endpoint> {
     world: World<'f, E, Measure>,
     journal: Journal<'a>,
     watch: &'a mut dyn Watch,
+    /// How long a step is.
+    pace: Span,
 }
 
 impl<E: Endpoint> Drive<'_, '_, E> {
@@ -289,7 +293,7 @@ impl<E: Endpoint> Drive<'_, '_, E> {
             let fair = series.converge.due();
             now = sample.min(mark).min(fair).min(plan.duration);
             while reached < now {
-                reached = now.min(reached + WATCH);
+                reached = now.min(reached + self.pace);
                 self.advance(Time::after_start(reached))?;
             }
             // What is looked at must have caught up.
@@ -318,7 +322,13 @@ impl<E: Endpoint> Drive<'_, '_, E> {
 
     fn advance(&mut self, to: Time) -> Result<(), RunError> {
         self.world.advance(to);
-        for Retired { flow, sender, receiver } in self.world.take_retired() {
+        let retired = self.world.take_retired();
+        if retired.len() > REMEMBERED {
+            self.pace = (self.pace / 2).max(Span::from_ns(1));
+        } else if retired.len() < REMEMBERED / 4 {
+            self.pace = (self.pace * 2).min(WATCH);
+        }
+        for Retired { flow, sender, receiver } in retired {
             if let Some(record) = self.world.probe.flows.close(flow) {
                 self.journal.write(flow, &record, [sender, receiver], to);
             }

@@ -29,6 +29,9 @@ const SMALL: usize = 0;
 const MEDIUM: usize = 1;
 const LARGE: usize = 2;
 
+/// Flows in a block of memory.
+const BLOCK: usize = 1 << 14;
+
 /// A flow that completed.
 #[derive(Clone, Copy, Debug)]
 struct Time {
@@ -43,7 +46,8 @@ struct Time {
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     classes: Option<Classes>,
-    times: Vec<Time>,
+    /// In blocks, so that none of them is ever copied to a larger place.
+    times: Vec<Vec<Time>>,
     unfinished: [u64; 3],
 }
 
@@ -65,35 +69,49 @@ impl Tally {
         let slowdown = time.ratio(flow.facts.ideal) as f32;
         let within_rtt = time <= flow.facts.base_rtt;
         let (seconds, class) = (time.as_secs_f64(), class as u8);
-        self.times.push(Time { seconds, slowdown, class, within_rtt });
+        if self.times.last().is_none_or(|block| block.len() == BLOCK) {
+            self.times.push(Vec::with_capacity(BLOCK));
+        }
+        if let Some(block) = self.times.last_mut() {
+            block.push(Time { seconds, slowdown, class, within_rtt });
+        }
     }
 
     /// What they come to.
     #[must_use]
     pub fn fct(&self) -> Fct {
-        let class = |class: usize| self.completion(|of| of == class);
-        let told = |class: Option<Completion>| class.filter(|_| self.classes.is_some());
-        Fct {
-            all: self.completion(|_| true),
-            small: told(class(SMALL)),
-            medium: told(class(MEDIUM)),
-            large: told(class(LARGE)),
-        }
+        let mut values = Vec::with_capacity(self.times.iter().map(Vec::len).sum());
+        let all = self.completion(&mut values, |_| true);
+        let mut told = |class: usize| {
+            let told = self.completion(&mut values, |of| of == class);
+            told.filter(|_| self.classes.is_some())
+        };
+        Fct { all, small: told(SMALL), medium: told(MEDIUM), large: told(LARGE) }
     }
 
-    fn completion(&self, counts: impl Fn(usize) -> bool) -> Option<Completion> {
-        let of_class = |time: &&Time| counts(usize::from(time.class));
+    /// What the flows of the classes that count come to. `values` is only a place to sort them in.
+    fn completion(
+        &self,
+        values: &mut Vec<f64>,
+        counts: impl Fn(usize) -> bool,
+    ) -> Option<Completion> {
+        let of_class = || {
+            let times = self.times.iter().flatten();
+            times.filter(|time| counts(usize::from(time.class)))
+        };
         let unfinished = (0..3).filter(|&class| counts(class)).map(|class| self.unfinished[class]);
         let unfinished: u64 = unfinished.sum();
-        let times: Vec<f64> = self.times.iter().filter(of_class).map(|time| time.seconds).collect();
-        if times.is_empty() && unfinished == 0 {
+        values.clear();
+        values.extend(of_class().map(|time| time.seconds));
+        if values.is_empty() && unfinished == 0 {
             return None;
         }
-        let soon = self.times.iter().filter(of_class).filter(|time| time.within_rtt).count();
-        let completion = Completion::of(times, unfinished);
+        let soon = of_class().filter(|time| time.within_rtt).count();
+        let completion = Completion::of(values, unfinished);
         let within_rtt = Some(soon as f64 / completion.count as f64);
         let completion = Completion { within_rtt, ..completion };
-        let slowdowns = self.times.iter().filter(of_class).map(|time| f64::from(time.slowdown));
-        Some(completion.with_slowdowns(slowdowns.collect()))
+        values.clear();
+        values.extend(of_class().map(|time| f64::from(time.slowdown)));
+        Some(completion.with_slowdowns(values))
     }
 }

@@ -2,7 +2,8 @@
 //! none of them has a deadline and none of its packets is queued or on a wire, nothing can ever happen to it again: it
 //! retires, and its seats go to a later flow. So memory grows with the flows under way, not with those that have been.
 //!
-//! State: the seats in pairs, which of them are free, and for each flow its seats and hosts. An end's place, twice the
+//! State: the seats in pairs, which of them are free, and for each flow its seats and hosts; of the first flows that
+//! have retired nothing. An end's place, twice the
 //! number of its flow's pair of seats plus one for the receiver, is its number towards the agenda.
 
 use shallop_core::{End, Node};
@@ -49,8 +50,9 @@ pub(crate) struct Seats<E> {
     pairs: Vec<Pair<E>>,
     /// Pairs of seats that nobody takes, the next one last.
     free: Vec<u32>,
-    /// By flow: its pair of seats, and the hosts of its ends.
+    /// By flow, from `first` on: its pair of seats, and the hosts of its ends. Those before it have retired.
     flows: Vec<(u32, [Node; 2])>,
+    first: u32,
     retires: bool,
     retired: Vec<Retired>,
 }
@@ -58,24 +60,30 @@ pub(crate) struct Seats<E> {
 impl<E> Default for Seats<E> {
     fn default() -> Self {
         let (pairs, free, flows, retired) = (vec![], vec![], vec![], vec![]);
-        Self { pairs, free, flows, retires: false, retired }
+        Self { pairs, free, flows, first: 0, retires: false, retired }
     }
 }
 
 impl<E: Endpoint> Seats<E> {
     /// The sending end of the next flow.
     pub fn next_flow(&self) -> End {
-        End::sender(self.flows.len() as u32)
+        End::sender(self.started() as u32)
     }
 
     /// How many flows have been seated.
     pub fn started(&self) -> usize {
-        self.flows.len()
+        self.first as usize + self.flows.len()
+    }
+
+    /// The pair of seats of an end's flow, and the hosts of its ends.
+    #[inline]
+    fn of(&self, end: End) -> &(u32, [Node; 2]) {
+        &self.flows[(end.flow() - self.first) as usize]
     }
 
     /// Seats the ends of the next flow, which are at these hosts.
     pub fn add(&mut self, ends: [Seat<E>; 2], hosts: [Node; 2]) {
-        let pair = Pair { ends, under_way: 0, flow: self.flows.len() as u32 };
+        let pair = Pair { ends, under_way: 0, flow: self.started() as u32 };
         let place = if let Some(place) = self.free.pop() {
             self.pairs[place as usize] = pair;
             place
@@ -89,13 +97,13 @@ impl<E: Endpoint> Seats<E> {
     /// The host this end is at.
     #[inline]
     pub fn host(&self, end: End) -> Node {
-        self.flows[end.flow() as usize].1[(end.0 & 1) as usize]
+        self.of(end).1[(end.0 & 1) as usize]
     }
 
     /// The place of an end.
     #[inline]
     pub fn place(&self, end: End) -> u32 {
-        self.flows[end.flow() as usize].0 << 1 | end.0 & 1
+        self.of(end).0 << 1 | end.0 & 1
     }
 
     /// The end that has this place.
@@ -113,7 +121,8 @@ impl<E: Endpoint> Seats<E> {
     /// The same, and how many packets of its flow are under way.
     #[inline]
     pub fn get_counted(&mut self, end: End) -> (&mut Seat<E>, &mut u32) {
-        let pair = &mut self.pairs[self.flows[end.flow() as usize].0 as usize];
+        let place = self.of(end).0;
+        let pair = &mut self.pairs[place as usize];
         debug_assert!(pair.flow == end.flow(), "nothing happens to a flow that has retired");
         (&mut pair.ends[(end.0 & 1) as usize], &mut pair.under_way)
     }
@@ -129,7 +138,7 @@ impl<E: Endpoint> Seats<E> {
     /// Whether nothing but a deadline can happen to the flow of this end any more.
     #[inline]
     pub fn is_over(&self, end: End) -> bool {
-        let pair = &self.pairs[self.flows[end.flow() as usize].0 as usize];
+        let pair = &self.pairs[self.of(end).0 as usize];
         let [sender, receiver] = &pair.ends;
         let idle = |seat: &Seat<E>| seat.complete && seat.waiting.is_none();
         pair.under_way == 0 && self.retires && idle(sender) && idle(receiver)
@@ -137,9 +146,10 @@ impl<E: Endpoint> Seats<E> {
 
     /// The flow of this end retires.
     pub fn remove(&mut self, end: End) {
-        let place = self.flows[end.flow() as usize].0;
+        let place = self.of(end).0;
         let pair = &mut self.pairs[place as usize];
         pair.flow = NOBODY;
+        self.flows[(end.flow() - self.first) as usize].0 = NOBODY;
         let [sender, receiver] = pair.ends.each_ref().map(|seat| seat.machine.report());
         self.free.push(place);
         self.retired.push(Retired { flow: end.flow(), sender, receiver });
@@ -152,7 +162,17 @@ impl<E: Endpoint> Seats<E> {
 
     /// The flows that have retired since the last call.
     pub fn take_retired(&mut self) -> Vec<Retired> {
+        self.forget();
         std::mem::take(&mut self.retired)
+    }
+
+    /// Forgets the first flows if they have retired, and are at least half of those that are known.
+    fn forget(&mut self) {
+        let gone = self.flows.iter().take_while(|(place, _)| *place == NOBODY).count();
+        if gone > 0 && gone * 2 >= self.flows.len() {
+            self.flows.drain(..gone);
+            self.first += gone as u32;
+        }
     }
 
     /// The ends that are seated, by place.
