@@ -6,7 +6,7 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
 use crate::flows;
-use crate::plan::{FlashPass, Group, Intensity, Topology, Transport};
+use crate::plan::{FlashPass, Group, Intensity, Switch, Topology, Transport};
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
 use crate::sources::intensity;
@@ -130,8 +130,7 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
         let switch = &plan.switches[switch];
         let at = format!("of \"{}\" at {rate}", switch.name);
         let frame = u64::from(wire::frame(mtu.get()));
-        let buffer = in_bytes(switch.buffer, rate, frame);
-        let how = format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame));
+        let (buffer, how) = buffer(switch, rate, frame);
         section.say(format!("buffer {at}"), size(buffer), how);
         let product = rate.bytes_in(most).get();
         let how = format!("{rate} × {}", time(most));
@@ -142,6 +141,10 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
             format!("{part:.3} %"),
             "buffer / product",
         );
+        if let Some(shared) = switch.shared {
+            let how = "alpha size / (1 + 2 alpha) + private, likewise";
+            section.say(format!("each of two full queues {at}"), size(shared.of(2).get()), how);
+        }
         if let Some((above, _)) = switch.mark {
             let bytes = in_bytes(above, rate, frame);
             section.say(format!("ECN threshold {at}"), size(bytes), above.to_string());
@@ -240,6 +243,27 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
         format!("{} + {}: largest base round trip + margin", time(largest), time(margin.total()));
     section.say("waiting time", time(wait), how);
     Ok(())
+}
+
+/// What the data queue of a port of this switch may hold, and how that follows.
+fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
+    let Some(shared) = switch.shared else {
+        let buffer = in_bytes(switch.buffer, rate, frame);
+        return (
+            buffer,
+            format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)),
+        );
+    };
+    let buffer = shared.of(1).get();
+    let how = format!(
+        "{} × {} / (1 + {}) + {}, of one full queue alone = {:.1} frames of {frame} B",
+        shared.alpha,
+        shared.size,
+        shared.alpha,
+        shared.private,
+        ratio(buffer, frame)
+    );
+    (buffer, how)
 }
 
 /// A kind of link: its rate, its largest packet, its metered share and the weights that lowered that.

@@ -15,14 +15,13 @@
 //! Data sent without a credit (Aeolus) is in the data queue, and is dropped there above a threshold of its own, in
 //! switches; packets of TCP that are not ECN-capable share its fate where they share the queue.
 //!
-//! Hosts' links have the same meters as switches, as both papers ask, and room without end for what is not metered, or
-//! the queue that the scenario gives them.
+//! Hosts' links have the same meters as switches, as both papers ask. What queues may hold is in `memory.rs`.
 
-use shallop_core::{BufferSize, Bytes, Class, Node, Seed, Share};
+use shallop_core::{Bytes, Class, Node, Seed, Share};
 use shallop_proto::{flashpass, wire};
-use shallop_sim::NicMode;
-use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Room, Select};
+use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Select};
 
+use crate::memory::Memory;
 use crate::mix::{Demand, Kind};
 use crate::network::Network;
 use crate::plan::{Accounting, Plan, Switch};
@@ -43,8 +42,8 @@ pub const FLASHPASS_APART: &[&str] = &["emulation", "credit", "data", "legacy"];
 pub struct Layout {
     /// For each port its machine's configuration.
     pub ports: Vec<PortConfig>,
-    /// For each port the memory it draws on.
-    pub rooms: Vec<Room>,
+    /// The memory that ports draw on.
+    pub memory: Memory,
     /// Names of the queues of each port.
     pub queues: &'static [&'static str],
     /// For each port the parts of its link that are set aside.
@@ -86,8 +85,8 @@ impl Layout {
             (None | Some(Kind::Tcp), _) => (TCP_QUEUES, 0, None),
         };
         let unscheduled = demand.unscheduled;
-        let (ports, rooms, shares) = (vec![], vec![], vec![]);
-        let mut layout = Self { ports, rooms, queues, shares, data, metered, unscheduled };
+        let (ports, memory, shares) = (vec![], Memory::default(), vec![]);
+        let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
             let of = |node: Node| &plan.switches[network.switch_of[node.0 as usize]];
             let switch = of(network.graph.near(port));
@@ -96,7 +95,7 @@ impl Layout {
             let shares = Shares::of(network, port, demand, ends, around);
             let (queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
             let link = network.graph.link_of(port);
-            layout.rooms.push(room(plan, network, (port, demand), switch, &queues));
+            layout.memory.add(plan, network, (port, demand), &queues);
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,
@@ -107,6 +106,7 @@ impl Layout {
             });
             layout.shares.push(shares);
         }
+        layout.memory.share(plan, network);
         layout
     }
 }
@@ -216,75 +216,4 @@ fn port_queues(
         }
     }
     (queues, queue_of)
-}
-
-/// Packets that wait where returned credits are metered, at most: so many that little is lost to their uneven spacing.
-pub const RETURNED_QUEUE: u32 = 32;
-
-/// Emulation packets that a host's own link holds at most, unless the scenario says otherwise: what waits there shifts
-/// the rehearsal against the data, and a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
-const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
-
-/// The depth of a port's queue of credits or emulation packets.
-pub(crate) fn credit_queue(
-    plan: &Plan,
-    network: &Network,
-    demand: Demand,
-    port: u32,
-) -> BufferSize {
-    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
-    match plan.nic_credit_queue {
-        _ if network.is_switch_port(port) => switch.credit_queue,
-        Some(depth) => depth,
-        None if demand.proactive == Some(Kind::FlashPass) => HOST_EMULATION,
-        None => switch.credit_queue,
-    }
-}
-
-/// Metered queues have room of their own, the others share the port's buffer; data and TCP apart divide it by weight.
-fn room(
-    plan: &Plan,
-    network: &Network,
-    (port, demand): (u32, &Demand),
-    switch: &Switch,
-    queues: &[QueueConfig],
-) -> Room {
-    let rate = network.graph.link_of(port).rate;
-    let common = match (network.is_switch_port(port), plan.nic) {
-        (true, _) => Limit::of(switch.buffer, rate),
-        (false, NicMode::Fair) => Limit::NONE,
-        (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
-    };
-    let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
-        (_, None) => None,
-        (0, _) => Some(Limit::of(credit_queue(plan, network, *demand, port), rate)),
-        _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
-    });
-    let mut own: Vec<Option<Limit>> = own.collect();
-    match (switch.weights, &mut own[..]) {
-        (Some(weights), [.., legacy]) if demand.apart => {
-            let (data, rest) = divide(common, weights);
-            *legacy = Some(rest);
-            Room::new(data, own)
-        }
-        _ => Room::new(common, own),
-    }
-}
-
-/// A bound divided by weight.
-#[must_use]
-pub fn divide(limit: Limit, (data, legacy): (u32, u32)) -> (Limit, Limit) {
-    if limit == Limit::NONE {
-        return (limit, limit);
-    }
-    let all = u128::from(data) + u128::from(legacy);
-    let part = |weight: u32| {
-        let of = |whole: u64| (u128::from(whole) * u128::from(weight) / all) as u64;
-        let bytes =
-            if limit.bytes == Bytes::MAX { Bytes::MAX } else { Bytes::new(of(limit.bytes.get())) };
-        let packets =
-            if limit.packets == u32::MAX { u32::MAX } else { of(u64::from(limit.packets)) as u32 };
-        Limit { bytes, packets }
-    };
-    (part(data), part(legacy))
 }

@@ -20,6 +20,7 @@ pub mod journal;
 pub mod layout;
 mod load;
 pub mod measure;
+pub mod memory;
 pub mod mix;
 pub mod network;
 pub mod outcome;

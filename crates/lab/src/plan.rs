@@ -182,6 +182,8 @@ pub struct Switch {
     pub name: String,
     /// Data buffer of each port.
     pub buffer: BufferSize,
+    /// The memory that all ports share instead, if they do.
+    pub shared: Option<Shared>,
     /// ECN marking of the data queue: threshold, and when it is looked at.
     pub mark: Option<(BufferSize, MarkAt)>,
     /// Depth of the emulation or credit queue.
@@ -198,6 +200,26 @@ pub struct Switch {
     pub emulation: bool,
     /// Weights of the data queue and of one for transports without credits; `None` if they share the data queue.
     pub weights: Option<(u32, u32)>,
+}
+
+/// Memory that all ports of a switch share, by Dynamic Thresholds (`switch/src/pool.rs`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shared {
+    /// All of it.
+    pub size: Bytes,
+    /// A queue may be given more while it has less than this times what is free.
+    pub alpha: f64,
+    /// What each queue may hold besides.
+    pub private: Bytes,
+}
+
+impl Shared {
+    /// What so many queues that all want more end up with each: alpha size / (1 + alpha n), and what is private.
+    #[must_use]
+    pub fn of(&self, queues: u32) -> Bytes {
+        let share = self.alpha / (1.0 + self.alpha * f64::from(queues));
+        self.private + Bytes::new((self.size.get() as f64 * share) as u64)
+    }
 }
 
 /// Which returning credits the emulation share of a link leaves room for (docs/flashpass.md, "accounting").

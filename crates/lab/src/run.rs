@@ -232,7 +232,8 @@ impl ends::Use for Start<'_> {
         let world = shallop_sim::Network {
             graph: network.graph.clone(),
             ports: layout.ports.clone(),
-            rooms: layout.rooms.clone(),
+            rooms: layout.memory.rooms.clone(),
+            pools: layout.memory.pools.clone(),
             routes: routes.clone(),
             nic: plan.nic,
         };

@@ -9,7 +9,7 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
 };
 use shallop_lab::ends::{self, Ends};
-use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Topology};
+use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Shared, Topology};
 use shallop_lab::run::Setup;
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, NodeKind, Paths, World};
@@ -61,7 +61,8 @@ fn world<'a, E: Ends>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a, E::End, Ta
         routes: Paths::of(&graph).routes(&graph, setup.plan.symmetric, salt),
         graph,
         ports: setup.layout.ports.clone(),
-        rooms: setup.layout.rooms.clone(),
+        rooms: setup.layout.memory.rooms.clone(),
+        pools: setup.layout.memory.pools.clone(),
         nic: setup.plan.nic,
     };
     let flows: Vec<_> = setup.coming().map(|flow| ends.flow(&flow)).collect();
@@ -270,8 +271,14 @@ fn plans() -> impl Strategy<Value = Plan> {
         (2u32..30).prop_map(BufferSize::Packets),
         (3_100u64..50_000).prop_map(|bytes| BufferSize::Bytes(Bytes::new(bytes))),
     ];
-    (network, buffer, prop::collection::vec(flow, 1..4)).prop_map(
-        |((topology, hosts), buffer, flows)| {
+    let shared = (3_100u64..80_000, 0.5..8.0, 0u64..3_000).prop_map(|(size, alpha, private)| {
+        // Alone a queue has at least a third of it, which is more than a frame.
+        let (size, private) = (Bytes::new(size + 3_100), Bytes::new(private));
+        Shared { size, alpha, private }
+    });
+    let shared = prop_oneof![2 => Just(None), 1 => shared.prop_map(Some)];
+    (network, buffer, shared, prop::collection::vec(flow, 1..4)).prop_map(
+        |((topology, hosts), buffer, shared, flows)| {
             let groups: Vec<Group> = (0..)
                 .zip(flows)
                 .map(|(number, (from, to, count, size))| {
@@ -280,7 +287,9 @@ fn plans() -> impl Strategy<Value = Plan> {
                     group(&format!("g{number}"), (hosts[from], hosts[to]), count, Some(size))
                 })
                 .collect();
-            plan(topology, buffer, groups)
+            let mut plan = plan(topology, buffer, groups);
+            plan.switches[0].shared = shared;
+            plan
         },
     )
 }

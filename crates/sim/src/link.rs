@@ -2,7 +2,7 @@
 
 use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
 use shallop_proto::{Nic, Out, Row, Turn};
-use shallop_switch::{Port, Room};
+use shallop_switch::{Pool, Pooled, Port, Room};
 
 /// How a host's link takes packets from its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -27,6 +27,21 @@ pub(crate) struct Outlet<H> {
 }
 
 impl<H: Copy> Outlet<H> {
+    /// Serves every packet whose turn has come by `now`, and tells the pool it draws on, if any, when the next one's is.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, pools: &mut [Pool], probe: &mut impl Probe) {
+        let Self { port, room, .. } = self;
+        match room.member() {
+            None => port.catch_up(now, room, probe),
+            Some(member) if port.due() <= now => {
+                let pool = &mut pools[member.pool as usize];
+                port.catch_up(now, &mut Pooled { room, pool }, probe);
+                pool.order.set(member.place as usize, port.due());
+            }
+            Some(_) => {}
+        }
+    }
+
     /// When it has something to do: hand over a packet, or let the first of those who wait send.
     #[inline]
     pub fn deadline(&mut self) -> Option<Time> {

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use shallop_core::{Actor, Agenda, End, Facts, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, Turn, settle};
-use shallop_switch::{Port, PortConfig, Room, Routes};
+use shallop_switch::{Member, Pool, Pooled, Port, PortConfig, Room, Routes};
 
 use crate::graph::{Graph, NodeKind};
 use crate::link::{HostLink, NicMode, Outlet};
@@ -40,6 +40,8 @@ pub struct Network {
     pub ports: Vec<PortConfig>,
     /// For each port the memory it draws on.
     pub rooms: Vec<Room>,
+    /// Memory that several ports share.
+    pub pools: Vec<Pool>,
     /// Next hops.
     pub routes: Routes,
     /// How hosts' links take packets from their ends.
@@ -59,6 +61,9 @@ pub struct World<
     now: Time,
     agenda: Agenda,
     outlets: Vec<Outlet<E::Head>>,
+    pools: Vec<Pool>,
+    /// For each pool the ports that draw on it, by their places.
+    members: Vec<Vec<u32>>,
     nodes: Vec<NodeKind>,
     boxes: Vec<(Node, M)>,
     routes: Routes,
@@ -79,7 +84,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
         probe: P,
     ) -> Self {
-        let Network { graph, ports, rooms, routes, nic } = network;
+        let Network { graph, ports, rooms, pools, routes, nic } = network;
+        let members = members(&rooms, pools.len());
         let outlets = (0..).zip(ports.iter().zip(rooms)).map(|(number, (port, room))| Outlet {
             port: Port::new(number, port),
             room,
@@ -90,6 +96,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             now: Time::ZERO,
             agenda: Agenda::default(),
             outlets: outlets.collect(),
+            pools,
+            members,
             nodes: graph.nodes,
             boxes: Vec::new(),
             routes,
@@ -146,6 +154,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         self.boxes.iter().map(|(_, middlebox)| middlebox)
     }
 
+    /// The memory that ports share.
+    #[must_use]
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
     /// Packets that are queued or on a wire.
     #[must_use]
     pub fn in_flight(&self) -> usize {
@@ -179,8 +193,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     /// Lets everything happen that is due by `end`. Every port has caught up to `end` afterwards.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
-        for Outlet { port, room, .. } in &mut self.outlets {
-            port.catch_up(end, room, &mut self.probe);
+        for outlet in &mut self.outlets {
+            outlet.catch_up(end, &mut self.pools, &mut self.probe);
         }
     }
 
@@ -229,7 +243,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
 
     fn on_port(&mut self, now: Time, number: u32) {
         let outlet = &mut self.outlets[number as usize];
-        outlet.port.catch_up(now, &mut outlet.room, &mut self.probe);
+        outlet.catch_up(now, &mut self.pools, &mut self.probe);
         let far = outlet.far;
         loop {
             let port = &mut self.outlets[number as usize].port;
@@ -268,13 +282,39 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         let Outlet { port, room, .. } = &mut self.outlets[number as usize];
         // A wire that has a packet already keeps its deadline.
         let quiet = !port.is_crossed();
-        let taken = port.offer(now, packet, room, &mut self.probe);
-        if taken.is_err() {
+        let taken = match room.member() {
+            None => port.offer(now, packet, room, &mut self.probe).is_ok(),
+            Some(member) => self.offer_from_pool(now, number, member, packet),
+        };
+        if !taken {
             self.seats.landed(end);
             self.retire_if_over(end);
         } else if quiet {
             self.arm(number);
         }
+    }
+
+    /// Offers a packet to a port that draws on a pool. Before it is admitted, all that has left the pool by now is given
+    /// back, whichever port it left by.
+    fn offer_from_pool(
+        &mut self,
+        now: Time,
+        number: u32,
+        member: Member,
+        packet: &Packet<E::Head>,
+    ) -> bool {
+        if !self.outlets[number as usize].port.passes(now, packet.envelope.class) {
+            let members = &self.members[member.pool as usize];
+            while let Some(place) = self.pools[member.pool as usize].order.first_by(now) {
+                let due = &mut self.outlets[members[place] as usize];
+                due.catch_up(now, &mut self.pools, &mut self.probe);
+            }
+        }
+        let Outlet { port, room, .. } = &mut self.outlets[number as usize];
+        let pool = &mut self.pools[member.pool as usize];
+        let taken = port.offer(now, packet, &mut Pooled { room, pool }, &mut self.probe);
+        pool.order.set(member.place as usize, port.due());
+        taken.is_ok()
     }
 
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {
@@ -363,4 +403,17 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         let due = self.outlets[number as usize].deadline();
         self.agenda.set(Actor(number + 1), due);
     }
+}
+
+/// For each pool the ports that draw on it, by their places.
+fn members(rooms: &[Room], pools: usize) -> Vec<Vec<u32>> {
+    let mut members = vec![vec![]; pools];
+    for (port, room) in (0..).zip(rooms) {
+        if let Some(Member { pool, place, .. }) = room.member() {
+            let of: &mut Vec<u32> = &mut members[pool as usize];
+            of.resize(of.len().max(place as usize + 1), port);
+            of[place as usize] = port;
+        }
+    }
+    members
 }

@@ -73,7 +73,7 @@ fn network(graph: Graph, buffer: &str) -> Network {
     let room = |port: &PortConfig| Room::new(Limit::of(buffer, port.rate), own.clone());
     let rooms = ports.iter().map(room).collect();
     let routes = Paths::of(&graph).routes(&graph, true, 0);
-    Network { graph, ports, rooms, routes, nic: NicMode::Fair }
+    Network { graph, ports, rooms, pools: vec![], routes, nic: NicMode::Fair }
 }
 
 /// A flow of `frames` full frames, or without end, that starts at `start`.

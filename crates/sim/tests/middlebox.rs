@@ -59,7 +59,7 @@ fn network() -> (Network, Vec<Node>) {
     let rooms = ports.iter().map(|_| Room::new(Limit::of(buffer, LINK), own.clone())).collect();
     let routes = Paths::of(&lot.graph).routes(&lot.graph, true, 0);
     let hosts = lot.hosts.into_iter().flatten().collect();
-    (Network { graph: lot.graph, ports, rooms, routes, nic: NicMode::Fair }, hosts)
+    (Network { graph: lot.graph, ports, rooms, pools: vec![], routes, nic: NicMode::Fair }, hosts)
 }
 
 /// A world with a middlebox at every node of some kind, after three flows over one and two links of the chain.

@@ -11,7 +11,7 @@ use shallop_core::{
 };
 
 use crate::queue::{Queue, QueueConfig};
-use crate::room::Room;
+use crate::room::Memory;
 use crate::schedule::Schedule;
 use crate::wire::{Change, Impairment, Wire};
 
@@ -169,7 +169,26 @@ impl<C: Copy> Port<C> {
         !self.exit.wire.is_empty()
     }
 
-    /// Takes a packet at `now`, drawing on `room` if it has to wait.
+    /// True if a packet of this class can pass at once: it needs no memory.
+    #[inline]
+    #[must_use]
+    pub fn passes(&self, now: Time, class: Class) -> bool {
+        self.is_open(now, self.queue_of[class.index()])
+    }
+
+    #[inline]
+    fn is_open(&self, now: Time, queue: u8) -> bool {
+        self.busy == 0 && self.exit.free_at <= now && self.plain >> queue & 1 == 1
+    }
+
+    /// The first queued packet leaves no sooner; [`Time::LAST`] if nothing is queued.
+    #[inline]
+    #[must_use]
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Takes a packet at `now`, drawing on `memory` if it has to wait.
     ///
     /// # Errors
     /// Why the packet is dropped instead.
@@ -178,16 +197,16 @@ impl<C: Copy> Port<C> {
         &mut self,
         now: Time,
         packet: &Packet<C>,
-        room: &mut Room,
+        memory: &mut impl Memory,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let queue = self.queue_of[packet.envelope.class.index()];
-        if self.busy == 0 && self.exit.free_at <= now && self.plain >> queue & 1 == 1 {
+        if self.is_open(now, queue) {
             self.change(now);
             self.exit.transmit(now, packet, probe);
             return Ok(());
         }
-        self.queue(now, packet, room, probe)
+        self.queue(now, packet, memory, probe)
     }
 
     /// Takes a packet that may have to wait.
@@ -196,10 +215,10 @@ impl<C: Copy> Port<C> {
         &mut self,
         now: Time,
         packet: &Packet<C>,
-        room: &mut Room,
+        memory: &mut impl Memory,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        self.catch_up(now, room, probe);
+        self.catch_up(now, memory, probe);
         let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
         let index = usize::from(self.queue_of[class]);
         let queue = &mut self.inner.queues[index];
@@ -211,7 +230,7 @@ impl<C: Copy> Port<C> {
             return Ok(());
         }
         let place = Place { port: self.exit.number, queue: index as u8 };
-        match queue.offer(packet, index, room) {
+        match queue.offer(packet, index, memory) {
             Ok(true) => probe.on_mark(now, place, &packet.envelope),
             Ok(false) => {}
             Err(why) => {
@@ -231,13 +250,13 @@ impl<C: Copy> Port<C> {
 
     /// Serves every packet whose turn has come by `now`.
     #[inline]
-    pub fn catch_up(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
+    pub fn catch_up(&mut self, now: Time, memory: &mut impl Memory, probe: &mut impl Probe) {
         if self.due <= now {
-            self.serve(now, room, probe);
+            self.serve(now, memory, probe);
         }
     }
 
-    fn serve(&mut self, now: Time, room: &mut Room, probe: &mut impl Probe) {
+    fn serve(&mut self, now: Time, memory: &mut impl Memory, probe: &mut impl Probe) {
         while self.exit.free_at <= now {
             let next =
                 self.inner.schedule.next(&mut self.inner.queues, self.busy, self.exit.free_at);
@@ -246,7 +265,7 @@ impl<C: Copy> Port<C> {
             self.change(start);
             let place = Place { port: self.exit.number, queue: index as u8 };
             let queue = &mut self.inner.queues[index];
-            let Some((packet, marked)) = queue.take(start, index, room) else { return };
+            let Some((packet, marked)) = queue.take(start, index, memory) else { return };
             if marked {
                 probe.on_mark(start, place, &packet.envelope);
             }

@@ -7,7 +7,7 @@ use crate::limit::Holding;
 use crate::mark::{Mark, MarkAt};
 use crate::meter::Meter;
 use crate::ring::Ring;
-use crate::room::Room;
+use crate::room::Memory;
 use crate::select::Select;
 
 /// What a queue is made from.
@@ -60,7 +60,7 @@ impl<C: Copy> Queue<C> {
         self.held
     }
 
-    /// Lets a packet join, drawing on `room` for the `index`-th queue of its port. Gives whether it was marked.
+    /// Lets a packet join, drawing on `memory` for the `index`-th queue of its port. Gives whether it was marked.
     ///
     /// # Errors
     /// The reason for which the packet is dropped instead.
@@ -68,14 +68,14 @@ impl<C: Copy> Queue<C> {
         &mut self,
         packet: &Packet<C>,
         index: usize,
-        room: &mut Room,
+        memory: &mut impl Memory,
     ) -> Result<bool, DropCause> {
         let size = packet.envelope.bytes();
         let after = self.held.with(size);
         if self.select.is_some_and(|select| select.drops(packet.envelope.ecn, after)) {
             return Err(DropCause::Selective);
         }
-        if !room.store(index, self.held, size) {
+        if !memory.store(index, self.held, size) {
             return Err(DropCause::Full);
         }
         self.held = after;
@@ -101,13 +101,13 @@ impl<C: Copy> Queue<C> {
         &mut self,
         start: Time,
         index: usize,
-        room: &mut Room,
+        memory: &mut impl Memory,
     ) -> Option<(&Packet<C>, bool)> {
         let before = self.held;
         let packet = self.packets.pop()?;
         let size = packet.envelope.bytes();
         self.held = before.without(size);
-        room.release(index, size);
+        memory.release(index, before, size);
         if let Some(meter) = &mut self.meter {
             meter.take(start, size);
         }

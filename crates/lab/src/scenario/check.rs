@@ -10,7 +10,7 @@ use super::section::Section;
 use super::tree::{At, Item};
 use super::{schemes, topology};
 use crate::ends::{self, Ends, Use};
-use crate::layout;
+use crate::memory;
 use crate::mix::Demand;
 use crate::network::Network;
 use crate::plan::{Delays, FlashPass, Plan, Topology, Transport};
@@ -66,7 +66,9 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
         let switch = &plan.switches[network.switch_of[node]];
         let section = top.item("switch").and_then(|item| item.get(&switch.name));
         let at = |keys: &[&str]| place(section, keys, top.place("topology"));
-        if network.is_switch_port(port) {
+        if let Some(shared) = switch.shared.filter(|_| network.is_switch_port(port)) {
+            check("shared", BufferSize::Bytes(shared.of(1)), frame, at(&["shared"]))?;
+        } else if network.is_switch_port(port) {
             let at = at(&["buffer", "chip"]);
             check("buffer", switch.buffer, frame, at)?;
             parts(plan, network, port, at)?;
@@ -91,7 +93,7 @@ fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Probl
     let Some(weights) = switch.weights else { return Ok(()) };
     let link = network.graph.link_of(port);
     let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-    let (data, legacy) = layout::divide(Limit::of(switch.buffer, link.rate), weights);
+    let (data, legacy) = memory::divide(Limit::of(switch.buffer, link.rate), weights);
     if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
         return Ok(());
     }

@@ -89,6 +89,7 @@ pub(super) const STACKS: &[&str] = &["ns2", "ns3", "linux"];
 pub(super) const SWITCH: Keys = &[&[
     key("chip", Form::Text, "A chip of `shallop chips`: its buffer per Gb/s."),
     key("buffer", Form::Buffer, "Data buffer of each port. Default: the chip's, or \"20KB/Gbps\"."),
+    key("shared", Form::Table(SHARED), "Memory that all ports share, instead of a buffer each."),
     key("mark", Form::Table(MARK), "ECN marking of the data queue."),
     key("credit_queue", Form::Buffer, "Depth of the credit or emulation queue. Default: \"8pkt\"."),
     key("credit_burst", Form::Count(1, 10_000), "Credits that may leave back to back. Default: 2."),
@@ -118,6 +119,21 @@ pub(super) const SWITCH: Keys = &[&[
         "Weight of a queue of their own for transports without credits, beside others. Default: they join the data.",
     ),
     key("data_weight", Form::Count(1, 1_000), "Weight of the data queue then. Default: 1."),
+]];
+
+/// Memory that ports share.
+pub(super) const SHARED: Keys = &[&[
+    need("size", Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)), "All of it."),
+    key(
+        "alpha",
+        Form::Above(0.0, 1_024.0),
+        "A queue may have this times what is free (Dynamic Thresholds). Default: 1.",
+    ),
+    key(
+        "private",
+        Form::Size(Bytes::ZERO, Bytes::new(1_000_000_000)),
+        "What each queue may hold besides. Default: \"0B\".",
+    ),
 ]];
 
 /// ECN marking.

@@ -3,12 +3,12 @@
 use shallop_core::{BufferSize, Bytes};
 use shallop_switch::MarkAt;
 
-use super::format::{MARK, SWITCH};
+use super::format::{MARK, SHARED, SWITCH};
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::tree::Item;
 use crate::chips;
-use crate::plan::{Accounting, Switch};
+use crate::plan::{Accounting, Shared, Switch};
 
 /// The buffer of a switch that says nothing of it, as in the papers.
 const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
@@ -38,6 +38,7 @@ fn default() -> Switch {
     Switch {
         name: "default".into(),
         buffer: BUFFER,
+        shared: None,
         mark: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
@@ -62,6 +63,7 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
             BufferSize::PerGbps(chip.buffer_per_gbps())
         }
     };
+    let shared = shared(section)?;
     let mark = match section.item("mark") {
         None => None,
         Some(item) => {
@@ -76,6 +78,7 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     Ok(Switch {
         name: name.to_owned(),
         buffer: section.or("buffer", buffer)?,
+        shared,
         mark,
         credit_queue: section.or("credit_queue", default.credit_queue)?,
         credit_burst: section.or("credit_burst", default.credit_burst)?,
@@ -92,6 +95,23 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
         emulation: section.or("emulation", default.emulation)?,
         weights: weights(section)?,
     })
+}
+
+/// The memory that all ports share, if they do.
+fn shared(section: &Section<'_>) -> Result<Option<Shared>, Problem> {
+    let Some(item) = section.item("shared") else { return Ok(None) };
+    for other in ["buffer", "chip"] {
+        if section.item(other).is_some() {
+            let problem = section.reject(other, "ports share their memory, and have none each");
+            return Err(problem.with_help(format!("either `{other}` or `shared`")));
+        }
+    }
+    let shared = Section::open(format!("`shared` in {}", section.name), SHARED, item)?;
+    Ok(Some(Shared {
+        size: shared.must("size")?,
+        alpha: shared.or("alpha", 1.0)?,
+        private: shared.or("private", Bytes::ZERO)?,
+    }))
 }
 
 /// The weights of data and of transports without credits, if these have a queue of their own.

@@ -48,6 +48,7 @@ pub fn switch(buffer: BufferSize) -> Switch {
         unscheduled_above: BufferSize::Packets(2),
         accounting: Accounting::PerLink,
         emulation: true,
+        shared: None,
         weights: None,
     }
 }
