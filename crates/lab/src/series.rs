@@ -10,25 +10,54 @@ use crate::run::{Setup, rate};
 /// Up to so many flows have rows of their own; more appear by group only.
 const MOST_FLOWS: usize = 100;
 
-/// The rows of a series: one value of one thing at one time.
+/// What a row of a series measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Bytes in a queue, as it is.
+    Queue,
+    /// The most that were in it since the row before.
+    QueuePeak,
+    /// IP bytes that arrived since the row before, in bits per second.
+    Rate,
+}
+
+impl What {
+    /// What it is called in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue_bytes",
+            Self::QueuePeak => "queue_peak_bytes",
+            Self::Rate => "rate_bps",
+        }
+    }
+}
+
+/// A row of a series: one value of one thing at one time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Since the start.
+    pub time: Span,
+    /// The value, in the unit of what it measures.
+    pub value: f64,
+    /// Of what, by its place in [`Rows::places`].
+    pub place: u32,
+    /// What it measures.
+    pub what: What,
+}
+
+/// The rows of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// Seconds since the start.
-    pub time_s: Vec<f64>,
-    /// What was measured: `queue_bytes` as it is, `queue_peak_bytes` since the row before, `rate_bps` since then.
-    pub what: Vec<&'static str>,
-    /// Of what: the queue, the group or the flow.
-    pub place: Vec<String>,
-    /// The value, in the unit its name says.
-    pub value: Vec<f64>,
+    /// The rows, in order of time.
+    pub rows: Vec<Row>,
+    /// Names of the queues, the groups and the flows.
+    pub places: Vec<String>,
 }
 
 impl Rows {
-    fn push(&mut self, now: Span, what: &'static str, place: &str, value: f64) {
-        self.time_s.push(now.as_secs_f64());
-        self.what.push(what);
-        self.place.push(place.to_owned());
-        self.value.push(value);
+    fn push(&mut self, time: Span, what: What, place: usize, value: f64) {
+        self.rows.push(Row { time, value, place: place as u32, what });
     }
 }
 
@@ -65,8 +94,8 @@ pub struct Series {
     /// When the run became fair.
     pub converge: Convergence,
     metered: Option<Class>,
-    queues: Vec<String>,
-    groups: Vec<String>,
+    /// The place of the first group, behind the queues.
+    first_group: usize,
     /// Flows have rows of their own.
     each: bool,
     /// Bytes by group and by flow at the last row, and when that was.
@@ -83,49 +112,52 @@ impl Series {
             let name = network.port_name(port);
             setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
         });
-        let groups: Vec<_> = setup.plan.groups.iter().map(|group| group.name.clone()).collect();
+        let mut places: Vec<String> = queues.collect();
+        let (first_group, groups) = (places.len(), setup.plan.groups.len());
+        places.extend(setup.plan.groups.iter().map(|group| group.name.clone()));
         let start = Mark {
             at: Span::ZERO,
-            groups: vec![0; groups.len()],
+            groups: vec![0; groups],
             flows: Some(Vec::new()),
             metered: (0, 0),
         };
         Self {
-            rows: Rows::default(),
+            rows: Rows { rows: vec![], places },
             marks: vec![start],
             end: Span::ZERO,
             converge: Convergence::new(setup.plan.fairness),
             metered: setup.layout.metered,
-            queues: queues.collect(),
-            last: (Span::ZERO, vec![0; groups.len()], Vec::new()),
+            first_group,
+            last: (Span::ZERO, vec![0; groups], Vec::new()),
             each: setup.plan.flows() <= MOST_FLOWS,
-            groups,
         }
     }
 
     /// Adds the rows of this time.
     pub fn sample(&mut self, now: Span, measure: &mut Measure) {
-        for ((_, queue), name) in measure.queues.iter_mut().zip(&self.queues) {
+        for (place, (_, queue)) in measure.queues.iter_mut().take(self.first_group).enumerate() {
             let peak = queue.take_peak();
             if queue.max().get() > 0 {
-                self.rows.push(now, "queue_bytes", name, queue.held().get() as f64);
-                self.rows.push(now, "queue_peak_bytes", name, peak.get() as f64);
+                self.rows.push(now, What::Queue, place, queue.held().get() as f64);
+                self.rows.push(now, What::QueuePeak, place, peak.get() as f64);
             }
         }
         let (then, groups, flows) = &mut self.last;
         let span = now - *then;
         *then = now;
-        for ((name, group), before) in self.groups.iter().zip(&measure.groups).zip(groups) {
+        let first_flow = self.first_group + groups.len();
+        for ((place, group), before) in (self.first_group..).zip(&measure.groups).zip(groups) {
             let arrived = group.ip_bytes - std::mem::replace(before, group.ip_bytes);
-            self.rows.push(now, "rate_bps", name, rate(arrived, span));
+            self.rows.push(now, What::Rate, place, rate(arrived, span));
         }
         let each = measure.flows.all().filter(|_| self.each);
         for (number, flow) in each.into_iter().flatten().enumerate() {
             if number == flows.len() {
                 flows.push(0);
+                self.rows.places.push(format!("flow {number}"));
             }
             let arrived = flow.ip_bytes - std::mem::replace(&mut flows[number], flow.ip_bytes);
-            self.rows.push(now, "rate_bps", &format!("flow {number}"), rate(arrived, span));
+            self.rows.push(now, What::Rate, first_flow + number, rate(arrived, span));
         }
     }
 

@@ -9,7 +9,7 @@ use super::jobs::Done;
 use super::kept::Kept;
 use crate::aggregate::aggregate;
 use crate::journal::FlowRow;
-use crate::series::Rows;
+use crate::series::{Row, Rows};
 use crate::study::{Job, Shard, Study};
 use crate::summary::{Run, Summary};
 use crate::verdict::judge;
@@ -181,10 +181,13 @@ pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
 
 /// The series of a run.
 pub(super) fn series_table(rows: &Rows) -> Table {
-    let what: Text = rows.what.iter().map(|what| Some(*what)).collect();
-    let place: Text = rows.place.iter().map(|place| Some(place.as_str())).collect();
+    let Rows { rows, places } = rows;
+    let what: Text = rows.iter().map(|row| Some(row.what.name())).collect();
+    let place = |row: &Row| places.get(row.place as usize).map(String::as_str);
+    let place: Text = rows.iter().map(place).collect();
     let kinds = "queue_bytes: as it is; queue_peak_bytes: since the row before; rate_bps: since then, at IP.";
-    let (time, value) = (rows.time_s.clone(), rows.value.clone());
+    let time: Vec<f64> = rows.iter().map(|row| row.time.as_secs_f64()).collect();
+    let value: Vec<f64> = rows.iter().map(|row| row.value).collect();
     let columns = vec![
         Column::new("time_s", "s", "Since the start of the run.", time),
         Column::new("what", "", kinds, what),
