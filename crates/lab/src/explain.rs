@@ -87,7 +87,13 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, RunError> {
                 sections.push(network(&setup, named("network")));
             }
             let title = named(&format!("scheme {}", point.plan.schemes[scheme].name));
-            sections.push(transport(&setup, title)?);
+            let mut section = transport(&setup, title)?;
+            if let (Some(own), Some(longest)) =
+                (&point.plan.schemes[scheme].switches, setup.reach.longest)
+            {
+                switches(&setup, own, longest.base_rtt, &mut section);
+            }
+            sections.push(section);
         }
     }
     Ok(sections)
@@ -126,8 +132,14 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
     let how = "84 B there and back through idle links: delays + time to send it at every hop";
     section.say("smallest base round trip", time(least), how);
     section.say("largest base round trip", time(most), format!("likewise, seed {}", setup.seed));
+    switches(setup, &plan.switches, most, &mut section);
+    section
+}
+
+/// What the ports of these switches have, on links of each rate; `most` is the largest base round trip.
+fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Section) {
     for (switch, rate, mtu) in switch_ports(setup) {
-        let switch = &plan.switches[switch];
+        let switch = &switches[switch];
         let at = format!("of \"{}\" at {rate}", switch.name);
         let frame = u64::from(wire::frame(mtu.get()));
         let (buffer, how) = buffer(switch, rate, frame);
@@ -150,7 +162,6 @@ fn network(setup: &Setup<'_>, title: String) -> Section {
             section.say(format!("ECN threshold {at}"), size(bytes), above.to_string());
         }
     }
-    section
 }
 
 /// How often a group's flows start, if that is at random.

@@ -68,10 +68,10 @@ pub struct Crossing {
 }
 
 impl Layout {
-    /// The ports of this network for these transports, given what crosses each.
+    /// The ports of this network under a scheme, by its index, given what its transports ask for and what crosses each.
     #[must_use]
     pub fn of(
-        plan: &Plan,
+        (plan, scheme): (&Plan, usize),
         network: &Network,
         demand: &Demand,
         crossings: &[Crossing],
@@ -88,14 +88,14 @@ impl Layout {
         let (ports, memory, shares) = (vec![], Memory::default(), vec![]);
         let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
-            let of = |node: Node| &plan.switches[network.switch_of[node.0 as usize]];
+            let of = |node: Node| &plan.switches(scheme)[network.switch_of[node.0 as usize]];
             let switch = of(network.graph.near(port));
             let ends = (switch, of(network.graph.far(port)));
             let around = (crossings[port as usize], crossings[port as usize ^ 1]);
             let shares = Shares::of(network, port, demand, ends, around);
             let (queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
             let link = network.graph.link_of(port);
-            layout.memory.add(plan, network, (port, demand), &queues);
+            layout.memory.add((plan, scheme), network, (port, demand), &queues);
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,
@@ -106,7 +106,7 @@ impl Layout {
             });
             layout.shares.push(shares);
         }
-        layout.memory.share(plan, network);
+        layout.memory.share(plan.switches(scheme), network);
         layout
     }
 }

@@ -13,7 +13,7 @@ use shallop_switch::{Limit, Member, Pool, QueueConfig, Room};
 
 use crate::mix::{Demand, Kind};
 use crate::network::Network;
-use crate::plan::{Plan, Shared};
+use crate::plan::{Plan, Shared, Switch};
 
 /// The memory of a network's ports.
 #[derive(Clone, Debug, Default)]
@@ -30,17 +30,17 @@ impl Memory {
     /// Adds the room of the next port.
     pub(crate) fn add(
         &mut self,
-        plan: &Plan,
+        (plan, scheme): (&Plan, usize),
         network: &Network,
         (port, demand): (u32, &Demand),
         queues: &[QueueConfig],
     ) {
         let node = network.graph.near(port).0;
-        let switch = &plan.switches[network.switch_of[node as usize]];
+        let switch = &plan.switches(scheme)[network.switch_of[node as usize]];
         let rate = network.graph.link_of(port).rate;
         let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
             (_, None) => None,
-            (0, _) => Some(Limit::of(credit_queue(plan, network, *demand, port), rate)),
+            (0, _) => Some(Limit::of(credit_queue((plan, scheme), network, *demand, port), rate)),
             _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
         });
         let mut own: Vec<Option<Limit>> = own.collect();
@@ -73,11 +73,11 @@ impl Memory {
     }
 
     /// Makes the pools, once all ports are there.
-    pub(crate) fn share(&mut self, plan: &Plan, network: &Network) {
+    pub(crate) fn share(&mut self, switches: &[Switch], network: &Network) {
         let mut pools: Vec<_> = self.pools_of.iter().collect();
         pools.sort_unstable_by_key(|(_, (pool, _))| *pool);
         let made = pools.into_iter().filter_map(|(&node, &(_, ports))| {
-            let shared = plan.switches[network.switch_of[node as usize]].shared.as_ref()?;
+            let shared = switches[network.switch_of[node as usize]].shared.as_ref()?;
             Some(Pool::new(shared.size, ports as usize))
         });
         self.pools = made.collect();
@@ -93,12 +93,13 @@ const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 
 /// The depth of a port's queue of credits or emulation packets.
 pub(crate) fn credit_queue(
-    plan: &Plan,
+    (plan, scheme): (&Plan, usize),
     network: &Network,
     demand: Demand,
     port: u32,
 ) -> BufferSize {
-    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+    let node = network.graph.near(port).0 as usize;
+    let switch = &plan.switches(scheme)[network.switch_of[node]];
     match plan.nic_credit_queue {
         _ if network.is_switch_port(port) => switch.credit_queue,
         Some(depth) => depth,

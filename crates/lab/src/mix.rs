@@ -95,7 +95,7 @@ impl Demand {
             proactive: first,
             batch: (0..plan.groups.len()).filter_map(batch).min().unwrap_or(1),
             mixed,
-            apart: mixed && plan.switches.iter().any(|switch| switch.weights.is_some()),
+            apart: mixed && plan.switches(scheme).iter().any(|switch| switch.weights.is_some()),
             unscheduled: (0..plan.groups.len())
                 .any(|group| plan.transport(scheme, group).transport.aeolus().is_some()),
         })

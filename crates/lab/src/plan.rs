@@ -61,6 +61,12 @@ impl Plan {
         self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
     }
 
+    /// What switches are like under a scheme, by its index.
+    #[must_use]
+    pub fn switches(&self, scheme: usize) -> &[Switch] {
+        self.schemes[scheme].switches.as_ref().unwrap_or(&self.switches)
+    }
+
     /// How many flows there will be.
     #[must_use]
     pub fn flows(&self) -> usize {
@@ -349,6 +355,8 @@ pub struct Scheme {
     pub name: String,
     /// The transport of all flows but those of groups with their own.
     pub transport: Transport,
+    /// What switches are like under it, in the order of [`Plan::switches`], if it sets any of that.
+    pub switches: Option<Vec<Switch>>,
 }
 
 /// A transport with its numbers.

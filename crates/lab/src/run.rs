@@ -107,7 +107,7 @@ impl<'a> Setup<'a> {
         if demand.mixed {
             reach.crossings = mix::crossings(plan, scheme, &network, &paths, root)?;
         }
-        let layout = Layout::of(plan, &network, &demand, &reach.crossings, root);
+        let layout = Layout::of((plan, scheme), &network, &demand, &reach.crossings, root);
         Ok(Self { plan, scheme, seed, network, reach, rates, layout, demand, routes })
     }
 

@@ -86,7 +86,7 @@ const MOST_QUEUED: u64 = 1000;
 /// Emulation packets that fit into their queue at this port.
 fn queued(setup: &Setup<'_>, port: u32) -> u64 {
     let network = &setup.network;
-    let depth = memory::credit_queue(setup.plan, network, setup.demand, port);
+    let depth = memory::credit_queue((setup.plan, setup.scheme), network, setup.demand, port);
     let limit = Limit::of(depth, network.graph.link_of(port).rate);
     let packets = u64::from(limit.packets).min(limit.bytes.get() / u64::from(wire::MIN_FRAME));
     packets.min(MOST_QUEUED)

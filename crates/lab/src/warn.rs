@@ -40,7 +40,8 @@ fn without_emulation(setup: &Setup<'_>, kind: Kind) -> Vec<String> {
 }
 
 fn switch<'a>(setup: &'a Setup<'_>, port: u32) -> &'a crate::plan::Switch {
-    &setup.plan.switches[setup.network.switch_of[setup.network.graph.near(port).0 as usize]]
+    let node = setup.network.graph.near(port).0 as usize;
+    &setup.plan.switches(setup.scheme)[setup.network.switch_of[node]]
 }
 
 /// A line for each of these ports, up to a number.

@@ -21,9 +21,11 @@ impl Identity {
     /// The identity of this scheme of the plan under this seed.
     #[must_use]
     pub fn of(plan: &Plan, scheme: usize, seed: u64) -> Self {
+        // Whether a scheme or the scenario says what switches are like makes no difference.
         let transport = plan.schemes[scheme].transport.clone();
-        let schemes = vec![Scheme { name: String::new(), transport }];
-        let resolved = Plan { title: String::new(), seed, schemes, ..plan.clone() };
+        let schemes = vec![Scheme { name: String::new(), transport, switches: None }];
+        let switches = plan.switches(scheme).to_vec();
+        let resolved = Plan { title: String::new(), seed, schemes, switches, ..plan.clone() };
         let mut sink = Sink(Sha256::new());
         let (version, source) = (env!("CARGO_PKG_VERSION"), env!("SHALLOP_SOURCE"));
         // The derived text names every field, in the order they are declared, with exact values.

@@ -33,6 +33,11 @@ pub(super) const SCHEMES: Kinds = Kinds {
 
 const SCHEME: &[Key] = &[
     key("name", Form::Text, "Its label. Default: the transport."),
+    key(
+        "set",
+        Form::Overrides,
+        "What differs of switches under it, such as { \"switch.default.mark.above\" = \"50pkt\" }.",
+    ),
     need(
         "transport",
         Form::Choice(&[

@@ -12,7 +12,7 @@ use super::tree::Item;
 use super::{check, schemes, switches, topology, traffic};
 use crate::capture::LIMIT;
 use crate::files::Files;
-use crate::plan::Plan;
+use crate::plan::{Plan, Scheme};
 
 /// The queue of a host's link where it is a queue and nothing is said of it, as in Linux (`txqueuelen`).
 const NIC_BUFFER: BufferSize = BufferSize::Packets(1_000);
@@ -37,6 +37,8 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     let Some(item) = top.item("topology") else { return Err(top.lacks("topology")) };
     let topology = topology::read(item, &names, &**files)?;
     let schemes = schemes::read(&top, top.or("stack", "linux")?)?;
+    let under = schemes.iter().map(|read| switches::under(root, read.set.as_ref()));
+    let under = under.collect::<Result<Vec<_>, _>>()?;
     let mut plan = Plan {
         title,
         seed: seeds[0],
@@ -56,7 +58,9 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         capture: (top.or("capture", Vec::new())?, top.or("capture_limit", LIMIT)?),
         groups: Vec::new(),
         classes: traffic::classes(&top)?,
-        schemes: schemes.iter().map(|read| read.scheme.clone()).collect(),
+        schemes: (schemes.iter().zip(under))
+            .map(|(read, switches)| Scheme { switches, ..read.scheme.clone() })
+            .collect(),
     };
     let network = check::network(&plan);
     if let Some(name) = plan.capture.0.iter().find(|name| !network.links.contains_key(*name)) {
@@ -66,6 +70,14 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     plan.groups = traffic::read(&top, &network, duration, files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
+    for scheme in 0..plan.schemes.len() {
+        if let Some(switches) = plan.schemes[scheme].switches.clone() {
+            let under = Plan { switches, ..plan.clone() };
+            let name = &plan.schemes[scheme].name;
+            let within = |problem: Problem| problem.within(&format!("with `set` of \"{name}\""));
+            check::room(&top, &under, &network).map_err(within)?;
+        }
+    }
     check::waits(&plan, &schemes, &seeds)?;
     Ok((plan, seeds))
 }

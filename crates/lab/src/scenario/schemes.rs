@@ -15,10 +15,11 @@ use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Scheme,
 /// After this long what was not answered is taken for lost (flashpass-icnp21, IV.A).
 const TIMEOUT: Span = Span::from_ms(200);
 
-/// A scheme, and where its `wait` stands.
+/// A scheme, where its `wait` stands, and what it sets of switches.
 pub(super) struct Read {
     pub scheme: Scheme,
     pub wait: At,
+    pub set: Option<Item>,
 }
 
 /// Reads every `[[scheme]]`; `stack` is that of the scenario.
@@ -36,7 +37,8 @@ pub(super) fn read(top: &Section<'_>, stack: &str) -> Result<Vec<Read>, Problem>
         let at = |key| section.place(key).clone();
         let flashpass = matches!(scheme.transport, Transport::FlashPass(_));
         let wait = if flashpass { at("wait") } else { At::default() };
-        schemes.push(Read { scheme, wait });
+        let set = section.item("set").cloned();
+        schemes.push(Read { scheme, wait, set });
     }
     Ok(schemes)
 }
@@ -52,13 +54,17 @@ fn scheme(section: &Section<'_>, stack: &str) -> Result<Scheme, Problem> {
         credits if credits.starts_with("flashpass") => Transport::FlashPass(flashpass(section)?),
         _ => tcp::read(section, stack)?,
     };
-    Ok(Scheme { name, transport })
+    Ok(Scheme { name, transport, switches: None })
 }
 
 /// Reads the transport of a group, if it has one of its own; `of` is what the group is called in messages.
 pub(super) fn own(of: &str, item: Option<&Item>, stack: &str) -> Result<Option<Scheme>, Problem> {
     let Some(item) = item else { return Ok(None) };
     let section = Section::of_kind(&format!("`transport` in {of}"), &SCHEMES, item)?;
+    if section.item("set").is_some() {
+        let problem = section.reject("set", "switches are the same for all groups");
+        return Err(problem.with_help("a [[scheme]] sets what they are like"));
+    }
     scheme(&section, stack).map(Some)
 }
 

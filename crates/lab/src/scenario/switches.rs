@@ -6,6 +6,7 @@ use shallop_switch::MarkAt;
 use super::format::{MARK, SHARED, SWITCH};
 use super::problem::{Problem, advice};
 use super::section::Section;
+use super::set;
 use super::tree::Item;
 use crate::chips;
 use crate::plan::{Accounting, Shared, Switch};
@@ -31,6 +32,21 @@ pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
         }
     }
     Ok(switches)
+}
+
+/// What switches are like with the changes that a scheme makes to the scenario, if it makes any.
+pub(super) fn under(root: &Item, set: Option<&Item>) -> Result<Option<Vec<Switch>>, Problem> {
+    let Some(set) = set else { return Ok(None) };
+    let mut root = root.clone();
+    for change in set::changes("`set` of a scheme", set)? {
+        if change.path.first().is_none_or(|first| first != "switch") {
+            let message = format!("`{}` is the same for all schemes", change.key());
+            let problem = change.key.problem(message);
+            return Err(problem.with_help("a scheme sets keys of switches: switch.NAME.KEY"));
+        }
+        set::apply(&mut root, &change)?;
+    }
+    read(root.get("switch")).map(Some)
 }
 
 /// What a switch is like of which nothing is said.

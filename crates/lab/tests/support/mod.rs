@@ -138,6 +138,7 @@ pub fn schemes() -> Vec<Scheme> {
         ("expresspass-ideal", ahead(expresspass())),
         ("flashpass-aeolus", aeolus(&aimd())),
     ];
-    let scheme = |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport };
+    let scheme =
+        |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport, switches: None };
     all.into_iter().map(scheme).collect()
 }
