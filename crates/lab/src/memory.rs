@@ -2,8 +2,8 @@
 //!
 //! Metered queues have room of their own. The others share the port's buffer, which data and TCP apart divide by
 //! weight; or all ports of a switch share one pool, of which a queue may have a part that shrinks as the pool fills
-//! (`shared` of a switch; `switch/src/pool.rs`). Hosts' links have room without end for what is not metered, or the queue
-//! that the scenario gives them.
+//! (`shared` of a switch; `switch/src/pool.rs`). Hosts' links have room without end for what is not metered, or the
+//! queue that the scenario gives them.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use shallop_core::{
 };
 use shallop_lab::ends::{self, Ends};
 use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Shared, Topology};
-use shallop_lab::run::Setup;
+use shallop_lab::run::{RunError, Setup};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, NodeKind, Paths, World};
 use support::{group, plan};
@@ -316,8 +316,9 @@ fn mixes() -> impl Strategy<Value = Plan> {
 fn accounted(plan: &Plan, seed: u64, looks: &[Span]) -> Result<Vec<String>, TestCaseError> {
     let mut came = vec![];
     for (number, scheme) in plan.schemes.iter().enumerate() {
-        let setup = Setup::new(plan, number, seed).unwrap();
-        let looked = ends::with(&setup, Run { setup: &setup, looks }).unwrap();
+        let fail = |why: RunError| TestCaseError::fail(why.to_string());
+        let setup = Setup::new(plan, number, seed).map_err(fail)?;
+        let looked = ends::with(&setup, Run { setup: &setup, looks }).map_err(fail)?;
         came.push(looked.map_err(|why| TestCaseError::fail(format!("{}: {why}", scheme.name)))?);
     }
     Ok(came)

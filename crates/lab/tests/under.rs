@@ -21,9 +21,8 @@ group = [{ name = "all", flows = 2 }]
 "#;
 
 fn study(set: &str, options: &Options) -> Result<Study, String> {
-    let said = |problem: shallop_lab::scenario::Problem| {
-        format!("{} {}", problem.message, problem.help)
-    };
+    let said =
+        |problem: shallop_lab::scenario::Problem| format!("{} {}", problem.message, problem.help);
     read(&TEXT.replace("SET", set), options).map_err(said)
 }
 

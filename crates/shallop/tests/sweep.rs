@@ -117,7 +117,7 @@ fn a_sweep_is_printed_with_its_intervals() {
 #[cfg(unix)]
 #[test]
 fn a_sweep_that_was_killed_goes_on_where_it_was() {
-    let folder = Folder::with(&SCENARIO.replace("\"30ms\"", "\"600ms\""));
+    let folder = Folder::with(SCENARIO.replace("\"30ms\"", "\"600ms\""));
     let vary = ["sweep", "scenario.toml", "--vary", "topology.senders=2,3,4,5,6,7"];
     let sweep = |out: &'static str| [&vary[..], &["--jobs", "1", "--out", out]].concat();
     let mut child = folder.command(&sweep("a")).stdout(Stdio::null()).spawn().unwrap();

@@ -27,7 +27,7 @@ pub(crate) struct Outlet<H> {
 }
 
 impl<H: Copy> Outlet<H> {
-    /// Serves every packet whose turn has come by `now`, and tells the pool it draws on, if any, when the next one's is.
+    /// Serves every packet whose turn has come by `now`, and tells the pool it draws on, if any, when the next is.
     #[inline]
     pub fn catch_up(&mut self, now: Time, pools: &mut [Pool], probe: &mut impl Probe) {
         let Self { port, room, .. } = self;

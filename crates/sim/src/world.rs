@@ -294,8 +294,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         }
     }
 
-    /// Offers a packet to a port that draws on a pool. Before it is admitted, all that has left the pool by now is given
-    /// back, whichever port it left by.
+    /// Offers a packet to a port that draws on a pool. Before it is admitted, all that has left the pool by now is
+    /// given back, whichever port it left by.
     fn offer_from_pool(
         &mut self,
         now: Time,

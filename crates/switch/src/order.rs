@@ -6,7 +6,7 @@ use shallop_core::Time;
 /// Those who take part, by their places from 0 on.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The rounds, the final first: the winner of `n` is the earlier of `2 n` and `2 n + 1`. Places begin in the middle.
+    /// The rounds, the final first: the winner of `n` is the earlier of `2 n` and `2 n + 1`. Places begin half-way.
     times: Vec<Time>,
 }
 

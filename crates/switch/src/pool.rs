@@ -2,8 +2,8 @@
 //! times what is free (Dynamic Thresholds; Choudhury and Hahne, 1998). State: what is taken, and when each port serves
 //! next, so that all that has left by some time can be given back before something new is admitted. Units: bytes.
 //!
-//! The rule is asked of arrivals alone: a threshold that sinks below what a queue holds takes nothing from it. The first
-//! bytes of a queue, as many as are private, do not count: they are in room of its own.
+//! The rule is asked of arrivals alone: a threshold that sinks below what a queue holds takes nothing from it. The
+//! first bytes of a queue, as many as are private, do not count: they are in room of its own.
 
 use shallop_core::Bytes;
 
@@ -79,7 +79,7 @@ impl Pool {
     }
 
     fn release(&mut self, member: &Member, held: Bytes, size: Bytes) {
-        self.held = self.held - (member.shared(held) - member.shared(held - size));
+        self.held -= member.shared(held) - member.shared(held - size);
     }
 }
 
