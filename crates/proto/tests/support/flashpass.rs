@@ -186,8 +186,8 @@ fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Re
         let least = setting.gap().scale(gaps).saturating_sub(STEP);
         let close = |some: &&[(Time, Ecn)]| some[count - 1].0.saturating_since(some[0].0) < least;
         if let Some(some) = times.windows(count).find(close) {
-            let (first, last) = (some[0].0, some[count - 1].0);
-            return Err(format!("{count} emulation packets from {first} to {last}"));
+            let (from, to) = (some[0].0, some[count - 1].0);
+            return Err(format!("{count} emulation packets from {from} to {to}"));
         }
     }
     Ok(())
