@@ -241,6 +241,9 @@ impl CrossDc {
             }
             shape.site(format!("dc{dc}"), all);
         }
+        let inside = ["fabric", "access"].iter().filter_map(|set| shape.links.get(*set));
+        let inside = inside.flatten().copied().collect();
+        shape.links.insert("inside".into(), inside);
         shape
     }
 }

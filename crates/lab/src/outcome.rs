@@ -65,6 +65,7 @@ pub fn summarise(
             control: gone(Class::Control),
         },
         loss_by_place: loss_by_place(setup, ports),
+        loss_by_set: loss_by_set(setup, ports, total.report.sent),
         utilization_by_place: utilizations(setup, ports, end),
         groups: groups::groups(setup, measure, journal, series),
         warnings: warn::warnings(setup, ports),
@@ -158,6 +159,18 @@ fn loss_by_place(setup: &Setup<'_>, ports: &[Counts]) -> BTreeMap<String, f64> {
         (gone > 0).then(|| (setup.network.port_name(port as u32), ratio(gone, offered)))
     });
     places.collect()
+}
+
+fn loss_by_set(setup: &Setup<'_>, ports: &[Counts], sent: u64) -> BTreeMap<String, f64> {
+    let gone = |port: &u32| {
+        let counts = &ports[*port as usize];
+        data(&counts.dropped) + data(&counts.lost)
+    };
+    let sets = setup.network.links.iter().map(|(name, of)| {
+        let gone: u64 = of.iter().map(gone).sum();
+        (name.clone(), ratio(gone, sent))
+    });
+    sets.collect()
 }
 
 /// The data among packets counted by class.

@@ -122,6 +122,8 @@ pub struct Claim {
     pub relative_to: Option<String>,
     /// If it is set against another point: its name. The scheme is that of `relative_to`, or its own.
     pub relative_point: Option<String>,
+    /// If it is set against another field: that one, of the same run, scheme or point aside.
+    pub relative_metric: Option<String>,
     /// What is set against another figure counts as the difference to it, in `unit`, and not as the ratio.
     pub difference: bool,
     /// What the field is divided by, so that it is in `unit`.

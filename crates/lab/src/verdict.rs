@@ -201,15 +201,16 @@ fn figures(
         found.map(|(_, run)| run)
     };
     let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
-    let figure_of = |label_of: &str, point: usize, seed: u64| {
+    let figure_of = |label_of: &str, point: usize, seed: u64, metric: &str| {
         let run = ended(label_of, point, seed).ok_or_else(missing)?;
-        field(run, claim).map_err(|why| (Verdict::Fails, why))
+        field(run, metric, claim.window).map_err(|why| (Verdict::Fails, why))
     };
+    let other = claim.relative_metric.as_deref();
     let mut figures = Vec::new();
     for job in jobs {
-        let figure = figure_of(&claim.scheme, job.point, job.seed)?;
+        let figure = figure_of(&claim.scheme, job.point, job.seed, &claim.metric)?;
         let (scheme, at) = (claim.relative_to.as_deref(), claim.relative_point.as_ref());
-        if scheme.is_none() && at.is_none() {
+        if scheme.is_none() && at.is_none() && other.is_none() {
             figures.push(figure / claim.scale);
             continue;
         }
@@ -220,7 +221,8 @@ fn figures(
                 place.ok_or_else(missing)?
             }
         };
-        let base = figure_of(scheme.unwrap_or(&claim.scheme), at, job.seed)?;
+        let (scheme, metric) = (scheme.unwrap_or(&claim.scheme), other.unwrap_or(&claim.metric));
+        let base = figure_of(scheme, at, job.seed, metric)?;
         figures.push(if claim.difference { (figure - base) / claim.scale } else { figure / base });
     }
     if figures.iter().all(|figure| figure.is_finite()) {
@@ -236,9 +238,9 @@ pub fn group(metric: &str) -> Option<(&str, &str)> {
     metric.strip_prefix("groups.")?.rsplit_once('.')
 }
 
-/// The field of a run that a claim is about.
-fn field(run: &Value, claim: &Claim) -> Result<f64, String> {
-    let place = match claim.window {
+/// A field of a run, or of a window in it.
+fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, String> {
+    let place = match window {
         None => run,
         Some((from, to)) => {
             let near = |value: &Value, to: f64| {
@@ -252,26 +254,26 @@ fn field(run: &Value, claim: &Claim) -> Result<f64, String> {
         }
     };
     // A port that lost nothing is not in this list.
-    let lossless = claim.metric.starts_with("loss_by_place.");
-    if let Some((name, field)) = group(&claim.metric) {
+    let lossless = metric.starts_with("loss_by_place.");
+    if let Some((name, field)) = group(metric) {
         let groups = place["groups"].as_array().into_iter().flatten();
         let found = groups.into_iter().find(|group| group["name"] == name);
         let figure = found.map(|group| &group[field]).and_then(Value::as_f64);
-        return figure.ok_or_else(|| format!("{} does not apply here", claim.metric));
+        return figure.ok_or_else(|| format!("{metric} does not apply here"));
     }
     let mut found = place;
-    let mut rest = Some(claim.metric.as_str());
+    let mut rest = Some(metric);
     while let Some(path) = rest {
         let (name, more) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
         found = match found.get(name) {
-            Some(Value::Null) => return Err(format!("{} does not apply here", claim.metric)),
+            Some(Value::Null) => return Err(format!("{metric} does not apply here")),
             Some(value) => value,
             None if lossless => return Ok(0.0),
-            None => return Err(format!("a run has no field {}", claim.metric)),
+            None => return Err(format!("a run has no field {metric}")),
         };
         rest = more;
     }
-    found.as_f64().ok_or_else(|| format!("{} is no number", claim.metric))
+    found.as_f64().ok_or_else(|| format!("{metric} is no number"))
 }
 
 #[cfg(test)]

@@ -45,13 +45,18 @@ fn claim(
         }
     }
     let relative_point = relative_point(section, names)?;
-    let relative = relative_to.is_some() || relative_point.is_some();
+    let relative_metric: Option<String> = section.get("relative_metric")?;
+    let relative = relative_to.is_some() || relative_point.is_some() || relative_metric.is_some();
     let difference = difference(section, relative)?;
     let full_only = section.or("full_only", false)?;
     let metric: String = section.must("metric")?;
     let window = window(section, &about, quick && full_only)?;
-    let fields = fields(&metric, window.is_some(), &about);
-    known(section, "metric", &metric, fields.iter().map(String::as_str))?;
+    for (key, metric) in [("metric", Some(&metric)), ("relative_metric", relative_metric.as_ref())]
+    {
+        let Some(metric) = metric else { continue };
+        let fields = fields(metric, window.is_some(), &about);
+        known(section, key, metric, fields.iter().map(String::as_str))?;
+    }
     let (unit, scale) = unit(section, &metric, relative && !difference)?;
     let differs = match section.item("differs") {
         None => None,
@@ -68,6 +73,7 @@ fn claim(
         window,
         relative_to,
         relative_point,
+        relative_metric,
         difference,
         scale,
         unit,
@@ -97,7 +103,9 @@ fn difference(section: &Section<'_>, relative: bool) -> Result<bool, Problem> {
     let difference = section.or("difference", false)?;
     if difference && !relative {
         let problem = section.reject("difference", "there is nothing to subtract".to_owned());
-        return Err(problem.with_help("say what with `relative_to` or `relative_point`"));
+        return Err(
+            problem.with_help("say what with `relative_to`, `relative_point` or `relative_metric`")
+        );
     }
     Ok(difference)
 }

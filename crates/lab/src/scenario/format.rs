@@ -236,6 +236,11 @@ pub(super) const CLAIM: Keys = &[&[
     key("window", Form::Text, "One of `windows`, if it is a field of a window."),
     key("relative_to", Form::Text, "A scheme: the claim is of the ratio to its figure."),
     key("relative_point", Form::Text, "A point: the claim is of the ratio to the figure there."),
+    key(
+        "relative_metric",
+        Form::Text,
+        "A field: the claim is of the ratio to it, in the same run.",
+    ),
     key("difference", Form::Truth, "It is of the difference, not of the ratio. Default: false."),
     key("unit", Form::Choice(UNITS), "The unit of the figures. Default: none."),
     key("seeds", Form::Choice(&["each", "mean"]), "How figures of seeds count. Default: \"each\"."),

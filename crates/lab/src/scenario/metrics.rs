@@ -33,9 +33,11 @@ pub(super) fn of_groups(window: bool, plans: &[&Plan]) -> Vec<String> {
     shared.flat_map(of).collect()
 }
 
-/// Whether a metric is of one place: `loss_by_place.left>right`.
+/// Whether a metric is of one place or set of links: `loss_by_place.left>right`.
 pub(super) fn is_by_place(metric: &str) -> bool {
-    ["loss_by_place.", "utilization_by_place."].iter().any(|list| metric.starts_with(list))
+    ["loss_by_place.", "loss_by_set.", "utilization_by_place."]
+        .iter()
+        .any(|list| metric.starts_with(list))
 }
 
 /// What a field's unit says its figures are.

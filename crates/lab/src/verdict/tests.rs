@@ -38,6 +38,7 @@ fn claim() -> Claim {
         window: None,
         relative_to: None,
         relative_point: None,
+        relative_metric: None,
         difference: false,
         scale: 1e9,
         unit: "Gb/s".to_owned(),
@@ -168,6 +169,23 @@ fn a_ratio_is_to_the_same_point_and_seed() {
     let none = judged(relative(), zero);
     assert_eq!((none.verdict, none.measured), (Verdict::Fails, None));
     assert!(none.why.contains("divided by zero"), "{}", none.why);
+}
+
+#[test]
+fn a_ratio_may_be_to_another_field_of_the_same_run() {
+    let claim = Claim {
+        relative_metric: Some("wire_bps".to_owned()),
+        range: Range { low: Some(0.5), high: Some(0.5) },
+        ..claim()
+    };
+    let study = study(claim);
+    let mut runs = runs(&study, |_, _, seed| seed as f64);
+    for (_, run) in &mut runs {
+        run.wire_bps = run.throughput_bps * 2.0;
+    }
+    let runs: Vec<(Job, &Run)> = runs.iter().map(|(job, run)| (*job, run)).collect();
+    let judged = judge(&study, &runs).remove(0);
+    assert_eq!((judged.verdict, judged.measured), (Verdict::Holds, Some(0.5)));
 }
 
 #[test]
