@@ -90,6 +90,26 @@ fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
 }
 
 #[test]
+fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does() {
+    let mut hand = Hand::new(&classic(), Spy::new(20));
+    hand.take();
+    // Given a loss whose repair ends with an acknowledgement that echoes a mark,
+    hand.ack(ms(10), 0, &[(1, 6)]);
+    assert_eq!(hand.spy().losses.len(), 1);
+    let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
+    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
+    let next = hand.sender.scoreboard().next() / SEGMENT;
+    hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().exits.len(), 1);
+    // then that mark is of the window that has shrunk already,
+    assert_eq!(hand.spy().marks.len(), 0);
+    hand.take();
+    // and so it is until what was sent after the loss is acknowledged.
+    hand.answer(ms(30), next, &[], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().marks.len(), 1);
+}
+
+#[test]
 fn a_gradual_reduction_lets_packets_leave_all_along() {
     let leaving = |gradual| {
         let marks = Marks { gradual, ..Marks::CLASSIC };
