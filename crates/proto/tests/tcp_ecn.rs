@@ -55,7 +55,7 @@ fn marked_by(full: f64, cut: impl Fn(f64) -> f64) -> f64 {
     let top = full + 1.0;
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
-        let alpha = (low + high) / 2.0;
+        let alpha = f64::midpoint(low, high);
         let bottom = top - cut(alpha).max(1.0);
         let part = (2.0 * full + 1.0) / (top * top - bottom * bottom);
         if part > alpha { low = alpha } else { high = alpha }
@@ -78,11 +78,11 @@ fn the_fluid_model_solved_here_is_that_of_the_table() {
 fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
     // Link, flows, threshold; the queue's most and least by the model (SIGCOMM 2010, packets of 1500 B).
     let table = [
-        (link(10, 100, 65), 1, (66.0, 57.2)),
-        (link(10, 100, 65), 2, (67.0, 54.5)),
-        (link(10, 100, 65), 10, (75.0, 45.9)),
-        (link(1, 100, 20), 2, (22.0, 16.3)),
-        (link(100, 20, 100), 4, (104.0, 80.3)),
+        (link(10, 100, 65), 1, (66, 57.2)),
+        (link(10, 100, 65), 2, (67, 54.5)),
+        (link(10, 100, 65), 10, (75, 45.9)),
+        (link(1, 100, 20), 2, (22, 16.3)),
+        (link(100, 20, 100), 4, (104, 80.3)),
     ];
     for (link, count, (most, least)) in table {
         let mut shared = flows(&DCTCP, Marks::EXACT, count, link, 300);
@@ -97,9 +97,9 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
         let (low, high) = (marked_by(full, model), marked_by(full, smallest));
         assert!((low..high).contains(&alpha), "{count} flows: {alpha}, not in {low}..{high}");
         let queue = shared.queue(from);
-        assert_eq!(f64::from(queue.1), most, "the threshold and a packet of each flow");
+        assert_eq!(queue.1, most, "the threshold and a packet of each flow");
         // A packet that arrives counts itself: one more than the fluid that it finds.
-        let shallow = most - count as f64 * smallest(high).max(1.0) + 1.0;
+        let shallow = f64::from(most) - count as f64 * smallest(high).max(1.0) + 1.0;
         assert!((least - 1.0..=shallow).contains(&f64::from(queue.0)), "{count} flows: {queue:?}");
         assert!(shared.utilization(from) > 0.999);
     }
