@@ -64,7 +64,7 @@ const KEYS: &[Case] = &[
         "hystart = \"off\"",
         "alpha = 0.5",
         "alpha",
-        &["\"cubic\"", "belongs to expresspass", "initial_window"],
+        &["\"cubic\"", "expresspass, expresspass-paper", "initial_window"],
     ),
     ("hystart = \"off\"", "wait = \"1s\"", "wait = \"1s\"", &["belongs to flashpass"]),
     ("jitter = 0.4", "jiter = 0.4", "jiter", &["did you mean \"jitter\""]),

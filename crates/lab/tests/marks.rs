@@ -12,8 +12,9 @@ use shallop_lab::scenario::{Options, read};
 use shallop_lab::summary::Run;
 use shallop_proto::tcp::{Capable, Config, Marks, Stack};
 
-/// Four flows without end through 1 Gb/s and 200 us, which hold 17 frames, with room for 60.
-fn text(scheme: &str, mark: &str) -> String {
+/// Four flows without end through 1 Gb/s. A round trip takes 250 us with the time to send at every hop and holds 20
+/// frames.
+fn text(scheme: &str, switch: &str) -> String {
     format!(
         r#"
 title = "marks"
@@ -29,8 +30,7 @@ rate = "1Gbps"
 delay = "100us"
 
 [switch.default]
-buffer = "60pkt"
-{mark}
+{switch}
 
 [[scheme]]
 {scheme}
@@ -43,19 +43,25 @@ start = "0ms..10ms"
 }
 
 fn transport(scheme: &str) -> (Config, Window) {
-    let study = read(&text(scheme, ""), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    let study = read(&text(scheme, PLAIN), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
     match study.points[0].plan.schemes[0].transport {
         Transport::Tcp { config, controller } => (config, controller),
         _ => panic!("{scheme} is a TCP"),
     }
 }
 
-fn outcome(scheme: &str, mark: &str) -> Run {
-    let study = read(&text(scheme, mark), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
+fn outcome(scheme: &str, switch: &str) -> Run {
+    let study =
+        read(&text(scheme, switch), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
     run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
 }
 
-const ABOVE: &str = r#"mark = { above = "20pkt" }"#;
+/// Frames that the path holds.
+const PATH: f64 = 20.3;
+/// Room for 100 frames.
+const PLAIN: &str = r#"buffer = "100pkt""#;
+/// The same, with a threshold of a little more than the path holds, for ECN*.
+const ABOVE: &str = "buffer = \"100pkt\"\nmark = { above = \"24pkt\" }";
 
 #[test]
 fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are_told() {
@@ -107,12 +113,12 @@ fn marks_spare_drops_and_keep_the_queue_near_the_threshold() {
         assert!(marked.marks > 100 && marked.warnings.is_empty(), "{scheme}: {}", marked.marks);
         assert_eq!((marked.drops.data, marked.retransmits, marked.timeouts), (0, 0, 0), "{scheme}");
         // After slow start a packet of each flow goes beyond the threshold; in slow start a window of each.
-        assert!(marked.max_queue_bytes <= 60 * frame, "{scheme}: {}", marked.max_queue_bytes);
-        assert!(marked.mean_queue_bytes < 24.0 * frame as f64, "{}", marked.mean_queue_bytes);
+        assert!(marked.max_queue_bytes < 80 * frame, "{scheme}: {}", marked.max_queue_bytes);
+        assert!(marked.mean_queue_bytes < 28.0 * frame as f64, "{}", marked.mean_queue_bytes);
         let used = marked.windows[0].throughput_bps / (1e9 * 1500.0 / 1538.0);
         assert!(used > rate, "{scheme}: {used}");
         // The same without a threshold fills the buffer until it overflows.
-        let unmarked = outcome(scheme, "");
+        let unmarked = outcome(scheme, PLAIN);
         assert!(unmarked.marks == 0 && unmarked.drops.data > 0, "{scheme}");
         assert!(unmarked.mean_queue_bytes > marked.mean_queue_bytes, "{scheme}");
         assert_eq!(unmarked.warnings.len(), 1, "{:?}", unmarked.warnings);
@@ -123,23 +129,24 @@ fn marks_spare_drops_and_keep_the_queue_near_the_threshold() {
 #[test]
 fn who_does_not_understand_marks_is_dropped_or_delayed_as_ever() {
     for scheme in [r#"transport = "newreno""#, r#"transport = "cubic""#, r#"transport = "vegas""#] {
-        let (marked, unmarked) = (outcome(scheme, ABOVE), outcome(scheme, ""));
+        let (marked, unmarked) = (outcome(scheme, ABOVE), outcome(scheme, PLAIN));
         assert_eq!((marked.marks, marked.drops.data), (0, unmarked.drops.data), "{scheme}");
         assert!(unmarked.warnings.is_empty());
     }
 }
 
 #[test]
-fn ten_times_vegas_keeps_ten_times_the_queue() {
+fn ten_times_the_alpha_of_vegas_keeps_more_in_the_queue() {
+    // By Linux's count flows with W packets in all, Q of them queued on a path of P, keep W Q / P above alpha each, so
+    // Q (P + Q) / P is at least four times alpha. Those that come later take some of the queue for the path.
+    let least = |alpha: f64| (f64::sqrt(PATH * PATH + 4.0 * 4.0 * alpha * PATH) - PATH) / 2.0;
     let queue = |scheme: &str| {
-        let run = outcome(
-            &format!("transport = \"vegas\"\nstack = \"ns2\"\n{scheme}"),
-            "buffer = \"400pkt\"",
-        );
+        let scheme = format!("transport = \"vegas\"\nstack = \"ns2\"\n{scheme}");
+        let run = outcome(&scheme, "buffer = \"400pkt\"");
         assert_eq!(run.drops.data, 0, "{scheme}");
         run.mean_queue_bytes / 1538.0
     };
     let (one, ten) = (queue(""), queue("alpha = 20\nbeta = 40\ngamma = 10"));
-    assert!((4.0..=24.0).contains(&one), "{one}");
-    assert!((80.0..=200.0).contains(&ten), "{ten}");
+    assert!(one >= least(2.0) && ten >= least(20.0), "{one} and {ten} frames");
+    assert!(ten > 2.0 * one, "{one} and {ten} frames");
 }
