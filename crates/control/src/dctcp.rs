@@ -1,8 +1,8 @@
-//! DCTCP: on marks the window shrinks by half the fraction of data that was marked. State: alpha, that fraction smoothed
-//! over windows of data; what was delivered and marked in the present one. Alpha is counted in units of 2^-10 and the
-//! window is cut in whole packets, in integers, so that a kernel gives the same numbers. Bytes are counted where the
-//! kernel counts packets, which comes to the same as long as segments are full. Growth, and the answer to losses, are
-//! Reno's. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
+//! DCTCP: on marks the window shrinks by half the fraction of data that was marked. State: alpha, that fraction
+//! smoothed over windows of data; what was delivered and marked in the present one. Alpha is counted in units of
+//! 2^-10 and the window is cut in whole packets, in integers, so that a kernel gives the same numbers. Bytes are
+//! counted where the kernel counts packets, which comes to the same as long as segments are full. Growth, and the
+//! answer to losses, are Reno's. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
 use shallop_core::{Bytes, Span};
 

@@ -146,9 +146,9 @@ fn what_was_measured_before_a_loss_or_a_mark_is_not_used_after_it() {
         (0..39).for_each(|_| course.segment(&mut vegas));
         let loss = course.loss(&vegas);
         if marks {
-            vegas.on_mark(&loss)
+            vegas.on_mark(&loss);
         } else {
-            vegas.on_loss(&loss)
+            vegas.on_loss(&loss);
         }
         assert_eq!(packets(&vegas), 20, "as Reno");
         // While it is repaired nothing moves, and the round that begins afterwards is a whole one.

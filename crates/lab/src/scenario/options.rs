@@ -104,8 +104,8 @@ const TCP: &[Key] = &[
     key(
         "ecn",
         Form::Choice(&["off", "classic", "exact"]),
-        "Congestion marks: not used, as in RFC 3168, or echoed one by one and understood by every packet. Default: \"off\", \
-         for ecn-star \"classic\", for dctcp \"exact\".",
+        "Congestion marks: not used, as in RFC 3168, or echoed one by one. Default: \"off\", for ecn-star \
+         \"classic\", for dctcp \"exact\".",
     ),
     key(
         "ecn_gradual",
