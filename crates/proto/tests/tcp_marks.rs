@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use shallop_core::{Class, Ecn, Span};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Acks, Capable, Config, Flags, Head, Marks, Receiver};
@@ -52,6 +54,30 @@ fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
         let marked = pair.seen.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
         assert!(marked > 250);
         assert_eq!(told, marked as u64);
+    }
+}
+
+#[test]
+fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
+    for every in [1, 2, 4] {
+        let acks = Acks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { marks: Marks::EXACT, acks, ..plain() };
+        let path = Path { mark: 0.3, ..Path::clean() };
+        let mut data = 0;
+        let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path).with_fate(move |seen| {
+            data += u64::from(seen.from == 0);
+            seen.from == 0 && data % 37 == 0
+        });
+        assert!(pair.run(ms(60_000)));
+        let told: u64 =
+            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
+        // What comes twice counts as it came first.
+        let mut new = BTreeSet::new();
+        let arrived = pair.seen.iter().filter(|seen| seen.from == 0 && !seen.lost);
+        let came =
+            arrived.filter(|seen| new.insert(seen.body.start) && seen.ecn == Ecn::Ce).count();
+        assert!(came > 250 && pair.ends[0].report().retransmits > 20);
+        assert_eq!(told, came as u64, "every {every}");
     }
 }
 
