@@ -3,7 +3,9 @@
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use crate::cubic::{self, Cubic};
+use crate::dctcp::{self, Dctcp};
 use crate::reno::{self, Reno};
+use crate::vegas::{self, Vegas};
 use crate::window::{Ack, Loss, Start, Window};
 
 /// Which controller, and how it is set up.
@@ -13,6 +15,10 @@ pub enum Config {
     Reno(reno::Config),
     /// CUBIC.
     Cubic(cubic::Config),
+    /// Vegas.
+    Vegas(vegas::Config),
+    /// DCTCP.
+    Dctcp(dctcp::Config),
 }
 
 impl Config {
@@ -22,6 +28,8 @@ impl Config {
         match self {
             Self::Reno(config) => AnyWindow::Reno(Reno::new(config, start)),
             Self::Cubic(config) => AnyWindow::Cubic(Cubic::new(config, start)),
+            Self::Vegas(config) => AnyWindow::Vegas(Vegas::new(config, start)),
+            Self::Dctcp(config) => AnyWindow::Dctcp(Dctcp::new(config, start)),
         }
     }
 }
@@ -33,6 +41,10 @@ pub enum AnyWindow {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// Vegas.
+    Vegas(Vegas),
+    /// DCTCP.
+    Dctcp(Dctcp),
 }
 
 /// Asks whichever it is.
@@ -41,6 +53,8 @@ macro_rules! ask {
         match $any {
             AnyWindow::Reno($window) => $what,
             AnyWindow::Cubic($window) => $what,
+            AnyWindow::Vegas($window) => $what,
+            AnyWindow::Dctcp($window) => $what,
         }
     };
 }

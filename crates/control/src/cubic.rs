@@ -235,7 +235,8 @@ fn curve(scale: f64, time: f64, peak: f64) -> f64 {
 
 impl Window for Cubic {
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.recovering {
+        // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
+        if ack.recovering || ack.marked > Bytes::ZERO {
             return;
         }
         let mut left = ack.acked.get() as f64 * self.unit;

@@ -1,6 +1,7 @@
 //! `NewReno`: a segment more each round trip, half of it all on loss. Counts bytes, so that stretched or delayed
 //! acknowledgements change nothing in congestion avoidance. State: window, threshold, and the bytes acknowledged
-//! towards the next segment. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 6582; kernel: `tcp_cong.c`.
+//! towards the next segment. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 6582; RFC 3168, 6.1.2 (marks); kernel:
+//! `tcp_cong.c`. With a step threshold in the switches and these marks it is ECN* (docs/dctcp.md).
 
 use shallop_core::{Bytes, Span};
 
@@ -94,6 +95,11 @@ impl Reno {
         self.slow_start.on_congestion();
     }
 
+    /// Takes a window and the end of slow start from a controller that reckons them itself.
+    pub fn set(&mut self, window: Bytes, threshold: Bytes) {
+        (self.window, self.threshold) = (window, threshold);
+    }
+
     /// A timeout: one segment, and slow start up to `threshold`, or up to where it ended before if there is none.
     pub fn collapse(&mut self, threshold: Option<Bytes>) {
         let threshold = threshold.map_or(self.threshold, |to| to.max(self.segment * 2));
@@ -109,7 +115,10 @@ impl Reno {
 
 impl Window for Reno {
     fn on_ack(&mut self, ack: &Ack) {
-        self.grow(ack);
+        // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
+        if ack.marked == Bytes::ZERO {
+            self.grow(ack);
+        }
     }
 
     fn on_loss(&mut self, loss: &Loss) {

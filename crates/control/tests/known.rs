@@ -3,7 +3,7 @@
 mod support;
 
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Cubic, Loss, Reno, Start, Window, cubic, hystart, reno};
+use shallop_control::{Ack, Cubic, Loss, Reno, Start, Window, cubic, hystart, reno};
 use shallop_core::{Bytes, Span};
 use support::{Course, SEGMENT, number, start, table};
 
@@ -248,4 +248,20 @@ fn classic_hystart_stops_when_a_train_of_acknowledgements_fills_half_the_round_t
         }
     }
     assert_eq!(left_at, Some((3, 80)), "40 segments last 40 us, 80 more than half of 100 us");
+}
+
+#[test]
+fn an_acknowledgement_that_echoes_a_mark_adds_nothing() {
+    for config in [Config::Reno(reno::Config::RFC), Config::Cubic(cubic::Config::RFC)] {
+        for threshold in [Bytes::MAX, SEGMENT] {
+            let mut window = config.build(&Start { threshold, ..start() });
+            let before = window.window();
+            let course = Course::new(Span::from_ms(10));
+            let facts = course.facts(&window, before);
+            window.on_ack(&Ack { marked: before, ..facts });
+            assert_eq!(window.window(), before);
+            window.on_ack(&facts);
+            assert!(window.window() > before);
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod support;
 use std::fmt::Write;
 
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Loss, Window, cubic, reno};
+use shallop_control::{Loss, Window, cubic, dctcp, reno, vegas};
 use shallop_core::{Bytes, Span};
 use support::{Course, SEGMENT, start};
 
@@ -94,4 +94,14 @@ fn cubic_as_in_linux() {
 fn cubic_with_the_papers_beta() {
     let config = cubic::Config { decrease: 0.8, ..cubic::Config::RFC };
     insta::assert_snapshot!(script(&Config::Cubic(config)));
+}
+
+#[test]
+fn vegas_as_in_linux() {
+    insta::assert_snapshot!(script(&Config::Vegas(vegas::Config::LINUX)));
+}
+
+#[test]
+fn dctcp_as_in_linux() {
+    insta::assert_snapshot!(script(&Config::Dctcp(dctcp::Config::LINUX)));
 }

@@ -2,6 +2,7 @@
 //! of the network breaks it. A rule for each; a run that breaks none has no warnings.
 
 use shallop_core::Class;
+use shallop_proto::tcp::Capable;
 use shallop_switch::Counts;
 
 use crate::flows;
@@ -14,11 +15,33 @@ const MOST_PLACES: usize = 5;
 
 /// The warnings of a run that has ended.
 pub(crate) fn warnings(setup: &Setup<'_>, ports: &[Counts]) -> Vec<String> {
-    let Some(kind) = setup.demand.proactive else { return Vec::new() };
-    let mut warnings = without_emulation(setup, kind);
+    let mut warnings: Vec<String> = unmarked(setup).into_iter().collect();
+    let Some(kind) = setup.demand.proactive else { return warnings };
+    warnings.extend(without_emulation(setup, kind));
     warnings.extend(asymmetric(setup, kind));
     warnings.extend(lost(setup, kind, ports));
     warnings
+}
+
+/// Rule: a transport answers congestion marks, and no switch makes any.
+fn unmarked(setup: &Setup<'_>) -> Option<String> {
+    let plan = setup.plan;
+    let answers = |group| {
+        let scheme = plan.transport(setup.scheme, group);
+        match scheme.transport {
+            Transport::Tcp { config, .. } if config.marks.capable != Capable::Nothing => {
+                Some(&scheme.name)
+            }
+            _ => None,
+        }
+    };
+    let name = (0..plan.groups.len()).find_map(answers)?;
+    plan.switches.iter().all(|switch| switch.mark.is_none()).then(|| {
+        format!(
+            "{name} answers congestion marks and no switch makes any: a `mark` with `above` in a \
+             [switch.NAME] is the threshold"
+        )
+    })
 }
 
 /// Rule: a switch that data wait for credits of has no queue that meters these.

@@ -64,7 +64,7 @@ const KEYS: &[Case] = &[
         "hystart = \"off\"",
         "alpha = 0.5",
         "alpha",
-        &["\"cubic\"", "belongs to expresspass", "initial_window"],
+        &["\"cubic\"", "expresspass, expresspass-paper", "initial_window"],
     ),
     ("hystart = \"off\"", "wait = \"1s\"", "wait = \"1s\"", &["belongs to flashpass"]),
     ("jitter = 0.4", "jiter = 0.4", "jiter", &["did you mean \"jitter\""]),
@@ -184,6 +184,12 @@ const BOUNDS: &[Case] = &[
     ("hystart = \"off\"", "decrease = 1", "decrease", &["0.99"]),
     ("hystart = \"off\"", "rto_min = \"30min\"", "rto_min", &["above the largest"]),
     ("size = \"1MB\"", "size = \"0B\"", "size", &["1B"]),
+    ("\"cubic\"", "\"vegas\"\nalpha = 5", "alpha = 5", &["below 5", "above 4", "above beta"]),
+    ("\"cubic\"", "\"vegas\"\nbeta = 1", "beta = 1", &["below 2", "above 1"]),
+    ("\"cubic\"", "\"dctcp\"\ngain = 0.1", "gain", &["0.1 is not a power of two", "0.0625"]),
+    ("\"cubic\"", "\"dctcp\"\ngain = 0.00048828125", "gain", &["1/1024"]),
+    ("\"cubic\"", "\"dctcp\"\nalpha_initial = 2", "alpha_initial", &["from 0 to 1"]),
+    ("\"cubic\"", "\"ecn-star\"\ngain = 0.5", "gain", &["gain"]),
 ];
 
 #[test]

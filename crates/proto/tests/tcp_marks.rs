@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use shallop_core::{Class, Ecn, Span};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Acks, Capable, Config, Flags, Head, Marks, Receiver};
@@ -56,6 +58,30 @@ fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
 }
 
 #[test]
+fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
+    for every in [1, 2, 4] {
+        let acks = Acks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { marks: Marks::EXACT, acks, ..plain() };
+        let path = Path { mark: 0.3, ..Path::clean() };
+        let mut data = 0;
+        let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path).with_fate(move |seen| {
+            data += u64::from(seen.from == 0);
+            seen.from == 0 && data % 37 == 0
+        });
+        assert!(pair.run(ms(60_000)));
+        let told: u64 =
+            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
+        // What comes twice counts as it came first.
+        let mut new = BTreeSet::new();
+        let arrived = pair.seen.iter().filter(|seen| seen.from == 0 && !seen.lost);
+        let came =
+            arrived.filter(|seen| new.insert(seen.body.start) && seen.ecn == Ecn::Ce).count();
+        assert!(came > 250 && pair.ends[0].report().retransmits > 20);
+        assert_eq!(told, came as u64, "every {every}");
+    }
+}
+
+#[test]
 fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
     // Given twenty segments in flight,
     let mut hand = Hand::new(&classic(), Spy::new(20));
@@ -87,6 +113,26 @@ fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
     assert_eq!(hand.spy().losses.len(), 1);
     assert!(hand.spy().losses[0].after_mark);
     assert_eq!(hand.spy().marks.len(), 1, "and marks during the repair count as part of it");
+}
+
+#[test]
+fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does() {
+    let mut hand = Hand::new(&classic(), Spy::new(20));
+    hand.take();
+    // Given a loss whose repair ends with an acknowledgement that echoes a mark,
+    hand.ack(ms(10), 0, &[(1, 6)]);
+    assert_eq!(hand.spy().losses.len(), 1);
+    let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
+    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
+    let next = hand.sender.scoreboard().next() / SEGMENT;
+    hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().exits.len(), 1);
+    // then that mark is of the window that has shrunk already,
+    assert_eq!(hand.spy().marks.len(), 0);
+    hand.take();
+    // and so it is until what was sent after the loss is acknowledged.
+    hand.answer(ms(30), next, &[], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().marks.len(), 1);
 }
 
 #[test]

@@ -227,8 +227,13 @@ fn a_probe_that_repaired_a_loss_shrinks_the_window_once_and_a_needless_one_does_
             hand.ack(ms(400), 4, &[]);
         }
         hand.take();
-        hand.ack(ms(500), 6, &[]);
+        hand.answer(ms(500), 6, &[], Flags::ACK | Flags::ECE);
         assert_eq!(hand.spy().losses.len(), reductions);
+        assert_eq!(
+            hand.spy().marks.len(),
+            1 - reductions,
+            "a mark in the same window is answered with it"
+        );
     }
 }
 

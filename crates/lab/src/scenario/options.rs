@@ -14,6 +14,9 @@ pub(super) const SCHEMES: Kinds = Kinds {
     kinds: &[
         ("newreno", &[SCHEME, TCP]),
         ("cubic", &[SCHEME, TCP, CUBIC]),
+        ("vegas", &[SCHEME, TCP, VEGAS]),
+        ("dctcp", &[SCHEME, TCP, DCTCP]),
+        ("ecn-star", &[SCHEME, TCP]),
         ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
         ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
         ("expresspass-aeolus", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
@@ -43,6 +46,9 @@ const SCHEME: &[Key] = &[
         Form::Choice(&[
             "newreno",
             "cubic",
+            "vegas",
+            "dctcp",
+            "ecn-star",
             "expresspass",
             "expresspass-paper",
             "expresspass-aeolus",
@@ -103,9 +109,14 @@ const TCP: &[Key] = &[
     key(
         "ecn",
         Form::Choice(&["off", "classic", "exact"]),
-        "Congestion marks: not used, as in RFC 3168, or echoed one by one. Default: \"off\".",
+        "Congestion marks: not used, as in RFC 3168, or echoed one by one. Default: \"off\", for ecn-star \
+         \"classic\", for dctcp \"exact\".",
     ),
-    key("ecn_gradual", Form::Truth, "A mark shrinks the window over a round trip (Linux)."),
+    key(
+        "ecn_gradual",
+        Form::Truth,
+        "A mark shrinks the window over a round trip (Linux). Default: the stack's; false for ecn-star and dctcp.",
+    ),
     key("ack_every", Form::Count(1, 1_000), "Segments to an acknowledgement."),
     key("ack_delay", Form::Time(Span::ZERO, MOST_TIMEOUT), "The longest one is held back."),
     key("ack_quick", Form::Count(0, 1_000_000), "First segments that are acknowledged at once."),
@@ -125,6 +136,26 @@ const CUBIC: &[Key] = &[
     key("fast_convergence", Form::Truth, "Gives way to newcomers."),
     key("reno_friendly", Form::Truth, "Never slower than Reno would be."),
     key("form", Form::Choice(&["rfc", "linux"]), "Whose form of the rules."),
+];
+
+const VEGAS: &[Key] = &[
+    key("alpha", Form::Count(0, 1_000_000), "With fewer packets queued it grows. Default: 2."),
+    key("beta", Form::Count(0, 1_000_000), "With more packets queued it shrinks. Default: 4."),
+    key("gamma", Form::Count(0, 1_000_000), "With more queued slow start ends. Default: 1."),
+    key(
+        "clock",
+        Form::Choice(&["exact", "microseconds"]),
+        "How it measures round trips: in whole microseconds and one more (Linux), or as they are.",
+    ),
+];
+
+const DCTCP: &[Key] = &[
+    key(
+        "gain",
+        Form::Above(0.0, 1.0),
+        "g: weight of the latest window of data, a power of two down to 1/1024. Default: 0.0625.",
+    ),
+    key("alpha_initial", Form::Number(0.0, 1.0), "Alpha at first: 1 (RFC 8257), 0 (ns-2)."),
 ];
 
 const EXPRESSPASS: &[Key] = &[

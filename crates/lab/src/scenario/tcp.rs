@@ -1,6 +1,6 @@
 //! The TCP of a scheme: a stack, with what differs from it.
 
-use shallop_control::{Basis, any, cubic, hystart, reno};
+use shallop_control::{Basis, any, cubic, dctcp, hystart, reno, vegas};
 use shallop_proto::rtt;
 use shallop_proto::tcp::{Capable, Config, Detection, Marks, Stack};
 
@@ -25,6 +25,9 @@ pub(super) fn read(section: &Section<'_>, default: &str) -> Result<Transport, Pr
     };
     let controller = match section.must::<&str>("transport")? {
         "cubic" => any::Config::Cubic(cubic(section, stack.cubic)?),
+        "vegas" => any::Config::Vegas(vegas(section, stack.vegas)?),
+        "dctcp" => any::Config::Dctcp(dctcp(section, stack.dctcp)?),
+        // ECN* is NewReno that answers marks.
         _ => any::Config::Reno(reno(section, stack.reno)?),
     };
     Ok(Transport::Tcp { config: config(section, stack.tcp)?, controller })
@@ -61,18 +64,27 @@ fn config(section: &Section<'_>, stack: Config) -> Result<Config, Problem> {
     config.acks.every = section.or("ack_every", stack.acks.every)?;
     config.acks.timeout = section.or("ack_delay", stack.acks.timeout)?;
     config.acks.quick = section.or("ack_quick", stack.acks.quick)?;
-    let marks = match section.or("ecn", "off")? {
-        "classic" => Marks::CLASSIC,
-        "exact" => Marks::EXACT,
-        _ => Marks::OFF,
-    };
-    let gradual = section.or("ecn_gradual", stack.marks.gradual)?;
-    config.marks = Marks { gradual, ..marks };
+    config.marks = marks(section, stack.marks)?;
     if config.marks.capable == Capable::Nothing && section.item("ecn_gradual").is_some() {
         let help = "write ecn = \"classic\" or \"exact\" beside it";
         return Err(section.reject("ecn_gradual", "ECN is off").with_help(help));
     }
     Ok(config)
+}
+
+fn marks(section: &Section<'_>, stack: Marks) -> Result<Marks, Problem> {
+    let default = match section.must::<&str>("transport")? {
+        "dctcp" => Marks::EXACT,
+        "ecn-star" => Marks::CLASSIC,
+        _ => Marks { gradual: stack.gradual, ..Marks::OFF },
+    };
+    let marks = match section.get("ecn")? {
+        Some("classic") => Marks::CLASSIC,
+        Some("exact") => Marks::EXACT,
+        Some(_) => Marks::OFF,
+        None => default,
+    };
+    Ok(Marks { gradual: section.or("ecn_gradual", default.gradual)?, ..marks })
 }
 
 /// The part of the window that is kept, where the scenario says what is given up.
@@ -110,6 +122,47 @@ fn cubic(section: &Section<'_>, stack: cubic::Config) -> Result<cubic::Config, P
         },
         slow_start: slow_start(section, stack.slow_start)?,
     })
+}
+
+fn vegas(section: &Section<'_>, stack: vegas::Config) -> Result<vegas::Config, Problem> {
+    let config = vegas::Config {
+        reno: reno(section, stack.reno)?,
+        alpha: section.or("alpha", stack.alpha)?,
+        beta: section.or("beta", stack.beta)?,
+        gamma: section.or("gamma", stack.gamma)?,
+        clock: match section.get("clock")? {
+            Some("exact") => vegas::Clock::Exact,
+            Some(_) => vegas::Clock::Microseconds,
+            None => stack.clock,
+        },
+    };
+    let vegas::Config { alpha, beta, .. } = config;
+    if alpha > beta {
+        let key = if section.item("alpha").is_some() { "alpha" } else { "beta" };
+        let message = format!("it grows below {alpha} packets and shrinks above {beta}");
+        return Err(section.reject(key, message).with_help("alpha must not be above beta"));
+    }
+    Ok(config)
+}
+
+fn dctcp(section: &Section<'_>, stack: dctcp::Config) -> Result<dctcp::Config, Problem> {
+    let shift = match section.get::<f64>("gain")? {
+        Some(gain) => shift(gain).ok_or_else(|| {
+            let help = "0.0625 is 1/16; down to 1/1024, since alpha is counted in units of that";
+            section.reject("gain", format!("{gain} is not a power of two")).with_help(help)
+        })?,
+        None => stack.shift,
+    };
+    let alpha = match section.get::<f64>("alpha_initial")? {
+        Some(alpha) => (alpha * f64::from(dctcp::ONE)).round() as u32,
+        None => stack.alpha,
+    };
+    Ok(dctcp::Config { reno: reno(section, stack.reno)?, shift, alpha })
+}
+
+/// The power of one half that this is, if it is one that DCTCP can have.
+fn shift(gain: f64) -> Option<u32> {
+    (0..=dctcp::MAX_SHIFT).find(|&shift| (gain * f64::from(1u32 << shift) - 1.0).abs() < 1e-9)
 }
 
 fn slow_start(section: &Section<'_>, stack: hystart::Config) -> Result<hystart::Config, Problem> {

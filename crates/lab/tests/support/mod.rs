@@ -12,7 +12,7 @@ use shallop_lab::plan::{
 };
 use shallop_lab::workload::Sizes;
 use shallop_proto::expresspass::StopPolicy;
-use shallop_proto::tcp::Stack;
+use shallop_proto::tcp::{self, Marks, Stack};
 use shallop_sim::NicMode;
 
 /// A plan of this network and traffic, under each of the schemes of [`schemes`].
@@ -128,9 +128,16 @@ fn ahead(mut transport: Transport) -> Transport {
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX;
     let tcp = |controller| Transport::Tcp { config: linux.tcp, controller };
+    let marked = |controller, marks| {
+        let config = tcp::Config { marks, ..linux.tcp };
+        Transport::Tcp { config, controller }
+    };
     let all = [
         ("newreno", tcp(window::Config::Reno(linux.reno))),
         ("cubic", tcp(window::Config::Cubic(linux.cubic))),
+        ("vegas", tcp(window::Config::Vegas(linux.vegas))),
+        ("dctcp", marked(window::Config::Dctcp(linux.dctcp), Marks::EXACT)),
+        ("ecn-star", marked(window::Config::Reno(linux.reno), Marks::CLASSIC)),
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),

@@ -101,7 +101,7 @@ impl<W: Window> Sender<W> {
                 // The probe repaired a loss that shows nowhere else: one reduction, and nothing to recover.
                 self.window.on_loss(&self.congestion(now, self.board.flying()));
                 self.window.on_recovery_exit(now);
-                self.tell_reduced = true;
+                (self.point, self.tell_reduced) = (next, true);
             }
         }
     }
@@ -169,9 +169,10 @@ impl<W: Window> Sender<W> {
         (!self.window.owns_recovery()).then(|| Reduction::new(at_start, self.board.segment()))
     }
 
-    /// A mark was echoed: the window shrinks, once for each window of data.
+    /// A mark was echoed: the window shrinks, once for each window of data, unless it has for a loss in it.
     fn on_mark(&mut self, now: Time, before: &Before, delivered: u64) {
-        if self.repair != Repair::None || before.una < self.marked_until {
+        let answered = self.marked_until.max(self.point);
+        if self.repair != Repair::None || before.una < answered {
             return;
         }
         self.window.on_mark(&self.congestion(now, before.flying));

@@ -9,13 +9,15 @@
 //! | CUBIC keeps | 0.8 | 0.7 | 0.70 |
 //! | `HyStart` | none | classic, delay up to 1 s | classic |
 //! | a mark shrinks the window | at once | at once | over a round trip |
+//! | Vegas measures round trips | exactly | exactly | in whole microseconds |
+//! | DCTCP begins with an alpha of | 0 | 1 | 1 |
 //!
 //! All three greet before they send, as even ns-2's one-way agents do (`syn_`).
 //! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.40; `net.ipv4`
 //! defaults of Linux 6. Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts
 //! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.
 
-use shallop_control::{Basis, Start, cubic, hystart, reno};
+use shallop_control::{Basis, Start, cubic, dctcp, hystart, reno, vegas};
 use shallop_core::{Bytes, Span};
 
 use super::echo;
@@ -148,7 +150,15 @@ pub struct Stack {
     pub reno: reno::Config,
     /// CUBIC.
     pub cubic: cubic::Config,
+    /// Vegas.
+    pub vegas: vegas::Config,
+    /// DCTCP.
+    pub dctcp: dctcp::Config,
 }
+
+const NS2_RENO: reno::Config = reno::Config { basis: Basis::Window, ..reno::Config::RFC };
+const NS3_RENO: reno::Config =
+    reno::Config { slow_start: reno::Config::LINUX.slow_start, ..reno::Config::RFC };
 
 impl Stack {
     /// ns-2, its one-way agents with the kernel's CUBIC of 2007.
@@ -169,12 +179,14 @@ impl Stack {
             acks: Acks::EACH,
             buffer: LARGEST_BUFFER,
         },
-        reno: reno::Config { basis: Basis::Window, ..reno::Config::RFC },
+        reno: NS2_RENO,
         cubic: cubic::Config {
             decrease: 0.8,
             slow_start: hystart::Config::STANDARD,
             ..cubic::Config::LINUX
         },
+        vegas: vegas::Config { reno: NS2_RENO, ..vegas::Config::EXACT },
+        dctcp: dctcp::Config { reno: NS2_RENO, alpha: 0, ..dctcp::Config::RFC },
     };
 
     /// ns-3.
@@ -189,7 +201,7 @@ impl Stack {
             acks: Acks { every: 2, timeout: Span::from_ms(200), quick: 0 },
             ..Self::NS2.tcp
         },
-        reno: reno::Config { slow_start: reno::Config::LINUX.slow_start, ..reno::Config::RFC },
+        reno: NS3_RENO,
         cubic: cubic::Config {
             decrease: 0.7,
             slow_start: hystart::Config {
@@ -201,6 +213,8 @@ impl Stack {
             },
             ..cubic::Config::LINUX
         },
+        vegas: vegas::Config { reno: NS3_RENO, ..vegas::Config::EXACT },
+        dctcp: dctcp::Config { reno: NS3_RENO, ..dctcp::Config::RFC },
     };
 
     /// Linux.
@@ -219,6 +233,8 @@ impl Stack {
         },
         reno: reno::Config::LINUX,
         cubic: cubic::Config::LINUX,
+        vegas: vegas::Config::LINUX,
+        dctcp: dctcp::Config::LINUX,
     };
 }
 

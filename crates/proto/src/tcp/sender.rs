@@ -88,7 +88,7 @@ pub struct Sender<W> {
     pub(super) allowed: u64,
     /// Acknowledgements of what is below came while the window was full.
     pub(super) limited_until: u64,
-    /// A repair ends when this is acknowledged.
+    /// A repair ends when this is acknowledged; what is below was answered for.
     pub(super) point: u64,
     /// A mark shrank the window; what was in flight then is below.
     pub(super) marked_until: u64,

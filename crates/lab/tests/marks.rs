@@ -1,0 +1,152 @@
+//! Congestion marks from the text of a scenario to the window: who understands them, what they spare, what is said
+//! where nobody makes any.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
+use shallop_control::any::Config as Window;
+use shallop_control::{dctcp, vegas};
+use shallop_core::Bytes;
+use shallop_lab::plan::Transport;
+use shallop_lab::run;
+use shallop_lab::scenario::{Options, read};
+use shallop_lab::summary::Run;
+use shallop_proto::tcp::{Capable, Config, Marks, Stack};
+
+/// Four flows without end through 1 Gb/s. A round trip takes 250 us with the time to send at every hop and holds 20
+/// frames.
+fn text(scheme: &str, switch: &str) -> String {
+    format!(
+        r#"
+title = "marks"
+duration = "300ms"
+sample = "10ms"
+windows = ["100ms..300ms"]
+nic = "fair"
+
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "100us"
+
+[switch.default]
+{switch}
+
+[[scheme]]
+{scheme}
+
+[[group]]
+name = "all"
+start = "0ms..10ms"
+"#
+    )
+}
+
+fn transport(scheme: &str) -> (Config, Window) {
+    let study = read(&text(scheme, PLAIN), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    match study.points[0].plan.schemes[0].transport {
+        Transport::Tcp { config, controller } => (config, controller),
+        _ => panic!("{scheme} is a TCP"),
+    }
+}
+
+fn outcome(scheme: &str, switch: &str) -> Run {
+    let study =
+        read(&text(scheme, switch), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
+}
+
+/// Frames that the path holds.
+const PATH: f64 = 20.3;
+/// Room for 100 frames.
+const PLAIN: &str = r#"buffer = "100pkt""#;
+/// The same, with a threshold of a little more than the path holds, for ECN*.
+const ABOVE: &str = "buffer = \"100pkt\"\nmark = { above = \"24pkt\" }";
+
+#[test]
+fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are_told() {
+    let (config, controller) = transport(r#"transport = "dctcp""#);
+    assert_eq!((config.marks, controller), (Marks::EXACT, Window::Dctcp(Stack::LINUX.dctcp)));
+    let (config, controller) = transport(r#"transport = "ecn-star""#);
+    assert_eq!((config.marks, controller), (Marks::CLASSIC, Window::Reno(Stack::LINUX.reno)));
+    let (config, controller) = transport(r#"transport = "vegas""#);
+    assert_eq!(config.marks.capable, Capable::Nothing);
+    assert_eq!(controller, Window::Vegas(vegas::Config::LINUX));
+    let (config, _) = transport("transport = \"dctcp\"\necn_gradual = true");
+    assert_eq!(config.marks, Marks { gradual: true, ..Marks::EXACT });
+    let (config, _) = transport("transport = \"cubic\"\necn = \"classic\"");
+    assert_eq!(config.marks, Marks { gradual: true, ..Marks::CLASSIC }, "as in Linux");
+    let (config, _) = transport("transport = \"ecn-star\"\necn = \"off\"");
+    assert_eq!(config.marks, Marks::OFF);
+}
+
+#[test]
+fn options_of_vegas_and_dctcp_arrive() {
+    let (_, controller) = transport(
+        "transport = \"vegas\"\nname = \"vegas-10\"\nalpha = 20\nbeta = 40\ngamma = 10\nclock = \"exact\"",
+    );
+    let Window::Vegas(config) = controller else { panic!("{controller:?}") };
+    assert_eq!((config.alpha, config.beta, config.gamma), (20, 40, 10));
+    assert_eq!(config.clock, vegas::Clock::Exact);
+    let (_, controller) =
+        transport("transport = \"dctcp\"\ngain = 0.00390625\nalpha_initial = 0.5\ndecrease = 0.3");
+    let Window::Dctcp(config) = controller else { panic!("{controller:?}") };
+    assert_eq!((config.shift, config.alpha), (8, 512));
+    assert!((config.reno.decrease - 0.7).abs() < 1e-12);
+    let (_, controller) = transport("transport = \"dctcp\"\nstack = \"ns2\"");
+    let Window::Dctcp(config) = controller else { panic!("{controller:?}") };
+    assert_eq!((config.alpha, config.shift), (0, dctcp::Config::RFC.shift));
+}
+
+#[test]
+fn marks_spare_drops_and_keep_the_queue_near_the_threshold() {
+    let frame = Bytes::new(1538).get();
+    for (scheme, rate) in [
+        (r#"transport = "dctcp""#, 0.999),
+        (r#"transport = "ecn-star""#, 0.998),
+        ("transport = \"newreno\"\necn = \"classic\"", 0.9),
+        ("transport = \"cubic\"\necn = \"classic\"", 0.98),
+        ("transport = \"cubic\"\necn = \"classic\"\necn_gradual = false", 0.999),
+        ("transport = \"newreno\"\necn = \"exact\"", 0.9),
+    ] {
+        let marked = outcome(scheme, ABOVE);
+        assert!(marked.marks > 100 && marked.warnings.is_empty(), "{scheme}: {}", marked.marks);
+        assert_eq!((marked.drops.data, marked.retransmits, marked.timeouts), (0, 0, 0), "{scheme}");
+        // After slow start a packet of each flow goes beyond the threshold; in slow start a window of each.
+        assert!(marked.max_queue_bytes < 80 * frame, "{scheme}: {}", marked.max_queue_bytes);
+        assert!(marked.mean_queue_bytes < 28.0 * frame as f64, "{}", marked.mean_queue_bytes);
+        let used = marked.windows[0].throughput_bps / (1e9 * 1500.0 / 1538.0);
+        assert!(used > rate, "{scheme}: {used}");
+        // The same without a threshold fills the buffer until it overflows.
+        let unmarked = outcome(scheme, PLAIN);
+        assert!(unmarked.marks == 0 && unmarked.drops.data > 0, "{scheme}");
+        assert!(unmarked.mean_queue_bytes > marked.mean_queue_bytes, "{scheme}");
+        assert_eq!(unmarked.warnings.len(), 1, "{:?}", unmarked.warnings);
+        assert!(unmarked.warnings[0].contains("no switch makes any"), "{:?}", unmarked.warnings);
+    }
+}
+
+#[test]
+fn who_does_not_understand_marks_is_dropped_or_delayed_as_ever() {
+    for scheme in [r#"transport = "newreno""#, r#"transport = "cubic""#, r#"transport = "vegas""#] {
+        let (marked, unmarked) = (outcome(scheme, ABOVE), outcome(scheme, PLAIN));
+        assert_eq!((marked.marks, marked.drops.data), (0, unmarked.drops.data), "{scheme}");
+        assert!(unmarked.warnings.is_empty());
+    }
+}
+
+#[test]
+fn ten_times_the_alpha_of_vegas_keeps_more_in_the_queue() {
+    // By Linux's count flows with W packets in all, Q of them queued on a path of P, keep W Q / P above alpha each, so
+    // Q (P + Q) / P is at least four times alpha. Those that come later take some of the queue for the path.
+    let least = |alpha: f64| (f64::sqrt(PATH * PATH + 4.0 * 4.0 * alpha * PATH) - PATH) / 2.0;
+    let queue = |scheme: &str| {
+        let scheme = format!("transport = \"vegas\"\nstack = \"ns2\"\n{scheme}");
+        let run = outcome(&scheme, "buffer = \"400pkt\"");
+        assert_eq!(run.drops.data, 0, "{scheme}");
+        run.mean_queue_bytes / 1538.0
+    };
+    let (one, ten) = (queue(""), queue("alpha = 20\nbeta = 40\ngamma = 10"));
+    assert!(one >= least(2.0) && ten >= least(20.0), "{one} and {ten} frames");
+    assert!(ten > 2.0 * one, "{one} and {ten} frames");
+}
