@@ -2,6 +2,8 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
+use crate::bbr::{self, Bbr};
+use crate::copa::{self, Copa};
 use crate::cubic::{self, Cubic};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Loss, Start, Window};
@@ -13,6 +15,10 @@ pub enum Config {
     Reno(reno::Config),
     /// CUBIC.
     Cubic(cubic::Config),
+    /// BBR, version 1.
+    Bbr(bbr::Config),
+    /// Copa.
+    Copa(copa::Config),
 }
 
 impl Config {
@@ -22,6 +28,8 @@ impl Config {
         match self {
             Self::Reno(config) => AnyWindow::Reno(Reno::new(config, start)),
             Self::Cubic(config) => AnyWindow::Cubic(Cubic::new(config, start)),
+            Self::Bbr(config) => AnyWindow::Bbr(Box::new(Bbr::new(config, start))),
+            Self::Copa(config) => AnyWindow::Copa(Copa::new(config, start)),
         }
     }
 }
@@ -33,6 +41,10 @@ pub enum AnyWindow {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// BBR, version 1.
+    Bbr(Box<Bbr>),
+    /// Copa.
+    Copa(Copa),
 }
 
 /// Asks whichever it is.
@@ -41,11 +53,19 @@ macro_rules! ask {
         match $any {
             AnyWindow::Reno($window) => $what,
             AnyWindow::Cubic($window) => $what,
+            AnyWindow::Bbr($window) => $what,
+            AnyWindow::Copa($window) => $what,
         }
     };
 }
 
 impl Window for AnyWindow {
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        ask!(self, window => window.on_handshake(now, rtt));
+    }
+    fn on_restart(&mut self, now: Time, app_limited: bool) {
+        ask!(self, window => window.on_restart(now, app_limited));
+    }
     fn on_ack(&mut self, ack: &Ack) {
         ask!(self, window => window.on_ack(ack));
     }

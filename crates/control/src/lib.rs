@@ -1,8 +1,11 @@
 //! Controllers: arithmetic on one struct of facts. None sees a packet or arms a timer.
 
 pub mod any;
+pub mod bbr;
+pub mod copa;
 pub mod cubic;
 pub mod expresspass;
+mod filter;
 pub mod flashpass;
 pub mod hystart;
 pub mod rate;
@@ -10,6 +13,8 @@ pub mod reno;
 pub mod window;
 
 pub use any::AnyWindow;
+pub use bbr::Bbr;
+pub use copa::Copa;
 pub use cubic::Cubic;
 pub use rate::{Epoch, Rate};
 pub use reno::Reno;
