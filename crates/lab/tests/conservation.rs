@@ -9,7 +9,7 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
 };
 use shallop_lab::ends::{self, Ends};
-use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Topology};
+use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Scheme, Topology, Transport};
 use shallop_lab::run::Setup;
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, NodeKind, Paths, World};
@@ -287,7 +287,9 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// Plans whose last group has another transport than the scheme, in one queue or in weighted ones.
 fn mixes() -> impl Strategy<Value = Plan> {
-    let other = prop::sample::select(support::schemes()[..2].to_vec());
+    let tcp = |scheme: &Scheme| matches!(scheme.transport, Transport::Tcp { .. });
+    let other =
+        prop::sample::select(support::schemes().into_iter().filter(tcp).collect::<Vec<_>>());
     let weights = prop_oneof![Just(None), (1u32..4, 1u32..4).prop_map(Some)];
     (plans(), other, weights, any::<bool>()).prop_map(|(mut plan, other, weights, emulation)| {
         // Each part of the smallest buffer must hold a frame.

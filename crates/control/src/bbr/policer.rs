@@ -106,3 +106,80 @@ impl Policer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUND: Span = Span::from_ms(10);
+
+    /// Rounds of this rate, in bits per second, of which the last ends with the loss of so many 256ths of what all of
+    /// them delivered.
+    fn rounds(policer: &mut Policer, sight: &mut Sight, count: u32, rate: u64, lost: u64) -> bool {
+        let mut over = false;
+        let each = Bytes::new(rate / 8 / 100);
+        for round in 1..=count {
+            sight.now += ROUND;
+            sight.delivered += each;
+            sight.losing = round == count && lost > 0;
+            if sight.losing {
+                sight.lost += Bytes::new((each.get() * u64::from(count) * lost).div_ceil(256));
+            }
+            over |= policer.on_ack(sight, true);
+        }
+        over
+    }
+
+    /// A policer after the first loss.
+    fn emptied() -> (Policer, Sight) {
+        let (delivered, lost) = (Bytes::ZERO, Bytes::ZERO);
+        let (now, round) = (Time::ZERO, false);
+        let mut sight = Sight { now, delivered, lost, losing: true, limited: false, round };
+        let mut policer = Policer::default();
+        policer.on_ack(&sight, true);
+        sight.round = true;
+        (policer, sight)
+    }
+
+    #[test]
+    fn two_intervals_of_four_rounds_at_one_rate_with_a_fifth_lost_are_a_policer() {
+        // Rounds, rate and loss of the second interval; and the rate believed.
+        let table = [
+            (4, 8_000_000, 50, Some(8_000_000)),
+            (4, 8_000_000, 49, None),
+            (3, 8_000_000, 50, None),
+            (16, 8_000_000, 50, Some(8_000_000)),
+            (17, 8_000_000, 50, None),
+            (4, 9_000_000, 50, Some(8_500_000)),
+            (4, 9_100_000, 50, None),
+        ];
+        for (count, rate, lost, believed) in table {
+            let (mut policer, mut sight) = emptied();
+            rounds(&mut policer, &mut sight, 4, 8_000_000, 50);
+            assert_eq!(policer.rate(), None, "one interval is not enough");
+            rounds(&mut policer, &mut sight, count, rate, lost);
+            assert_eq!(policer.rate(), believed, "{count} rounds at {rate}, {lost} lost");
+        }
+    }
+
+    #[test]
+    fn the_rate_is_believed_for_48_rounds() {
+        let (mut policer, mut sight) = emptied();
+        for _ in 0..2 {
+            rounds(&mut policer, &mut sight, 4, 8_000_000, 50);
+        }
+        assert!(!rounds(&mut policer, &mut sight, 47, 8_000_000, 0) && policer.rate().is_some());
+        assert!(rounds(&mut policer, &mut sight, 1, 8_000_000, 0) && policer.rate().is_none());
+    }
+
+    #[test]
+    fn want_of_data_ends_the_search() {
+        let (mut policer, mut sight) = emptied();
+        rounds(&mut policer, &mut sight, 4, 8_000_000, 50);
+        sight.limited = true;
+        rounds(&mut policer, &mut sight, 1, 8_000_000, 0);
+        sight.limited = false;
+        rounds(&mut policer, &mut sight, 4, 8_000_000, 50);
+        assert_eq!(policer.rate(), None);
+    }
+}

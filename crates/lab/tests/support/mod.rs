@@ -5,6 +5,7 @@
 use shallop_control::any as window;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
+use shallop_control::{bbr, copa};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
@@ -130,6 +131,8 @@ pub fn schemes() -> Vec<Scheme> {
     let all = [
         ("newreno", tcp(window::Config::Reno(linux.reno))),
         ("cubic", tcp(window::Config::Cubic(linux.cubic))),
+        ("bbr", tcp(window::Config::Bbr(bbr::Config::LINUX))),
+        ("copa", tcp(window::Config::Copa(copa::Config::PAPER))),
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),

@@ -88,12 +88,8 @@ impl Narrow {
         let sender = Tcp::Sender(Sender::new(config, window, size));
         let receiver = Tcp::Receiver(Receiver::new(config, size));
         let fast = BitsPerSec::at_least_one(self.rate.get() * 10);
-        let side = || Side {
-            pace: Pace::new(fast),
-            free_at: Time::ZERO,
-            waiting: false,
-            out: vec![],
-        };
+        let side =
+            || Side { pace: Pace::new(fast), free_at: Time::ZERO, waiting: false, out: vec![] };
         let (ends, sides) = ([sender, receiver], [side(), side()]);
         self.flows.push(Flow { ends, start, sides, started: false });
     }
@@ -124,7 +120,7 @@ impl Narrow {
     }
 
     /// The mean and the largest backlog since, in full frames.
-    pub fn waited(&mut self) -> (f64, f64) {
+    pub fn waited(&self) -> (f64, f64) {
         let frame = self.pace.quote(Bytes::new(1538));
         let elapsed = (self.now - self.since).as_secs_f64();
         (self.area / elapsed / frame.as_secs_f64(), self.most.ratio(frame))
