@@ -141,7 +141,7 @@ impl Narrow {
     /// So many segments in flight are lost, which the next acknowledgement tells.
     pub fn lose(&mut self, segments: u64) {
         self.lost += SEGMENT * segments;
-        self.in_flight = self.in_flight - SEGMENT * segments;
+        self.in_flight -= SEGMENT * segments;
         self.trips.truncate((self.in_flight.get() / SEGMENT.get()) as usize);
     }
 

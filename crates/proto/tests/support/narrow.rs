@@ -43,6 +43,9 @@ enum Event {
     Arrive(usize, usize, Out<Head>),
 }
 
+/// Whether a packet that comes to the slow link is lost.
+pub type Fate = Box<dyn FnMut(Time, Bytes) -> bool>;
+
 /// The slow link with its flows.
 pub struct Narrow {
     pub now: Time,
@@ -53,6 +56,8 @@ pub struct Narrow {
     /// Room for what waits and is being sent.
     pub buffer: Bytes,
     pub drops: u64,
+    /// Loses packets besides, by their time and size.
+    pub fate: Option<Fate>,
     pace: Pace,
     free_at: Time,
     events: BTreeMap<(Time, u64), Event>,
@@ -72,6 +77,7 @@ impl Narrow {
             delay,
             buffer,
             drops: 0,
+            fate: None,
             pace: Pace::new(rate),
             free_at: Time::ZERO,
             events: BTreeMap::new(),
@@ -201,6 +207,10 @@ impl Narrow {
     fn queue(&mut self, flow: usize, out: Out<Head>) {
         let size = Bytes::new(u64::from(out.size));
         let backlog = self.free_at.saturating_since(self.now);
+        if self.fate.as_mut().is_some_and(|fate| fate(self.now, size)) {
+            self.drops += 1;
+            return;
+        }
         if self.rate.bytes_in(backlog) + size > self.buffer {
             self.drops += 1;
             return;
