@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{cubic, reno};
+use shallop_control::{bbr, copa, cubic, reno};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
     Acks, Block, Config, Detection, Flags, Head, Marks, Receiver, Sender, Stack, Tcp,
@@ -67,6 +67,9 @@ fn controls() -> impl Strategy<Value = any::Config> {
         any::Config::Reno(reno::Config::LINUX),
         any::Config::Cubic(cubic::Config::RFC),
         any::Config::Cubic(cubic::Config::LINUX),
+        any::Config::Bbr(bbr::Config::LINUX),
+        any::Config::Copa(copa::Config::PAPER),
+        any::Config::Copa(copa::Config { mode: copa::Mode::Competitive, delta: 0.05 }),
     ])
 }
 
