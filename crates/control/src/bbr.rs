@@ -9,6 +9,7 @@
 //! known to be of a delayed acknowledgement. A recovery is never undone, as the sender does not find out.
 
 mod bursts;
+mod config;
 mod policer;
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time, seed};
@@ -16,6 +17,7 @@ use shallop_core::{BitsPerSec, Bytes, Span, Time, seed};
 use crate::filter::Largest;
 use crate::window::{Ack, Loss, RateSample, Start, Window};
 use bursts::Bursts;
+pub use config::Config;
 use policer::{Policer, Sight};
 
 /// A gain of one.
@@ -41,32 +43,6 @@ const NOMINAL: Span = Span::from_ms(1);
 /// Below this rate a burst is one segment.
 const SLOW: u64 = 1_200_000;
 const PS_PER_SEC: u128 = 1_000_000_000_000;
-
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The window while it probes for bandwidth, in products of rate and shortest round trip.
-    pub window_gain: f64,
-    /// After so long without a shorter round trip it probes for one.
-    pub probe_rtt_every: Span,
-    /// With four segments in flight, for so long, and a round trip at least.
-    pub probe_rtt_for: Span,
-    /// The largest burst a host hands to its link at once; the window makes room for three. A segment at least.
-    pub send_quantum: Bytes,
-    /// Looks for policers.
-    pub policer: bool,
-}
-
-impl Config {
-    /// As in Linux, on a host that hands its link a segment at a time.
-    pub const LINUX: Self = Self {
-        window_gain: 2.0,
-        probe_rtt_every: Span::from_secs(10),
-        probe_rtt_for: Span::from_ms(200),
-        send_quantum: Bytes::ZERO,
-        policer: true,
-    };
-}
 
 /// What it is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,15 +4,15 @@
 //! State: the window, its velocity and direction, and three delays, each of a window of time. Units: segments, as
 //! fractions. Source: Arun and Balakrishnan, Copa (NSDI 2018), 2 and 4.
 //!
-//! Where the paper says nothing: the window is two segments at least, and grows only while it limits the sender; after a
-//! timeout it is two segments, and slow start begins again. Two rules are added, without which flows alone misbehave
+//! Where the paper says nothing: the window is two segments at least, and grows only while it limits the sender; after
+//! a timeout it is two segments, and slow start begins again. Two rules are added, without which flows alone misbehave
 //! (docs/copa.md): velocity gained one way is not used the other way, not even for the rest of a round trip (as in
 //! mvfst); and a queue is also nearly empty when it delays by less than a packet takes at the flow's rate.
 //!
 //! The code by the authors (genericCC) differs: its directions are majorities within a round trip and its velocity
-//! doubles at once, and is bounded by the window; it cuts the window by 0.3 when 30 % are lost; it takes every gap for a
-//! loss. mvfst (`Copa.cpp`) has delta 0.05, no competitive mode, and by default the latest delay instead of the standing
-//! one. None of that is done here.
+//! doubles at once, and is bounded by the window; it cuts the window by 0.3 when 30 % are lost; it takes every gap for
+//! a loss. mvfst (`Copa.cpp`) has delta 0.05, no competitive mode, and by default the latest delay instead of the
+//! standing one. None of that is done here.
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 

@@ -1,8 +1,8 @@
-//! The best of a window that slides: largest delivery rates, shortest delays. State: the best sample, the best one after
-//! it and the best one after that, so that a window of any length costs as much. What is kept is never older than the
-//! window, and never less than the newest sample; when the best grows too old, a better sample than the one that takes
-//! its place may have been forgotten. Units: the caller's, for the moment (a count of
-//! rounds, or time) as for the value. Source: Kathleen Nichols' algorithm, as in the kernel's `win_minmax.c`.
+//! The best of a window that slides: largest delivery rates, shortest delays. State: the best sample, the best one
+//! after it and the best one after that, so that a window of any length costs as much. What is kept is never older than
+//! the window, and never less than the newest sample; when the best grows too old, a better sample than the one that
+//! takes its place may have been forgotten. Units: the caller's, for the moment (a count of rounds, or time) as for the
+//! value. Source: Kathleen Nichols' algorithm, as in the kernel's `win_minmax.c`.
 
 use shallop_core::{Span, Time};
 

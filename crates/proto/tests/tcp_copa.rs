@@ -129,7 +129,6 @@ fn against_those_who_fill_a_deep_buffer_it_competes_and_takes_a_part() {
             shares(&mut bench, ms(30_000))
         };
         let (competing, yielding) = (part(Mode::Auto), part(Mode::Default));
-        println!("{competing:?} {yielding:?}");
         assert!(competing[0] > 3.0 * yielding[0], "{competing:?} and {yielding:?}");
         assert!(competing[0] > 0.2 && yielding[0] < 0.1, "{competing:?} and {yielding:?}");
     }

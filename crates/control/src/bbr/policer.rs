@@ -1,5 +1,5 @@
 //! Token-bucket policers: two intervals in a row of 4 to 16 rounds that each lost a fifth of what they delivered, at
-//! nearly the same rate, mean that something drops what exceeds that rate. It is then believed for 48 rounds. State: the
+//! nearly the same rate, mean that something drops what exceeds it. It is then believed for 48 rounds. State: the
 //! interval in progress and the rate of the last. Units: bytes, bits per second. Source: kernel, `bbr_lt_bw_sampling`.
 
 use shallop_core::{Bytes, Span, Time};

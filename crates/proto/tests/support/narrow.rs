@@ -94,9 +94,9 @@ impl Narrow {
         let sender = Tcp::Sender(Sender::new(config, window, size));
         let receiver = Tcp::Receiver(Receiver::new(config, size));
         let fast = BitsPerSec::at_least_one(self.rate.get() * 10);
-        let side =
+        let link =
             || Side { pace: Pace::new(fast), free_at: Time::ZERO, waiting: false, out: vec![] };
-        let (ends, sides) = ([sender, receiver], [side(), side()]);
+        let (ends, sides) = ([sender, receiver], [link(), link()]);
         self.flows.push(Flow { ends, start, sides, started: false });
     }
 
