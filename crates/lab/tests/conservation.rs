@@ -9,7 +9,7 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
 };
 use shallop_lab::ends::{self, Ends};
-use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Scheme, Topology, Transport};
+use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Topology};
 use shallop_lab::run::Setup;
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, NodeKind, Paths, World};
