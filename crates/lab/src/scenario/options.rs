@@ -138,7 +138,7 @@ const BBR: &[Key] = &[
     key(
         "send_quantum",
         Form::Size(Bytes::ZERO, Bytes::new(1_000_000)),
-        "The largest burst of a host; the window has room for three. Default: a segment; Linux with offload: \"64KiB\".",
+        "Largest burst of a host; the window has room for three. Default: a segment; Linux with offload: \"64KiB\".",
     ),
     key("policer", Form::Truth, "Looks for policers and keeps to their rate. Default: true."),
 ];
