@@ -2,6 +2,8 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
+use crate::bbr::{self, Bbr};
+use crate::copa::{self, Copa};
 use crate::cubic::{self, Cubic};
 use crate::dctcp::{self, Dctcp};
 use crate::reno::{self, Reno};
@@ -19,6 +21,10 @@ pub enum Config {
     Vegas(vegas::Config),
     /// DCTCP.
     Dctcp(dctcp::Config),
+    /// BBR, version 1.
+    Bbr(bbr::Config),
+    /// Copa.
+    Copa(copa::Config),
 }
 
 impl Config {
@@ -30,6 +36,8 @@ impl Config {
             Self::Cubic(config) => AnyWindow::Cubic(Cubic::new(config, start)),
             Self::Vegas(config) => AnyWindow::Vegas(Vegas::new(config, start)),
             Self::Dctcp(config) => AnyWindow::Dctcp(Dctcp::new(config, start)),
+            Self::Bbr(config) => AnyWindow::Bbr(Box::new(Bbr::new(config, start))),
+            Self::Copa(config) => AnyWindow::Copa(Copa::new(config, start)),
         }
     }
 }
@@ -45,6 +53,10 @@ pub enum AnyWindow {
     Vegas(Vegas),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// BBR, version 1.
+    Bbr(Box<Bbr>),
+    /// Copa.
+    Copa(Copa),
 }
 
 /// Asks whichever it is.
@@ -55,11 +67,19 @@ macro_rules! ask {
             AnyWindow::Cubic($window) => $what,
             AnyWindow::Vegas($window) => $what,
             AnyWindow::Dctcp($window) => $what,
+            AnyWindow::Bbr($window) => $what,
+            AnyWindow::Copa($window) => $what,
         }
     };
 }
 
 impl Window for AnyWindow {
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        ask!(self, window => window.on_handshake(now, rtt));
+    }
+    fn on_restart(&mut self, now: Time, app_limited: bool) {
+        ask!(self, window => window.on_restart(now, app_limited));
+    }
     fn on_ack(&mut self, ack: &Ack) {
         ask!(self, window => window.on_ack(ack));
     }

@@ -1,9 +1,12 @@
 //! Controllers: arithmetic on one struct of facts. None sees a packet or arms a timer.
 
 pub mod any;
+pub mod bbr;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod expresspass;
+mod filter;
 pub mod flashpass;
 pub mod hystart;
 pub mod rate;
@@ -12,6 +15,8 @@ pub mod vegas;
 pub mod window;
 
 pub use any::AnyWindow;
+pub use bbr::Bbr;
+pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use rate::{Epoch, Rate};

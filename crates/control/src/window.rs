@@ -106,6 +106,12 @@ pub struct Loss {
 
 /// A controller of a sender's window.
 pub trait Window {
+    /// The greeting was answered after so long: the first round trip, and of small frames. Not called if it had to be
+    /// repeated, or if there was none.
+    fn on_handshake(&mut self, _now: Time, _rtt: Span) {}
+    /// Data is about to leave with nothing in flight; `_app_limited` if that is for want of data (kernel:
+    /// `CA_EVENT_TX_START`). Called after [`Window::on_idle`] if the silence was long.
+    fn on_restart(&mut self, _now: Time, _app_limited: bool) {}
     /// An acknowledgement of new data came. Called in every state, after [`Window::on_loss`] if it revealed one.
     fn on_ack(&mut self, ack: &Ack);
     /// A loss was found by acknowledgements; called once for all losses up to [`Loss::next`].

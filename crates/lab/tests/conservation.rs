@@ -296,7 +296,9 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// Plans whose last group has another transport than the scheme, in one queue or in weighted ones.
 fn mixes() -> impl Strategy<Value = Plan> {
-    let other = prop::sample::select(support::schemes()[..2].to_vec());
+    let all = support::schemes().into_iter();
+    let tcp = all.filter(|it| matches!(it.transport, shallop_lab::plan::Transport::Tcp { .. }));
+    let other = prop::sample::select(tcp.collect::<Vec<_>>());
     let weights = prop_oneof![Just(None), (1u32..4, 1u32..4).prop_map(Some)];
     (plans(), other, weights, any::<bool>()).prop_map(|(mut plan, other, weights, emulation)| {
         // Each part of the smallest buffer must hold a frame.

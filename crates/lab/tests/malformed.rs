@@ -67,6 +67,25 @@ const KEYS: &[Case] = &[
         &["\"cubic\"", "expresspass, expresspass-paper", "initial_window"],
     ),
     ("hystart = \"off\"", "wait = \"1s\"", "wait = \"1s\"", &["belongs to flashpass"]),
+    ("hystart = \"off\"", "delta = 0.5", "delta", &["belongs to copa"]),
+    (
+        "transport = \"cubic\"\n",
+        "transport = \"bbr\"\n",
+        "hystart",
+        &["belongs to newreno, cubic", "window_gain"],
+    ),
+    (
+        "transport = \"cubic\"\nhystart = \"off\"",
+        "transport = \"copa\"\nmode = \"off\"",
+        "\"off\"",
+        &["\"competitive\""],
+    ),
+    (
+        "transport = \"cubic\"\nhystart = \"off\"",
+        "transport = \"copa\"\ndelta = 0.00",
+        "0.00",
+        &["above 0"],
+    ),
     ("jitter = 0.4", "jiter = 0.4", "jiter", &["did you mean \"jitter\""]),
     (
         "jitter = 0.4",

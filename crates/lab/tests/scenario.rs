@@ -1,6 +1,7 @@
 //! Good scenarios: what is written arrives, what is not has its default, and changes come in their order.
 
 use shallop_control::any::Config as Window;
+use shallop_control::{bbr, copa};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_lab::plan::{
     Accounting, Aeolus, BurstUntil, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology,
@@ -117,6 +118,36 @@ fn what_is_written_arrives() {
     assert_eq!((claim.scale.to_bits(), claim.unit.as_str()), (1e9f64.to_bits(), "Gb/s"));
     assert_eq!((claim.window, claim.range.low), (Some((0.5, 1.0)), Some(0.5)));
     assert_eq!(claim.differs.as_ref().map(|differs| differs.range.high), Some(Some(0.4)));
+}
+
+#[test]
+fn windows_by_a_model_of_the_path_have_options_of_their_own() {
+    let plan = &study(SINK, &Options::default()).points[0].plan;
+    let window = |name: &str| {
+        let scheme = plan.schemes.iter().find(|scheme| scheme.name == name);
+        match scheme.map(|scheme| scheme.transport.clone()) {
+            Some(Transport::Tcp { config, controller }) => (config.initial_window, controller),
+            other => panic!("{other:?}"),
+        }
+    };
+    let bbr = bbr::Config {
+        window_gain: 1.5,
+        probe_rtt_every: Span::from_secs(1),
+        probe_rtt_for: Span::from_ms(20),
+        send_quantum: Bytes::new(64_000),
+        policer: false,
+    };
+    assert_eq!(window("bbr"), (4, Window::Bbr(bbr)));
+    let copa = copa::Config { delta: 0.1, mode: copa::Mode::Competitive };
+    assert_eq!(window("copa").1, Window::Copa(copa));
+    for (name, default) in
+        [("bbr", Window::Bbr(bbr::Config::LINUX)), ("copa", Window::Copa(copa::Config::PAPER))]
+    {
+        let text = SMALL.replacen("cubic", name, 1);
+        let plan = &study(&text, &Options::default()).points[0].plan;
+        let Transport::Tcp { controller, .. } = plan.schemes[1].transport else { panic!() };
+        assert_eq!(controller, default);
+    }
 }
 
 #[test]

@@ -221,7 +221,10 @@ fn two_data_centres_are_as_far_apart_as_in_the_thesis() {
     assert_eq!(net.network.sets["dc1"].len(), 24);
     let sets = ["dc0", "dc1", "hosts", "rack0", "rack1", "rack2", "rack3"];
     assert_eq!(net.set_names(), sets);
-    assert_eq!(net.links(), [("access", 96), ("all", 106), ("fabric", 8), ("inside", 104), ("wan", 2)]);
+    assert_eq!(
+        net.links(),
+        [("access", 96), ("all", 106), ("fabric", 8), ("inside", 104), ("wan", 2)]
+    );
     assert_eq!(net.round_trip("dc0s0h0", "dc0s0h1"), us(200));
     assert_eq!(net.round_trip("dc0s0h0", "dc1s1h11"), Span::from_ms(10));
 }

@@ -27,6 +27,23 @@ fn a_handshake_takes_a_round_trip_of_smallest_frames() {
 }
 
 #[test]
+fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight() {
+    let mut pair = spied(&Stack::LINUX.tcp, Spy::new(10), 5 * SEGMENT, Path::clean());
+    assert!(pair.run(ms(100)));
+    let spy = sender(&pair).controller();
+    let round_trips: Vec<_> = spy.handshakes.iter().map(|rtt| rtt.ratio(ms(10) - ms(0))).collect();
+    assert!(round_trips.len() == 1 && (1.0..1.001).contains(&round_trips[0]), "{round_trips:?}");
+    assert_eq!(spy.restarts.len(), 1, "the five segments leave together");
+    // Each of two windows is acknowledged whole before the next leaves; there is data left both times.
+    let mut hand = Hand::new(&plain(), Spy::new(2));
+    assert_eq!(hand.leaving(), [0, 1]);
+    hand.ack(ms(10), 2, &[]);
+    assert_eq!(hand.leaving(), [2, 3]);
+    assert_eq!(hand.spy().restarts, [(ms(0), false), (ms(10), false)]);
+    assert!(hand.spy().handshakes.is_empty() && hand.spy().idles.is_empty());
+}
+
+#[test]
 fn a_lost_greeting_is_repeated_after_the_first_timeout_then_after_twice_that() {
     let config = Config { handshake: true, ..Stack::LINUX.tcp };
     let mut pair = spied(&config, Spy::new(10), SEGMENT, Path::clean())

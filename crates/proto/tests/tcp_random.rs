@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{cubic, dctcp, reno, vegas};
+use shallop_control::{bbr, copa, cubic, dctcp, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
     Acks, Block, Config, Detection, Flags, Head, Marks, Receiver, Sender, Stack, Tcp,
@@ -71,6 +71,9 @@ fn controls() -> impl Strategy<Value = any::Config> {
         any::Config::Vegas(vegas::Config::LINUX),
         any::Config::Dctcp(dctcp::Config { alpha: 0, ..dctcp::Config::RFC }),
         any::Config::Dctcp(dctcp::Config::LINUX),
+        any::Config::Bbr(bbr::Config::LINUX),
+        any::Config::Copa(copa::Config::PAPER),
+        any::Config::Copa(copa::Config { mode: copa::Mode::Competitive, delta: 0.05 }),
     ])
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
+pub mod narrow;
+
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{Bytes, Span, Time};
 

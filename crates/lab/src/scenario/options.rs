@@ -12,11 +12,13 @@ const MOST_WAIT: Span = Span::from_secs(600);
 pub(super) const SCHEMES: Kinds = Kinds {
     tag: "transport",
     kinds: &[
-        ("newreno", &[SCHEME, TCP]),
-        ("cubic", &[SCHEME, TCP, CUBIC]),
-        ("vegas", &[SCHEME, TCP, VEGAS]),
-        ("dctcp", &[SCHEME, TCP, DCTCP]),
-        ("ecn-star", &[SCHEME, TCP]),
+        ("newreno", &[SCHEME, TCP, LOSS]),
+        ("cubic", &[SCHEME, TCP, LOSS, CUBIC]),
+        ("vegas", &[SCHEME, TCP, LOSS, VEGAS]),
+        ("dctcp", &[SCHEME, TCP, LOSS, DCTCP]),
+        ("ecn-star", &[SCHEME, TCP, LOSS]),
+        ("bbr", &[SCHEME, TCP, BBR]),
+        ("copa", &[SCHEME, TCP, COPA]),
         ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
         ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
         ("expresspass-aeolus", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
@@ -49,6 +51,8 @@ const SCHEME: &[Key] = &[
             "vegas",
             "dctcp",
             "ecn-star",
+            "bbr",
+            "copa",
             "expresspass",
             "expresspass-paper",
             "expresspass-aeolus",
@@ -64,34 +68,7 @@ const SCHEME: &[Key] = &[
 
 const TCP: &[Key] = &[
     key("stack", Form::Choice(STACKS), "Whose TCP it is. Default: that of the scenario."),
-    key(
-        "decrease",
-        Form::Above(0.0, 0.99),
-        "The part of the window given up on congestion: 0.5 for NewReno, 0.3 for CUBIC in RFC 9438, 0.2 in ns-2.",
-    ),
-    key(
-        "basis",
-        Form::Choice(&["flight", "window"]),
-        "What a reduction starts from: what is in flight (RFC 5681), or the window (Linux).",
-    ),
-    key("hystart", Form::Choice(&["off", "classic", "plus-plus"]), "What ends slow start early."),
-    key(
-        "hystart_low_window",
-        Form::Count(0, 1_000_000),
-        "Classic: segments below which it sleeps.",
-    ),
-    key(
-        "hystart_delay_max",
-        Form::Time(Span::ZERO, MOST_TIMEOUT),
-        "Classic: largest rise let pass.",
-    ),
-    key("slow_start_limit", Form::Count(1, 1_000_000), "Segments an acknowledgement adds at most."),
     key("initial_window", Form::Count(1, 10_000), "Segments in the first window."),
-    key(
-        "initial_threshold",
-        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
-        "The window at which the first slow start ends. Default: found out.",
-    ),
     key("handshake", Form::Truth, "A round trip passes before the first data."),
     key("rto_initial", Form::Time(Span::from_us(1), MOST_TIMEOUT), "Timeout before any sample."),
     key("rto_min", Form::Time(Span::from_us(1), MOST_TIMEOUT), "The least timeout."),
@@ -124,6 +101,74 @@ const TCP: &[Key] = &[
         "receive_buffer",
         Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
         "The receiver's buffer. Default: as much as a scaled window can offer.",
+    ),
+];
+
+/// Windows that grow until something is lost or marked.
+const LOSS: &[Key] = &[
+    key(
+        "decrease",
+        Form::Above(0.0, 0.99),
+        "The part of the window given up on congestion: 0.5 for NewReno, 0.3 for CUBIC in RFC 9438, 0.2 in ns-2.",
+    ),
+    key(
+        "basis",
+        Form::Choice(&["flight", "window"]),
+        "What a reduction starts from: what is in flight (RFC 5681), or the window (Linux).",
+    ),
+    key("hystart", Form::Choice(&["off", "classic", "plus-plus"]), "What ends slow start early."),
+    key(
+        "hystart_low_window",
+        Form::Count(0, 1_000_000),
+        "Classic: segments below which it sleeps.",
+    ),
+    key(
+        "hystart_delay_max",
+        Form::Time(Span::ZERO, MOST_TIMEOUT),
+        "Classic: largest rise let pass.",
+    ),
+    key("slow_start_limit", Form::Count(1, 1_000_000), "Segments an acknowledgement adds at most."),
+    key(
+        "initial_threshold",
+        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        "The window at which the first slow start ends. Default: found out.",
+    ),
+];
+
+const BBR: &[Key] = &[
+    key(
+        "window_gain",
+        Form::Number(1.0, 100.0),
+        "The window, in products of rate and shortest round trip. Default: 2.",
+    ),
+    key(
+        "probe_rtt_every",
+        Form::Time(Span::from_us(1), MOST_TIMEOUT),
+        "Without a shorter round trip for so long, it holds back to see one. Default: \"10s\".",
+    ),
+    key(
+        "probe_rtt_for",
+        Form::Time(Span::ZERO, MOST_TIMEOUT),
+        "For so long, and a round trip at least. Default: \"200ms\".",
+    ),
+    key(
+        "send_quantum",
+        Form::Size(Bytes::ZERO, Bytes::new(1_000_000)),
+        "Largest burst of a host; the window has room for three. Default: a segment; Linux with offload: \"64KiB\".",
+    ),
+    key("policer", Form::Truth, "Looks for policers and keeps to their rate. Default: true."),
+];
+
+const COPA: &[Key] = &[
+    key(
+        "delta",
+        Form::Above(0.0, 10.0),
+        "The inverse of the packets a flow keeps queued. Default: 0.5.",
+    ),
+    key(
+        "mode",
+        Form::Choice(&["default", "competitive", "auto"]),
+        "Keeps its delta, competes with those who fill queues, or finds out. Default: \"auto\".",
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! The TCP of a scheme: a stack, with what differs from it.
 
-use shallop_control::{Basis, any, cubic, dctcp, hystart, reno, vegas};
+use shallop_control::{Basis, any, bbr, copa, cubic, dctcp, hystart, reno, vegas};
 use shallop_proto::rtt;
 use shallop_proto::tcp::{Capable, Config, Detection, Marks, Stack};
 
@@ -23,20 +23,27 @@ pub(super) fn read(section: &Section<'_>, default: &str) -> Result<Transport, Pr
         Some(name) => stack(name),
         None => stack(default),
     };
+    let mut config = config(section, stack.tcp)?;
     let controller = match section.must::<&str>("transport")? {
-        "cubic" => any::Config::Cubic(cubic(section, stack.cubic)?),
-        "vegas" => any::Config::Vegas(vegas(section, stack.vegas)?),
-        "dctcp" => any::Config::Dctcp(dctcp(section, stack.dctcp)?),
-        // ECN* is NewReno that answers marks.
-        _ => any::Config::Reno(reno(section, stack.reno)?),
+        "bbr" => any::Config::Bbr(bbr(section)?),
+        "copa" => any::Config::Copa(copa(section)?),
+        loss => {
+            config.initial_threshold = section.or("initial_threshold", config.initial_threshold)?;
+            match loss {
+                "cubic" => any::Config::Cubic(cubic(section, stack.cubic)?),
+                "vegas" => any::Config::Vegas(vegas(section, stack.vegas)?),
+                "dctcp" => any::Config::Dctcp(dctcp(section, stack.dctcp)?),
+                // ECN* is NewReno that answers marks.
+                _ => any::Config::Reno(reno(section, stack.reno)?),
+            }
+        }
     };
-    Ok(Transport::Tcp { config: config(section, stack.tcp)?, controller })
+    Ok(Transport::Tcp { config, controller })
 }
 
 fn config(section: &Section<'_>, stack: Config) -> Result<Config, Problem> {
     let mut config = Config {
         initial_window: section.or("initial_window", stack.initial_window)?,
-        initial_threshold: section.or("initial_threshold", stack.initial_threshold)?,
         handshake: section.or("handshake", stack.handshake)?,
         buffer: section.or("receive_buffer", stack.buffer)?,
         ..stack
@@ -163,6 +170,26 @@ fn dctcp(section: &Section<'_>, stack: dctcp::Config) -> Result<dctcp::Config, P
 /// The power of one half that this is, if it is one that DCTCP can have.
 fn shift(gain: f64) -> Option<u32> {
     (0..=dctcp::MAX_SHIFT).find(|&shift| (gain * f64::from(1u32 << shift) - 1.0).abs() < 1e-9)
+}
+
+fn bbr(section: &Section<'_>) -> Result<bbr::Config, Problem> {
+    let linux = bbr::Config::LINUX;
+    Ok(bbr::Config {
+        window_gain: section.or("window_gain", linux.window_gain)?,
+        probe_rtt_every: section.or("probe_rtt_every", linux.probe_rtt_every)?,
+        probe_rtt_for: section.or("probe_rtt_for", linux.probe_rtt_for)?,
+        send_quantum: section.or("send_quantum", linux.send_quantum)?,
+        policer: section.or("policer", linux.policer)?,
+    })
+}
+
+fn copa(section: &Section<'_>) -> Result<copa::Config, Problem> {
+    let mode = match section.or("mode", "auto")? {
+        "default" => copa::Mode::Default,
+        "competitive" => copa::Mode::Competitive,
+        _ => copa::Mode::Auto,
+    };
+    Ok(copa::Config { delta: section.or("delta", copa::Config::PAPER.delta)?, mode })
 }
 
 fn slow_start(section: &Section<'_>, stack: hystart::Config) -> Result<hystart::Config, Problem> {

@@ -25,6 +25,8 @@ impl<W: Window> Sender<W> {
             let rtt = now.saturating_since(self.sent_at);
             self.rtt.sample(rtt);
             self.measured = Some(rtt);
+            self.window.on_handshake(now, rtt);
+            self.allow();
         }
         self.rtt.recover();
         self.timer_from = now;

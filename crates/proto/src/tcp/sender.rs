@@ -314,14 +314,15 @@ impl<W: Window> Sender<W> {
         Out { head, body, size: wire::data_frame(len), class: Class::Data, ecn }
     }
 
-    /// The first segment after a silence: the timer starts, and a long silence shrinks the window.
+    /// The first segment after a silence, if only of an instant: the timer starts, and the controller may think again.
     fn wake(&mut self, now: Time) {
         let idle = now.saturating_since(self.sent_at);
         self.timer_from = now;
         if self.board.next() > 0 && idle > self.rtt.single() {
             self.window.on_idle(idle);
-            self.allow();
         }
+        self.window.on_restart(now, self.delivery.is_limited());
+        self.allow();
     }
 
     /// The next packet waits until this one would have passed at the pace. If this one was late by less than that, the

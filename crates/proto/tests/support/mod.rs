@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
 pub mod flashpass;
+pub mod narrow;
 pub mod shared;
 pub mod tcp;
 

@@ -33,6 +33,9 @@ pub struct Spy {
     pub timeouts: Vec<(Loss, bool)>,
     pub idles: Vec<Span>,
     pub exits: Vec<Time>,
+    pub handshakes: Vec<Span>,
+    /// With whether they were for want of data.
+    pub restarts: Vec<(Time, bool)>,
 }
 
 impl Spy {
@@ -49,6 +52,8 @@ impl Spy {
             timeouts: vec![],
             idles: vec![],
             exits: vec![],
+            handshakes: vec![],
+            restarts: vec![],
         }
     }
 
@@ -59,6 +64,12 @@ impl Spy {
 }
 
 impl Window for Spy {
+    fn on_handshake(&mut self, _now: Time, rtt: Span) {
+        self.handshakes.push(rtt);
+    }
+    fn on_restart(&mut self, now: Time, app_limited: bool) {
+        self.restarts.push((now, app_limited));
+    }
     fn on_ack(&mut self, ack: &Ack) {
         self.acks.push(*ack);
     }
