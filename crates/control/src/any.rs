@@ -3,6 +3,7 @@
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use crate::cubic::{self, Cubic};
+use crate::gemini::{self, Gemini};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Loss, Start, Window};
 
@@ -13,6 +14,8 @@ pub enum Config {
     Reno(reno::Config),
     /// CUBIC.
     Cubic(cubic::Config),
+    /// Gemini.
+    Gemini(gemini::Config),
 }
 
 impl Config {
@@ -22,6 +25,7 @@ impl Config {
         match self {
             Self::Reno(config) => AnyWindow::Reno(Reno::new(config, start)),
             Self::Cubic(config) => AnyWindow::Cubic(Cubic::new(config, start)),
+            Self::Gemini(config) => AnyWindow::Gemini(Gemini::new(config, start)),
         }
     }
 }
@@ -33,6 +37,8 @@ pub enum AnyWindow {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// Gemini.
+    Gemini(Gemini),
 }
 
 /// Asks whichever it is.
@@ -41,6 +47,7 @@ macro_rules! ask {
         match $any {
             AnyWindow::Reno($window) => $what,
             AnyWindow::Cubic($window) => $what,
+            AnyWindow::Gemini($window) => $what,
         }
     };
 }

@@ -2,9 +2,10 @@
 //! acknowledgements change nothing in congestion avoidance. State: window, threshold, and the bytes acknowledged
 //! towards the next segment. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 6582; kernel: `tcp_cong.c`.
 
-use shallop_core::{Bytes, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 
 use crate::hystart::{self, SlowStart, Step};
+use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Window};
 
 /// How it is set up.
@@ -16,17 +17,24 @@ pub struct Config {
     pub basis: Basis,
     /// Slow start.
     pub slow_start: hystart::Config,
+    /// Packets leave evenly spaced.
+    pub pacing: bool,
 }
 
 impl Config {
     /// As the RFC has it.
-    pub const RFC: Self =
-        Self { decrease: 0.5, basis: Basis::Flight, slow_start: hystart::Config::STANDARD };
+    pub const RFC: Self = Self {
+        decrease: 0.5,
+        basis: Basis::Flight,
+        slow_start: hystart::Config::STANDARD,
+        pacing: false,
+    };
     /// As in Linux: slow start adds all that was acknowledged, reductions start from the window.
     pub const LINUX: Self = Self {
         decrease: 0.5,
         basis: Basis::Window,
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
+        pacing: false,
     };
 }
 
@@ -42,6 +50,7 @@ pub struct Reno {
     /// Bytes acknowledged towards the next segment of growth.
     credit: Bytes,
     slow_start: SlowStart,
+    pacing: Pacing,
 }
 
 impl Reno {
@@ -56,12 +65,14 @@ impl Reno {
             window: start.window.max(start.segment),
             threshold: start.threshold,
             credit: Bytes::ZERO,
-            slow_start: SlowStart::new(&config.slow_start, start.segment),
+            slow_start: SlowStart::new(&config.slow_start, start.segment).paced(config.pacing),
+            pacing: Pacing::new(config.pacing),
         }
     }
 
     /// Grows as Reno does, for controllers that differ only in how they shrink.
     pub fn grow(&mut self, ack: &Ack) {
+        self.pacing.on_ack(ack);
         if ack.recovering || !ack.window_limited {
             return;
         }
@@ -136,5 +147,9 @@ impl Window for Reno {
 
     fn slow_start_threshold(&self) -> Bytes {
         self.threshold
+    }
+
+    fn pacing(&self) -> Option<BitsPerSec> {
+        self.pacing.rate(self.window, self.threshold)
     }
 }

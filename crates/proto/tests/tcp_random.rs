@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{cubic, reno};
+use shallop_control::{cubic, gemini, reno};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
     Acks, Block, Config, Detection, Flags, Head, Marks, Receiver, Sender, Stack, Tcp,
@@ -67,6 +67,14 @@ fn controls() -> impl Strategy<Value = any::Config> {
         any::Config::Reno(reno::Config::LINUX),
         any::Config::Cubic(cubic::Config::RFC),
         any::Config::Cubic(cubic::Config::LINUX),
+        any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX }),
+        any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX }),
+        any::Config::Gemini(gemini::Config::THESIS),
+        any::Config::Gemini(gemini::Config {
+            rtt_noise: Span::from_ms(2),
+            delay_threshold: Span::from_us(100),
+            ..gemini::Config::THESIS
+        }),
     ])
 }
 
@@ -176,12 +184,12 @@ proptest! {
         size in prop_oneof![Just(None), (1u64..60_000).prop_map(Some)],
         packets in packets(),
     ) {
-        let window = control.build(&config.start(0));
+        let window = control.build(&config.start(BitsPerSec::gbps(1), 0));
         work(&mut Sender::new(&config, window, size), &packets);
         work(&mut Receiver::new(&config, size), &packets);
         let pace = BitsPerSec::new(50_000_000);
         work(&mut Sender::new(&config, Spy { pace, ..Spy::new(20) }, size), &packets);
-        let window: AnyWindow = control.build(&config.start(0));
+        let window: AnyWindow = control.build(&config.start(BitsPerSec::gbps(1), 0));
         let mut end = Tcp::Sender(Sender::new(&config, window, size));
         work(&mut end, &packets);
     }

@@ -3,13 +3,19 @@
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
 use shallop_control::{Ack, Loss, Start, Window};
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 pub const SEGMENT: Bytes = Bytes::new(1460);
 
 /// A flow of ten segments to begin with.
 pub fn start() -> Start {
-    Start { segment: SEGMENT, window: SEGMENT * 10, threshold: Bytes::MAX, draw: 7 }
+    Start {
+        segment: SEGMENT,
+        window: SEGMENT * 10,
+        threshold: Bytes::MAX,
+        link: BitsPerSec::gbps(1),
+        draw: 7,
+    }
 }
 
 /// The path and what it has seen.

@@ -1,6 +1,6 @@
 //! The TCP of a scheme: a stack, with what differs from it.
 
-use shallop_control::{Basis, any, cubic, hystart, reno};
+use shallop_control::{Basis, any, cubic, gemini, hystart, reno};
 use shallop_proto::rtt;
 use shallop_proto::tcp::{Capable, Config, Detection, Marks, Stack};
 
@@ -25,6 +25,7 @@ pub(super) fn read(section: &Section<'_>, default: &str) -> Result<Transport, Pr
     };
     let controller = match section.must::<&str>("transport")? {
         "cubic" => any::Config::Cubic(cubic(section, stack.cubic)?),
+        "gemini" => any::Config::Gemini(gemini(section, stack.reno)?),
         _ => any::Config::Reno(reno(section, stack.reno)?),
     };
     Ok(Transport::Tcp { config: config(section, stack.tcp)?, controller })
@@ -61,7 +62,7 @@ fn config(section: &Section<'_>, stack: Config) -> Result<Config, Problem> {
     config.acks.every = section.or("ack_every", stack.acks.every)?;
     config.acks.timeout = section.or("ack_delay", stack.acks.timeout)?;
     config.acks.quick = section.or("ack_quick", stack.acks.quick)?;
-    let marks = match section.or("ecn", "off")? {
+    let marks = match section.or("ecn", default_ecn(section)?)? {
         "classic" => Marks::CLASSIC,
         "exact" => Marks::EXACT,
         _ => Marks::OFF,
@@ -73,6 +74,14 @@ fn config(section: &Section<'_>, stack: Config) -> Result<Config, Problem> {
         return Err(section.reject("ecn_gradual", "ECN is off").with_help(help));
     }
     Ok(config)
+}
+
+/// What a transport makes of marks where the scenario says nothing of them.
+fn default_ecn(section: &Section<'_>) -> Result<&'static str, Problem> {
+    Ok(match section.must::<&str>("transport")? {
+        "gemini" => "exact",
+        _ => "off",
+    })
 }
 
 /// The part of the window that is kept, where the scenario says what is given up.
@@ -93,6 +102,30 @@ fn reno(section: &Section<'_>, stack: reno::Config) -> Result<reno::Config, Prob
         decrease: kept(section, stack.decrease)?,
         basis: basis(section, stack.basis)?,
         slow_start: slow_start(section, stack.slow_start)?,
+        pacing: section.or("pacing", stack.pacing)?,
+    })
+}
+
+/// Slow start and losses are those of the stack's Reno.
+fn gemini(section: &Section<'_>, stack: reno::Config) -> Result<gemini::Config, Problem> {
+    let thesis = gemini::Config::THESIS;
+    let gain = section.or("alpha_gain", 1.0 / f64::from(1 << thesis.gain_shift))?;
+    let Some(gain_shift) = (0..=10).find(|&shift| (f64::from(1 << shift) * gain - 1.0).abs() < 1e-9) else {
+        let problem = section.reject("alpha_gain", format!("{gain} is no power of a half"));
+        return Err(problem.with_help("write 0.5, 0.25, 0.125, 0.0625 and so on"));
+    };
+    Ok(gemini::Config {
+        capacity: section.get("capacity")?,
+        mark: section.or("k", thesis.mark)?,
+        delay_threshold: section.or("delay_threshold", thesis.delay_threshold)?,
+        decrease: section.or("decrease", thesis.decrease)?,
+        increase: section.or("increase", thesis.increase)?,
+        gain_shift,
+        rtt_noise: section.or("rtt_noise", thesis.rtt_noise)?,
+        dcn: section.or("dcn", thesis.dcn)?,
+        wan: section.or("wan", thesis.wan)?,
+        basis: basis(section, stack.basis)?,
+        slow_start: slow_start(section, stack.slow_start)?,
     })
 }
 
@@ -109,6 +142,7 @@ fn cubic(section: &Section<'_>, stack: cubic::Config) -> Result<cubic::Config, P
             None => stack.form,
         },
         slow_start: slow_start(section, stack.slow_start)?,
+        pacing: section.or("pacing", stack.pacing)?,
     })
 }
 
