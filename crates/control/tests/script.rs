@@ -6,7 +6,7 @@ mod support;
 use std::fmt::Write;
 
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Loss, Window, cubic, reno};
+use shallop_control::{Loss, Window, cubic, gemini, reno};
 use shallop_core::{Bytes, Span};
 use support::{Course, SEGMENT, start};
 
@@ -94,4 +94,9 @@ fn cubic_as_in_linux() {
 fn cubic_with_the_papers_beta() {
     let config = cubic::Config { decrease: 0.8, ..cubic::Config::RFC };
     insta::assert_snapshot!(script(&Config::Cubic(config)));
+}
+
+#[test]
+fn gemini_of_the_thesis() {
+    insta::assert_snapshot!(script(&Config::Gemini(gemini::Config::THESIS)));
 }

@@ -110,7 +110,9 @@ fn reno(section: &Section<'_>, stack: reno::Config) -> Result<reno::Config, Prob
 fn gemini(section: &Section<'_>, stack: reno::Config) -> Result<gemini::Config, Problem> {
     let thesis = gemini::Config::THESIS;
     let gain = section.or("alpha_gain", 1.0 / f64::from(1 << thesis.gain_shift))?;
-    let Some(gain_shift) = (0..=10).find(|&shift| (f64::from(1 << shift) * gain - 1.0).abs() < 1e-9) else {
+    let Some(gain_shift) =
+        (0..=10).find(|&shift| (f64::from(1 << shift) * gain - 1.0).abs() < 1e-9)
+    else {
         let problem = section.reject("alpha_gain", format!("{gain} is no power of a half"));
         return Err(problem.with_help("write 0.5, 0.25, 0.125, 0.0625 and so on"));
     };
