@@ -230,10 +230,10 @@ fn figures(
     }
 }
 
-/// The group and the field of a metric such as `groups.tcp.throughput_bps`.
+/// The group, a dot and the field of a metric such as `groups.tcp.throughput_bps`.
 #[must_use]
-pub fn group(metric: &str) -> Option<(&str, &str)> {
-    metric.strip_prefix("groups.")?.rsplit_once('.')
+pub fn group(metric: &str) -> Option<&str> {
+    metric.strip_prefix("groups.").filter(|rest| rest.contains('.'))
 }
 
 /// The field of a run that a claim is about.
@@ -253,10 +253,13 @@ fn field(run: &Value, claim: &Claim) -> Result<f64, String> {
     };
     // A port that lost nothing is not in this list.
     let lossless = claim.metric.starts_with("loss_by_place.");
-    if let Some((name, field)) = group(&claim.metric) {
-        let groups = place["groups"].as_array().into_iter().flatten();
-        let found = groups.into_iter().find(|group| group["name"] == name);
-        let figure = found.map(|group| &group[field]).and_then(Value::as_f64);
+    if let Some(rest) = group(&claim.metric) {
+        let mut groups = place["groups"].as_array().into_iter().flatten();
+        // Names may have dots, as fields have.
+        let figure = groups.find_map(|group| {
+            let path = rest.strip_prefix(group["name"].as_str()?)?.strip_prefix('.')?;
+            path.split('.').fold(group, |value, name| &value[name]).as_f64()
+        });
         return figure.ok_or_else(|| format!("{} does not apply here", claim.metric));
     }
     let mut found = place;

@@ -287,7 +287,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// Plans whose last group has another transport than the scheme, in one queue or in weighted ones.
 fn mixes() -> impl Strategy<Value = Plan> {
-    let other = prop::sample::select(support::schemes()[..2].to_vec());
+    let other = prop::sample::select(support::schemes()[..3].to_vec());
     let weights = prop_oneof![Just(None), (1u32..4, 1u32..4).prop_map(Some)];
     (plans(), other, weights, any::<bool>()).prop_map(|(mut plan, other, weights, emulation)| {
         // Each part of the smallest buffer must hold a frame.

@@ -182,6 +182,13 @@ const BOUNDS: &[Case] = &[
     ("jitter = 0.4", "step = 0", "step", &["above 0"]),
     ("jitter = 0.4", "expected_loss = 1.0", "expected_loss", &["below 1"]),
     ("hystart = \"off\"", "decrease = 1", "decrease", &["0.99"]),
+    (
+        "transport = \"cubic\"\nhystart = \"off\"",
+        "transport = \"gemini\"\nalpha_gain = 0.3",
+        "alpha_gain",
+        &["no power of a half", "0.0625"],
+    ),
+    ("hystart = \"off\"", "rtt_noise = \"1ms\"", "rtt_noise", &["belongs to gemini"]),
     ("hystart = \"off\"", "rto_min = \"30min\"", "rto_min", &["above the largest"]),
     ("size = \"1MB\"", "size = \"0B\"", "size", &["1B"]),
 ];

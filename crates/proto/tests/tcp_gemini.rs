@@ -77,7 +77,7 @@ fn a_queue_that_marks_above_50_packets_never_runs_dry() {
 
 #[test]
 fn a_factor_of_one_half_lets_a_queue_run_dry_that_f_keeps_filled() {
-    // Eq. 3.9 for one flow at 20 ms, K = 10: 15 frames up and down by F, of which 10 + h are there; by 1/2 it is 44.
+    // Eq. 3.9 for one flow at 20 ms and K = 10, where h = 2.4: of 12.4 frames 9.8 are drained by F, and 44 by 1/2.
     let rtt = Span::from_ms(20);
     let (part, longest) = settled(BufferSize::Packets(10), rtt);
     assert!(part > 0.9999, "{part} of the link");

@@ -5,6 +5,7 @@
 use shallop_control::any as window;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
+use shallop_control::gemini;
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
@@ -12,7 +13,7 @@ use shallop_lab::plan::{
 };
 use shallop_lab::workload::Sizes;
 use shallop_proto::expresspass::StopPolicy;
-use shallop_proto::tcp::Stack;
+use shallop_proto::tcp::{Config, Marks, Stack};
 use shallop_sim::NicMode;
 
 /// A plan of this network and traffic, under each of the schemes of [`schemes`].
@@ -127,9 +128,12 @@ fn ahead(mut transport: Transport) -> Transport {
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX;
     let tcp = |controller| Transport::Tcp { config: linux.tcp, controller };
+    let marked = Config { marks: Marks::EXACT, ..linux.tcp };
+    let exact = |controller| Transport::Tcp { config: marked, controller };
     let all = [
         ("newreno", tcp(window::Config::Reno(linux.reno))),
         ("cubic", tcp(window::Config::Cubic(linux.cubic))),
+        ("gemini", exact(window::Config::Gemini(gemini::Config::THESIS))),
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),
