@@ -44,6 +44,8 @@ pub struct Config {
     pub dcn: bool,
     /// Delay counts.
     pub wan: bool,
+    /// Delay counts again in the window after a cut, which was sent before it: Algorithm 1, read literally.
+    pub recount: bool,
     /// What half is taken from after a loss.
     pub basis: Basis,
     /// Slow start.
@@ -62,6 +64,7 @@ impl Config {
         rtt_noise: Span::ZERO,
         dcn: true,
         wan: true,
+        recount: false,
         basis: Basis::Window,
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
     };
@@ -93,6 +96,7 @@ pub struct Gemini {
     step: u64,
     dcn: bool,
     wan: bool,
+    recount: bool,
     basis: Basis,
     segment: Bytes,
     initial: u64,
@@ -134,6 +138,7 @@ impl Gemini {
             step: UNKNOWN.1,
             dcn: config.dcn,
             wan: config.wan,
+            recount: config.recount,
             basis: config.basis,
             segment: start.segment,
             initial,
@@ -189,7 +194,8 @@ impl Gemini {
         }
         if ack.una >= self.round.1 {
             self.marked.end_window();
-            let known = self.round.0 >= self.delay.answered && self.delay.least < Span::MAX;
+            let fresh = self.recount || self.round.0 >= self.delay.answered;
+            let known = fresh && self.delay.least < Span::MAX;
             let longest =
                 Span::from_ps(self.delay.base.as_ps().saturating_add(self.threshold.as_ps()));
             self.delay.congested = self.wan && known && self.delay.least > longest;

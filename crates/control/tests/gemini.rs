@@ -120,6 +120,29 @@ fn delay_takes_beta_when_the_shortest_of_a_window_is_above_base_and_t() {
 }
 
 #[test]
+fn read_literally_delay_cuts_again_in_the_window_that_was_sent_before_the_cut() {
+    let cuts = |recount| {
+        let mut course = Course::new(Span::from_ms(10));
+        let mut gemini = gemini(&Config { recount, ..THESIS }, 100);
+        windows(&mut gemini, &mut course, Span::from_ms(10), 3);
+        // What is acknowledged in the first window was on its way when the delay rose.
+        course.rtt = Span::from_ms(16);
+        let mut cuts = vec![];
+        for nth in 0..500 {
+            let before = segments(&gemini);
+            course.segment(&mut gemini);
+            if segments(&gemini) < before {
+                cuts.push(nth);
+            }
+        }
+        cuts
+    };
+    // The windows are of 103, 105, 84, 85 and 67 segments after the one in which the delay rose.
+    assert_eq!(cuts(false), [202, 389]);
+    assert_eq!(cuts(true), [202, 307, 391, 458]);
+}
+
+#[test]
 fn one_short_sample_in_each_window_says_that_the_queue_comes_and_goes() {
     let mut course = Course::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 100);

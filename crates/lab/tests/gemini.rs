@@ -59,6 +59,7 @@ fn what_is_left_out_is_as_in_the_thesis_and_what_is_written_arrives() {
         rtt_noise = "200us"
         dcn = false
         wan = false
+        recount = true
         ecn = "off"
         "#,
     );
@@ -76,6 +77,7 @@ fn what_is_left_out_is_as_in_the_thesis_and_what_is_written_arrives() {
         rtt_noise: Span::from_us(200),
         dcn: false,
         wan: false,
+        recount: true,
         ..thesis
     };
     assert_eq!((written, marks.capable), (expected, Capable::Nothing));
@@ -96,12 +98,15 @@ fn pacing_is_an_option_of_cubic_and_newreno() {
         panic!()
     };
     assert!(cubic.pacing && reno.pacing);
-    // Unpaced, a window leaves in bursts that a short queue cannot hold.
-    let dropped = |pacing: bool| {
+    // Unpaced, a window leaves in bursts that a short queue cannot hold, and stays small.
+    let through = |pacing: bool| {
         let text = text.replace("1MB", "20KB").replace("true", &pacing.to_string());
-        runs(&self::study(&text.replace("senders = 40", "senders = 1")))[0].loss_rate
+        let alone = text.replace("senders = 40", "access_rate = \"10Gbps\", senders = 1");
+        let runs = runs(&self::study(&alone));
+        runs.iter().map(|run| run.throughput_bps).collect::<Vec<_>>()
     };
-    assert!(dropped(true) < dropped(false), "{} and {}", dropped(true), dropped(false));
+    let (paced, bursts) = (through(true), through(false));
+    assert!(paced.iter().zip(&bursts).all(|(a, b)| *a > b * 1.2), "{paced:?} and {bursts:?}");
 }
 
 #[test]
@@ -131,23 +136,29 @@ fn figures_of_a_group_can_be_claimed_by_their_path() {
     let problem = read(&unknown, &Options::default()).unwrap_err();
     assert!(format!("{problem:?}").contains("p99_s"), "{problem:?}");
 }
+
 #[test]
-fn explore() {
-    for n in [10, 40, 108] {
-        let text = MANY.replace("= 40", &format!("= {n}"));
-        let half = Bytes::new(1_250_000 / 7);
-        let text = format!("{text}
-        scheme = [{{ transport = \"gemini\" }}, {{ name = \"half\", transport = \"gemini\", k = \"{half}\" }}, {{ name = \"half1\", transport = \"gemini\", k = \"{half}\", increase = 1e-7 }}]");
-        for run in runs(&study(&text)) {
-            println!(
-                "{n} {} {} {:?} {} {:?} {}",
-                run.scheme,
-                run.windows[0].throughput_bps / 1e9,
-                run.rtt,
-                run.max_queue_bytes,
-                run.jain,
-                run.drops.data
-            );
-        }
-    }
+fn forty_flows_keep_a_queue_that_marks_above_50_packets_filled_as_one_half_does_not() {
+    // Theorem 3.3.1 for the number of flows that is worst for it, F (C RTT + K) / 4h = 42. Linux, where a mark shrinks
+    // the window over a round trip in which it does not grow, is not the rule the theorem is about.
+    let text = format!(
+        "{MANY}
+        [[scheme]]
+        transport = \"gemini\"
+        ecn_gradual = false
+        ack_every = 1
+        [[scheme]]
+        name = \"half\"
+        transport = \"gemini\"
+        ecn_gradual = false
+        ack_every = 1
+        k = \"{}\"",
+        Bytes::new(1_250_000 / 7)
+    );
+    let runs = runs(&study(&text));
+    let full = 1e9 * 1500.0 / 1538.0;
+    let used = |run: &Run| run.windows[0].throughput_bps / full;
+    assert!(used(&runs[0]) > 0.999, "{}", used(&runs[0]));
+    assert!(used(&runs[1]) < 0.985, "{}", used(&runs[1]));
+    assert!(runs[0].jain.unwrap() > 0.99);
 }

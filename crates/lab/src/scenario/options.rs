@@ -151,6 +151,11 @@ const GEMINI: &[Key] = &[
     ),
     key("dcn", Form::Truth, "Marks count. Default: true."),
     key("wan", Form::Truth, "Delay counts. Default: true."),
+    key(
+        "recount",
+        Form::Truth,
+        "Delay cuts again a round trip later, for data sent before the cut: Algorithm 1 literally. Default: false.",
+    ),
 ];
 
 const CUBIC: &[Key] = &[

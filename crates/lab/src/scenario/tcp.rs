@@ -126,6 +126,7 @@ fn gemini(section: &Section<'_>, stack: reno::Config) -> Result<gemini::Config, 
         rtt_noise: section.or("rtt_noise", thesis.rtt_noise)?,
         dcn: section.or("dcn", thesis.dcn)?,
         wan: section.or("wan", thesis.wan)?,
+        recount: section.or("recount", thesis.recount)?,
         basis: basis(section, stack.basis)?,
         slow_start: slow_start(section, stack.slow_start)?,
     })
