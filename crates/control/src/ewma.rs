@@ -9,7 +9,7 @@ pub struct Marked {
     alpha: u32,
     shift: u32,
     acked: Bytes,
-    marked: Bytes,
+    echoed: Bytes,
 }
 
 impl Marked {
@@ -22,23 +22,23 @@ impl Marked {
     #[must_use]
     pub fn new(alpha: u32, shift: u32) -> Self {
         let (alpha, shift) = (alpha.min(Self::ONE), shift.min(Self::BITS));
-        Self { alpha, shift, acked: Bytes::ZERO, marked: Bytes::ZERO }
+        Self { alpha, shift, acked: Bytes::ZERO, echoed: Bytes::ZERO }
     }
 
     /// So many bytes were acknowledged, and of them so many as marked.
     pub fn count(&mut self, acked: Bytes, marked: Bytes) {
         self.acked += acked;
-        self.marked += marked;
+        self.echoed += marked;
     }
 
     /// A window of data ends. What is too small to lose its part loses all, so that it comes to nothing in the end.
     pub fn end_window(&mut self) {
         let part = self.alpha >> self.shift;
         self.alpha -= if part == 0 { self.alpha } else { part };
-        let marked = self.marked.get().min(self.acked.get());
+        let marked = self.echoed.get().min(self.acked.get());
         let seen = (marked << (Self::BITS - self.shift)) / self.acked.get().max(1);
         self.alpha = (self.alpha + seen as u32).min(Self::ONE);
-        (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);
+        (self.acked, self.echoed) = (Bytes::ZERO, Bytes::ZERO);
     }
 
     /// The smoothed part, in 1/1024.
@@ -65,7 +65,7 @@ mod tests {
         let mut marked = Marked::new(Marked::ONE, 4);
         let first: Vec<u32> = (0..7).map(|_| window(&mut marked, 10, 0)).collect();
         assert_eq!(first, [960, 900, 844, 792, 743, 697, 654]);
-        let zero = (8..).find(|_| window(&mut marked, 10, 0) == 0);
+        let zero = (8..200).find(|_| window(&mut marked, 10, 0) == 0);
         assert_eq!(zero, Some(75));
     }
 

@@ -87,7 +87,9 @@ impl Measure {
     #[must_use]
     pub fn rtts(&self) -> Rtts {
         let mut all = Rtts::default();
-        self.groups.iter().for_each(|group| all.add(&group.rtts));
+        for group in &self.groups {
+            all.add(&group.rtts);
+        }
         all
     }
 

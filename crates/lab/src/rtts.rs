@@ -65,7 +65,9 @@ mod tests {
             parts[usize::from(us % 7 == 0)].record(Span::from_us(us));
         }
         let mut sum = Rtts::default();
-        parts.iter().for_each(|part| sum.add(part));
+        for part in &parts {
+            sum.add(part);
+        }
         assert_eq!(sum.summary(), all.summary());
         let Rtt { mean_s: Some(mean), p50_s: Some(p50), p99_s: Some(p99) } = all.summary() else {
             panic!("round trips were measured")

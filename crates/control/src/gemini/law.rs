@@ -140,7 +140,7 @@ mod tests {
         let from = Segments { whole: 10, grown: 0 };
         // 10 less an eighth is 8.75.
         let left = shrink(from, cut);
-        assert_eq!(left, Segments { whole: 8, grown: 8 * 3 << (STEP_BITS - 2) });
+        assert_eq!(left, Segments { whole: 8, grown: (8 * 3) << (STEP_BITS - 2) });
         let few = Segments { whole: 2, grown: 99 };
         assert_eq!(shrink(few, cut), Segments { whole: 2, grown: 0 });
         assert_eq!(marked_cut(1024, 4 << CUT_BITS), MOST_CUT, "never more than half");
