@@ -1,4 +1,5 @@
-//! What each group of flows came to: throughput, loss, round trips and fairness by themselves, over the run and its windows.
+//! What each group of flows came to by itself: throughput, loss, round trips and fairness over the run, throughput in
+//! its windows.
 
 use shallop_core::Span;
 use shallop_proto::Report;
