@@ -188,6 +188,12 @@ const BOUNDS: &[Case] = &[
         "alpha_gain",
         &["no power of a half", "0.0625"],
     ),
+    (
+        "transport = \"cubic\"\nhystart = \"off\"",
+        "transport = \"gemini\"\ndecrease = 0.6",
+        "decrease",
+        &["0.6 is more than half", "half of its window"],
+    ),
     ("hystart = \"off\"", "rtt_noise = \"1ms\"", "rtt_noise", &["belongs to gemini"]),
     ("hystart = \"off\"", "rto_min = \"30min\"", "rto_min", &["above the largest"]),
     ("size = \"1MB\"", "size = \"0B\"", "size", &["1B"]),

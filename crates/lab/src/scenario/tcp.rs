@@ -116,11 +116,16 @@ fn gemini(section: &Section<'_>, stack: reno::Config) -> Result<gemini::Config, 
         let problem = section.reject("alpha_gain", format!("{gain} is no power of a half"));
         return Err(problem.with_help("write 0.5, 0.25, 0.125, 0.0625 and so on"));
     };
+    let decrease = section.or("decrease", thesis.decrease)?;
+    if decrease > 0.5 {
+        let problem = section.reject("decrease", format!("{decrease} is more than half"));
+        return Err(problem.with_help("Gemini gives up half of its window at most"));
+    }
     Ok(gemini::Config {
         capacity: section.get("capacity")?,
         mark: section.or("k", thesis.mark)?,
         delay_threshold: section.or("delay_threshold", thesis.delay_threshold)?,
-        decrease: section.or("decrease", thesis.decrease)?,
+        decrease,
         increase: section.or("increase", thesis.increase)?,
         gain_shift,
         rtt_noise: section.or("rtt_noise", thesis.rtt_noise)?,
