@@ -6,6 +6,7 @@ use crate::bbr::{self, Bbr};
 use crate::copa::{self, Copa};
 use crate::cubic::{self, Cubic};
 use crate::dctcp::{self, Dctcp};
+use crate::gemini::{self, Gemini};
 use crate::reno::{self, Reno};
 use crate::vegas::{self, Vegas};
 use crate::window::{Ack, Loss, Start, Window};
@@ -25,6 +26,8 @@ pub enum Config {
     Bbr(bbr::Config),
     /// Copa.
     Copa(copa::Config),
+    /// Gemini.
+    Gemini(gemini::Config),
 }
 
 impl Config {
@@ -38,6 +41,7 @@ impl Config {
             Self::Dctcp(config) => AnyWindow::Dctcp(Dctcp::new(config, start)),
             Self::Bbr(config) => AnyWindow::Bbr(Box::new(Bbr::new(config, start))),
             Self::Copa(config) => AnyWindow::Copa(Copa::new(config, start)),
+            Self::Gemini(config) => AnyWindow::Gemini(Gemini::new(config, start)),
         }
     }
 }
@@ -57,6 +61,8 @@ pub enum AnyWindow {
     Bbr(Box<Bbr>),
     /// Copa.
     Copa(Copa),
+    /// Gemini.
+    Gemini(Gemini),
 }
 
 /// Asks whichever it is.
@@ -69,6 +75,7 @@ macro_rules! ask {
             AnyWindow::Dctcp($window) => $what,
             AnyWindow::Bbr($window) => $what,
             AnyWindow::Copa($window) => $what,
+            AnyWindow::Gemini($window) => $what,
         }
     };
 }

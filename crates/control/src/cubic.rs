@@ -3,9 +3,10 @@
 //! seconds. The curve's clock stands while the window is not what limits the sender. Sources: RFC 9438; kernel:
 //! `tcp_cubic.c`.
 
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use crate::hystart::{self, SlowStart, Step};
+use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Window};
 
 /// A window grows by no more than half of itself in a round trip.
@@ -39,6 +40,8 @@ pub struct Config {
     pub form: Form,
     /// Slow start.
     pub slow_start: hystart::Config,
+    /// Packets leave evenly spaced.
+    pub pacing: bool,
 }
 
 impl Config {
@@ -51,6 +54,7 @@ impl Config {
         basis: Basis::Flight,
         form: Form::Rfc,
         slow_start: hystart::Config::PLUS_PLUS,
+        pacing: false,
     };
     /// As in Linux: beta is 717/1024 and C is 410/1024.
     pub const LINUX: Self = Self {
@@ -100,6 +104,7 @@ pub struct Cubic {
     before: f64,
     epoch: Option<Epoch>,
     slow_start: SlowStart,
+    pacing: Pacing,
 }
 
 impl Cubic {
@@ -126,7 +131,8 @@ impl Cubic {
             peak: 0.0,
             before: 0.0,
             epoch: None,
-            slow_start: SlowStart::new(&config.slow_start, start.segment),
+            slow_start: SlowStart::new(&config.slow_start, start.segment).paced(config.pacing),
+            pacing: Pacing::new(config.pacing),
         }
     }
 
@@ -235,6 +241,7 @@ fn curve(scale: f64, time: f64, peak: f64) -> f64 {
 
 impl Window for Cubic {
     fn on_ack(&mut self, ack: &Ack) {
+        self.pacing.on_ack(ack);
         // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
         if ack.recovering || ack.marked > Bytes::ZERO {
             return;
@@ -291,5 +298,9 @@ impl Window for Cubic {
 
     fn slow_start_threshold(&self) -> Bytes {
         if self.threshold.is_finite() { self.bytes(self.threshold) } else { Bytes::MAX }
+    }
+
+    fn pacing(&self) -> Option<BitsPerSec> {
+        self.pacing.rate(self.window(), self.slow_start_threshold())
     }
 }

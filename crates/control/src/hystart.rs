@@ -101,6 +101,16 @@ impl SlowStart {
         Self { limit, search }
     }
 
+    /// The same for a sender that paces: its trains of acknowledgements are half a round trip long by themselves, and
+    /// only longer ones say something (kernel: `hystart_update`, `sk_pacing_status`).
+    #[must_use]
+    pub fn paced(mut self, paced: bool) -> Self {
+        if let Search::Classic(train) = &mut self.search {
+            train.paced = paced;
+        }
+        self
+    }
+
     /// What this acknowledgement means to a window that is still in slow start.
     pub fn on_ack(&mut self, ack: &Ack, window: Bytes) -> Step {
         let growth = ack.acked.min(self.limit);
@@ -161,6 +171,7 @@ struct Train {
     from: Bytes,
     delay_max: Span,
     burst: Bytes,
+    paced: bool,
     round: Round,
     began: Time,
     last: Time,
@@ -171,7 +182,7 @@ impl Train {
         let Classic { low_window, delay_max, burst } = *classic;
         let from = Bytes::new(segment.get().saturating_mul(low_window));
         let (round, began, last) = (Round::new(0), Time::ZERO, Time::ZERO);
-        Self { from, delay_max, burst, round, began, last }
+        Self { from, delay_max, burst, paced: false, round, began, last }
     }
 
     /// Begins a round that lasts until more than `end` is acknowledged.
@@ -192,7 +203,8 @@ impl Train {
             // What slow start would be paced at: two windows a round trip.
             let spacing = (self.burst * TRAIN_BURSTS).ratio(window * 2);
             let allowance = ack.smoothed_rtt.scale(spacing).min(TRAIN_ALLOWANCE);
-            if ack.now.saturating_since(self.began) > (ack.min_rtt + allowance) / 2 {
+            let longest = (ack.min_rtt + allowance) / if self.paced { 1 } else { 2 };
+            if ack.now.saturating_since(self.began) > longest {
                 return true;
             }
         }

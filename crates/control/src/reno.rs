@@ -3,9 +3,10 @@
 //! towards the next segment. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 6582; RFC 3168, 6.1.2 (marks); kernel:
 //! `tcp_cong.c`. With a step threshold in the switches and these marks it is ECN* (docs/dctcp.md).
 
-use shallop_core::{Bytes, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 
 use crate::hystart::{self, SlowStart, Step};
+use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Window};
 
 /// How it is set up.
@@ -17,17 +18,24 @@ pub struct Config {
     pub basis: Basis,
     /// Slow start.
     pub slow_start: hystart::Config,
+    /// Packets leave evenly spaced.
+    pub pacing: bool,
 }
 
 impl Config {
     /// As the RFC has it.
-    pub const RFC: Self =
-        Self { decrease: 0.5, basis: Basis::Flight, slow_start: hystart::Config::STANDARD };
+    pub const RFC: Self = Self {
+        decrease: 0.5,
+        basis: Basis::Flight,
+        slow_start: hystart::Config::STANDARD,
+        pacing: false,
+    };
     /// As in Linux: slow start adds all that was acknowledged, reductions start from the window.
     pub const LINUX: Self = Self {
         decrease: 0.5,
         basis: Basis::Window,
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
+        pacing: false,
     };
 }
 
@@ -43,6 +51,7 @@ pub struct Reno {
     /// Bytes acknowledged towards the next segment of growth.
     credit: Bytes,
     slow_start: SlowStart,
+    pacing: Pacing,
 }
 
 impl Reno {
@@ -57,12 +66,14 @@ impl Reno {
             window: start.window.max(start.segment),
             threshold: start.threshold,
             credit: Bytes::ZERO,
-            slow_start: SlowStart::new(&config.slow_start, start.segment),
+            slow_start: SlowStart::new(&config.slow_start, start.segment).paced(config.pacing),
+            pacing: Pacing::new(config.pacing),
         }
     }
 
     /// Grows as Reno does, for controllers that differ only in how they shrink.
     pub fn grow(&mut self, ack: &Ack) {
+        self.pacing.on_ack(ack);
         if ack.recovering || !ack.window_limited {
             return;
         }
@@ -118,6 +129,8 @@ impl Window for Reno {
         // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
         if ack.marked == Bytes::ZERO {
             self.grow(ack);
+        } else {
+            self.pacing.on_ack(ack);
         }
     }
 
@@ -145,5 +158,9 @@ impl Window for Reno {
 
     fn slow_start_threshold(&self) -> Bytes {
         self.threshold
+    }
+
+    fn pacing(&self) -> Option<BitsPerSec> {
+        self.pacing.rate(self.window, self.threshold)
     }
 }

@@ -12,6 +12,8 @@ pub struct Start {
     pub window: Bytes,
     /// The window at which slow start ends; [`Bytes::MAX`] to find out.
     pub threshold: Bytes,
+    /// Rate of the sender's own link.
+    pub link: BitsPerSec,
     /// A number drawn for this flow, for controllers that leave something to chance.
     pub draw: u64,
 }

@@ -226,12 +226,13 @@ fn classic_hystart_stops_at_a_delay_an_eighth_above_the_shortest() {
     assert!(!tolerant[2].1, "a rise of 20 ms is below an eighth of 400: {tolerant:?}");
 }
 
-#[test]
-fn classic_hystart_stops_when_a_train_of_acknowledgements_fills_half_the_round_trip() {
+/// When classic `HyStart` stops by the length of a train: in which round trip, and at how many segments.
+fn train_stops(pacing: bool) -> Option<(u64, u64)> {
     let exit =
         hystart::Exit::Classic(hystart::Classic { burst: SEGMENT, ..hystart::Classic::LINUX });
     let slow_start = hystart::Config { limit: 1, exit };
-    let mut reno = Reno::new(&reno::Config { slow_start, ..reno::Config::RFC }, &start());
+    let config = reno::Config { slow_start, pacing, ..reno::Config::RFC };
+    let mut reno = Reno::new(&config, &start());
     let mut course = Course::new(Span::from_us(100));
     // A bottleneck of one segment a microsecond: each window comes back as a train, then there is silence.
     let mut left_at = None;
@@ -247,7 +248,13 @@ fn classic_hystart_stops_when_a_train_of_acknowledgements_fills_half_the_round_t
             left_at.get_or_insert((round, train));
         }
     }
-    assert_eq!(left_at, Some((3, 80)), "40 segments last 40 us, 80 more than half of 100 us");
+    left_at
+}
+
+#[test]
+fn classic_hystart_stops_when_a_train_fills_half_the_round_trip_or_all_of_it_if_it_was_paced() {
+    assert_eq!(train_stops(false), Some((3, 80)), "40 segments last 40 us, 80 more than half");
+    assert_eq!(train_stops(true), Some((4, 160)), "a paced window takes half by itself");
 }
 
 #[test]

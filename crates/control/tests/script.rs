@@ -6,7 +6,7 @@ mod support;
 use std::fmt::Write;
 
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, reno, vegas};
+use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use support::narrow::Narrow;
 use support::{Course, SEGMENT, start};
@@ -164,4 +164,9 @@ fn bbr_as_in_linux() {
 #[test]
 fn copa_by_the_paper() {
     insta::assert_snapshot!(modelled(&Config::Copa(copa::Config::PAPER)));
+}
+
+#[test]
+fn gemini_of_the_thesis() {
+    insta::assert_snapshot!(script(&Config::Gemini(gemini::Config::THESIS)));
 }

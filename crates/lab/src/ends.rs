@@ -131,7 +131,8 @@ impl Ends for TcpEnds<'_> {
     fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
         let config = tcp::Config { segment: spec.path.payload, ..*self.config };
         let draw = self.setup.root().stream("window", u64::from(spec.number)).draw();
-        let window = self.controller.build(&config.start(draw));
+        let link = self.setup.network.graph.link_of(spec.path.nics.0).rate;
+        let window = self.controller.build(&config.start(link, draw));
         let sender = tcp::Sender::new(&config, window, spec.size);
         flow(self.setup, spec, sender, tcp::Receiver::new(&config, spec.size))
     }

@@ -1,4 +1,5 @@
-//! What each group of flows came to: throughput, loss and fairness by themselves, over the run and its windows.
+//! What each group of flows came to by itself: throughput, loss, round trips and fairness over the run, throughput in
+//! its windows.
 
 use shallop_core::Span;
 use shallop_proto::Report;
@@ -28,6 +29,7 @@ pub(crate) fn groups(
         throughput_bps: rate(counts.ip_bytes, end),
         goodput_bps: rate(report.received, end),
         loss_rate: ratio(counts.lost, report.sent),
+        rtt: counts.rtts.summary(),
         jain: second.and_then(|second| {
             fairness(measure, second, |flow| flow.facts.group as usize == number)
         }),

@@ -27,6 +27,7 @@ pub mod outcome;
 pub mod plan;
 pub mod reach;
 pub mod records;
+pub mod rtts;
 pub mod run;
 pub mod scenario;
 pub mod series;

@@ -1,6 +1,5 @@
 //! What is measured while a run goes on. A probe counts and weighs; what it means is said in `summary.rs`.
 
-use hdrhistogram::Histogram;
 use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Place, Probe, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
@@ -8,9 +7,10 @@ use shallop_switch::Occupancy;
 use crate::capture::Capture;
 use crate::layout::Layout;
 use crate::records::Records;
+use crate::rtts::Rtts;
 
 /// What was counted of the flows of a group.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct GroupCounts {
     /// Flows that have started.
     pub started: u64,
@@ -18,6 +18,8 @@ pub struct GroupCounts {
     pub ip_bytes: u64,
     /// Data packets dropped, or lost on a wire.
     pub lost: u64,
+    /// Round-trip times its senders measured.
+    pub rtts: Rtts,
 }
 
 /// The measurements of a run.
@@ -34,10 +36,6 @@ pub struct Measure {
     first: Vec<u32>,
     /// Packets marked.
     pub marks: u64,
-    /// Round-trip times, in nanoseconds, of two significant digits.
-    pub rtt: Option<Histogram<u64>>,
-    /// Their sum, in picoseconds.
-    rtt_sum: u128,
     /// Judged flows whose receiver has everything.
     pub complete: usize,
     /// Data packets that arrived.
@@ -63,8 +61,6 @@ impl Measure {
             queues: Vec::new(),
             first: vec![NONE; ports],
             marks: 0,
-            rtt: Histogram::new(3).ok(),
-            rtt_sum: 0,
             complete: 0,
             data: 0,
             metered: 0,
@@ -87,11 +83,14 @@ impl Measure {
         }
     }
 
-    /// Mean round-trip time in seconds, if any was measured.
+    /// The round-trip times of all groups.
     #[must_use]
-    pub fn mean_rtt(&self) -> Option<f64> {
-        let count = self.rtt.as_ref()?.len();
-        (count > 0).then(|| self.rtt_sum as f64 / count as f64 * 1e-12)
+    pub fn rtts(&self) -> Rtts {
+        let mut all = Rtts::default();
+        for group in &self.groups {
+            all.add(&group.rtts);
+        }
+        all
     }
 
     /// Bytes of data packets that arrived, at IP.
@@ -166,12 +165,10 @@ impl Probe for Measure {
         }
     }
 
-    fn on_rtt(&mut self, _now: Time, _end: End, rtt: Span) {
-        self.rtt_sum += u128::from(rtt.as_ps());
-        if let Some(histogram) = &mut self.rtt {
-            // Cannot fail: the histogram grows with the values it meets.
-            let recorded = histogram.record(rtt.as_ps() / 1000);
-            debug_assert!(recorded.is_ok(), "a growing histogram takes any value");
+    fn on_rtt(&mut self, _now: Time, end: End, rtt: Span) {
+        let Some(flow) = self.flows.get(end.flow()) else { return };
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.rtts.record(rtt);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::measure::Measure;
 use crate::records::Record;
 use crate::run::{Setup, rate};
 use crate::series::{Mark, Rows, Series};
-use crate::summary::{Credit, Drops, Queue, Rtt, Run, Window, jain};
+use crate::summary::{Credit, Drops, Queue, Run, Window, jain};
 use crate::warn;
 
 /// What comes of a run.
@@ -74,7 +74,7 @@ pub fn summarise(
         max_queue_bytes: longest_data_queue(setup, measure),
         mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
         offered: load::offered(setup),
-        rtt: rtt(measure),
+        rtt: measure.rtts().summary(),
         jain: final_second.and_then(|(from, to)| fairness(measure, (from, to), |_| true)),
         jain_095_s: series.converge.reached().map(Span::as_secs_f64),
         utilization: utilization(setup, ports, end),
@@ -206,13 +206,6 @@ fn data_queues<'a>(
 
 fn longest_data_queue(setup: &Setup<'_>, measure: &Measure) -> u64 {
     data_queues(setup, measure).map(|queue| queue.max().get()).max().unwrap_or(0)
-}
-
-fn rtt(measure: &Measure) -> Rtt {
-    let Some(mean) = measure.mean_rtt() else { return Rtt::default() };
-    let quantile =
-        |part: f64| measure.rtt.as_ref().map(|rtt| rtt.value_at_quantile(part) as f64 * 1e-9);
-    Rtt { mean_s: Some(mean), p50_s: quantile(0.5), p99_s: quantile(0.99) }
 }
 
 fn utilization(setup: &Setup<'_>, ports: &[Counts], end: Span) -> f64 {

@@ -194,6 +194,8 @@ pub struct Group {
     pub goodput_bps: f64,
     /// As [`Run::loss_rate`], of its flows.
     pub loss_rate: f64,
+    /// As [`Run::rtt`], of its flows.
+    pub rtt: Rtt,
     /// Jain's index of its flows' throughputs in the last second.
     pub jain: Option<f64>,
 }

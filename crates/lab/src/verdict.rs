@@ -232,10 +232,10 @@ fn figures(
     }
 }
 
-/// The group and the field of a metric such as `groups.tcp.throughput_bps`.
+/// The group, a dot and the field of a metric such as `groups.tcp.throughput_bps`.
 #[must_use]
-pub fn group(metric: &str) -> Option<(&str, &str)> {
-    metric.strip_prefix("groups.")?.rsplit_once('.')
+pub fn group(metric: &str) -> Option<&str> {
+    metric.strip_prefix("groups.").filter(|rest| rest.contains('.'))
 }
 
 /// A field of a run, or of a window in it.
@@ -255,10 +255,13 @@ fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, S
     };
     // A port that lost nothing is not in this list.
     let lossless = metric.starts_with("loss_by_place.");
-    if let Some((name, field)) = group(metric) {
-        let groups = place["groups"].as_array().into_iter().flatten();
-        let found = groups.into_iter().find(|group| group["name"] == name);
-        let figure = found.map(|group| &group[field]).and_then(Value::as_f64);
+    if let Some(rest) = group(metric) {
+        let mut groups = place["groups"].as_array().into_iter().flatten();
+        // Names may have dots, as fields have.
+        let figure = groups.find_map(|group| {
+            let path = rest.strip_prefix(group["name"].as_str()?)?.strip_prefix('.')?;
+            path.split('.').fold(group, |value, name| &value[name]).as_f64()
+        });
         return figure.ok_or_else(|| format!("{metric} does not apply here"));
     }
     let mut found = place;

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{bbr, copa, cubic, dctcp, reno, vegas};
+use shallop_control::{bbr, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
     Acks, Block, Config, Detection, Flags, Head, Marks, Receiver, Sender, Stack, Tcp,
@@ -74,6 +74,14 @@ fn controls() -> impl Strategy<Value = any::Config> {
         any::Config::Bbr(bbr::Config::LINUX),
         any::Config::Copa(copa::Config::PAPER),
         any::Config::Copa(copa::Config { mode: copa::Mode::Competitive, delta: 0.05 }),
+        any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX }),
+        any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX }),
+        any::Config::Gemini(gemini::Config::THESIS),
+        any::Config::Gemini(gemini::Config {
+            rtt_noise: Span::from_ms(2),
+            delay_threshold: Span::from_us(100),
+            ..gemini::Config::THESIS
+        }),
     ])
 }
 
@@ -183,12 +191,12 @@ proptest! {
         size in prop_oneof![Just(None), (1u64..60_000).prop_map(Some)],
         packets in packets(),
     ) {
-        let window = control.build(&config.start(0));
+        let window = control.build(&config.start(BitsPerSec::gbps(1), 0));
         work(&mut Sender::new(&config, window, size), &packets);
         work(&mut Receiver::new(&config, size), &packets);
         let pace = BitsPerSec::new(50_000_000);
         work(&mut Sender::new(&config, Spy { pace, ..Spy::new(20) }, size), &packets);
-        let window: AnyWindow = control.build(&config.start(0));
+        let window: AnyWindow = control.build(&config.start(BitsPerSec::gbps(1), 0));
         let mut end = Tcp::Sender(Sender::new(&config, window, size));
         work(&mut end, &packets);
     }

@@ -5,13 +5,19 @@
 pub mod narrow;
 
 use shallop_control::{Ack, Loss, Start, Window};
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 pub const SEGMENT: Bytes = Bytes::new(1460);
 
 /// A flow of ten segments to begin with.
 pub fn start() -> Start {
-    Start { segment: SEGMENT, window: SEGMENT * 10, threshold: Bytes::MAX, draw: 7 }
+    Start {
+        segment: SEGMENT,
+        window: SEGMENT * 10,
+        threshold: Bytes::MAX,
+        link: BitsPerSec::gbps(1),
+        draw: 7,
+    }
 }
 
 /// The path and what it has seen.

@@ -1,6 +1,6 @@
 //! The keys of a `[[scheme]]`: the transports and their options.
 
-use shallop_core::{Bytes, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 
 use super::form::{Form, Key, Kinds, key, need};
 use super::format::STACKS;
@@ -12,13 +12,14 @@ const MOST_WAIT: Span = Span::from_secs(600);
 pub(super) const SCHEMES: Kinds = Kinds {
     tag: "transport",
     kinds: &[
-        ("newreno", &[SCHEME, TCP, LOSS]),
-        ("cubic", &[SCHEME, TCP, LOSS, CUBIC]),
+        ("newreno", &[SCHEME, TCP, LOSS, PACING]),
+        ("cubic", &[SCHEME, TCP, LOSS, PACING, CUBIC]),
         ("vegas", &[SCHEME, TCP, LOSS, VEGAS]),
         ("dctcp", &[SCHEME, TCP, LOSS, DCTCP]),
         ("ecn-star", &[SCHEME, TCP, LOSS]),
         ("bbr", &[SCHEME, TCP, BBR]),
         ("copa", &[SCHEME, TCP, COPA]),
+        ("gemini", &[SCHEME, TCP, LOSS, GEMINI]),
         ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
         ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
         ("expresspass-aeolus", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
@@ -53,6 +54,7 @@ const SCHEME: &[Key] = &[
             "ecn-star",
             "bbr",
             "copa",
+            "gemini",
             "expresspass",
             "expresspass-paper",
             "expresspass-aeolus",
@@ -109,7 +111,8 @@ const LOSS: &[Key] = &[
     key(
         "decrease",
         Form::Above(0.0, 0.99),
-        "The part of the window given up on congestion: 0.5 for NewReno, 0.3 for CUBIC in RFC 9438, 0.2 in ns-2.",
+        "The part of the window given up on congestion: 0.5 for NewReno, 0.3 for CUBIC in RFC 9438, 0.2 in ns-2; for \
+         Gemini on delay, 0.2.",
     ),
     key(
         "basis",
@@ -169,6 +172,50 @@ const COPA: &[Key] = &[
         "mode",
         Form::Choice(&["default", "competitive", "auto"]),
         "Keeps its delta, competes with those who fill queues, or finds out. Default: \"auto\".",
+    ),
+];
+
+/// Whether a controller that need not pace does.
+const PACING: &[Key] =
+    &[key("pacing", Form::Truth, "Packets leave evenly spaced, as in Linux. Default: false.")];
+
+const GEMINI: &[Key] = &[
+    key(
+        "capacity",
+        Form::Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)),
+        "C: the bandwidth of the network. Default: that of the sender's link.",
+    ),
+    key(
+        "k",
+        Form::Buffer,
+        "K: the threshold at which switches mark, as they say it. Default: \"76.9KB/Gbps\", 50 full frames.",
+    ),
+    key(
+        "delay_threshold",
+        Form::Time(Span::ZERO, MOST_TIMEOUT),
+        "T: delay counts beyond this above the shortest. Default: \"5ms\".",
+    ),
+    key(
+        "increase",
+        Form::Number(0.0, 1e-3),
+        "H: segments a round trip for each bit of C RTT, from 0.1 to 5 in all. Default: 1.2e-7.",
+    ),
+    key(
+        "alpha_gain",
+        Form::Number(1.0 / 1024.0, 1.0),
+        "Weight of a window in the part that is marked: 1, 1/2, 1/4 to 1/1024. Default: 0.0625.",
+    ),
+    key(
+        "rtt_noise",
+        Form::Time(Span::ZERO, MOST_TIMEOUT),
+        "Each round trip is measured too long by up to this, uniformly. Default: \"0s\".",
+    ),
+    key("dcn", Form::Truth, "Marks count. Default: true."),
+    key("wan", Form::Truth, "Delay counts. Default: true."),
+    key(
+        "recount",
+        Form::Truth,
+        "Delay cuts again a round trip later, for data sent before the cut: Algorithm 1 literally. Default: false.",
     ),
 ];
 

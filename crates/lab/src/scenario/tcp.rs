@@ -1,6 +1,6 @@
 //! The TCP of a scheme: a stack, with what differs from it.
 
-use shallop_control::{Basis, any, bbr, copa, cubic, dctcp, hystart, reno, vegas};
+use shallop_control::{Basis, any, bbr, copa, cubic, dctcp, gemini, hystart, reno, vegas};
 use shallop_proto::rtt;
 use shallop_proto::tcp::{Capable, Config, Detection, Marks, Stack};
 
@@ -33,6 +33,7 @@ pub(super) fn read(section: &Section<'_>, default: &str) -> Result<Transport, Pr
                 "cubic" => any::Config::Cubic(cubic(section, stack.cubic)?),
                 "vegas" => any::Config::Vegas(vegas(section, stack.vegas)?),
                 "dctcp" => any::Config::Dctcp(dctcp(section, stack.dctcp)?),
+                "gemini" => any::Config::Gemini(gemini(section, stack.reno)?),
                 // ECN* is NewReno that answers marks.
                 _ => any::Config::Reno(reno(section, stack.reno)?),
             }
@@ -81,7 +82,7 @@ fn config(section: &Section<'_>, stack: Config) -> Result<Config, Problem> {
 
 fn marks(section: &Section<'_>, stack: Marks) -> Result<Marks, Problem> {
     let default = match section.must::<&str>("transport")? {
-        "dctcp" => Marks::EXACT,
+        "dctcp" | "gemini" => Marks::EXACT,
         "ecn-star" => Marks::CLASSIC,
         _ => Marks { gradual: stack.gradual, ..Marks::OFF },
     };
@@ -112,6 +113,38 @@ fn reno(section: &Section<'_>, stack: reno::Config) -> Result<reno::Config, Prob
         decrease: kept(section, stack.decrease)?,
         basis: basis(section, stack.basis)?,
         slow_start: slow_start(section, stack.slow_start)?,
+        pacing: section.or("pacing", stack.pacing)?,
+    })
+}
+
+/// Slow start and losses are those of the stack's Reno.
+fn gemini(section: &Section<'_>, stack: reno::Config) -> Result<gemini::Config, Problem> {
+    let thesis = gemini::Config::THESIS;
+    let gain = section.or("alpha_gain", 1.0 / f64::from(1 << thesis.gain_shift))?;
+    let Some(gain_shift) =
+        (0..=10).find(|&shift| (f64::from(1 << shift) * gain - 1.0).abs() < 1e-9)
+    else {
+        let problem = section.reject("alpha_gain", format!("{gain} is no power of a half"));
+        return Err(problem.with_help("write 0.5, 0.25, 0.125, 0.0625 and so on"));
+    };
+    let decrease = section.or("decrease", thesis.decrease)?;
+    if decrease > 0.5 {
+        let problem = section.reject("decrease", format!("{decrease} is more than half"));
+        return Err(problem.with_help("Gemini gives up half of its window at most"));
+    }
+    Ok(gemini::Config {
+        capacity: section.get("capacity")?,
+        mark: section.or("k", thesis.mark)?,
+        delay_threshold: section.or("delay_threshold", thesis.delay_threshold)?,
+        decrease,
+        increase: section.or("increase", thesis.increase)?,
+        gain_shift,
+        rtt_noise: section.or("rtt_noise", thesis.rtt_noise)?,
+        dcn: section.or("dcn", thesis.dcn)?,
+        wan: section.or("wan", thesis.wan)?,
+        recount: section.or("recount", thesis.recount)?,
+        basis: basis(section, stack.basis)?,
+        slow_start: slow_start(section, stack.slow_start)?,
     })
 }
 
@@ -128,6 +161,7 @@ fn cubic(section: &Section<'_>, stack: cubic::Config) -> Result<cubic::Config, P
             None => stack.form,
         },
         slow_start: slow_start(section, stack.slow_start)?,
+        pacing: section.or("pacing", stack.pacing)?,
     })
 }
 

@@ -5,7 +5,7 @@
 use shallop_control::any as window;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
-use shallop_control::{bbr, copa};
+use shallop_control::{bbr, copa, gemini};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
@@ -139,6 +139,7 @@ pub fn schemes() -> Vec<Scheme> {
         ("vegas", tcp(window::Config::Vegas(linux.vegas))),
         ("dctcp", marked(window::Config::Dctcp(linux.dctcp), Marks::EXACT)),
         ("ecn-star", marked(window::Config::Reno(linux.reno), Marks::CLASSIC)),
+        ("gemini", marked(window::Config::Gemini(gemini::Config::THESIS), Marks::EXACT)),
         ("bbr", tcp(window::Config::Bbr(bbr::Config::LINUX))),
         ("copa", tcp(window::Config::Copa(copa::Config::PAPER))),
         ("expresspass", expresspass()),

@@ -18,7 +18,7 @@
 //! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.
 
 use shallop_control::{Basis, Start, cubic, dctcp, hystart, reno, vegas};
-use shallop_core::{Bytes, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
@@ -114,14 +114,15 @@ pub struct Config {
 pub const LARGEST_BUFFER: Bytes = Bytes::new((u16::MAX as u64) << MAX_SCALE);
 
 impl Config {
-    /// What a controller of a new flow is made from; `draw` is a number drawn for it.
+    /// What a controller of a new flow is made from, on a host with this link; `draw` is a number drawn for it.
     #[must_use]
-    pub const fn start(&self, draw: u64) -> Start {
+    pub const fn start(&self, link: BitsPerSec, draw: u64) -> Start {
         let window = self.segment as u64 * self.initial_window as u64;
         Start {
             segment: Bytes::new(self.segment as u64),
             window: Bytes::new(window),
             threshold: self.initial_threshold,
+            link,
             draw,
         }
     }

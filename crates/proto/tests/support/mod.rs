@@ -93,6 +93,41 @@ impl<H> Nic<H> for Side<H> {
 /// Decides the fate of a packet on the wire instead of chance: true loses it.
 pub type Fate<H> = Box<dyn FnMut(&Seen<H>) -> bool>;
 
+/// A queue on the way from the sending end, behind its own link.
+#[derive(Clone, Copy, Debug)]
+pub struct Neck {
+    pub rate: BitsPerSec,
+    /// An ECN-capable packet that finds more than this waiting is marked.
+    pub mark_above: Bytes,
+    /// A packet that would make more than this wait is lost.
+    pub buffer: Bytes,
+}
+
+impl Neck {
+    /// One that neither marks nor loses.
+    pub fn new(rate: BitsPerSec) -> Self {
+        Self { rate, mark_above: Bytes::MAX, buffer: Bytes::MAX }
+    }
+}
+
+/// The queue as it is.
+struct Queue {
+    neck: Neck,
+    pace: Pace,
+    free_at: Time,
+}
+
+impl Queue {
+    /// What waits at this time, and when a packet of this size that comes then would be through.
+    fn pass(&mut self, now: Time, size: Bytes) -> (Bytes, Time) {
+        let waiting = self.neck.rate.bytes_in(self.free_at.saturating_since(now));
+        if waiting + size <= self.neck.buffer {
+            self.free_at = self.free_at.max(now) + self.pace.charge(size);
+        }
+        (waiting, self.free_at)
+    }
+}
+
 /// Two ends joined.
 pub struct Pair<E: Endpoint> {
     pub now: Time,
@@ -100,6 +135,7 @@ pub struct Pair<E: Endpoint> {
     sides: [Side<E::Head>; 2],
     pub path: Path,
     chance: Stream,
+    neck: Option<Queue>,
     fate: Option<Fate<E::Head>>,
     /// Packets on the wire, by arrival and the order they were sent in.
     flying: BTreeMap<(Time, u64), (usize, E::Head, Ecn)>,
@@ -122,6 +158,7 @@ impl<E: Endpoint> Pair<E> {
             sides: [side(), side()],
             path,
             chance: Seed::new(seed).stream("pair", 0),
+            neck: None,
             fate: None,
             flying: BTreeMap::new(),
             order: 0,
@@ -132,6 +169,13 @@ impl<E: Endpoint> Pair<E> {
     /// Loses exactly the packets that `fate` says, instead of by chance.
     pub fn with_fate(mut self, fate: impl FnMut(&Seen<E::Head>) -> bool + 'static) -> Self {
         self.fate = Some(Box::new(fate));
+        self
+    }
+
+    /// Puts a queue on the way.
+    pub fn with_neck(mut self, neck: Neck) -> Self {
+        let pace = Pace::new(neck.rate);
+        self.neck = Some(Queue { neck, pace, free_at: Time::ZERO });
         self
     }
 
@@ -215,9 +259,18 @@ impl<E: Endpoint> Pair<E> {
         if ecn == Ecn::Ect && self.chance.chance(self.path.mark) {
             ecn = Ecn::Ce;
         }
-        seen.ecn = ecn;
         let size = Bytes::new(u64::from(size));
-        let mut arrival = start + Pace::new(self.path.rate).quote(size) + self.path.delay;
+        let mut through = start + Pace::new(self.path.rate).quote(size);
+        if let Some(queue) = self.neck.as_mut().filter(|_| from == 0) {
+            let (waiting, out) = queue.pass(through, size);
+            seen.lost |= waiting + size > queue.neck.buffer;
+            if ecn == Ecn::Ect && waiting > queue.neck.mark_above {
+                ecn = Ecn::Ce;
+            }
+            through = through.max(out);
+        }
+        seen.ecn = ecn;
+        let mut arrival = through + self.path.delay;
         if self.chance.chance(self.path.reorder) {
             arrival += self.path.late.scale(self.chance.unit());
         }

@@ -90,7 +90,7 @@ impl Narrow {
 
     /// Adds a flow with a message of so many bytes, or without end.
     pub fn add(&mut self, config: &Config, control: &any::Config, start: Time, size: Option<u64>) {
-        let window = control.build(&config.start(self.flows.len() as u64));
+        let window = control.build(&config.start(self.rate, self.flows.len() as u64));
         let sender = Tcp::Sender(Sender::new(config, window, size));
         let receiver = Tcp::Receiver(Receiver::new(config, size));
         let fast = BitsPerSec::at_least_one(self.rate.get() * 10);

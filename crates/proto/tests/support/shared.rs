@@ -77,7 +77,8 @@ impl Shared {
         apart: Span,
         link: Link,
     ) -> Self {
-        let sender = |draw| Sender::new(config, control.build(&config.start(draw)), None);
+        let sender =
+            |draw| Sender::new(config, control.build(&config.start(link.rate, draw)), None);
         let mut shared = Self {
             now: Time::ZERO,
             link,

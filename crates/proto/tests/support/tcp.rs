@@ -177,7 +177,7 @@ impl Hand {
 
 /// Sender and receiver of a message with this controller.
 pub fn pair(config: &Config, control: &any::Config, size: u64, path: Path) -> Pair<Tcp<AnyWindow>> {
-    let window = control.build(&config.start(1));
+    let window = control.build(&config.start(path.rate, 1));
     let sender = Sender::new(config, window, Some(size));
     let receiver = Receiver::new(config, Some(size));
     Pair::new(Tcp::Sender(sender), Tcp::Receiver(receiver), path, 7)
