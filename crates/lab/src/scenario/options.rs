@@ -16,7 +16,7 @@ pub(super) const SCHEMES: Kinds = Kinds {
         ("cubic", &[SCHEME, TCP, LOSS, PACING, CUBIC]),
         ("vegas", &[SCHEME, TCP, LOSS, VEGAS]),
         ("dctcp", &[SCHEME, TCP, LOSS, DCTCP]),
-        ("ecn-star", &[SCHEME, TCP, LOSS]),
+        ("ecn-star", &[SCHEME, TCP, LOSS, PACING]),
         ("bbr", &[SCHEME, TCP, BBR]),
         ("copa", &[SCHEME, TCP, COPA]),
         ("gemini", &[SCHEME, TCP, LOSS, GEMINI]),

@@ -35,7 +35,10 @@ pub(super) fn read(section: &Section<'_>, default: &str) -> Result<Transport, Pr
                 "dctcp" => any::Config::Dctcp(dctcp(section, stack.dctcp)?),
                 "gemini" => any::Config::Gemini(gemini(section, stack.reno)?),
                 // ECN* is NewReno that answers marks.
-                _ => any::Config::Reno(reno(section, stack.reno)?),
+                _ => {
+                    let pacing = section.or("pacing", stack.reno.pacing)?;
+                    any::Config::Reno(reno(section, reno::Config { pacing, ..stack.reno })?)
+                }
             }
         }
     };
@@ -113,7 +116,7 @@ fn reno(section: &Section<'_>, stack: reno::Config) -> Result<reno::Config, Prob
         decrease: kept(section, stack.decrease)?,
         basis: basis(section, stack.basis)?,
         slow_start: slow_start(section, stack.slow_start)?,
-        pacing: section.or("pacing", stack.pacing)?,
+        pacing: stack.pacing,
     })
 }
 
