@@ -108,7 +108,7 @@ pub struct Run {
     pub drops: Drops,
     /// For each port that lost data, the fraction of the data offered to it that it lost.
     pub loss_by_place: BTreeMap<String, f64>,
-    /// For each named set of links, data packets lost at its ports and on its wires, as a fraction of those sent in all.
+    /// For each named set of links, data packets lost at its ports and on its wires, as a fraction of all sent.
     pub loss_by_set: BTreeMap<String, f64>,
     /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
     pub utilization_by_place: BTreeMap<String, f64>,

@@ -165,10 +165,10 @@ fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
     // A bucket of 40 KB that fills with 20 of the path's 100 Mb/s: half seconds, of 25 rounds each, without any loss.
     let lossless = |policer| {
         let (mut bench, bucket) = (path(100, 10, 1.0), 40_000.0);
-        let (mut tokens, mut last) = (bucket, Time::ZERO);
+        let (mut tokens, mut filled_at) = (bucket, Time::ZERO);
         bench.fate = Some(Box::new(move |now, size| {
-            let refill = 20e6 / 8.0 * (now - last).as_secs_f64();
-            (tokens, last) = (f64::min(tokens + refill, bucket), now);
+            let refill = 20e6 / 8.0 * (now - filled_at).as_secs_f64();
+            (tokens, filled_at) = (f64::min(tokens + refill, bucket), now);
             let lost = tokens < size.get() as f64;
             tokens -= if lost { 0.0 } else { size.get() as f64 };
             lost

@@ -63,24 +63,24 @@ fn the_queue_of_one_flow_empties_every_five_round_trips() {
     let mut bench = path(100, 5);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.run(ms(2_000), |_| ());
-    let (mut turns, mut last, mut grew, mut least) = (0, 0.0, true, vec![f64::MAX]);
+    let (mut turns, mut last, mut grew, mut lows) = (0, 0.0, true, vec![f64::MAX]);
     bench.run(ms(4_000), |bench| {
         let window = of(bench, 0).segments();
         if (window > last) != grew && (window - last).abs() > 1e-9 {
             (turns, grew) = (turns + 1, !grew);
             if grew {
-                least.push(f64::MAX);
+                lows.push(f64::MAX);
             }
         }
         last = window;
-        if let Some(least) = least.last_mut() {
-            *least = least.min(bench.backlog());
+        if let Some(lows) = lows.last_mut() {
+            *lows = lows.min(bench.backlog());
         }
     });
     let period = Span::from_ms(2_000).ratio(bench.base_rtt()) / f64::from(turns / 2);
     assert!((4.5..5.8).contains(&period), "{period} round trips");
-    let whole = &least[1..least.len() - 1];
-    assert!(whole.iter().all(|&least| least < 1.0), "{whole:?}");
+    let whole = &lows[1..lows.len() - 1];
+    assert!(whole.iter().all(|&lows| lows < 1.0), "{whole:?}");
 }
 
 #[test]
