@@ -112,6 +112,10 @@ fn difference(section: &Section<'_>, relative: bool) -> Result<bool, Problem> {
 
 /// The fields of runs or windows that a claim may be about; of those by group or place if it is about one of them.
 fn fields(metric: &str, window: bool, about: &[&Point]) -> Vec<String> {
+    // The point is for full runs only, which are read then.
+    if about.is_empty() {
+        return vec![metric.to_owned()];
+    }
     if verdict::group(metric).is_some() {
         let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
         return metrics::of_groups(window, &plans);
