@@ -1,19 +1,15 @@
 //! DCTCP: on marks the window shrinks by half the fraction of data that was marked. State: alpha, that fraction
-//! smoothed over windows of data; what was delivered and marked in the present one. Alpha is counted in units of
-//! 2^-10 and the window is cut in whole packets, in integers, so that a kernel gives the same numbers. Bytes are
-//! counted where the kernel counts packets, which comes to the same as long as segments are full. Growth, and the
-//! answer to losses, are Reno's. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
+//! smoothed over windows of data ([`crate::ewma`]). Alpha is counted in units of 2^-10 and the window is cut in whole
+//! packets, in integers, so that a kernel gives the same numbers. Bytes are counted where the kernel counts packets,
+//! which comes to the same as long as segments are full. Growth, and the answer to losses, are Reno's. Sources: RFC
+//! 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
 use shallop_core::{Bytes, Span};
 
+use crate::ewma::Marked;
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Basis, Loss, Start, Window};
 
-/// Alpha when everything is marked.
-pub const ONE: u32 = 1 << BITS;
-const BITS: u32 = 10;
-/// The largest shift that the gain may have.
-pub const MAX_SHIFT: u32 = BITS;
 /// Packets that a cut leaves at least.
 const FLOOR: u64 = 2;
 
@@ -22,37 +18,23 @@ const FLOOR: u64 = 2;
 pub struct Config {
     /// How it grows and answers losses.
     pub reno: reno::Config,
-    /// The weight of the latest window of data is 2 to the power of minus this, at most [`MAX_SHIFT`].
+    /// The weight of the latest window of data is 2 to the power of minus this, at most [`Marked::BITS`].
     pub shift: u32,
-    /// Alpha to begin with, in units of 2^-10, at most [`ONE`].
+    /// Alpha to begin with, in units of 2^-10, at most [`Marked::ONE`].
     pub alpha: u32,
 }
 
 impl Config {
     /// As the RFC has it: g is 1/16, and the first mark halves the window.
-    pub const RFC: Self = Self { reno: reno::Config::RFC, shift: 4, alpha: ONE };
+    pub const RFC: Self = Self { reno: reno::Config::RFC, shift: 4, alpha: Marked::ONE };
     /// As in Linux, which differs in what it takes from Reno alone.
     pub const LINUX: Self = Self { reno: reno::Config::LINUX, ..Self::RFC };
-}
-
-/// Alpha after a window of data, of which so much was delivered and of that so much marked, in any one unit.
-/// `(1 - g) alpha + g marked / delivered` with `g = 2^-shift`, each term rounded down; what is smaller than can be
-/// reduced by a part of itself goes to zero at once.
-#[must_use]
-pub fn smooth(alpha: u32, shift: u32, delivered: u64, marked: u64) -> u32 {
-    let less = match alpha >> shift {
-        0 => alpha,
-        part => part,
-    };
-    let more = (u128::from(marked) << (BITS - shift)) / u128::from(delivered.max(1));
-    let sum = u128::from(alpha - less) + more;
-    u32::try_from(sum).map_or(ONE, |sum| sum.min(ONE))
 }
 
 /// What marks leave of a window of so many packets.
 #[must_use]
 pub fn cut(packets: u64, alpha: u32) -> u64 {
-    let less = (u128::from(packets) * u128::from(alpha)) >> (BITS + 1);
+    let less = (u128::from(packets) * u128::from(alpha)) >> (Marked::BITS + 1);
     packets.saturating_sub(less as u64).max(FLOOR)
 }
 
@@ -63,10 +45,7 @@ pub struct Dctcp {
     kept: f64,
     basis: Basis,
     segment: Bytes,
-    shift: u32,
-    alpha: u32,
-    delivered: u64,
-    marked: u64,
+    marked: Marked,
     /// The present window of data ends when this byte is next to be acknowledged.
     end: u64,
     /// The window without what the last acknowledgement added if it echoed a mark.
@@ -86,10 +65,7 @@ impl Dctcp {
             kept: config.reno.decrease,
             basis: config.reno.basis,
             segment: start.segment,
-            shift: config.shift.min(MAX_SHIFT),
-            alpha: config.alpha.min(ONE),
-            delivered: 0,
-            marked: 0,
+            marked: Marked::new(config.alpha, config.shift),
             end: 0,
             steady,
             before: steady,
@@ -99,7 +75,7 @@ impl Dctcp {
     /// The smoothed fraction of marked data, in units of 2^-10.
     #[must_use]
     pub fn alpha(&self) -> u32 {
-        self.alpha
+        self.marked.alpha()
     }
 
     fn packets(&self, window: Bytes) -> u64 {
@@ -117,11 +93,10 @@ impl Dctcp {
 
 impl Window for Dctcp {
     fn on_ack(&mut self, ack: &Ack) {
-        self.delivered += ack.acked.get();
-        self.marked += ack.marked.get();
+        self.marked.count(ack.acked, ack.marked);
         if ack.una >= self.end {
-            self.alpha = smooth(self.alpha, self.shift, self.delivered, self.marked);
-            (self.delivered, self.marked, self.end) = (0, 0, ack.next);
+            self.marked.end_window();
+            self.end = ack.next;
         }
         let before = self.reno.window();
         self.reno.grow(ack);
@@ -141,7 +116,7 @@ impl Window for Dctcp {
     fn on_mark(&mut self, mark: &Loss) {
         let window = self.steady.min(self.reno.window());
         self.before = self.basis.of(window, mark);
-        self.reno.shrink(self.segment * cut(self.packets(window), self.alpha), FLOOR);
+        self.reno.shrink(self.segment * cut(self.packets(window), self.alpha()), FLOOR);
         self.steady = self.reno.window();
     }
 

@@ -31,13 +31,9 @@ impl Marked {
         self.echoed += marked;
     }
 
-    /// A window of data ends. What is too small to lose its part loses all, so that it comes to nothing in the end.
+    /// A window of data ends.
     pub fn end_window(&mut self) {
-        let part = self.alpha >> self.shift;
-        self.alpha -= if part == 0 { self.alpha } else { part };
-        let marked = self.echoed.get().min(self.acked.get());
-        let seen = (marked << (Self::BITS - self.shift)) / self.acked.get().max(1);
-        self.alpha = (self.alpha + seen as u32).min(Self::ONE);
+        self.alpha = smooth(self.alpha, self.shift, self.acked.get(), self.echoed.get());
         (self.acked, self.echoed) = (Bytes::ZERO, Bytes::ZERO);
     }
 
@@ -46,6 +42,20 @@ impl Marked {
     pub const fn alpha(&self) -> u32 {
         self.alpha
     }
+}
+
+/// Alpha after a window of data, of which so much was delivered and of that so much marked, in any one unit.
+/// `(1 - g) alpha + g marked / delivered` with `g = 2^-shift`, each term rounded down; what is smaller than can be
+/// reduced by a part of itself goes to zero at once.
+#[must_use]
+pub fn smooth(alpha: u32, shift: u32, delivered: u64, marked: u64) -> u32 {
+    let less = match alpha >> shift {
+        0 => alpha,
+        part => part,
+    };
+    let more = (u128::from(marked) << (Marked::BITS - shift)) / u128::from(delivered.max(1));
+    let sum = u128::from(alpha - less) + more;
+    u32::try_from(sum).map_or(Marked::ONE, |sum| sum.min(Marked::ONE))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 mod support;
 
-use shallop_control::dctcp::{Config, ONE, cut, smooth};
+use shallop_control::dctcp::{Config, cut};
+use shallop_control::ewma::{Marked, smooth};
 use shallop_control::{Ack, Dctcp, Loss, Reno, Start, Window, reno};
 use shallop_core::{Bytes, Span};
 use support::{Course, SEGMENT, number, start, table};
@@ -19,6 +20,8 @@ fn packets(window: &impl Window) -> u64 {
 fn course() -> Course {
     Course::new(Span::from_us(100))
 }
+
+const ONE: u32 = Marked::ONE;
 
 /// An acknowledgement of so many segments, as many of them echoed as marked.
 fn ack(course: &mut Course, window: &impl Window, acked: u64, marked: u64) -> Ack {

@@ -4,6 +4,7 @@
 mod support;
 
 use shallop_control::any::{self, AnyWindow};
+use shallop_control::ewma::Marked;
 use shallop_control::{Window, cubic, dctcp, hystart, reno};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_proto::tcp::{Acks, Config, Marks};
@@ -37,7 +38,7 @@ fn mean_alpha(shared: &mut Shared, rounds: u64) -> f64 {
     for nth in 1..=rounds * 10 {
         shared.run(from + step * nth);
         alphas.extend(shared.senders.iter().map(|sender| match sender.controller() {
-            AnyWindow::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(dctcp::ONE),
+            AnyWindow::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Marked::ONE),
             _ => 0.0,
         }));
     }

@@ -154,12 +154,6 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         self.boxes.iter().map(|(_, middlebox)| middlebox)
     }
 
-    /// The memory that ports share.
-    #[must_use]
-    pub fn pools(&self) -> &[Pool] {
-        &self.pools
-    }
-
     /// Packets that are queued or on a wire.
     #[must_use]
     pub fn in_flight(&self) -> usize {

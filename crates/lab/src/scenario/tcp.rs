@@ -1,6 +1,8 @@
 //! The TCP of a scheme: a stack, with what differs from it.
 
+use shallop_control::ewma::Marked;
 use shallop_control::{Basis, any, bbr, copa, cubic, dctcp, gemini, hystart, reno, vegas};
+
 use shallop_proto::rtt;
 use shallop_proto::tcp::{Capable, Config, Detection, Marks, Stack};
 
@@ -124,9 +126,7 @@ fn reno(section: &Section<'_>, stack: reno::Config) -> Result<reno::Config, Prob
 fn gemini(section: &Section<'_>, stack: reno::Config) -> Result<gemini::Config, Problem> {
     let thesis = gemini::Config::THESIS;
     let gain = section.or("alpha_gain", 1.0 / f64::from(1 << thesis.gain_shift))?;
-    let Some(gain_shift) =
-        (0..=10).find(|&shift| (f64::from(1 << shift) * gain - 1.0).abs() < 1e-9)
-    else {
+    let Some(gain_shift) = shift(gain) else {
         let problem = section.reject("alpha_gain", format!("{gain} is no power of a half"));
         return Err(problem.with_help("write 0.5, 0.25, 0.125, 0.0625 and so on"));
     };
@@ -198,15 +198,15 @@ fn dctcp(section: &Section<'_>, stack: dctcp::Config) -> Result<dctcp::Config, P
         None => stack.shift,
     };
     let alpha = match section.get::<f64>("alpha_initial")? {
-        Some(alpha) => (alpha * f64::from(dctcp::ONE)).round() as u32,
+        Some(alpha) => (alpha * f64::from(Marked::ONE)).round() as u32,
         None => stack.alpha,
     };
     Ok(dctcp::Config { reno: reno(section, stack.reno)?, shift, alpha })
 }
 
-/// The power of one half that this is, if it is one that DCTCP can have.
+/// The power of one half that this is, if it is one that alpha can be smoothed by.
 fn shift(gain: f64) -> Option<u32> {
-    (0..=dctcp::MAX_SHIFT).find(|&shift| (gain * f64::from(1u32 << shift) - 1.0).abs() < 1e-9)
+    (0..=Marked::BITS).find(|&shift| (gain * f64::from(1u32 << shift) - 1.0).abs() < 1e-9)
 }
 
 fn bbr(section: &Section<'_>) -> Result<bbr::Config, Problem> {
