@@ -199,6 +199,25 @@ fn a_lost_repair_is_asked_for_alone() {
 }
 
 #[test]
+fn a_lost_repair_is_noticed_once_the_burst_is_repaired_and_hides_no_other_loss() {
+    // Frame 7 is lost twice, and 2,000, which was sent on a credit, once. The flow goes on long after both.
+    let mut turns = [0, 0];
+    let mut pair = pair(&config(true), 20 * BDP).with_fate(move |seen| {
+        let frame = seen.body.start / PAYLOAD;
+        let Some(which) = [7, 2_000].iter().position(|&lost| lost == frame) else { return false };
+        turns[which] += u32::from(!seen.body.is_empty());
+        !seen.body.is_empty() && turns[which] <= [2, 1][which]
+    });
+    finish(&mut pair);
+    let scheduled = frames(&pair, Class::Data);
+    let place = scheduled.iter().rposition(|&frame| frame == 7).unwrap() as u64;
+    assert!(place < 3 * BDP, "sent for the third time at the {place}th credit");
+    let sent = pair.ends[0].report().retransmits;
+    assert!(sent < 2 + 2 * BDP, "went back by {sent} frames, more than two round trips");
+    assert_eq!(pair.carried(), [(0, 20 * BDP * PAYLOAD)]);
+}
+
+#[test]
 fn every_packet_of_the_burst_is_acknowledged_by_its_first_byte() {
     let mut pair = pair(&config(true), 50).with_fate(lose(&[3, 49]));
     finish(&mut pair);

@@ -8,7 +8,8 @@
 //! and any later one makes it send the stop again (the public code means to, but never does).
 //!
 //! With Aeolus, data leaves without credits from the request to the first answer. On credits it sends, in this order,
-//! what is lost of that, new data, and what of it nothing was heard of (`crate::aeolus`).
+//! what is lost of that, new data, and what of it nothing was heard of (`crate::aeolus`). When all of that is settled
+//! it begins its second pass, and from then on a hole is a loss wherever it is.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -65,7 +66,7 @@ pub struct Sender {
     /// The next byte to send on a credit, and the first that was never sent.
     next: u64,
     fresh: u64,
-    /// How often it went back.
+    /// How often it went back; once more where what was sent without a credit has been repaired.
     pass: u32,
     /// Credits that have released no data yet: number and sending time.
     unspent: VecDeque<(u64, Time)>,
@@ -341,6 +342,10 @@ impl Sender {
 
     /// What to send next on a credit: repairs, new data, repairs that may not be needed.
     fn next_frame(&mut self) -> Option<Range<u64>> {
+        if self.pass == 0 && self.start.end() > 0 && self.start.missing() == 0 {
+            // What comes from here on has every repair before it, so the receiver may report what is missing.
+            self.pass = 1;
+        }
         if let Some(repair) = self.start.repair() {
             return Some(repair);
         }
