@@ -3,14 +3,14 @@
 //! acknowledgement that tells of neither adds h / window, h = H C RTT. Always paced; slow start and losses as in Reno.
 //!
 //! State: whole segments and what was grown towards the next ([`law`] has the formats), alpha in 1/1024, the shortest
-//! round trip of all and that of the present window of data. One answer to one congestion: no cut before data sent
-//! after the last one is acknowledged, and delay counts only where all that was measured was sent after the last
-//! answer to delay. Arithmetic is on integers. Units: segments, bits, nanoseconds. Source: gemini-flashpass-thesis,
+//! round trip of all and that of the present window of data. No cut before data sent after the last one is
+//! acknowledged; without `recount` delay counts only where all that was measured was sent after the last answer to
+//! delay. Arithmetic is on integers. Units: segments, bits, nanoseconds. Source: gemini-flashpass-thesis,
 //! chapter 3, Algorithm 1; kernel: `tcp_dctcp.c` for alpha, `tcp_cong.c` for slow start and losses.
 
 pub mod law;
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 
 use crate::ewma::Marked;
 use crate::hystart::{self, SlowStart, Step};
@@ -44,7 +44,8 @@ pub struct Config {
     pub dcn: bool,
     /// Delay counts.
     pub wan: bool,
-    /// Delay counts again in the window after a cut, which was sent before it: Algorithm 1, read literally.
+    /// Delay counts again in the window after a cut, which was sent before it: Algorithm 1 as it is written. Otherwise
+    /// each delay is answered once.
     pub recount: bool,
     /// What half is taken from after a loss.
     pub basis: Basis,
@@ -64,7 +65,7 @@ impl Config {
         rtt_noise: Span::ZERO,
         dcn: true,
         wan: true,
-        recount: false,
+        recount: true,
         basis: Basis::Window,
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
     };
@@ -178,19 +179,25 @@ impl Gemini {
         (self.scale, self.step)
     }
 
+    /// The shortest round trip of all decides F and h.
+    fn learn(&mut self, rtt: Span) {
+        if rtt < self.delay.base {
+            self.delay.base = rtt;
+            let product = law::product(self.capacity, rtt);
+            self.scale = law::scale(self.mark, product);
+            self.step = law::step(self.increase, product);
+        }
+    }
+
     /// Takes in what an acknowledgement tells; a window of data ends when all that was sent at its begin is
     /// acknowledged.
     fn observe(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
         self.marked.count(ack.acked, ack.marked);
         if let Some(rtt) = ack.rtt {
-            let rtt = self.delay.sample(rtt);
-            if rtt < self.delay.base {
-                self.delay.base = rtt;
-                let product = law::product(self.capacity, rtt);
-                self.scale = law::scale(self.mark, product);
-                self.step = law::step(self.increase, product);
-            }
+            let rtt = self.delay.measured(rtt);
+            self.delay.least = self.delay.least.min(rtt);
+            self.learn(rtt);
         }
         if ack.una >= self.round.1 {
             self.marked.end_window();
@@ -267,14 +274,12 @@ impl Gemini {
 
 impl Delay {
     /// A round trip, with the error it is given.
-    fn sample(&mut self, rtt: Span) -> Span {
+    fn measured(&mut self, rtt: Span) -> Span {
         let error = match &mut self.noise {
             Some((stream, most)) => stream.below(most.as_ps().saturating_add(1)),
             None => 0,
         };
-        let rtt = Span::from_ps(rtt.as_ps().saturating_add(error));
-        self.least = self.least.min(rtt);
-        rtt
+        Span::from_ps(rtt.as_ps().saturating_add(error))
     }
 }
 
@@ -284,6 +289,12 @@ fn fixed(value: f64, bits: u32) -> u64 {
 }
 
 impl Window for Gemini {
+    /// The handshake's round trip is one of all (kernel: `tcp_min_rtt`). Nothing of the flow's own is queued then.
+    fn on_handshake(&mut self, _now: Time, rtt: Span) {
+        let rtt = self.delay.measured(rtt);
+        self.learn(rtt);
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         self.observe(ack);
         let marked = self.dcn && ack.marked > Bytes::ZERO;

@@ -4,9 +4,9 @@ mod support;
 
 use shallop_control::ewma::Marked;
 use shallop_control::gemini::law::{self, CUT_BITS, INCREASE_BITS, STEP_BITS, Segments};
-use shallop_control::gemini::{Config, Gemini};
+use shallop_control::gemini::{Config, Gemini, PACKET};
 use shallop_control::{Ack, Loss, Start, Window};
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
 use support::{Course, SEGMENT, number, start, table};
 
 const THESIS: Config = Config::THESIS;
@@ -46,6 +46,22 @@ fn windows_are_cut_and_grow_as_the_formulas_say() {
         // A part of 2^-16 is lost at most, and F's and alpha's product is rounded down.
         let error = (exact / number(row[10]) - 1.0).abs();
         assert!(error < 1e-4, "{row:?}: {exact}");
+    }
+}
+
+#[test]
+fn the_round_trip_of_the_handshake_is_the_shortest_until_a_shorter_one_comes() {
+    let mut flow = gemini(&THESIS, 100);
+    flow.on_handshake(Time::ZERO, Span::from_ms(10));
+    assert_eq!(flow.base(), Some(Span::from_ms(10)));
+    let product = law::product(BitsPerSec::gbps(1), Span::from_ms(10));
+    let mark = Bytes::new(50 * PACKET.get());
+    let increase = (THESIS.increase * (1u64 << INCREASE_BITS) as f64).round() as u64;
+    assert_eq!(flow.factors(), (law::scale(mark, product), law::step(increase, product)));
+    for (rtt, base) in [(14, 10), (9, 9)] {
+        let course = Course::new(Span::from_ms(rtt));
+        flow.on_ack(&ack(&course, &flow, (1, 101), false));
+        assert_eq!(flow.base(), Some(Span::from_ms(base)), "after {rtt} ms");
     }
 }
 
@@ -102,7 +118,7 @@ fn windows(gemini: &mut Gemini, course: &mut Course, rtt: Span, count: u64) -> V
 #[test]
 fn delay_takes_beta_when_the_shortest_of_a_window_is_above_base_and_t() {
     let mut course = Course::new(Span::from_ms(10));
-    let mut gemini = gemini(&THESIS, 100);
+    let mut gemini = gemini(&Config { recount: false, ..THESIS }, 100);
     windows(&mut gemini, &mut course, Span::from_ms(10), 3);
     let calm = windows(&mut gemini, &mut course, Span::from_ms(15), 6);
     assert!(calm.is_sorted() && calm[5] > 108.0, "5 ms are let pass: {calm:?}");
@@ -120,7 +136,7 @@ fn delay_takes_beta_when_the_shortest_of_a_window_is_above_base_and_t() {
 }
 
 #[test]
-fn read_literally_delay_cuts_again_in_the_window_that_was_sent_before_the_cut() {
+fn as_written_delay_cuts_again_in_the_window_that_was_sent_before_the_cut() {
     let cuts = |recount| {
         let mut course = Course::new(Span::from_ms(10));
         let mut gemini = gemini(&Config { recount, ..THESIS }, 100);

@@ -215,7 +215,7 @@ const GEMINI: &[Key] = &[
     key(
         "recount",
         Form::Truth,
-        "Delay cuts again a round trip later, for data sent before the cut: Algorithm 1 literally. Default: false.",
+        "Delay cuts again a round trip later, for data sent before the cut: as Algorithm 1 is written. Default: true.",
     ),
 ];
 
