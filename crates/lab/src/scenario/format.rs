@@ -4,9 +4,9 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-use super::form::{Form, Keys, key, need};
 use super::options::SCHEMES;
 use super::shapes::TOPOLOGY;
+use shallop_core::form::{Form, Keys, key, need};
 
 /// Hosts and switches in a network. The simulator keeps a path for every two switches, which takes their square
 /// in memory: half a gigabyte for as many as this, without a host.

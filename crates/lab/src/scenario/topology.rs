@@ -4,7 +4,6 @@ use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_proto::wire;
 use shallop_sim::NodeKind;
 
-use super::form::Keys;
 use super::format::{MOST_NODES, MOST_PORTS};
 use super::problem::{Problem, advice};
 use super::section::{Section, Times, rows, unique};
@@ -13,6 +12,7 @@ use super::tree::Item;
 use super::{fabrics, import};
 use crate::files::Files;
 use crate::plan::{Delays, GraphLink, GraphNode, Topology};
+use shallop_core::form::Keys;
 
 /// What is read of a topology.
 pub(super) struct Read {

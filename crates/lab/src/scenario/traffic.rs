@@ -7,7 +7,6 @@ use shallop_core::seed::hash;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_sim::{NodeKind, Paths};
 
-use super::form::all;
 use super::format::{ARRIVALS, CLASSES, EVERY, GROUP, MATRIX, MOST_FLOWS};
 use super::problem::{Problem, advice, list};
 use super::schemes;
@@ -20,6 +19,7 @@ use crate::plan::{Entry, Group, Intensity, Pattern, Scheme, Starts, Trace};
 use crate::sources::{intensity, pairs};
 use crate::tally::Classes;
 use crate::workload::{Sizes, TraceReader, builtin};
+use shallop_core::form::all;
 
 /// Reads every `[[group]]`; hosts are those of this network.
 pub(super) fn read(
