@@ -8,11 +8,11 @@
 /// [`Start`](crate::Start).
 #[macro_export]
 macro_rules! controllers {
-    ($($(#[$about:meta])+ $name:ident($module:ident, $window:ty),)+) => {
+    ($($(#[$about:meta])+ $name:ident($($module:ident)::+, $window:ty),)+) => {
         /// Which controller, and how it is set up.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Config {
-            $($(#[$about])+ $name($module::Config),)+
+            $($(#[$about])+ $name($($module)::+::Config),)+
         }
 
         impl Config {
@@ -20,8 +20,8 @@ macro_rules! controllers {
             #[must_use]
             pub fn kinds() -> Vec<(&'static $crate::Kind, $crate::options::Read<Self>)> {
                 let mut all: Vec<(_, $crate::options::Read<Self>)> = Vec::new();
-                $(all.extend($module::KINDS.iter().map(|kind| {
-                    let read = |options: &_| $module::Config::read(options).map(Self::$name);
+                $(all.extend($($module)::+::KINDS.iter().map(|kind| {
+                    let read = |options: &_| $($module)::+::Config::read(options).map(Self::$name);
                     (kind, read as _)
                 }));)+
                 all
@@ -32,7 +32,7 @@ macro_rules! controllers {
             pub fn build(&self, start: &$crate::Start) -> AnyWindow {
                 match self {
                     $(Self::$name(config) => {
-                        AnyWindow::$name(<$window>::from($module::$name::new(config, start)))
+                        AnyWindow::$name(<$window>::from($($module)::+::$name::new(config, start)))
                     })+
                 }
             }
@@ -85,25 +85,19 @@ macro_rules! controllers {
     };
 }
 
-#[allow(
-    clippy::wildcard_imports,
-    reason = "every module of a controller, without a list of them"
-)]
-use crate::*;
-
 controllers! {
     /// `NewReno`.
-    Reno(reno, Reno),
+    Reno(crate::reno, crate::Reno),
     /// CUBIC.
-    Cubic(cubic, Cubic),
+    Cubic(crate::cubic, crate::Cubic),
     /// Vegas.
-    Vegas(vegas, Vegas),
+    Vegas(crate::vegas, crate::Vegas),
     /// DCTCP.
-    Dctcp(dctcp, Dctcp),
+    Dctcp(crate::dctcp, crate::Dctcp),
     /// BBR, version 1.
-    Bbr(bbr, Box<Bbr>),
+    Bbr(crate::bbr, Box<crate::Bbr>),
     /// Copa.
-    Copa(copa, Copa),
+    Copa(crate::copa, crate::Copa),
     /// Gemini.
-    Gemini(gemini, Gemini),
+    Gemini(crate::gemini, crate::Gemini),
 }

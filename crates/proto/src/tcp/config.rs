@@ -8,7 +8,8 @@
 //! | acknowledgements | every segment | every 2nd, 200 ms | every 2nd, 40 ms, the first 16 at once |
 //! | a mark shrinks the window | at once | at once | over a round trip |
 //!
-//! What a host has of each controller is said by that controller ([`Host`]). All three greet before they send, as even ns-2's one-way agents do (`syn_`).
+//! What a host has of each controller is said by that controller ([`Host`]). All three greet before they send, as even
+//! ns-2's one-way agents do (`syn_`).
 //! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.40; `net.ipv4`
 //! defaults of Linux 6. Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts
 //! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.
