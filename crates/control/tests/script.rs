@@ -92,8 +92,8 @@ impl<P: Path> Play<P> {
     }
 
     fn line(&mut self, time: &str, columns: impl Iterator<Item = String>, what: &str) {
-        let columns: String = columns.map(|column| format!(" {column:>8}")).collect();
-        let line = format!("{time:>8}{columns} {what}");
+        let columns: Vec<_> = columns.map(|column| format!("{column:>8}")).collect();
+        let line = format!("{time:>8} {} {what}", columns.join(" "));
         writeln!(self.shown, "{}", line.trim_end()).expect("a string takes any text");
     }
 }

@@ -1,6 +1,6 @@
-//! Several TCP flows through one slow link with a buffer, which marks above a threshold. Each has a fast link of its own,
-//! or hands its packets over at once. The way back has no queue. What waits before the slow link is known at all times,
-//! and what joined the queue is kept.
+//! Several TCP flows through one slow link with a buffer, which marks above a threshold. Each has a fast link of its
+//! own, or hands its packets over at once. The way back has no queue. What waits before the slow link is known at all
+//! times, and what joined the queue is kept.
 
 use std::collections::{BTreeMap, VecDeque};
 
