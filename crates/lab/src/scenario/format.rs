@@ -2,11 +2,11 @@
 //!
 //! Bounds keep sums and products of what is written within the simulator's 64 bits, with room to spare.
 
+use shallop_core::form::{Form, Keys, key, need};
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use super::options::SCHEMES;
 use super::shapes::TOPOLOGY;
-use shallop_core::form::{Form, Keys, key, need};
 
 /// Hosts and switches in a network. The simulator keeps a path for every two switches, which takes their square
 /// in memory: half a gigabyte for as many as this, without a host.

@@ -27,6 +27,8 @@ mod vary;
 
 use std::sync::Arc;
 
+use shallop_core::form::Keys;
+
 pub use problem::Problem;
 pub(crate) use problem::advice;
 pub use schema::schema;
@@ -37,7 +39,6 @@ use crate::study::{Point, Study};
 use format::{POINT, SCENARIO};
 use section::{Section, rows, unique};
 use set::Change;
-use shallop_core::form::Keys;
 use tree::{At, Item};
 
 /// What a command line adds to a scenario.

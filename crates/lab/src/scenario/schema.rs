@@ -1,9 +1,9 @@
 //! The format as a JSON Schema, for editors. Written from the same keys that scenarios are read by.
 
 use serde_json::{Map, Value, json};
+use shallop_core::form::{Form, Key, Kinds, Part, all};
 
 use super::format::SCENARIO;
-use shallop_core::form::{Form, Key, Kinds, Part, all};
 
 /// JSON Schema (draft 2020-12) of a scenario.
 #[must_use]

@@ -1,10 +1,11 @@
 //! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
 //! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
 
+use shallop_core::form::{Form, Kinds, Part, all, find};
+
 use super::format::SCENARIO;
 use super::problem::{Problem, list, near};
 use super::tree::{At, Entry, Item, Table, Value};
-use shallop_core::form::{Form, Kinds, Part, all, find};
 
 /// Sections that describe variations and results; they do not vary.
 const FIXED: [&str; 3] = ["point", "quick", "claim"];

@@ -1,9 +1,9 @@
 //! The format of `[topology]`: its kinds and their keys.
 
+use shallop_core::form::{Form, Key, Keys, Kinds, Part, key, need};
 use shallop_core::{Bytes, Span};
 
 use super::format::{DAY, MOST_DELAY, MOST_NODES, delay, rate, texts};
-use shallop_core::form::{Form, Key, Keys, Kinds, Part, key, need};
 
 const fn count() -> Form {
     Form::Count(1, MOST_NODES)

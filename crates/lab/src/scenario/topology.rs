@@ -1,5 +1,6 @@
 //! The network of a scenario.
 
+use shallop_core::form::Keys;
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_proto::wire;
 use shallop_sim::NodeKind;
@@ -12,7 +13,6 @@ use super::tree::Item;
 use super::{fabrics, import};
 use crate::files::Files;
 use crate::plan::{Delays, GraphLink, GraphNode, Topology};
-use shallop_core::form::Keys;
 
 /// What is read of a topology.
 pub(super) struct Read {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use shallop_core::form::all;
 use shallop_core::seed::hash;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_sim::{NodeKind, Paths};
@@ -19,7 +20,6 @@ use crate::plan::{Entry, Group, Intensity, Pattern, Scheme, Starts, Trace};
 use crate::sources::{intensity, pairs};
 use crate::tally::Classes;
 use crate::workload::{Sizes, TraceReader, builtin};
-use shallop_core::form::all;
 
 /// Reads every `[[group]]`; hosts are those of this network.
 pub(super) fn read(
