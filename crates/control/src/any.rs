@@ -1,120 +1,103 @@
-//! The window controllers there are, as one enum: the choice at run time. A new controller adds a variant here.
+//! The window controllers there are, one line each: the choice at run time follows from them. A new controller adds a
+//! line at the end of this file (docs/add-a-controller.md).
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-
-use crate::bbr::{self, Bbr};
-use crate::copa::{self, Copa};
-use crate::cubic::{self, Cubic};
-use crate::dctcp::{self, Dctcp};
-use crate::gemini::{self, Gemini};
-use crate::reno::{self, Reno};
-use crate::vegas::{self, Vegas};
-use crate::window::{Ack, Loss, Start, Window};
-
-/// Which controller, and how it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Config {
-    /// `NewReno`.
-    Reno(reno::Config),
-    /// CUBIC.
-    Cubic(cubic::Config),
-    /// Vegas.
-    Vegas(vegas::Config),
-    /// DCTCP.
-    Dctcp(dctcp::Config),
-    /// BBR, version 1.
-    Bbr(bbr::Config),
-    /// Copa.
-    Copa(copa::Config),
-    /// Gemini.
-    Gemini(gemini::Config),
-}
-
-impl Config {
-    /// The controller of a new flow.
-    #[must_use]
-    pub fn build(&self, start: &Start) -> AnyWindow {
-        match self {
-            Self::Reno(config) => AnyWindow::Reno(Reno::new(config, start)),
-            Self::Cubic(config) => AnyWindow::Cubic(Cubic::new(config, start)),
-            Self::Vegas(config) => AnyWindow::Vegas(Vegas::new(config, start)),
-            Self::Dctcp(config) => AnyWindow::Dctcp(Dctcp::new(config, start)),
-            Self::Bbr(config) => AnyWindow::Bbr(Box::new(Bbr::new(config, start))),
-            Self::Copa(config) => AnyWindow::Copa(Copa::new(config, start)),
-            Self::Gemini(config) => AnyWindow::Gemini(Gemini::new(config, start)),
+/// Makes the choice among these controllers: `Config`, which one and how it is set up, and `AnyWindow`, one at work.
+///
+/// A line names the module of a controller, and the controller as it is kept. The module has `KINDS`, its names in
+/// scenarios, and `Config`, which is made from options by `read`. The controller is made by `new` from that and a
+/// [`Start`](crate::Start).
+#[macro_export]
+macro_rules! controllers {
+    ($($(#[$about:meta])+ $name:ident($($module:ident)::+, $window:ty),)+) => {
+        /// Which controller, and how it is set up.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Config {
+            $($(#[$about])+ $name($($module)::+::Config),)+
         }
-    }
-}
 
-/// One of the controllers.
-#[derive(Clone, Debug)]
-pub enum AnyWindow {
-    /// `NewReno`.
-    Reno(Reno),
-    /// CUBIC.
-    Cubic(Cubic),
-    /// Vegas.
-    Vegas(Vegas),
-    /// DCTCP.
-    Dctcp(Dctcp),
-    /// BBR, version 1.
-    Bbr(Box<Bbr>),
-    /// Copa.
-    Copa(Copa),
-    /// Gemini.
-    Gemini(Gemini),
-}
+        impl Config {
+            /// All names that scenarios have for controllers, each with what makes one from its options.
+            #[must_use]
+            pub fn kinds() -> Vec<(&'static $crate::Kind, $crate::options::Read<Self>)> {
+                let mut all: Vec<(_, $crate::options::Read<Self>)> = Vec::new();
+                $(all.extend($($module)::+::KINDS.iter().map(|kind| {
+                    let read = |options: &_| $($module)::+::Config::read(options).map(Self::$name);
+                    (kind, read as _)
+                }));)+
+                all
+            }
 
-/// Asks whichever it is.
-macro_rules! ask {
-    ($any:expr, $window:ident => $what:expr) => {
-        match $any {
-            AnyWindow::Reno($window) => $what,
-            AnyWindow::Cubic($window) => $what,
-            AnyWindow::Vegas($window) => $what,
-            AnyWindow::Dctcp($window) => $what,
-            AnyWindow::Bbr($window) => $what,
-            AnyWindow::Copa($window) => $what,
-            AnyWindow::Gemini($window) => $what,
+            /// The controller of a new flow.
+            #[must_use]
+            pub fn build(&self, start: &$crate::Start) -> AnyWindow {
+                match self {
+                    $(Self::$name(config) => {
+                        AnyWindow::$name(<$window>::from($($module)::+::$name::new(config, start)))
+                    })+
+                }
+            }
+        }
+
+        /// One of the controllers.
+        #[derive(Clone, Debug)]
+        pub enum AnyWindow {
+            $($(#[$about])+ $name($window),)+
+        }
+
+        impl $crate::Window for AnyWindow {
+            fn on_handshake(&mut self, now: ::shallop_core::Time, rtt: ::shallop_core::Span) {
+                match self { $(Self::$name(window) => window.on_handshake(now, rtt),)+ }
+            }
+            fn on_restart(&mut self, now: ::shallop_core::Time, app_limited: bool) {
+                match self { $(Self::$name(window) => window.on_restart(now, app_limited),)+ }
+            }
+            fn on_ack(&mut self, ack: &$crate::Ack) {
+                match self { $(Self::$name(window) => window.on_ack(ack),)+ }
+            }
+            fn on_loss(&mut self, loss: &$crate::Loss) {
+                match self { $(Self::$name(window) => window.on_loss(loss),)+ }
+            }
+            fn on_rto(&mut self, loss: &$crate::Loss, first: bool) {
+                match self { $(Self::$name(window) => window.on_rto(loss, first),)+ }
+            }
+            fn on_mark(&mut self, mark: &$crate::Loss) {
+                match self { $(Self::$name(window) => window.on_mark(mark),)+ }
+            }
+            fn on_idle(&mut self, idle: ::shallop_core::Span) {
+                match self { $(Self::$name(window) => window.on_idle(idle),)+ }
+            }
+            fn on_recovery_exit(&mut self, now: ::shallop_core::Time) {
+                match self { $(Self::$name(window) => window.on_recovery_exit(now),)+ }
+            }
+            fn window(&self) -> ::shallop_core::Bytes {
+                match self { $(Self::$name(window) => window.window(),)+ }
+            }
+            fn slow_start_threshold(&self) -> ::shallop_core::Bytes {
+                match self { $(Self::$name(window) => window.slow_start_threshold(),)+ }
+            }
+            fn pacing(&self) -> Option<::shallop_core::BitsPerSec> {
+                match self { $(Self::$name(window) => window.pacing(),)+ }
+            }
+            fn owns_recovery(&self) -> bool {
+                match self { $(Self::$name(window) => window.owns_recovery(),)+ }
+            }
         }
     };
 }
 
-impl Window for AnyWindow {
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        ask!(self, window => window.on_handshake(now, rtt));
-    }
-    fn on_restart(&mut self, now: Time, app_limited: bool) {
-        ask!(self, window => window.on_restart(now, app_limited));
-    }
-    fn on_ack(&mut self, ack: &Ack) {
-        ask!(self, window => window.on_ack(ack));
-    }
-    fn on_loss(&mut self, loss: &Loss) {
-        ask!(self, window => window.on_loss(loss));
-    }
-    fn on_rto(&mut self, loss: &Loss, first: bool) {
-        ask!(self, window => window.on_rto(loss, first));
-    }
-    fn on_mark(&mut self, mark: &Loss) {
-        ask!(self, window => window.on_mark(mark));
-    }
-    fn on_idle(&mut self, idle: Span) {
-        ask!(self, window => window.on_idle(idle));
-    }
-    fn on_recovery_exit(&mut self, now: Time) {
-        ask!(self, window => window.on_recovery_exit(now));
-    }
-    fn window(&self) -> Bytes {
-        ask!(self, window => window.window())
-    }
-    fn slow_start_threshold(&self) -> Bytes {
-        ask!(self, window => window.slow_start_threshold())
-    }
-    fn pacing(&self) -> Option<BitsPerSec> {
-        ask!(self, window => window.pacing())
-    }
-    fn owns_recovery(&self) -> bool {
-        ask!(self, window => window.owns_recovery())
-    }
+controllers! {
+    /// `NewReno`.
+    Reno(crate::reno, crate::Reno),
+    /// CUBIC.
+    Cubic(crate::cubic, crate::Cubic),
+    /// Vegas.
+    Vegas(crate::vegas, crate::Vegas),
+    /// DCTCP.
+    Dctcp(crate::dctcp, crate::Dctcp),
+    /// BBR, version 1.
+    Bbr(crate::bbr, Box<crate::Bbr>),
+    /// Copa.
+    Copa(crate::copa, crate::Copa),
+    /// Gemini.
+    Gemini(crate::gemini, crate::Gemini),
 }

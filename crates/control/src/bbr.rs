@@ -17,7 +17,7 @@ use shallop_core::{BitsPerSec, Bytes, Span, Time, seed};
 use crate::filter::Largest;
 use crate::window::{Ack, Loss, RateSample, Start, Window};
 use bursts::Bursts;
-pub use config::Config;
+pub use config::{Config, KEYS, KINDS};
 use policer::{Policer, Sight};
 
 /// A gain of one.

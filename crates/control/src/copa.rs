@@ -14,9 +14,11 @@
 //! a loss. mvfst (`Copa.cpp`) has delta 0.05, no competitive mode, and by default the latest delay instead of the
 //! standing one. None of that is done here.
 
+use shallop_core::form::{Form, Part, key};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use crate::filter::{Longest, Shortest};
+use crate::options::{Kind, Marking, Options, Refused};
 use crate::window::{Ack, Loss, Start, Window};
 
 /// The shortest round trip is that of so long.
@@ -32,6 +34,23 @@ const STEADY: u32 = 3;
 const PACE: f64 = 2.0;
 /// The least window.
 const LEAST: f64 = 2.0;
+
+/// Options of its own.
+pub const KEYS: Part = &[
+    key(
+        "delta",
+        Form::Above(0.0, 10.0),
+        "The inverse of the packets a flow keeps queued. Default: 0.5.",
+    ),
+    key(
+        "mode",
+        Form::Choice(&["default", "competitive", "auto"]),
+        "Keeps its delta, competes with those who fill queues, or finds out. Default: \"auto\".",
+    ),
+];
+
+/// Its name.
+pub const KINDS: &[Kind] = &[Kind { name: "copa", keys: &[KEYS], marking: Marking::Off }];
 
 /// How it meets others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +75,19 @@ pub struct Config {
 impl Config {
     /// As in the paper.
     pub const PAPER: Self = Self { delta: 0.5, mode: Mode::Auto };
+
+    /// By its options.
+    ///
+    /// # Errors
+    /// None.
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let mode = match options.or("mode", "auto") {
+            "default" => Mode::Default,
+            "competitive" => Mode::Competitive,
+            _ => Mode::Auto,
+        };
+        Ok(Self { delta: options.or("delta", Self::PAPER.delta), mode })
+    }
 }
 
 /// The controller.

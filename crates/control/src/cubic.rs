@@ -3,10 +3,13 @@
 //! seconds. The curve's clock stands while the window is not what limits the sender. Sources: RFC 9438; kernel:
 //! `tcp_cubic.c`.
 
+use shallop_core::form::{self, Part, key};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use crate::hystart::{self, SlowStart, Step};
-use crate::pacing::Pacing;
+use crate::loss;
+use crate::options::{Host, Kind, Marking, Options, Refused};
+use crate::pacing::{self, Pacing};
 use crate::window::{Ack, Basis, Loss, Start, Window};
 
 /// A window grows by no more than half of itself in a round trip.
@@ -22,6 +25,22 @@ pub enum Form {
     /// Linux: looks the shortest round trip ahead, keeps Reno's pace, grows by a twentieth while no loss was seen.
     Linux,
 }
+
+/// Options of its own.
+pub const KEYS: Part = &[
+    key(
+        "scale",
+        form::Form::Above(0.0, 100.0),
+        "C: steepness of the curve, in segments per cubic second.",
+    ),
+    key("fast_convergence", form::Form::Truth, "Gives way to newcomers."),
+    key("reno_friendly", form::Form::Truth, "Never slower than Reno would be."),
+    key("form", form::Form::Choice(&["rfc", "linux"]), "Whose form of the rules."),
+];
+
+/// Its name.
+pub const KINDS: &[Kind] =
+    &[Kind { name: "cubic", keys: &[loss::KEYS, pacing::KEYS, KEYS], marking: Marking::Off }];
 
 /// How it is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +84,48 @@ impl Config {
         slow_start: hystart::Config::LINUX,
         ..Self::RFC
     };
+
+    /// As a host has it: ns-2 the kernel's of 2007, ns-3 with a `HyStart` that lets pass a longer delay.
+    #[must_use]
+    pub const fn of(host: Host) -> Self {
+        let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
+        match host {
+            Host::Ns2 => {
+                Self { decrease: 0.8, slow_start: hystart::Config::STANDARD, ..Self::LINUX }
+            }
+            Host::Ns3 => Self {
+                decrease: 0.7,
+                slow_start: hystart::Config {
+                    limit: u64::MAX,
+                    exit: hystart::Exit::Classic(patient),
+                },
+                ..Self::LINUX
+            },
+            Host::Linux => Self::LINUX,
+        }
+    }
+
+    /// By its options.
+    ///
+    /// # Errors
+    /// As [`loss::slow_start`].
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let default = Self::of(options.host);
+        Ok(Self {
+            decrease: loss::kept(options, default.decrease),
+            scale: options.or("scale", default.scale),
+            fast_convergence: options.or("fast_convergence", default.fast_convergence),
+            reno_friendly: options.or("reno_friendly", default.reno_friendly),
+            basis: loss::basis(options, default.basis),
+            form: match options.get("form") {
+                Some("rfc") => Form::Rfc,
+                Some(_) => Form::Linux,
+                None => default.form,
+            },
+            slow_start: loss::slow_start(options, default.slow_start)?,
+            pacing: options.or("pacing", default.pacing),
+        })
+    }
 }
 
 /// Where on its curve the window is.

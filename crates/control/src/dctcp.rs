@@ -4,14 +4,31 @@
 //! which comes to the same as long as segments are full. Growth, and the answer to losses, are Reno's. Sources: RFC
 //! 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
+use shallop_core::form::{Form, Part, key};
 use shallop_core::{Bytes, Span};
 
 use crate::ewma::Marked;
+use crate::loss;
+use crate::options::{Host, Kind, Marking, Options, Refused};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Basis, Loss, Start, Window};
 
 /// Packets that a cut leaves at least.
 const FLOOR: u64 = 2;
+
+/// Options of its own.
+pub const KEYS: Part = &[
+    key(
+        "gain",
+        Form::Above(0.0, 1.0),
+        "g: weight of the latest window of data, a power of two down to 1/1024. Default: 0.0625.",
+    ),
+    key("alpha_initial", Form::Number(0.0, 1.0), "Alpha at first: 1 (RFC 8257), 0 (ns-2)."),
+];
+
+/// Its name.
+pub const KINDS: &[Kind] =
+    &[Kind { name: "dctcp", keys: &[loss::KEYS, KEYS], marking: Marking::Exact }];
 
 /// How it is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +46,37 @@ impl Config {
     pub const RFC: Self = Self { reno: reno::Config::RFC, shift: 4, alpha: Marked::ONE };
     /// As in Linux, which differs in what it takes from Reno alone.
     pub const LINUX: Self = Self { reno: reno::Config::LINUX, ..Self::RFC };
+
+    /// As a host has it; in ns-2 the first mark takes next to nothing.
+    #[must_use]
+    pub const fn of(host: Host) -> Self {
+        let reno = reno::Config::of(host);
+        match host {
+            Host::Ns2 => Self { reno, alpha: 0, ..Self::RFC },
+            Host::Ns3 | Host::Linux => Self { reno, ..Self::RFC },
+        }
+    }
+
+    /// By its options.
+    ///
+    /// # Errors
+    /// As [`reno::Config::within`], and if the weight is no power of one half.
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let default = Self::of(options.host);
+        let shift = match options.get::<f64>("gain") {
+            Some(gain) => Marked::shift(gain).ok_or_else(|| {
+                let help =
+                    "0.0625 is 1/16; down to 1/1024, since alpha is counted in units of that";
+                Refused::new("gain", format!("{gain} is not a power of two"), help)
+            })?,
+            None => default.shift,
+        };
+        let alpha = match options.get::<f64>("alpha_initial") {
+            Some(alpha) => (alpha * f64::from(Marked::ONE)).round() as u32,
+            None => default.alpha,
+        };
+        Ok(Self { reno: reno::Config::within(options)?, shift, alpha })
+    }
 }
 
 /// What marks leave of a window of so many packets.

@@ -25,6 +25,12 @@ impl Marked {
         Self { alpha, shift, acked: Bytes::ZERO, echoed: Bytes::ZERO }
     }
 
+    /// The shift by which a window weighs this much: the power of one half that it is, if it is one.
+    #[must_use]
+    pub fn shift(weight: f64) -> Option<u32> {
+        (0..=Self::BITS).find(|&shift| (weight * f64::from(1u32 << shift) - 1.0).abs() < 1e-9)
+    }
+
     /// So many bytes were acknowledged, and of them so many as marked.
     pub fn count(&mut self, acked: Bytes, marked: Bytes) {
         self.acked += acked;

@@ -10,11 +10,15 @@
 
 pub mod law;
 
+use shallop_core::form::{Form, Part, key};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 
 use crate::ewma::Marked;
 use crate::hystart::{self, SlowStart, Step};
+use crate::loss;
+use crate::options::{Kind, LONGEST, Marking, Options, Refused};
 use crate::pacing::Pacing;
+use crate::reno;
 use crate::window::{Ack, Basis, Loss, Start, Window};
 use law::{CUT_BITS, INCREASE_BITS, STEP_BITS, Segments};
 
@@ -22,6 +26,51 @@ use law::{CUT_BITS, INCREASE_BITS, STEP_BITS, Segments};
 pub const PACKET: Bytes = Bytes::new(1_538);
 /// F and h before the first round-trip sample: those of DCTCP and Reno.
 const UNKNOWN: (u64, u64) = (1 << (CUT_BITS - 1), 1 << STEP_BITS);
+
+/// Options of its own.
+pub const KEYS: Part = &[
+    key(
+        "capacity",
+        Form::Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)),
+        "C: the bandwidth of the network. Default: that of the sender's link.",
+    ),
+    key(
+        "k",
+        Form::Buffer,
+        "K: the threshold at which switches mark, as they say it. Default: \"76.9KB/Gbps\", 50 full frames.",
+    ),
+    key(
+        "delay_threshold",
+        Form::Time(Span::ZERO, LONGEST),
+        "T: delay counts beyond this above the shortest. Default: \"5ms\".",
+    ),
+    key(
+        "increase",
+        Form::Number(0.0, 1e-3),
+        "H: segments a round trip for each bit of C RTT, from 0.1 to 5 in all. Default: 1.2e-7.",
+    ),
+    key(
+        "alpha_gain",
+        Form::Number(1.0 / 1024.0, 1.0),
+        "Weight of a window in the part that is marked: 1, 1/2, 1/4 to 1/1024. Default: 0.0625.",
+    ),
+    key(
+        "rtt_noise",
+        Form::Time(Span::ZERO, LONGEST),
+        "Each round trip is measured too long by up to this, uniformly. Default: \"0s\".",
+    ),
+    key("dcn", Form::Truth, "Marks count. Default: true."),
+    key("wan", Form::Truth, "Delay counts. Default: true."),
+    key(
+        "recount",
+        Form::Truth,
+        "Delay cuts again a round trip later, for data sent before the cut: as Algorithm 1 is written. Default: true.",
+    ),
+];
+
+/// Its name.
+pub const KINDS: &[Kind] =
+    &[Kind { name: "gemini", keys: &[loss::KEYS, KEYS], marking: Marking::Exact }];
 
 /// How it is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +118,40 @@ impl Config {
         basis: Basis::Window,
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
     };
+
+    /// By its options. Slow start and losses are those of the host's Reno.
+    ///
+    /// # Errors
+    /// As [`loss::slow_start`], and if a weight or a decrease is none that it can have.
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let (thesis, reno) = (Self::THESIS, reno::Config::of(options.host));
+        let gain = options.or("alpha_gain", 1.0 / f64::from(1 << thesis.gain_shift));
+        let Some(gain_shift) = Marked::shift(gain) else {
+            let message = format!("{gain} is no power of a half");
+            let help = "write 0.5, 0.25, 0.125, 0.0625 and so on";
+            return Err(Refused::new("alpha_gain", message, help));
+        };
+        let decrease = options.or("decrease", thesis.decrease);
+        if decrease > 0.5 {
+            let message = format!("{decrease} is more than half");
+            let help = "Gemini gives up half of its window at most";
+            return Err(Refused::new("decrease", message, help));
+        }
+        Ok(Self {
+            capacity: options.get("capacity"),
+            mark: options.or("k", thesis.mark),
+            delay_threshold: options.or("delay_threshold", thesis.delay_threshold),
+            decrease,
+            increase: options.or("increase", thesis.increase),
+            gain_shift,
+            rtt_noise: options.or("rtt_noise", thesis.rtt_noise),
+            dcn: options.or("dcn", thesis.dcn),
+            wan: options.or("wan", thesis.wan),
+            recount: options.or("recount", thesis.recount),
+            basis: loss::basis(options, reno.basis),
+            slow_start: loss::slow_start(options, reno.slow_start)?,
+        })
+    }
 }
 
 /// What is known of round trips.

@@ -3,9 +3,14 @@
 //! stays what limits the sender. State: what the last acknowledgement told. Units: payload bits per second. Source:
 //! kernel: `tcp_update_pacing_rate`, with `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio` as they come.
 
+use shallop_core::form::{Form, Part, key};
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use crate::window::Ack;
+
+/// Whether a controller that need not pace does.
+pub const KEYS: Part =
+    &[key("pacing", Form::Truth, "Packets leave evenly spaced, as in Linux. Default: false.")];
 
 /// Per cent of a window that leave in a round trip.
 const SLOW_START: u64 = 200;

@@ -6,8 +6,16 @@
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use crate::hystart::{self, SlowStart, Step};
-use crate::pacing::Pacing;
+use crate::loss;
+use crate::options::{Host, Kind, Marking, Options, Refused};
+use crate::pacing::{self, Pacing};
 use crate::window::{Ack, Basis, Loss, Start, Window};
+
+/// Its names: ECN* is this, with marks.
+pub const KINDS: &[Kind] = &[
+    Kind { name: "newreno", keys: &[loss::KEYS, pacing::KEYS], marking: Marking::Off },
+    Kind { name: "ecn-star", keys: &[loss::KEYS, pacing::KEYS], marking: Marking::Classic },
+];
 
 /// How it is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +45,39 @@ impl Config {
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
         pacing: false,
     };
+
+    /// As a host has it.
+    #[must_use]
+    pub const fn of(host: Host) -> Self {
+        match host {
+            Host::Ns2 => Self { basis: Basis::Window, ..Self::RFC },
+            Host::Ns3 => Self { slow_start: Self::LINUX.slow_start, ..Self::RFC },
+            Host::Linux => Self::LINUX,
+        }
+    }
+
+    /// By its options.
+    ///
+    /// # Errors
+    /// As [`Config::within`].
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let config = Self::within(options)?;
+        Ok(Self { pacing: options.or("pacing", config.pacing), ..config })
+    }
+
+    /// By those of [`loss::KEYS`] alone, for controllers that have a Reno within them.
+    ///
+    /// # Errors
+    /// As [`loss::slow_start`].
+    pub fn within(options: &Options) -> Result<Self, Refused> {
+        let default = Self::of(options.host);
+        Ok(Self {
+            decrease: loss::kept(options, default.decrease),
+            basis: loss::basis(options, default.basis),
+            slow_start: loss::slow_start(options, default.slow_start)?,
+            ..default
+        })
+    }
 }
 
 /// The controller.

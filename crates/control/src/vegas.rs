@@ -4,8 +4,11 @@
 //! rests and forgets what it measured. Units: packets; round trips in ticks of the clock in use. Source: the kernel's
 //! `tcp_vegas.c`, after Brakmo and Peterson, 1995.
 
+use shallop_core::form::{Form, Part, key};
 use shallop_core::{Bytes, Span, Time};
 
+use crate::loss;
+use crate::options::{Host, Kind, Marking, Options, Refused};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Loss, Start, Window};
 
@@ -13,6 +16,22 @@ use crate::window::{Ack, Loss, Start, Window};
 const FEW: u32 = 2;
 /// Packets in the smallest window that Vegas itself sets.
 const FLOOR: u64 = 2;
+
+/// Options of its own.
+pub const KEYS: Part = &[
+    key("alpha", Form::Count(0, 1_000_000), "With fewer packets queued it grows. Default: 2."),
+    key("beta", Form::Count(0, 1_000_000), "With more packets queued it shrinks. Default: 4."),
+    key("gamma", Form::Count(0, 1_000_000), "With more queued slow start ends. Default: 1."),
+    key(
+        "clock",
+        Form::Choice(&["exact", "microseconds"]),
+        "How it measures round trips: in whole microseconds and one more (Linux), or as they are.",
+    ),
+];
+
+/// Its name.
+pub const KINDS: &[Kind] =
+    &[Kind { name: "vegas", keys: &[loss::KEYS, KEYS], marking: Marking::Off }];
 
 /// How round trips are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +73,41 @@ impl Config {
         Self { reno: reno::Config::LINUX, alpha: 2, beta: 4, gamma: 1, clock: Clock::Microseconds };
     /// The same with exact times and Reno by the RFC.
     pub const EXACT: Self = Self { reno: reno::Config::RFC, clock: Clock::Exact, ..Self::LINUX };
+
+    /// As a host has it.
+    #[must_use]
+    pub const fn of(host: Host) -> Self {
+        match host {
+            Host::Ns2 | Host::Ns3 => Self { reno: reno::Config::of(host), ..Self::EXACT },
+            Host::Linux => Self::LINUX,
+        }
+    }
+
+    /// By its options.
+    ///
+    /// # Errors
+    /// As [`reno::Config::within`], and if alpha is above beta.
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let default = Self::of(options.host);
+        let config = Self {
+            reno: reno::Config::within(options)?,
+            alpha: options.or("alpha", default.alpha),
+            beta: options.or("beta", default.beta),
+            gamma: options.or("gamma", default.gamma),
+            clock: match options.get("clock") {
+                Some("exact") => Clock::Exact,
+                Some(_) => Clock::Microseconds,
+                None => default.clock,
+            },
+        };
+        let Self { alpha, beta, .. } = config;
+        if alpha > beta {
+            let key = if options.has("alpha") { "alpha" } else { "beta" };
+            let message = format!("it grows below {alpha} packets and shrinks above {beta}");
+            return Err(Refused::new(key, message, "alpha must not be above beta"));
+        }
+        Ok(config)
+    }
 }
 
 /// Packets of a window of `packets` that are queued, rounded down, if its shortest round trip takes `rtt` ticks and

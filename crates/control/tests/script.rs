@@ -7,47 +7,100 @@ use std::fmt::Write;
 
 use shallop_control::any::{AnyWindow, Config};
 use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, gemini, reno, vegas};
-use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use support::narrow::Narrow;
 use support::{Course, SEGMENT, start};
 
-/// A controller on its way through the script, and what it showed.
-struct Play {
+/// What a controller is played over, and what is shown of both besides the time.
+trait Path {
+    const COLUMNS: &[&str];
+    fn now(&self) -> Time;
+    fn round(&mut self, window: &mut AnyWindow);
+    fn loss(&self, window: &AnyWindow) -> Loss;
+    fn shows(&self, window: &AnyWindow) -> Vec<String>;
+}
+
+fn segments(bytes: Bytes) -> String {
+    if bytes == Bytes::MAX { "-".into() } else { format!("{:.2}", bytes.ratio(SEGMENT)) }
+}
+
+/// The window, and where slow start ends.
+impl Path for Course {
+    const COLUMNS: &[&str] = &["window", "slow to"];
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn round(&mut self, window: &mut AnyWindow) {
+        self.round(window);
+    }
+    fn loss(&self, window: &AnyWindow) -> Loss {
+        self.loss(window)
+    }
+    fn shows(&self, window: &AnyWindow) -> Vec<String> {
+        [window.window(), window.slow_start_threshold()].map(segments).into()
+    }
+}
+
+/// The window, what is in flight, and the pace in Mb/s.
+impl Path for Narrow {
+    const COLUMNS: &[&str] = &["window", "flight", "pace"];
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn round(&mut self, window: &mut AnyWindow) {
+        self.round(window);
+    }
+    fn loss(&self, _: &AnyWindow) -> Loss {
+        self.loss()
+    }
+    fn shows(&self, window: &AnyWindow) -> Vec<String> {
+        let pace = window.pacing().map_or(0.0, |pace| pace.get() as f64 / 1e6);
+        vec![segments(window.window()), segments(self.in_flight), format!("{pace:.2}")]
+    }
+}
+
+/// A controller on its way through a script, and what it showed.
+struct Play<P> {
     window: AnyWindow,
-    course: Course,
+    path: P,
     shown: String,
 }
 
-impl Play {
+impl<P: Path> Play<P> {
+    fn new(config: &Config, path: P) -> Self {
+        let mut play = Self { window: config.build(&start()), path, shown: String::new() };
+        play.line("seconds", P::COLUMNS.iter().map(ToString::to_string), "");
+        play
+    }
+
     fn rounds(&mut self, count: usize) {
         for _ in 0..count {
-            self.course.round(&mut self.window);
+            self.path.round(&mut self.window);
             self.show("");
         }
     }
 
     fn act(&mut self, name: &str, what: impl FnOnce(&mut AnyWindow, &Loss)) {
-        let loss = self.course.loss(&self.window);
+        let loss = self.path.loss(&self.window);
         what(&mut self.window, &loss);
         self.show(name);
     }
 
     fn show(&mut self, what: &str) {
-        let segments = |bytes: Bytes| {
-            if bytes == Bytes::MAX { "-".into() } else { format!("{:.2}", bytes.ratio(SEGMENT)) }
-        };
-        let window = segments(self.window.window());
-        let threshold = segments(self.window.slow_start_threshold());
-        let time = self.course.now.since_start().as_secs_f64();
-        let line = format!("{time:8.3} {window:>8} {threshold:>8} {what}");
+        let time = format!("{:.3}", self.path.now().since_start().as_secs_f64());
+        self.line(&time, self.path.shows(&self.window).into_iter(), what);
+    }
+
+    fn line(&mut self, time: &str, columns: impl Iterator<Item = String>, what: &str) {
+        let columns: Vec<_> = columns.map(|column| format!("{column:>8}")).collect();
+        let line = format!("{time:>8} {} {what}", columns.join(" "));
         writeln!(self.shown, "{}", line.trim_end()).expect("a string takes any text");
     }
 }
 
+/// The script for controllers that answer losses, marks and delay: over a perfect path of 100 ms.
 fn script(config: &Config) -> String {
-    let window = config.build(&start());
-    let shown = format!("{:>8} {:>8} {:>8}\n", "seconds", "window", "slow to");
-    let mut play = Play { window, course: Course::new(Span::from_ms(100)), shown };
+    let mut play = Play::new(config, Course::new(Span::from_ms(100)));
     play.rounds(4);
     play.act("loss", AnyWindow::on_loss);
     play.rounds(12);
@@ -56,14 +109,14 @@ fn script(config: &Config) -> String {
     play.act("loss in the same window", |window, loss| {
         window.on_loss(&Loss { after_mark: true, ..*loss });
     });
-    play.course.limited = false;
+    play.path.limited = false;
     play.show("held back by the application");
     play.rounds(3);
-    play.course.limited = true;
+    play.path.limited = true;
     play.act("timeout", |window, loss| window.on_rto(loss, true));
     play.act("timeout for the same byte", |window, loss| window.on_rto(loss, false));
     play.rounds(4);
-    play.course.rtt = Span::from_ms(140);
+    play.path.rtt = Span::from_ms(140);
     play.show("delay up to 140 ms");
     play.rounds(6);
     play.act("silence of 3 s", |window, _| window.on_idle(Span::from_secs(3)));
@@ -107,53 +160,44 @@ fn dctcp_as_in_linux() {
     insta::assert_snapshot!(script(&Config::Dctcp(dctcp::Config::LINUX)));
 }
 
-/// The script for controllers that model the path: one of 20 Mb/s and 40 ms, which holds 68.5 segments. Shows what is
-/// in flight and the pace, in Mb/s, besides the window.
+/// The script for controllers that model the path: one of 20 Mb/s and 40 ms, which holds 68.5 segments.
 fn modelled(config: &Config) -> String {
-    let mut window = config.build(&start());
-    let mut path = Narrow::new(BitsPerSec::at_least_one(20_000_000), Span::from_ms(40));
-    let mut shown = format!("{:>8} {:>8} {:>8} {:>8}\n", "seconds", "window", "flight", "pace");
-    let mut show = |window: &AnyWindow, path: &Narrow, what: &str| {
-        let segments = |bytes: Bytes| bytes.ratio(SEGMENT);
-        let pace = window.pacing().map_or(0.0, |pace| pace.get() as f64 / 1e6);
-        let (flight, window) = (segments(path.in_flight), segments(window.window()));
-        let time = path.now.since_start().as_secs_f64();
-        let line = format!("{time:8.3} {window:8.2} {flight:8.2} {pace:8.2} {what}");
-        writeln!(shown, "{}", line.trim_end()).expect("a string takes any text");
-    };
-    let mut rounds = |window: &mut AnyWindow, path: &mut Narrow, what: &str, count: u32| {
-        show(window, path, what);
-        for _ in 0..count {
-            path.round(window);
-            show(window, path, "");
-        }
-    };
-    window.on_handshake(path.now, path.base);
-    rounds(&mut window, &mut path, "handshake", 24);
-    window.on_loss(&path.loss());
-    path.lose(3);
-    rounds(&mut window, &mut path, "loss of 3", 2);
-    window.on_recovery_exit(path.now);
-    rounds(&mut window, &mut path, "repaired", 3);
-    window.on_mark(&path.loss());
-    rounds(&mut window, &mut path, "mark", 2);
-    path.limited = false;
-    rounds(&mut window, &mut path, "held back by the application", 2);
-    path.limited = true;
-    let loss = path.loss();
-    window.on_rto(&loss, true);
-    window.on_rto(&loss, false);
-    path.lose(path.in_flight.get() / SEGMENT.get());
-    rounds(&mut window, &mut path, "timeout, and again for the same byte", 3);
-    window.on_recovery_exit(path.now);
-    rounds(&mut window, &mut path, "repaired", 3);
-    path.base = Span::from_ms(60);
-    rounds(&mut window, &mut path, "delay up to 60 ms", 4);
-    path.fall_silent(Span::from_secs(3));
-    window.on_idle(Span::from_secs(3));
-    window.on_restart(path.now, true);
-    rounds(&mut window, &mut path, "silence of 3 s", 4);
-    shown
+    let path = Narrow::new(BitsPerSec::at_least_one(20_000_000), Span::from_ms(40));
+    let mut play = Play::new(config, path);
+    play.window.on_handshake(play.path.now, play.path.base);
+    play.show("handshake");
+    play.rounds(24);
+    play.window.on_loss(&play.path.loss());
+    play.path.lose(3);
+    play.show("loss of 3");
+    play.rounds(2);
+    play.window.on_recovery_exit(play.path.now);
+    play.show("repaired");
+    play.rounds(3);
+    play.act("mark", AnyWindow::on_mark);
+    play.rounds(2);
+    play.path.limited = false;
+    play.show("held back by the application");
+    play.rounds(2);
+    play.path.limited = true;
+    let loss = play.path.loss();
+    play.window.on_rto(&loss, true);
+    play.window.on_rto(&loss, false);
+    play.path.lose(play.path.in_flight.get() / SEGMENT.get());
+    play.show("timeout, and again for the same byte");
+    play.rounds(3);
+    play.window.on_recovery_exit(play.path.now);
+    play.show("repaired");
+    play.rounds(3);
+    play.path.base = Span::from_ms(60);
+    play.show("delay up to 60 ms");
+    play.rounds(4);
+    play.path.fall_silent(Span::from_secs(3));
+    play.window.on_idle(Span::from_secs(3));
+    play.window.on_restart(play.path.now, true);
+    play.show("silence of 3 s");
+    play.rounds(4);
+    play.shown
 }
 
 #[test]

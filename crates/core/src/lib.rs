@@ -2,6 +2,7 @@
 
 pub mod agenda;
 pub mod envelope;
+pub mod form;
 pub mod pace;
 pub mod probe;
 pub mod quantity;

@@ -72,7 +72,7 @@ const KEYS: &[Case] = &[
         "transport = \"cubic\"\n",
         "transport = \"bbr\"\n",
         "hystart",
-        &["belongs to newreno, cubic", "window_gain"],
+        &["belongs to newreno, ecn-star, cubic", "window_gain"],
     ),
     (
         "transport = \"cubic\"\nhystart = \"off\"",

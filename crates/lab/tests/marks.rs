@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use shallop_control::any::Config as Window;
-use shallop_control::{dctcp, vegas};
+use shallop_control::{dctcp, reno, vegas};
 use shallop_core::Bytes;
 use shallop_lab::plan::Transport;
 use shallop_lab::run;
 use shallop_lab::scenario::{Options, read};
 use shallop_lab::summary::Run;
-use shallop_proto::tcp::{Capable, Config, Marks, Stack};
+use shallop_proto::tcp::{Capable, Config, Marks};
 
 /// Four flows without end through 1 Gb/s. A round trip takes 250 us with the time to send at every hop and holds 20
 /// frames.
@@ -66,9 +66,9 @@ const ABOVE: &str = "buffer = \"100pkt\"\nmark = { above = \"24pkt\" }";
 #[test]
 fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are_told() {
     let (config, controller) = transport(r#"transport = "dctcp""#);
-    assert_eq!((config.marks, controller), (Marks::EXACT, Window::Dctcp(Stack::LINUX.dctcp)));
+    assert_eq!((config.marks, controller), (Marks::EXACT, Window::Dctcp(dctcp::Config::LINUX)));
     let (config, controller) = transport(r#"transport = "ecn-star""#);
-    assert_eq!((config.marks, controller), (Marks::CLASSIC, Window::Reno(Stack::LINUX.reno)));
+    assert_eq!((config.marks, controller), (Marks::CLASSIC, Window::Reno(reno::Config::LINUX)));
     let (config, controller) = transport(r#"transport = "vegas""#);
     assert_eq!(config.marks.capable, Capable::Nothing);
     assert_eq!(controller, Window::Vegas(vegas::Config::LINUX));

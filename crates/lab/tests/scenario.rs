@@ -1,7 +1,7 @@
 //! Good scenarios: what is written arrives, what is not has its default, and changes come in their order.
 
 use shallop_control::any::Config as Window;
-use shallop_control::{bbr, copa};
+use shallop_control::{bbr, copa, cubic};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_lab::plan::{
     Accounting, Aeolus, BurstUntil, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology,
@@ -64,7 +64,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(plan.schemes[2].name, "flashpass-mimd");
     let Transport::Tcp { config, controller } = plan.schemes[1].transport else { panic!() };
     let linux = shallop_proto::tcp::Stack::LINUX;
-    assert_eq!((config, controller), (linux.tcp, Window::Cubic(linux.cubic)));
+    assert_eq!((config, controller), (linux.tcp, Window::Cubic(cubic::Config::LINUX)));
 }
 
 #[test]

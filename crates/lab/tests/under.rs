@@ -40,6 +40,18 @@ fn what_a_scheme_sets_holds_under_it_alone() {
 }
 
 #[test]
+fn who_sets_marks_of_its_own_is_not_warned_that_there_are_none() {
+    let study = study(r#""switch.default.mark.above" = "10pkt""#, &Options::default()).unwrap();
+    let plan = &study.points[0].plan;
+    assert!(plan.switches.iter().all(|switch| switch.mark.is_none()), "the scenario has none");
+    let [bare, marked] =
+        [0, 1].map(|scheme| shallop_lab::run(plan, scheme, 1, &mut |_| true).unwrap().run.warnings);
+    assert_eq!(bare.len(), 1, "{bare:?}");
+    assert!(bare[0].contains("newreno") && bare[0].contains("no switch makes any"), "{bare:?}");
+    assert!(marked.is_empty(), "{marked:?}");
+}
+
+#[test]
 fn a_point_sets_first_and_the_scheme_on_top() {
     let set = r#""switch.default.mark.above" = "10pkt""#;
     let change = |key: &str, value: &str| (key.to_owned(), value.to_owned());

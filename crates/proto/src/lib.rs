@@ -26,3 +26,8 @@ pub use ranges::Ranges;
 pub use report::{Credits, Report};
 pub use rtt::Rtt;
 pub use turn::{Row, Turn};
+
+/// The example of that page, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/add-a-controller.md")]
+struct AddAController;

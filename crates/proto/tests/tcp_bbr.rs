@@ -31,7 +31,7 @@ fn path(megabits: u64, delay: u64, products: f64) -> Narrow {
 fn used(bench: &mut Narrow, end: Time) -> f64 {
     let received = |bench: &Narrow| bench.flows.iter().map(support::narrow::Flow::received).sum();
     let (begin, before): (Time, u64) = (bench.now, received(bench));
-    bench.run(end, |_| ());
+    bench.run(end);
     let carried = BitsPerSec::at_least_one(bench.rate.get() * SEGMENT / 1538);
     let all = carried.bytes_in(end - begin);
     Bytes::new(received(bench) - before).ratio(all)
@@ -56,9 +56,9 @@ fn alone_it_fills_a_path_whose_buffer_holds_what_the_path_does() {
 fn the_queue_is_a_quarter_of_the_path_while_it_probes_and_next_to_none_while_it_cruises() {
     let mut bench = path(100, 5, 2.0);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
-    bench.run(ms(1_000), |_| ());
+    bench.run(ms(1_000));
     let (mut most, mut flight) = ([0.0f64; 8], 0);
-    bench.run(ms(9_000), |bench| {
+    bench.watch(ms(9_000), |bench| {
         let Mode::ProbeBandwidth(phase) = of(bench, 0).mode() else { panic!("it has settled") };
         most[phase] = most[phase].max(bench.backlog());
         flight = flight.max(bench.flows[0].sender().scoreboard().flying() / SEGMENT);
@@ -79,8 +79,8 @@ fn no_more_than_two_products_and_a_burst_are_in_flight_even_among_others() {
     for start in 0..3 {
         bench.add(&plain(), &CONTROL, ms(start * 500), None);
     }
-    bench.run(ms(6_000), |_| ());
-    bench.run(ms(9_900), |bench| {
+    bench.run(ms(6_000));
+    bench.watch(ms(9_900), |bench| {
         for (number, flow) in bench.flows.iter().enumerate() {
             let bbr = of(bench, number);
             let (Some(rate), Some(rtt)) = (bbr.believed(), bbr.shortest_rtt()) else { panic!() };
@@ -97,10 +97,10 @@ fn no_more_than_two_products_and_a_burst_are_in_flight_even_among_others() {
 fn the_round_trip_is_probed_with_four_segments_for_a_fiftieth_of_the_time() {
     let mut bench = path(20, 1, 2.0);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
-    bench.run(ms(5_000), |_| ());
+    bench.run(ms(5_000));
     let (mut held, mut last, mut flight) = (Span::ZERO, bench.now, 0);
     let (mut since, mut probing) = (bench.now, false);
-    bench.run(ms(46_000), |bench| {
+    bench.watch(ms(46_000), |bench| {
         if probing {
             held += bench.now - last;
         }
@@ -150,10 +150,10 @@ fn a_loss_holds_the_window_down_for_as_long_as_it_is_repaired() {
     bench.fate =
         Some(Box::new(move |now, _| now > ms(3_000) && !std::mem::replace(&mut lost, true)));
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
-    bench.run(ms(3_000), |_| ());
+    bench.run(ms(3_000));
     let segments = |bench: &Narrow| of(bench, 0).window().get() / SEGMENT;
     let (before, mut least) = (segments(&bench), u64::MAX);
-    bench.run(ms(3_100), |bench| least = least.min(segments(bench)));
+    bench.watch(ms(3_100), |bench| least = least.min(segments(bench)));
     let after = segments(&bench);
     let product = bench.product() as u64;
     assert!((product - 2..=product * 13 / 10).contains(&least), "{before}, {least}, {after}");
@@ -178,7 +178,7 @@ fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
         let mut rates = vec![];
         for step in 1..10 {
             let before = bench.drops;
-            bench.run(ms(step * 500), |_| ());
+            bench.run(ms(step * 500));
             if bench.drops == before {
                 rates.push(of(&bench, 0).believed().map_or(0.0, |rate| rate.get() as f64));
             }

@@ -34,7 +34,7 @@ fn shares(bench: &mut Narrow, end: Time) -> Vec<f64> {
     let received = |bench: &Narrow| bench.flows.iter().map(Flow::received).collect::<Vec<_>>();
     let (begin, before) = (bench.now, received(bench));
     bench.reset();
-    bench.run(end, |_| ());
+    bench.run(end);
     let all = BitsPerSec::at_least_one(bench.rate.get() * SEGMENT / 1538).bytes_in(end - begin);
     let after = received(bench);
     after.iter().zip(before).map(|(after, before)| Bytes::new(after - before).ratio(all)).collect()
@@ -45,7 +45,7 @@ fn flows_fill_the_path_with_two_and_a_half_packets_each_queued_and_five_at_most(
     for (flows, mode) in [(1, Mode::Auto), (2, Mode::Auto), (5, Mode::Auto), (5, Mode::Default)] {
         let mut bench = path(100, 5);
         (0..flows).for_each(|_| bench.add(&plain(), &control(mode, 0.5), Time::ZERO, None));
-        bench.run(ms(2_000), |_| ());
+        bench.run(ms(2_000));
         let shares = shares(&mut bench, ms(6_000));
         let sum: f64 = shares.iter().sum();
         assert!(sum > 0.99, "{shares:?}");
@@ -62,9 +62,9 @@ fn flows_fill_the_path_with_two_and_a_half_packets_each_queued_and_five_at_most(
 fn the_queue_of_one_flow_empties_every_five_round_trips() {
     let mut bench = path(100, 5);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
-    bench.run(ms(2_000), |_| ());
+    bench.run(ms(2_000));
     let (mut turns, mut last, mut grew, mut lows) = (0, 0.0, true, vec![f64::MAX]);
-    bench.run(ms(4_000), |bench| {
+    bench.watch(ms(4_000), |bench| {
         let window = of(bench, 0).segments();
         if (window > last) != grew && (window - last).abs() > 1e-9 {
             (turns, grew) = (turns + 1, !grew);
@@ -88,7 +88,7 @@ fn it_settles_from_slow_start_on_paths_of_every_length() {
     for (megabits, delay, by) in [(20, 10, 1_500), (500, 1, 500), (100, 20, 4_000)] {
         let mut bench = path(megabits, delay);
         bench.add(&plain(), &CONTROL, Time::ZERO, None);
-        bench.run(ms(by), |_| ());
+        bench.run(ms(by));
         let shares = shares(&mut bench, ms(by + 1_000));
         let (mean, _) = bench.waited();
         assert!(shares[0] > 0.99 && mean < 5.0, "{megabits} Mb/s: {shares:?}, {mean}");
@@ -100,7 +100,7 @@ fn twice_the_delta_is_half_the_share() {
     let mut bench = path(100, 5);
     bench.add(&plain(), &control(Mode::Default, 0.25), Time::ZERO, None);
     bench.add(&plain(), &control(Mode::Default, 0.5), Time::ZERO, None);
-    bench.run(ms(2_000), |_| ());
+    bench.run(ms(2_000));
     let shares = shares(&mut bench, ms(6_000));
     let ratio = shares[0] / shares[1];
     assert!((1.8..2.2).contains(&ratio), "{shares:?}");
@@ -114,9 +114,9 @@ fn against_those_who_fill_a_deep_buffer_it_competes_and_takes_a_part() {
             bench.buffer = Bytes::new(400_000);
             bench.add(&plain(), &control(mode, 0.5), Time::ZERO, None);
             bench.add(&plain(), &other, ms(3_000), None);
-            bench.run(ms(3_300), |_| ());
+            bench.run(ms(3_300));
             let mut filled = None;
-            bench.run(ms(5_000), |bench| {
+            bench.watch(ms(5_000), |bench| {
                 // The first time that the queue was full for a while.
                 if filled.is_none() && bench.backlog() > 100.0 {
                     filled = Some(bench.now);
@@ -125,7 +125,7 @@ fn against_those_who_fill_a_deep_buffer_it_competes_and_takes_a_part() {
                 let right = mode == Mode::Default || of(bench, 0).is_competing();
                 assert!(rtts < 6.0 || right, "{rtts} round trips later");
             });
-            bench.run(ms(10_000), |_| ());
+            bench.run(ms(10_000));
             shares(&mut bench, ms(30_000))
         };
         let (competing, yielding) = (part(Mode::Auto), part(Mode::Default));
@@ -140,9 +140,9 @@ fn it_returns_to_its_delta_when_the_others_have_gone() {
     bench.buffer = Bytes::new(400_000);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.add(&plain(), &any::Config::Cubic(cubic::Config::RFC), ms(3_000), Some(20_000_000));
-    bench.run(ms(5_000), |_| ());
+    bench.run(ms(5_000));
     assert!(of(&bench, 0).is_competing() && of(&bench, 0).delta() < 0.3);
-    bench.run(ms(14_000), |_| ());
+    bench.run(ms(14_000));
     assert_eq!(bench.flows[1].received(), 20_000_000);
     let shares = shares(&mut bench, ms(16_000));
     let (mean, _) = bench.waited();
@@ -156,7 +156,7 @@ fn chance_losses_cost_it_little() {
         let mut chance = Seed::new(3).stream("loss", 0);
         bench.fate = Some(Box::new(move |_, _| chance.chance(0.01)));
         bench.add(&config, &CONTROL, Time::ZERO, None);
-        bench.run(ms(2_000), |_| ());
+        bench.run(ms(2_000));
         let shares = shares(&mut bench, ms(9_000));
         assert!(shares[0] > 0.9, "{shares:?}");
     }

@@ -8,7 +8,7 @@ use shallop_control::ewma::Marked;
 use shallop_control::{Window, cubic, dctcp, hystart, reno};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_proto::tcp::{Acks, Config, Marks};
-use support::shared::{Link, Shared};
+use support::narrow::{Link, Narrow};
 use support::tcp::{SEGMENT, ms, plain, us};
 
 const DCTCP: any::Config = any::Config::Dctcp(dctcp::Config::RFC);
@@ -24,20 +24,21 @@ fn path(link: Link) -> f64 {
 }
 
 /// Flows that start within a round trip; they have run for `warm` round trips.
-fn flows(control: &any::Config, marks: Marks, count: usize, link: Link, warm: u64) -> Shared {
+fn flows(control: &any::Config, marks: Marks, count: usize, link: Link, warm: u64) -> Narrow {
     let config = Config { marks, ..plain() };
-    let mut shared = Shared::new(&config, control, count, link.delay / count as u64, link);
+    let mut shared = Narrow::at_once(link);
+    shared.add_each(&config, control, count, link.delay / count as u64);
     shared.run(us(0) + link.delay * warm);
     shared
 }
 
 /// Runs for `rounds` round trips more and looks ten times in each. Gives the mean alpha of all flows.
-fn mean_alpha(shared: &mut Shared, rounds: u64) -> f64 {
-    let (from, step) = (shared.now, shared.link.delay / 10);
+fn mean_alpha(shared: &mut Narrow, rounds: u64) -> f64 {
+    let (from, step) = (shared.now, shared.delay * 2 / 10);
     let mut alphas = vec![];
     for nth in 1..=rounds * 10 {
         shared.run(from + step * nth);
-        alphas.extend(shared.senders.iter().map(|sender| match sender.controller() {
+        alphas.extend(shared.flows.iter().map(|flow| match flow.sender().controller() {
             AnyWindow::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Marked::ONE),
             _ => 0.0,
         }));
@@ -45,7 +46,7 @@ fn mean_alpha(shared: &mut Shared, rounds: u64) -> f64 {
     alphas.iter().sum::<f64>() / alphas.len() as f64
 }
 
-fn marked_part(shared: &Shared, from: Time) -> f64 {
+fn marked_part(shared: &Narrow, from: Time) -> f64 {
     let marked = shared.since(from).filter(|joined| joined.marked).count();
     marked as f64 / shared.since(from).count() as f64
 }
@@ -113,7 +114,8 @@ fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_
             let acks = Acks { every, timeout: Span::from_ms(1), quick: 0 };
             let config = Config { marks: Marks { gradual, ..Marks::EXACT }, acks, ..plain() };
             let link = link(10, 100, 65);
-            let mut shared = Shared::new(&config, &DCTCP, count, Span::from_us(20), link);
+            let mut shared = Narrow::at_once(link);
+            shared.add_each(&config, &DCTCP, count, Span::from_us(20));
             shared.run(ms(30));
             let from = shared.now;
             let alpha = mean_alpha(&mut shared, 400);
@@ -185,7 +187,7 @@ fn reductions(control: &any::Config, gradual: bool) -> Vec<(f64, f64)> {
     let mut windows = vec![];
     for nth in 1..10_000 {
         shared.run(from + Span::from_us(10) * nth);
-        windows.push(shared.senders[0].controller().window().ratio(Bytes::new(SEGMENT)));
+        windows.push(shared.flows[0].sender().controller().window().ratio(Bytes::new(SEGMENT)));
     }
     windows.windows(2).filter(|pair| pair[1] < pair[0]).map(|pair| (pair[0], pair[1])).collect()
 }

@@ -2,13 +2,14 @@
 
 mod support;
 
-use shallop_control::any::{self, AnyWindow};
-use shallop_control::gemini::{Config, PACKET};
+use shallop_control::any;
+use shallop_control::gemini::Config;
 use shallop_control::{Window, cubic, reno};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
-use shallop_proto::tcp::{self, Marks, Stack, Tcp};
+use shallop_proto::tcp::{self, Marks, Stack};
+use support::Path;
+use support::narrow::Narrow;
 use support::tcp::{SEGMENT, pair, sender};
-use support::{Neck, Pair, Path};
 
 const GBPS: BitsPerSec = BitsPerSec::gbps(1);
 
@@ -17,27 +18,24 @@ fn linux() -> tcp::Config {
     tcp::Config { handshake: false, marks: Marks::EXACT, ..Stack::LINUX.tcp }
 }
 
-/// A flow over a gigabit that is reached at ten.
-fn flow(config: Config, neck: Neck, rtt: Span, size: u64) -> Pair<Tcp<AnyWindow>> {
-    let path = Path { rate: BitsPerSec::gbps(10), delay: rtt / 2, ..Path::clean() };
+/// A flow over a gigabit that is reached at ten, which marks above so many frames.
+fn flow(config: Config, mark: u32, rtt: Span) -> Narrow {
+    let mut path = Narrow::new(GBPS, rtt / 2, Bytes::MAX);
+    path.mark = mark;
     let config = Config { capacity: Some(GBPS), ..config };
-    pair(&linux(), &any::Config::Gemini(config), size, path).with_neck(neck)
+    path.add(&linux(), &any::Config::Gemini(config), Time::ZERO, None);
+    path
 }
 
 /// The part of the link that data took between two times, and the longest and the mean wait at the link.
-fn used(pair: &Pair<Tcp<AnyWindow>>, neck: &Neck, (from, to): (Time, Time)) -> (f64, Span, Span) {
-    let delay = pair.path.delay;
+fn used(path: &Narrow, (from, to): (Time, Time)) -> (f64, Span, Span) {
     let (mut bytes, mut longest, mut sum, mut count) = (0, Span::ZERO, Span::ZERO, 0);
-    for seen in pair.seen.iter().filter(|seen| seen.from == 0 && !seen.lost) {
-        let out = Time::after_start(seen.arrives.since_start().saturating_sub(delay));
-        if out < from || out >= to {
-            continue;
-        }
-        let wait = out - seen.sent;
-        bytes += u64::from(seen.size);
+    for joined in path.joined.iter().filter(|joined| (from..to).contains(&joined.leaves)) {
+        let wait = joined.leaves - joined.sent;
+        bytes += u64::from(joined.size);
         (longest, sum, count) = (longest.max(wait), sum + wait, count + 1);
     }
-    (Bytes::new(bytes).per(to - from) / neck.rate.get() as f64, longest, sum / count)
+    (Bytes::new(bytes).per(to - from) / path.rate.get() as f64, longest, sum / count)
 }
 
 fn ms(ms: u64) -> Time {
@@ -46,25 +44,23 @@ fn ms(ms: u64) -> Time {
 
 /// The part of a gigabit used, by a flow that knows the threshold of 10 frames as `mark`, once it has settled.
 fn settled(mark: BufferSize, rtt: Span) -> (f64, Span) {
-    let neck = Neck { mark_above: PACKET * 10, ..Neck::new(GBPS) };
-    let mut pair = flow(Config { mark, ..Config::THESIS }, neck, rtt, u64::MAX >> 16);
-    pair.run(ms(9_000));
-    let (part, longest, _) = used(&pair, &neck, (ms(6_000), ms(9_000)));
+    let mut path = flow(Config { mark, ..Config::THESIS }, 10, rtt);
+    path.run(ms(9_000));
+    let (part, longest, _) = used(&path, (ms(6_000), ms(9_000)));
     (part, longest)
 }
 
 #[test]
 fn a_queue_that_marks_above_50_packets_never_runs_dry() {
     // Theorem 3.3.1 at its smallest N. The window is at K and C RTT when marks begin: 862 frames, and h = 1.2.
-    let neck = Neck { mark_above: PACKET * 50, ..Neck::new(GBPS) };
-    let mut pair = flow(Config::THESIS, neck, Span::from_ms(10), u64::MAX >> 16);
-    pair.run(ms(2_000));
+    let mut path = flow(Config::THESIS, 50, Span::from_ms(10));
+    path.run(ms(2_000));
     let mut windows = vec![];
     for at in 2_000..6_000 {
-        pair.run(ms(at));
-        windows.push(sender(&pair).controller().window().get() / SEGMENT);
+        path.run(ms(at));
+        windows.push(path.flows[0].sender().controller().window().get() / SEGMENT);
     }
-    let (part, longest, mean) = used(&pair, &neck, (ms(2_000), ms(5_900)));
+    let (part, longest, mean) = used(&path, (ms(2_000), ms(5_900)));
     assert!(part > 0.9999, "{part} of the link");
     // Eq. 3.8: K + h, and the frame itself; a round trip passes before the cut shows.
     let frame = Span::from_ns(12_304);
@@ -89,11 +85,10 @@ fn a_factor_of_one_half_lets_a_queue_run_dry_that_f_keeps_filled() {
 
 /// The part of the link that is used without marks, and the longest wait.
 fn unmarked(recount: bool) -> (f64, Span) {
-    let neck = Neck::new(GBPS);
     let config = Config { recount, ..Config::THESIS };
-    let mut pair = flow(config, neck, Span::from_ms(10), u64::MAX >> 16);
-    pair.run(ms(8_000));
-    let (part, longest, _) = used(&pair, &neck, (ms(4_000), ms(8_000)));
+    let mut path = flow(config, u32::MAX, Span::from_ms(10));
+    path.run(ms(8_000));
+    let (part, longest, _) = used(&path, (ms(4_000), ms(8_000)));
     (part, longest)
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{bbr, copa, cubic, dctcp, gemini, reno, vegas};
+use shallop_control::{Host, Options, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
     Acks, Block, Config, Detection, Flags, Head, Marks, Receiver, Sender, Stack, Tcp,
@@ -61,28 +61,26 @@ fn paths() -> impl Strategy<Value = Path> {
     )
 }
 
+/// Every controller there is, as each host has it, and some more.
 fn controls() -> impl Strategy<Value = any::Config> {
-    prop::sample::select(vec![
+    let every = any::Config::kinds().into_iter().flat_map(|(kind, read)| {
+        Host::ALL.map(|host| read(&Options::new(host, kind.keys)).expect("its defaults"))
+    });
+    let more = [
         any::Config::Reno(reno::Config::RFC),
-        any::Config::Reno(reno::Config::LINUX),
         any::Config::Cubic(cubic::Config::RFC),
-        any::Config::Cubic(cubic::Config::LINUX),
         any::Config::Vegas(vegas::Config::EXACT),
-        any::Config::Vegas(vegas::Config::LINUX),
-        any::Config::Dctcp(dctcp::Config { alpha: 0, ..dctcp::Config::RFC }),
-        any::Config::Dctcp(dctcp::Config::LINUX),
-        any::Config::Bbr(bbr::Config::LINUX),
-        any::Config::Copa(copa::Config::PAPER),
         any::Config::Copa(copa::Config { mode: copa::Mode::Competitive, delta: 0.05 }),
         any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX }),
         any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX }),
-        any::Config::Gemini(gemini::Config::THESIS),
+        any::Config::Dctcp(dctcp::Config { alpha: 0, ..dctcp::Config::RFC }),
         any::Config::Gemini(gemini::Config {
             rtt_noise: Span::from_ms(2),
             delay_threshold: Span::from_us(100),
             ..gemini::Config::THESIS
         }),
-    ])
+    ];
+    prop::sample::select(every.chain(more).collect::<Vec<_>>())
 }
 
 /// A number near what is in use, or any at all.

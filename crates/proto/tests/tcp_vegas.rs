@@ -5,7 +5,7 @@ mod support;
 use shallop_control::vegas::{Clock, Config};
 use shallop_control::{Window, any};
 use shallop_core::{BitsPerSec, Span, Time};
-use support::shared::{Link, Shared};
+use support::narrow::{Link, Narrow};
 use support::tcp::{SEGMENT, ms, plain};
 
 const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Span::from_us(100), mark: u32::MAX };
@@ -13,15 +13,16 @@ const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Span::from_us(100),
 const PATH: f64 = 82.27;
 
 /// Flows that start this much apart, when they are at rest.
-fn at_rest(clock: Clock, flows: usize, apart: Span, end: Time) -> Shared {
+fn at_rest(clock: Clock, flows: usize, apart: Span, end: Time) -> Narrow {
     let control = any::Config::Vegas(Config { clock, ..Config::EXACT });
-    let mut shared = Shared::new(&plain(), &control, flows, apart, LINK);
+    let mut shared = Narrow::at_once(LINK);
+    shared.add_each(&plain(), &control, flows, apart);
     shared.run(end);
     shared
 }
 
-fn windows(shared: &Shared) -> Vec<u64> {
-    shared.senders.iter().map(|sender| sender.controller().window().get() / SEGMENT).collect()
+fn windows(shared: &Narrow) -> Vec<u64> {
+    shared.flows.iter().map(|flow| flow.sender().controller().window().get() / SEGMENT).collect()
 }
 
 #[test]

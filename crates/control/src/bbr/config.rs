@@ -1,6 +1,37 @@
 //! How BBR is set up. Units: bytes, time. Source: constants of the kernel's `tcp_bbr.c`.
 
+use shallop_core::form::{Form, Part, key};
 use shallop_core::{Bytes, Span};
+
+use crate::options::{Kind, LONGEST, Marking, Options, Refused};
+
+/// Options of its own.
+pub const KEYS: Part = &[
+    key(
+        "window_gain",
+        Form::Number(1.0, 100.0),
+        "The window, in products of rate and shortest round trip. Default: 2.",
+    ),
+    key(
+        "probe_rtt_every",
+        Form::Time(Span::from_us(1), LONGEST),
+        "Without a shorter round trip for so long, it holds back to see one. Default: \"10s\".",
+    ),
+    key(
+        "probe_rtt_for",
+        Form::Time(Span::ZERO, LONGEST),
+        "For so long, and a round trip at least. Default: \"200ms\".",
+    ),
+    key(
+        "send_quantum",
+        Form::Size(Bytes::ZERO, Bytes::new(1_000_000)),
+        "Largest burst of a host; the window has room for three. Default: a segment; Linux with offload: \"64KiB\".",
+    ),
+    key("policer", Form::Truth, "Looks for policers and keeps to their rate. Default: true."),
+];
+
+/// Its name.
+pub const KINDS: &[Kind] = &[Kind { name: "bbr", keys: &[KEYS], marking: Marking::Off }];
 
 /// How it is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,4 +57,19 @@ impl Config {
         send_quantum: Bytes::ZERO,
         policer: true,
     };
+
+    /// By its options.
+    ///
+    /// # Errors
+    /// None.
+    pub fn read(options: &Options) -> Result<Self, Refused> {
+        let linux = Self::LINUX;
+        Ok(Self {
+            window_gain: options.or("window_gain", linux.window_gain),
+            probe_rtt_every: options.or("probe_rtt_every", linux.probe_rtt_every),
+            probe_rtt_for: options.or("probe_rtt_for", linux.probe_rtt_for),
+            send_quantum: options.or("send_quantum", linux.send_quantum),
+            policer: options.or("policer", linux.policer),
+        })
+    }
 }

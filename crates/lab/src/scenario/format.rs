@@ -2,9 +2,9 @@
 //!
 //! Bounds keep sums and products of what is written within the simulator's 64 bits, with room to spare.
 
+use shallop_core::form::{Form, Keys, key, need};
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-use super::form::{Form, Keys, key, need};
 use super::options::SCHEMES;
 use super::shapes::TOPOLOGY;
 

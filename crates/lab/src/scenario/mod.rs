@@ -1,12 +1,11 @@
 //! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] that points at the line.
 //!
-//! What a scenario may say is data ([`form`], [`format`], [`options`]); sections are read by it, the schema is written
-//! from it, and changes of single keys ([`set`]) are held against it.
+//! What a scenario may say is data ([`shallop_core::form`], [`format`], [`options`]); sections are read by it, the
+//! schema is written from it, and changes of single keys ([`set`]) are held against it.
 
 mod check;
 mod claims;
 mod fabrics;
-mod form;
 mod format;
 mod import;
 mod metrics;
@@ -28,6 +27,8 @@ mod vary;
 
 use std::sync::Arc;
 
+use shallop_core::form::Keys;
+
 pub use problem::Problem;
 pub(crate) use problem::advice;
 pub use schema::schema;
@@ -35,7 +36,6 @@ pub use vary::values;
 
 use crate::files::{Files, NoFiles};
 use crate::study::{Point, Study};
-use form::Keys;
 use format::{POINT, SCENARIO};
 use section::{Section, rows, unique};
 use set::Change;

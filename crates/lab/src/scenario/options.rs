@@ -1,41 +1,34 @@
 //! The keys of a `[[scheme]]`: the transports and their options.
 
-use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_control::any;
+use shallop_control::options::{Kind, LONGEST};
+use shallop_core::form::{Form, Key, Keys, Kinds, Part, key, need};
+use shallop_core::{Bytes, Span};
 
-use super::form::{Form, Key, Kinds, key, need};
 use super::format::STACKS;
 
-const MOST_TIMEOUT: Span = Span::from_secs(3_600);
 const MOST_WAIT: Span = Span::from_secs(600);
 
 /// The transports.
-pub(super) const SCHEMES: Kinds = Kinds {
-    tag: "transport",
-    kinds: &[
-        ("newreno", &[SCHEME, TCP, LOSS, PACING]),
-        ("cubic", &[SCHEME, TCP, LOSS, PACING, CUBIC]),
-        ("vegas", &[SCHEME, TCP, LOSS, VEGAS]),
-        ("dctcp", &[SCHEME, TCP, LOSS, DCTCP]),
-        ("ecn-star", &[SCHEME, TCP, LOSS, PACING]),
-        ("bbr", &[SCHEME, TCP, BBR]),
-        ("copa", &[SCHEME, TCP, COPA]),
-        ("gemini", &[SCHEME, TCP, LOSS, GEMINI]),
-        ("expresspass", &[SCHEME, EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
-        ("expresspass-paper", &[SCHEME, EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
-        ("expresspass-aeolus", &[SCHEME, EXPRESSPASS, CODE, BURST, DEMAND]),
-        ("expresspass-ideal", &[SCHEME, EXPRESSPASS, CODE, DEMAND]),
-        (
-            "flashpass",
-            &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND],
-        ),
-        ("flashpass-mimd", &[SCHEME, FLASHPASS, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND]),
-        (
-            "flashpass-aeolus",
-            &[SCHEME, FLASHPASS, FEEDBACK, AIMD, MIMD, BURST, BURST_UNTIL, DEMAND],
-        ),
-        ("flashpass-mimd-aeolus", &[SCHEME, FLASHPASS, MIMD, BURST, BURST_UNTIL, DEMAND]),
-    ],
-};
+pub(super) const SCHEMES: Kinds = Kinds { tag: "transport", all: transports };
+
+/// The window controllers, each with the options of its own, and what goes by credits.
+fn transports() -> Vec<(&'static str, Vec<Part>)> {
+    let window = |(kind, _): (&Kind, _)| (kind.name, [&[SCHEME, TCP], kind.keys].concat());
+    let credits = CREDITS.iter().map(|(name, keys)| (*name, [&[SCHEME], *keys].concat()));
+    any::Config::kinds().into_iter().map(window).chain(credits).collect()
+}
+
+const CREDITS: &[(&str, Keys)] = &[
+    ("expresspass", &[EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
+    ("expresspass-paper", &[EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
+    ("expresspass-aeolus", &[EXPRESSPASS, CODE, BURST, DEMAND]),
+    ("expresspass-ideal", &[EXPRESSPASS, CODE, DEMAND]),
+    ("flashpass", &[FLASHPASS, FEEDBACK, AIMD, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND]),
+    ("flashpass-mimd", &[FLASHPASS, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND]),
+    ("flashpass-aeolus", &[FLASHPASS, FEEDBACK, AIMD, MIMD, BURST, BURST_UNTIL, DEMAND]),
+    ("flashpass-mimd-aeolus", &[FLASHPASS, MIMD, BURST, BURST_UNTIL, DEMAND]),
+];
 
 const SCHEME: &[Key] = &[
     key("name", Form::Text, "Its label. Default: the transport."),
@@ -44,37 +37,16 @@ const SCHEME: &[Key] = &[
         Form::Overrides,
         "What differs of switches under it, such as { \"switch.default.mark.above\" = \"50pkt\" }.",
     ),
-    need(
-        "transport",
-        Form::Choice(&[
-            "newreno",
-            "cubic",
-            "vegas",
-            "dctcp",
-            "ecn-star",
-            "bbr",
-            "copa",
-            "gemini",
-            "expresspass",
-            "expresspass-paper",
-            "expresspass-aeolus",
-            "expresspass-ideal",
-            "flashpass",
-            "flashpass-mimd",
-            "flashpass-aeolus",
-            "flashpass-mimd-aeolus",
-        ]),
-        "The transport of all flows.",
-    ),
+    need("transport", Form::Text, "The transport of all flows."),
 ];
 
 const TCP: &[Key] = &[
     key("stack", Form::Choice(STACKS), "Whose TCP it is. Default: that of the scenario."),
     key("initial_window", Form::Count(1, 10_000), "Segments in the first window."),
     key("handshake", Form::Truth, "A round trip passes before the first data."),
-    key("rto_initial", Form::Time(Span::from_us(1), MOST_TIMEOUT), "Timeout before any sample."),
-    key("rto_min", Form::Time(Span::from_us(1), MOST_TIMEOUT), "The least timeout."),
-    key("rto_max", Form::Time(Span::from_us(1), MOST_TIMEOUT), "The largest timeout."),
+    key("rto_initial", Form::Time(Span::from_us(1), LONGEST), "Timeout before any sample."),
+    key("rto_min", Form::Time(Span::from_us(1), LONGEST), "The least timeout."),
+    key("rto_max", Form::Time(Span::from_us(1), LONGEST), "The largest timeout."),
     key(
         "rto_floor",
         Form::Choice(&["timeout", "deviation"]),
@@ -97,157 +69,13 @@ const TCP: &[Key] = &[
         "A mark shrinks the window over a round trip (Linux). Default: the stack's; false for ecn-star and dctcp.",
     ),
     key("ack_every", Form::Count(1, 1_000), "Segments to an acknowledgement."),
-    key("ack_delay", Form::Time(Span::ZERO, MOST_TIMEOUT), "The longest one is held back."),
+    key("ack_delay", Form::Time(Span::ZERO, LONGEST), "The longest one is held back."),
     key("ack_quick", Form::Count(0, 1_000_000), "First segments that are acknowledged at once."),
     key(
         "receive_buffer",
         Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
         "The receiver's buffer. Default: as much as a scaled window can offer.",
     ),
-];
-
-/// Windows that grow until something is lost or marked.
-const LOSS: &[Key] = &[
-    key(
-        "decrease",
-        Form::Above(0.0, 0.99),
-        "The part of the window given up on congestion: 0.5 for NewReno, 0.3 for CUBIC in RFC 9438, 0.2 in ns-2; for \
-         Gemini on delay, 0.2.",
-    ),
-    key(
-        "basis",
-        Form::Choice(&["flight", "window"]),
-        "What a reduction starts from: what is in flight (RFC 5681), or the window (Linux).",
-    ),
-    key("hystart", Form::Choice(&["off", "classic", "plus-plus"]), "What ends slow start early."),
-    key(
-        "hystart_low_window",
-        Form::Count(0, 1_000_000),
-        "Classic: segments below which it sleeps.",
-    ),
-    key(
-        "hystart_delay_max",
-        Form::Time(Span::ZERO, MOST_TIMEOUT),
-        "Classic: largest rise let pass.",
-    ),
-    key("slow_start_limit", Form::Count(1, 1_000_000), "Segments an acknowledgement adds at most."),
-    key(
-        "initial_threshold",
-        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
-        "The window at which the first slow start ends. Default: found out.",
-    ),
-];
-
-const BBR: &[Key] = &[
-    key(
-        "window_gain",
-        Form::Number(1.0, 100.0),
-        "The window, in products of rate and shortest round trip. Default: 2.",
-    ),
-    key(
-        "probe_rtt_every",
-        Form::Time(Span::from_us(1), MOST_TIMEOUT),
-        "Without a shorter round trip for so long, it holds back to see one. Default: \"10s\".",
-    ),
-    key(
-        "probe_rtt_for",
-        Form::Time(Span::ZERO, MOST_TIMEOUT),
-        "For so long, and a round trip at least. Default: \"200ms\".",
-    ),
-    key(
-        "send_quantum",
-        Form::Size(Bytes::ZERO, Bytes::new(1_000_000)),
-        "Largest burst of a host; the window has room for three. Default: a segment; Linux with offload: \"64KiB\".",
-    ),
-    key("policer", Form::Truth, "Looks for policers and keeps to their rate. Default: true."),
-];
-
-const COPA: &[Key] = &[
-    key(
-        "delta",
-        Form::Above(0.0, 10.0),
-        "The inverse of the packets a flow keeps queued. Default: 0.5.",
-    ),
-    key(
-        "mode",
-        Form::Choice(&["default", "competitive", "auto"]),
-        "Keeps its delta, competes with those who fill queues, or finds out. Default: \"auto\".",
-    ),
-];
-
-/// Whether a controller that need not pace does.
-const PACING: &[Key] =
-    &[key("pacing", Form::Truth, "Packets leave evenly spaced, as in Linux. Default: false.")];
-
-const GEMINI: &[Key] = &[
-    key(
-        "capacity",
-        Form::Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)),
-        "C: the bandwidth of the network. Default: that of the sender's link.",
-    ),
-    key(
-        "k",
-        Form::Buffer,
-        "K: the threshold at which switches mark, as they say it. Default: \"76.9KB/Gbps\", 50 full frames.",
-    ),
-    key(
-        "delay_threshold",
-        Form::Time(Span::ZERO, MOST_TIMEOUT),
-        "T: delay counts beyond this above the shortest. Default: \"5ms\".",
-    ),
-    key(
-        "increase",
-        Form::Number(0.0, 1e-3),
-        "H: segments a round trip for each bit of C RTT, from 0.1 to 5 in all. Default: 1.2e-7.",
-    ),
-    key(
-        "alpha_gain",
-        Form::Number(1.0 / 1024.0, 1.0),
-        "Weight of a window in the part that is marked: 1, 1/2, 1/4 to 1/1024. Default: 0.0625.",
-    ),
-    key(
-        "rtt_noise",
-        Form::Time(Span::ZERO, MOST_TIMEOUT),
-        "Each round trip is measured too long by up to this, uniformly. Default: \"0s\".",
-    ),
-    key("dcn", Form::Truth, "Marks count. Default: true."),
-    key("wan", Form::Truth, "Delay counts. Default: true."),
-    key(
-        "recount",
-        Form::Truth,
-        "Delay cuts again a round trip later, for data sent before the cut: as Algorithm 1 is written. Default: true.",
-    ),
-];
-
-const CUBIC: &[Key] = &[
-    key(
-        "scale",
-        Form::Above(0.0, 100.0),
-        "C: steepness of the curve, in segments per cubic second.",
-    ),
-    key("fast_convergence", Form::Truth, "Gives way to newcomers."),
-    key("reno_friendly", Form::Truth, "Never slower than Reno would be."),
-    key("form", Form::Choice(&["rfc", "linux"]), "Whose form of the rules."),
-];
-
-const VEGAS: &[Key] = &[
-    key("alpha", Form::Count(0, 1_000_000), "With fewer packets queued it grows. Default: 2."),
-    key("beta", Form::Count(0, 1_000_000), "With more packets queued it shrinks. Default: 4."),
-    key("gamma", Form::Count(0, 1_000_000), "With more queued slow start ends. Default: 1."),
-    key(
-        "clock",
-        Form::Choice(&["exact", "microseconds"]),
-        "How it measures round trips: in whole microseconds and one more (Linux), or as they are.",
-    ),
-];
-
-const DCTCP: &[Key] = &[
-    key(
-        "gain",
-        Form::Above(0.0, 1.0),
-        "g: weight of the latest window of data, a power of two down to 1/1024. Default: 0.0625.",
-    ),
-    key("alpha_initial", Form::Number(0.0, 1.0), "Alpha at first: 1 (RFC 8257), 0 (ns-2)."),
 ];
 
 const EXPRESSPASS: &[Key] = &[
@@ -272,7 +100,7 @@ const EXPRESSPASS: &[Key] = &[
     ),
     key(
         "timeout",
-        Form::Time(Span::from_us(1), MOST_TIMEOUT),
+        Form::Time(Span::from_us(1), LONGEST),
         "Requests are repeated after this. Default: \"200ms\".",
     ),
 ];
@@ -312,7 +140,7 @@ const FLASHPASS: &[Key] = &[
     key("expected_loss", Form::Below(0.0, 1.0), "Loss that tagging counts on. Default: 0.1."),
     key(
         "timeout",
-        Form::Time(Span::from_us(1), MOST_TIMEOUT),
+        Form::Time(Span::from_us(1), LONGEST),
         "Data is lost after this. Default: \"200ms\".",
     ),
 ];

@@ -1,8 +1,8 @@
 //! The format as a JSON Schema, for editors. Written from the same keys that scenarios are read by.
 
 use serde_json::{Map, Value, json};
+use shallop_core::form::{Form, Key, Kinds, Part, all};
 
-use super::form::{Form, Keys, Kinds, all};
 use super::format::SCENARIO;
 
 /// JSON Schema (draft 2020-12) of a scenario.
@@ -16,8 +16,8 @@ pub fn schema() -> Value {
 }
 
 /// A section; of the kind that its tag says, if it is one of several.
-fn section(keys: Keys, kind: Option<(&str, &str)>) -> Map<String, Value> {
-    let property = |key: &'static super::form::Key| {
+fn section(keys: &[Part], kind: Option<(&str, &str)>) -> Map<String, Value> {
+    let property = |key: &'static Key| {
         let mut schema = match kind {
             Some((tag, kind)) if tag == key.name => json!({ "const": kind }),
             _ => form(&key.form),
@@ -36,10 +36,9 @@ fn section(keys: Keys, kind: Option<(&str, &str)>) -> Map<String, Value> {
 }
 
 fn kinds(kinds: &Kinds) -> Value {
-    let each = kinds
-        .kinds
-        .iter()
-        .map(|(kind, keys)| Value::Object(section(keys, Some((kinds.tag, kind)))));
+    let each = (kinds.all)()
+        .into_iter()
+        .map(|(kind, keys)| Value::Object(section(&keys, Some((kinds.tag, kind)))));
     json!({ "oneOf": each.collect::<Vec<_>>() })
 }
 

@@ -1,5 +1,6 @@
 //! What a scenario compares.
 
+use shallop_control::any;
 use shallop_control::expresspass::{CodeConfig, PaperConfig};
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_core::{Bytes, Span};
@@ -45,14 +46,14 @@ pub(super) fn read(top: &Section<'_>, stack: &str) -> Result<Vec<Read>, Problem>
 
 /// Reads what a scheme says, or a group that has a transport of its own; its label is the transport if it has none.
 fn scheme(section: &Section<'_>, stack: &str) -> Result<Scheme, Problem> {
-    let transport: &str = section.must("transport")?;
-    let name = section.or("name", transport.to_owned())?;
-    let transport = match transport {
-        credits if credits.starts_with("expresspass") => {
+    let name = section.or("name", section.kind.to_owned())?;
+    let mut controllers = any::Config::kinds().into_iter();
+    let transport = match controllers.find(|(kind, _)| kind.name == section.kind) {
+        Some(controller) => tcp::read(section, controller, stack)?,
+        None if section.kind.starts_with("expresspass") => {
             Transport::ExpressPass(expresspass(section)?)
         }
-        credits if credits.starts_with("flashpass") => Transport::FlashPass(flashpass(section)?),
-        _ => tcp::read(section, stack)?,
+        None => Transport::FlashPass(flashpass(section)?),
     };
     Ok(Scheme { name, transport, switches: None })
 }
@@ -69,7 +70,7 @@ pub(super) fn own(of: &str, item: Option<&Item>, stack: &str) -> Result<Option<S
 }
 
 fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
-    let rule = if section.must::<&str>("transport")? == "expresspass-paper" {
+    let rule = if section.kind == "expresspass-paper" {
         ExpressPassRule::Paper(paper_rule(section)?)
     } else {
         ExpressPassRule::Code(code_rule(section)?)
@@ -84,7 +85,7 @@ fn expresspass(section: &Section<'_>) -> Result<ExpressPass, Problem> {
         let help = "w_min must not be above w_init, nor w_init above w_max";
         return Err(section.reject(written.unwrap_or("w_init"), message).with_help(help));
     }
-    let ahead = section.must::<&str>("transport")? == "expresspass-ideal";
+    let ahead = section.kind == "expresspass-ideal";
     Ok(ExpressPass {
         rule,
         stop: match section.or("stop", "last-data")? {
@@ -127,7 +128,7 @@ fn code_rule(section: &Section<'_>) -> Result<CodeConfig, Problem> {
 }
 
 fn flashpass(section: &Section<'_>) -> Result<FlashPass, Problem> {
-    let named = section.must::<&str>("transport")?.starts_with("flashpass-mimd");
+    let named = section.kind.starts_with("flashpass-mimd");
     let mimd = named || section.get::<&str>("feedback")? == Some("mimd");
     // A scheme that is mimd by name has no key of the other law; one that is by choice may have been left some.
     let (vain, own) = if mimd { (AIMD, MIMD) } else { (MIMD, AIMD) };

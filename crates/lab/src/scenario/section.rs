@@ -1,9 +1,10 @@
 //! A section of a scenario, read key by key. Keys that are not its own are found when it is opened; every value is held
 //! against the form its key has in the format.
 
+use shallop_control::options::{self, Host, Options};
+use shallop_core::form::{Form, Keys, Kinds, Part, all, find};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 
-use super::form::{Form, Keys, Kinds, all, find};
 use super::problem::{Problem, advice, list};
 use super::tree::{At, Item, Table, Value};
 
@@ -12,8 +13,10 @@ use super::tree::{At, Item, Table, Value};
 pub(super) struct Section<'a> {
     /// What it is called in messages: `[topology]`, `[[group]] "all"`.
     pub name: String,
-    keys: Keys,
+    keys: Vec<Part>,
     table: &'a Table,
+    /// Which of several kinds it is; empty if there is but one.
+    pub kind: &'static str,
     /// Where it begins.
     pub at: &'a At,
 }
@@ -23,7 +26,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// If it is no table, or has a key that these are not.
-    pub fn open(name: impl Into<String>, keys: Keys, item: &'a Item) -> Result<Self, Problem> {
+    pub fn open(name: impl Into<String>, keys: &[Part], item: &'a Item) -> Result<Self, Problem> {
         let name = name.into();
         let Some(table) = item.table() else {
             let help = format!("keys: {}", list(all(keys).map(|key| key.name)));
@@ -36,7 +39,7 @@ impl<'a> Section<'a> {
             let problem = entry.key.problem(format!("unknown key `{key}` in {name}"));
             return Err(problem.with_label("not a key of this section").with_help(help));
         }
-        Ok(Self { name, keys, table, at: &item.at })
+        Ok(Self { name, keys: keys.to_vec(), table, kind: "", at: &item.at })
     }
 
     /// Opens a section of one of several kinds. A key of another kind is told as such.
@@ -44,36 +47,36 @@ impl<'a> Section<'a> {
     /// # Errors
     /// As [`Section::open`], and if it does not say its kind, or an unknown one.
     pub fn of_kind(name: &str, kinds: &Kinds, item: &'a Item) -> Result<Self, Problem> {
-        let names = list(kinds.names());
         let Some(tag) = item.get(kinds.tag) else {
             if item.table().is_none() {
                 return Self::open(name, &[], item);
             }
             let problem = item.problem(format!("{name} lacks the key `{}`", kinds.tag));
-            return Err(problem.with_help(format!("one of {names}")));
+            return Err(problem.with_help(format!("one of {}", list(kinds.names()))));
         };
-        let Some(keys) = tag.text().and_then(|kind| kinds.keys(kind)) else {
+        let Some((kind, keys)) = tag.text().and_then(|kind| kinds.named(kind)) else {
             let help = advice(tag.text().unwrap_or_default(), kinds.names());
             let message = format!("{name} has an unknown `{}`: {}", kinds.tag, tag.found());
             return Err(tag.problem(message).with_help(help));
         };
-        Self::open(name, keys, item).map_err(|problem| {
+        let section = Self::open(name, &keys, item).map_err(|problem| {
             let stranger =
-                item.table().into_iter().flatten().find(|(k, _)| find(keys, k).is_none());
+                item.table().into_iter().flatten().find(|(k, _)| find(&keys, k).is_none());
             let Some((key, _)) = stranger else { return problem };
-            let others: Vec<&str> =
-                kinds.kinds.iter().filter(|(_, k)| find(k, key).is_some()).map(|k| k.0).collect();
+            let has = |(name, keys): (_, Vec<Part>)| find(&keys, key).map(|_| name);
+            let others: Vec<&str> = (kinds.all)().into_iter().filter_map(has).collect();
             if others.is_empty() {
                 return problem;
             }
             let help = format!("`{key}` belongs to {}; {}", list(others), problem.help);
             problem.with_help(help)
-        })
+        })?;
+        Ok(Self { kind, ..section })
     }
 
     /// What a key says as it was written.
     pub fn item(&self, key: &str) -> Option<&'a Item> {
-        debug_assert!(find(self.keys, key).is_some(), "{key} is no key of {}", self.name);
+        debug_assert!(find(&self.keys, key).is_some(), "{key} is no key of {}", self.name);
         Some(&self.table.get(key)?.item)
     }
 
@@ -87,7 +90,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// If it is not what the key may say.
     pub fn get<T: Read>(&self, key: &str) -> Result<Option<T>, Problem> {
-        let (Some(item), Some(known)) = (self.item(key), find(self.keys, key)) else {
+        let (Some(item), Some(known)) = (self.item(key), find(&self.keys, key)) else {
             return Ok(None);
         };
         let read = T::read(item, &known.form);
@@ -110,9 +113,20 @@ impl<'a> Section<'a> {
         Ok(self.get(key)?.unwrap_or(default))
     }
 
+    /// What it says of a controller with these keys, on this host.
+    ///
+    /// # Errors
+    /// If one of them is not what it may say.
+    pub fn options(&self, host: Host, keys: Keys) -> Result<Options, Problem> {
+        all(keys).try_fold(Options::new(host, keys), |options, key| {
+            let said = self.get(key.name)?;
+            Ok(said.into_iter().fold(options, |options, said| options.with(key.name, said)))
+        })
+    }
+
     /// That a key is left out which is needed.
     pub fn lacks(&self, key: &str) -> Problem {
-        let expected = find(self.keys, key).map(|key| key.form.expected()).unwrap_or_default();
+        let expected = find(&self.keys, key).map(|key| key.form.expected()).unwrap_or_default();
         let problem = self.at.problem(format!("{} lacks the key `{key}`", self.name));
         problem.with_label("in this section").with_help(format!("`{key}` is {expected}"))
     }
@@ -263,6 +277,25 @@ bounded! {
 impl Read for BufferSize {
     fn read(item: &Item, form: &Form) -> Result<Self, Wrong> {
         quantity(item, form)
+    }
+}
+
+/// An option of a controller, by its form.
+impl Read for options::Value {
+    fn read(item: &Item, form: &Form) -> Result<Self, Wrong> {
+        Ok(match form {
+            Form::Truth => Self::Truth(bool::read(item, form)?),
+            Form::Count(..) => Self::Count(u64::read(item, form)?),
+            Form::Number(..) | Form::Below(..) | Form::Above(..) => {
+                Self::Number(f64::read(item, form)?)
+            }
+            Form::Time(..) => Self::Time(Span::read(item, form)?),
+            Form::Rate(..) => Self::Rate(BitsPerSec::read(item, form)?),
+            Form::Size(..) => Self::Size(Bytes::read(item, form)?),
+            Form::Buffer => Self::Buffer(BufferSize::read(item, form)?),
+            Form::Choice(_) => Self::Word(<&str>::read(item, form)?),
+            _ => return Err(other(item, form)),
+        })
     }
 }
 

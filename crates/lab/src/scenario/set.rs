@@ -1,7 +1,8 @@
 //! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
 //! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
 
-use super::form::{Form, Keys, Kinds, all, find};
+use shallop_core::form::{Form, Kinds, Part, all, find};
+
 use super::format::SCENARIO;
 use super::problem::{Problem, list, near};
 use super::tree::{At, Entry, Item, Table, Value};
@@ -97,7 +98,12 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
 }
 
 /// Goes one step down from a section with these keys.
-fn insert(keys: Keys, table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
+fn insert(
+    keys: &[Part],
+    table: &mut Table,
+    path: &[String],
+    change: &Change,
+) -> Result<(), String> {
     let Some((step, rest)) = path.split_first() else { return Err("it is a section".into()) };
     let Some(key) = find(keys, step) else {
         return Err(format!("`{step}` is none of {}", list(all(keys).map(|key| key.name))));
@@ -107,7 +113,7 @@ fn insert(keys: Keys, table: &mut Table, path: &[String], change: &Change) -> Re
         Form::Kinds(kinds) => {
             let inner = section(table, step, change)?;
             let keys = of_kind(kinds, inner, rest)?;
-            down(keys, inner, rest, change)
+            down(&keys, inner, rest, change)
         }
         Form::Named(keys) => {
             let Some((name, rest)) = rest.split_first() else {
@@ -130,7 +136,7 @@ fn insert(keys: Keys, table: &mut Table, path: &[String], change: &Change) -> Re
     }
 }
 
-fn down(keys: Keys, table: &mut Table, rest: &[String], change: &Change) -> Result<(), String> {
+fn down(keys: &[Part], table: &mut Table, rest: &[String], change: &Change) -> Result<(), String> {
     if rest.is_empty() {
         let names = list(all(keys).map(|key| key.name));
         return Err(format!("it is a section; name one of its keys: {names}"));
@@ -158,18 +164,23 @@ fn row(form: &Form, table: &mut Table, path: &[String], change: &Change) -> Resu
     };
     let keys = match form {
         Form::KindsTables(kinds) => of_kind(kinds, inner, rest)?,
-        Form::Tables(keys) => *keys,
-        _ => &[],
+        Form::Tables(keys) => keys.to_vec(),
+        _ => Vec::new(),
     };
-    down(keys, inner, rest, change)
+    down(&keys, inner, rest, change)
 }
 
 /// The keys of a section of several kinds; those of the kind it is about to become, if that is what changes.
-fn of_kind(kinds: &Kinds, table: &Table, rest: &[String]) -> Result<Keys, String> {
+fn of_kind(kinds: &Kinds, table: &Table, rest: &[String]) -> Result<Vec<Part>, String> {
     if rest.first().is_some_and(|step| step == kinds.tag) {
-        return Ok(kinds.kinds[0].1);
+        return Ok((kinds.all)().swap_remove(0).1);
     }
-    kinds.of(table).ok_or_else(|| format!("the section lacks `{}`", kinds.tag))
+    kind(kinds, table).ok_or_else(|| format!("the section lacks `{}`", kinds.tag))
+}
+
+/// The keys of the kind that a section says it is.
+fn kind(kinds: &Kinds, table: &Table) -> Option<Vec<Part>> {
+    Some(kinds.named(table.get(kinds.tag)?.item.text()?)?.1)
 }
 
 /// The section of this name, made if it is not there.
@@ -190,11 +201,11 @@ pub(super) fn name(row: &Item) -> Option<&str> {
 }
 
 /// Every path that leads to a value in this scenario, or would.
-fn paths(keys: Keys, table: &Table, before: &str, known: &mut Vec<String>) {
+fn paths(keys: &[Part], table: &Table, before: &str, known: &mut Vec<String>) {
     for key in all(keys).filter(|key| !FIXED.contains(&key.name)) {
         let path = format!("{before}{}", key.name);
         let inner = table.get(key.name).map(|entry| &entry.item);
-        let within = |keys: Option<Keys>, item: &Item, path: &str, known: &mut Vec<String>| {
+        let within = |keys: Option<&[Part]>, item: &Item, path: &str, known: &mut Vec<String>| {
             if let (Some(keys), Some(table)) = (keys, item.table()) {
                 paths(keys, table, &format!("{path}."), known);
             }
@@ -207,7 +218,8 @@ fn paths(keys: Keys, table: &Table, before: &str, known: &mut Vec<String>) {
             Form::Kinds(kinds) => {
                 let inner = inner.into_iter();
                 inner.for_each(|item| {
-                    within(item.table().and_then(|t| kinds.of(t)), item, &path, known);
+                    let keys = item.table().and_then(|table| kind(kinds, table));
+                    within(keys.as_deref(), item, &path, known);
                 });
             }
             Form::Named(keys) => {
@@ -222,12 +234,14 @@ fn paths(keys: Keys, table: &Table, before: &str, known: &mut Vec<String>) {
                 // A few hundred names are enough to guess from.
                 for row in inner.map(Item::items).unwrap_or_default().iter().take(200) {
                     let keys = match form {
-                        Form::KindsTables(kinds) => row.table().and_then(|table| kinds.of(table)),
-                        Form::Tables(keys) => Some(*keys),
+                        Form::KindsTables(kinds) => {
+                            row.table().and_then(|table| kind(kinds, table))
+                        }
+                        Form::Tables(keys) => Some(keys.to_vec()),
                         _ => None,
                     };
                     let name = name(row).unwrap_or("0");
-                    within(keys, row, &format!("{path}.{name}"), known);
+                    within(keys.as_deref(), row, &format!("{path}.{name}"), known);
                 }
             }
             _ => known.push(path),

@@ -1,8 +1,8 @@
 //! The format of `[topology]`: its kinds and their keys.
 
+use shallop_core::form::{Form, Key, Keys, Kinds, Part, key, need};
 use shallop_core::{Bytes, Span};
 
-use super::form::{Form, Key, Keys, Kinds, key, need};
 use super::format::{DAY, MOST_DELAY, MOST_NODES, delay, rate, texts};
 
 const fn count() -> Form {
@@ -33,19 +33,22 @@ const READY_MADE: &[Key] = &[
 const LARGEST: Key = key("mtu", MTU, "The largest packet at IP. Default: \"1500B\".");
 
 /// The kinds of networks.
-pub(super) const TOPOLOGY: Kinds = Kinds {
-    tag: "kind",
-    kinds: &[
-        ("dumbbell", &[EVERY_TOPOLOGY, READY_MADE, DUMBBELL]),
-        ("parking-lot", &[EVERY_TOPOLOGY, READY_MADE, PARKING_LOT]),
-        ("three-dc", &[EVERY_TOPOLOGY, THREE_DC]),
-        ("leaf-spine", &[EVERY_TOPOLOGY, LEAF_SPINE]),
-        ("fat-tree", &[EVERY_TOPOLOGY, FAT_TREE]),
-        ("cross-dc", &[EVERY_TOPOLOGY, CROSS_DC]),
-        ("file", &[EVERY_TOPOLOGY, FILE]),
-        ("graph", &[EVERY_TOPOLOGY, GRAPH]),
-    ],
-};
+pub(super) const TOPOLOGY: Kinds = Kinds { tag: "kind", all: shapes };
+
+fn shapes() -> Vec<(&'static str, Vec<Part>)> {
+    SHAPES.iter().map(|(name, keys)| (*name, [&[EVERY_TOPOLOGY], *keys].concat())).collect()
+}
+
+const SHAPES: &[(&str, Keys)] = &[
+    ("dumbbell", &[READY_MADE, DUMBBELL]),
+    ("parking-lot", &[READY_MADE, PARKING_LOT]),
+    ("three-dc", &[THREE_DC]),
+    ("leaf-spine", &[LEAF_SPINE]),
+    ("fat-tree", &[FAT_TREE]),
+    ("cross-dc", &[CROSS_DC]),
+    ("file", &[FILE]),
+    ("graph", &[GRAPH]),
+];
 
 const DUMBBELL: &[Key] = &[
     need("senders", Form::Count(1, MOST_NODES), "Hosts on the left, `s0` and so on."),

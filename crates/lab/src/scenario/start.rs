@@ -9,10 +9,9 @@ use crate::plan::{Aeolus, BurstUntil};
 
 /// How data is sent before any credit, if it is.
 pub(super) fn aeolus(section: &Section<'_>) -> Result<Option<Aeolus>, Problem> {
-    let transport: &str = section.must("transport")?;
-    let named = transport.ends_with("-aeolus");
+    let named = section.kind.ends_with("-aeolus");
     // Credits of ExpressPass count as soon as they come.
-    let until = if transport.starts_with("flashpass") { BURST_UNTIL } else { &[] };
+    let until = if section.kind.starts_with("flashpass") { BURST_UNTIL } else { &[] };
     if !named && !section.or("aeolus", false)? {
         let vain = BURST.iter().chain(until).find(|key| section.item(key.name).is_some());
         let Some(key) = vain else { return Ok(None) };

@@ -1,10 +1,10 @@
 //! The network of a scenario.
 
+use shallop_core::form::Keys;
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_proto::wire;
 use shallop_sim::NodeKind;
 
-use super::form::Keys;
 use super::format::{MOST_NODES, MOST_PORTS};
 use super::problem::{Problem, advice};
 use super::section::{Section, Times, rows, unique};

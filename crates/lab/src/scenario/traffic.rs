@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use shallop_core::form::all;
 use shallop_core::seed::hash;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_sim::{NodeKind, Paths};
 
-use super::form::all;
 use super::format::{ARRIVALS, CLASSES, EVERY, GROUP, MATRIX, MOST_FLOWS};
 use super::problem::{Problem, advice, list};
 use super::schemes;

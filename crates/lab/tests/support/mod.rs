@@ -2,10 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
-use shallop_control::any as window;
+use shallop_control::any;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
-use shallop_control::{bbr, copa, gemini};
+use shallop_control::options::{Kind, Options, Read};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_lab::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
@@ -128,20 +128,13 @@ fn ahead(mut transport: Transport) -> Transport {
 /// Every transport there is, each by its label.
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX;
-    let tcp = |controller| Transport::Tcp { config: linux.tcp, controller };
-    let marked = |controller, marks| {
-        let config = tcp::Config { marks, ..linux.tcp };
-        Transport::Tcp { config, controller }
+    let tcp = |(kind, read): (&Kind, Read<any::Config>)| {
+        let config = tcp::Config { marks: Marks::of(kind.marking, linux.tcp.marks), ..linux.tcp };
+        let options = Options::new(linux.host, kind.keys);
+        let controller = read(&options).expect("what is said by nobody cannot be wrong");
+        (kind.name, Transport::Tcp { config, controller })
     };
-    let all = [
-        ("newreno", tcp(window::Config::Reno(linux.reno))),
-        ("cubic", tcp(window::Config::Cubic(linux.cubic))),
-        ("vegas", tcp(window::Config::Vegas(linux.vegas))),
-        ("dctcp", marked(window::Config::Dctcp(linux.dctcp), Marks::EXACT)),
-        ("ecn-star", marked(window::Config::Reno(linux.reno), Marks::CLASSIC)),
-        ("gemini", marked(window::Config::Gemini(gemini::Config::THESIS), Marks::EXACT)),
-        ("bbr", tcp(window::Config::Bbr(bbr::Config::LINUX))),
-        ("copa", tcp(window::Config::Copa(copa::Config::PAPER))),
+    let credits = [
         ("expresspass", expresspass()),
         ("flashpass", aimd()),
         ("flashpass-mimd", mimd()),
@@ -151,5 +144,5 @@ pub fn schemes() -> Vec<Scheme> {
     ];
     let scheme =
         |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport, switches: None };
-    all.into_iter().map(scheme).collect()
+    any::Config::kinds().into_iter().map(tcp).chain(credits).map(scheme).collect()
 }

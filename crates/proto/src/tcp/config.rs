@@ -6,18 +6,15 @@
 //! | timeout: first, least, most | 3 s, 0.2 s, 60 s | 1 s, 1 s, 60 s | 1 s, 0.2 s above the round trip, 120 s |
 //! | loss | RFC 6675 | RFC 6675 | RACK-TLP |
 //! | acknowledgements | every segment | every 2nd, 200 ms | every 2nd, 40 ms, the first 16 at once |
-//! | CUBIC keeps | 0.8 | 0.7 | 0.70 |
-//! | `HyStart` | none | classic, delay up to 1 s | classic |
 //! | a mark shrinks the window | at once | at once | over a round trip |
-//! | Vegas measures round trips | exactly | exactly | in whole microseconds |
-//! | DCTCP begins with an alpha of | 0 | 1 | 1 |
 //!
-//! All three greet before they send, as even ns-2's one-way agents do (`syn_`).
+//! What a host has of each controller is said by that controller ([`Host`]). All three greet before they send, as even
+//! ns-2's one-way agents do (`syn_`).
 //! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.40; `net.ipv4`
 //! defaults of Linux 6. Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts
 //! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.
 
-use shallop_control::{Basis, Start, cubic, dctcp, hystart, reno, vegas};
+use shallop_control::{Host, Marking, Start};
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use super::echo;
@@ -66,6 +63,17 @@ impl Marks {
     /// As in RFC 3168.
     pub const CLASSIC: Self =
         Self { capable: Capable::NewData, echo: echo::Policy::Latch, gradual: false };
+    /// As a controller asks for them; where it asks for none, none are used, and those that a scenario asks for shrink
+    /// the window as those of this stack do.
+    #[must_use]
+    pub const fn of(marking: Marking, stack: Self) -> Self {
+        match marking {
+            Marking::Off => Self { gradual: stack.gradual, ..Self::OFF },
+            Marking::Classic => Self::CLASSIC,
+            Marking::Exact => Self::EXACT,
+        }
+    }
+
     /// As DCTCP needs them (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`).
     pub const EXACT: Self =
         Self { capable: Capable::Everything, echo: echo::Policy::Exact, gradual: false };
@@ -142,24 +150,14 @@ impl Config {
     }
 }
 
-/// A host's TCP with the controllers as that host has them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A host's TCP, and whose controllers it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     /// TCP.
     pub tcp: Config,
-    /// `NewReno`.
-    pub reno: reno::Config,
-    /// CUBIC.
-    pub cubic: cubic::Config,
-    /// Vegas.
-    pub vegas: vegas::Config,
-    /// DCTCP.
-    pub dctcp: dctcp::Config,
+    /// Whose controllers they are.
+    pub host: Host,
 }
-
-const NS2_RENO: reno::Config = reno::Config { basis: Basis::Window, ..reno::Config::RFC };
-const NS3_RENO: reno::Config =
-    reno::Config { slow_start: reno::Config::LINUX.slow_start, ..reno::Config::RFC };
 
 impl Stack {
     /// ns-2, its one-way agents with the kernel's CUBIC of 2007.
@@ -180,14 +178,7 @@ impl Stack {
             acks: Acks::EACH,
             buffer: LARGEST_BUFFER,
         },
-        reno: NS2_RENO,
-        cubic: cubic::Config {
-            decrease: 0.8,
-            slow_start: hystart::Config::STANDARD,
-            ..cubic::Config::LINUX
-        },
-        vegas: vegas::Config { reno: NS2_RENO, ..vegas::Config::EXACT },
-        dctcp: dctcp::Config { reno: NS2_RENO, alpha: 0, ..dctcp::Config::RFC },
+        host: Host::Ns2,
     };
 
     /// ns-3.
@@ -202,20 +193,7 @@ impl Stack {
             acks: Acks { every: 2, timeout: Span::from_ms(200), quick: 0 },
             ..Self::NS2.tcp
         },
-        reno: NS3_RENO,
-        cubic: cubic::Config {
-            decrease: 0.7,
-            slow_start: hystart::Config {
-                limit: u64::MAX,
-                exit: hystart::Exit::Classic(hystart::Classic {
-                    delay_max: Span::from_secs(1),
-                    ..hystart::Classic::LINUX
-                }),
-            },
-            ..cubic::Config::LINUX
-        },
-        vegas: vegas::Config { reno: NS3_RENO, ..vegas::Config::EXACT },
-        dctcp: dctcp::Config { reno: NS3_RENO, ..dctcp::Config::RFC },
+        host: Host::Ns3,
     };
 
     /// Linux.
@@ -232,10 +210,7 @@ impl Stack {
             acks: Acks { every: 2, timeout: Span::from_ms(40), quick: 16 },
             ..Self::NS3.tcp
         },
-        reno: reno::Config::LINUX,
-        cubic: cubic::Config::LINUX,
-        vegas: vegas::Config::LINUX,
-        dctcp: dctcp::Config::LINUX,
+        host: Host::Linux,
     };
 }
 

@@ -5,7 +5,6 @@
 
 pub mod flashpass;
 pub mod narrow;
-pub mod shared;
 pub mod tcp;
 
 use std::cmp::Reverse;
@@ -61,16 +60,27 @@ pub struct Seen<H> {
 
 /// One end with its link.
 struct Side<H> {
-    pace: Pace,
+    /// How fast the link is; if there is none, packets take no time.
+    pace: Option<Pace>,
     free_at: Time,
     waiting: bool,
     out: Vec<(Time, Out<H>)>,
 }
 
 impl<H> Side<H> {
+    fn new(rate: Option<BitsPerSec>) -> Self {
+        Self { pace: rate.map(Pace::new), free_at: Time::ZERO, waiting: false, out: vec![] }
+    }
+
+    /// How long a packet of so many bytes takes to pass the link.
+    fn takes(&self, size: u16) -> Span {
+        self.pace.as_ref().map_or(Span::ZERO, |pace| pace.quote(Bytes::new(size.into())))
+    }
+
     fn start(&mut self, now: Time, out: Out<H>) {
         let start = self.free_at.max(now);
-        self.free_at = start + self.pace.charge(Bytes::new(u64::from(out.size)));
+        let size = Bytes::new(u64::from(out.size));
+        self.free_at = start + self.pace.as_mut().map_or(Span::ZERO, |pace| pace.charge(size));
         self.out.push((start, out));
     }
 }
@@ -93,41 +103,6 @@ impl<H> Nic<H> for Side<H> {
 /// Decides the fate of a packet on the wire instead of chance: true loses it.
 pub type Fate<H> = Box<dyn FnMut(&Seen<H>) -> bool>;
 
-/// A queue on the way from the sending end, behind its own link.
-#[derive(Clone, Copy, Debug)]
-pub struct Neck {
-    pub rate: BitsPerSec,
-    /// An ECN-capable packet that finds more than this waiting is marked.
-    pub mark_above: Bytes,
-    /// A packet that would make more than this wait is lost.
-    pub buffer: Bytes,
-}
-
-impl Neck {
-    /// One that neither marks nor loses.
-    pub fn new(rate: BitsPerSec) -> Self {
-        Self { rate, mark_above: Bytes::MAX, buffer: Bytes::MAX }
-    }
-}
-
-/// The queue as it is.
-struct Queue {
-    neck: Neck,
-    pace: Pace,
-    free_at: Time,
-}
-
-impl Queue {
-    /// What waits at this time, and when a packet of this size that comes then would be through.
-    fn pass(&mut self, now: Time, size: Bytes) -> (Bytes, Time) {
-        let waiting = self.neck.rate.bytes_in(self.free_at.saturating_since(now));
-        if waiting + size <= self.neck.buffer {
-            self.free_at = self.free_at.max(now) + self.pace.charge(size);
-        }
-        (waiting, self.free_at)
-    }
-}
-
 /// Two ends joined.
 pub struct Pair<E: Endpoint> {
     pub now: Time,
@@ -135,7 +110,6 @@ pub struct Pair<E: Endpoint> {
     sides: [Side<E::Head>; 2],
     pub path: Path,
     chance: Stream,
-    neck: Option<Queue>,
     fate: Option<Fate<E::Head>>,
     /// Packets on the wire, by arrival and the order they were sent in.
     flying: BTreeMap<(Time, u64), (usize, E::Head, Ecn)>,
@@ -146,19 +120,12 @@ pub struct Pair<E: Endpoint> {
 impl<E: Endpoint> Pair<E> {
     /// The first end sends, the second receives.
     pub fn new(sender: E, receiver: E, path: Path, seed: u64) -> Self {
-        let side = || Side {
-            pace: Pace::new(path.rate),
-            free_at: Time::ZERO,
-            waiting: false,
-            out: vec![],
-        };
         Self {
             now: Time::ZERO,
             ends: [sender, receiver],
-            sides: [side(), side()],
+            sides: [(); 2].map(|()| Side::new(Some(path.rate))),
             path,
             chance: Seed::new(seed).stream("pair", 0),
-            neck: None,
             fate: None,
             flying: BTreeMap::new(),
             order: 0,
@@ -169,13 +136,6 @@ impl<E: Endpoint> Pair<E> {
     /// Loses exactly the packets that `fate` says, instead of by chance.
     pub fn with_fate(mut self, fate: impl FnMut(&Seen<E::Head>) -> bool + 'static) -> Self {
         self.fate = Some(Box::new(fate));
-        self
-    }
-
-    /// Puts a queue on the way.
-    pub fn with_neck(mut self, neck: Neck) -> Self {
-        let pace = Pace::new(neck.rate);
-        self.neck = Some(Queue { neck, pace, free_at: Time::ZERO });
         self
     }
 
@@ -259,18 +219,9 @@ impl<E: Endpoint> Pair<E> {
         if ecn == Ecn::Ect && self.chance.chance(self.path.mark) {
             ecn = Ecn::Ce;
         }
-        let size = Bytes::new(u64::from(size));
-        let mut through = start + Pace::new(self.path.rate).quote(size);
-        if let Some(queue) = self.neck.as_mut().filter(|_| from == 0) {
-            let (waiting, out) = queue.pass(through, size);
-            seen.lost |= waiting + size > queue.neck.buffer;
-            if ecn == Ecn::Ect && waiting > queue.neck.mark_above {
-                ecn = Ecn::Ce;
-            }
-            through = through.max(out);
-        }
         seen.ecn = ecn;
-        let mut arrival = through + self.path.delay;
+        let mut arrival =
+            start + Pace::new(self.path.rate).quote(Bytes::new(size.into())) + self.path.delay;
         if self.chance.chance(self.path.reorder) {
             arrival += self.path.late.scale(self.chance.unit());
         }

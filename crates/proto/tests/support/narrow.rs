@@ -1,7 +1,8 @@
-//! Several TCP flows, each with a fast link of its own, through one slow link with a buffer. The way back has no queue.
-//! What waits before the slow link is known at all times.
+//! Several TCP flows through one slow link with a buffer, which marks above a threshold. Each has a fast link of its
+//! own, or hands its packets over at once. The way back has no queue. What waits before the slow link is known at all
+//! times, and what joined the queue is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use shallop_control::any::{self, AnyWindow};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Pace, Span, Time};
@@ -37,14 +38,38 @@ impl Flow {
 }
 
 enum Event {
-    /// A packet of this flow comes to the slow link.
-    Queue(usize, Out<Head>),
+    /// A packet of this flow, sent at this time, comes to the slow link.
+    Queue(usize, Time, Out<Head>),
     /// A packet comes to this end of this flow.
-    Arrive(usize, usize, Out<Head>),
+    Arrive(usize, usize, Head, Ecn),
+}
+
+/// A packet joined the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined {
+    pub sent: Time,
+    pub at: Time,
+    /// When the slow link is through with it.
+    pub leaves: Time,
+    pub flow: usize,
+    /// Packets that wait, this one included, without the one that is being sent, as in the switches.
+    pub queue: u32,
+    pub marked: bool,
+    pub size: u16,
 }
 
 /// Whether a packet that comes to the slow link is lost.
 pub type Fate = Box<dyn FnMut(Time, Bytes) -> bool>;
+
+/// A slow link that hosts reach at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    pub rate: BitsPerSec,
+    /// A round trip without the time that a packet takes on the link.
+    pub delay: Span,
+    /// As [`Narrow::mark`].
+    pub mark: u32,
+}
 
 /// The slow link with its flows.
 pub struct Narrow {
@@ -55,11 +80,18 @@ pub struct Narrow {
     pub delay: Span,
     /// Room for what waits and is being sent.
     pub buffer: Bytes,
+    /// A packet that makes more than this wait is marked, if it is capable.
+    pub mark: u32,
+    /// Rate of each flow's own links; if there are none, packets are where they go to at once.
+    pub hosts: Option<BitsPerSec>,
     pub drops: u64,
+    pub joined: Vec<Joined>,
     /// Loses packets besides, by their time and size.
     pub fate: Option<Fate>,
     pace: Pace,
     free_at: Time,
+    /// When what waits begins to leave.
+    waiting: VecDeque<Time>,
     events: BTreeMap<(Time, u64), Event>,
     order: u64,
     /// The integral of the time that what waits would take.
@@ -76,10 +108,14 @@ impl Narrow {
             rate,
             delay,
             buffer,
+            mark: u32::MAX,
+            hosts: Some(BitsPerSec::at_least_one(rate.get() * 10)),
             drops: 0,
+            joined: vec![],
             fate: None,
             pace: Pace::new(rate),
             free_at: Time::ZERO,
+            waiting: VecDeque::new(),
             events: BTreeMap::new(),
             order: 0,
             area: 0.0,
@@ -88,24 +124,33 @@ impl Narrow {
         }
     }
 
+    /// This link with room for everything, and hosts that have no links.
+    pub fn at_once(link: Link) -> Self {
+        let slow = Self::new(link.rate, link.delay / 2, Bytes::MAX);
+        Self { mark: link.mark, hosts: None, ..slow }
+    }
+
+    /// Adds flows without end that start `apart`.
+    pub fn add_each(&mut self, config: &Config, control: &any::Config, flows: usize, apart: Span) {
+        for flow in 0..flows as u64 {
+            self.add(config, control, Time::after_start(apart * flow), None);
+        }
+    }
+
     /// Adds a flow with a message of so many bytes, or without end.
     pub fn add(&mut self, config: &Config, control: &any::Config, start: Time, size: Option<u64>) {
         let window = control.build(&config.start(self.rate, self.flows.len() as u64));
         let sender = Tcp::Sender(Sender::new(config, window, size));
         let receiver = Tcp::Receiver(Receiver::new(config, size));
-        let fast = BitsPerSec::at_least_one(self.rate.get() * 10);
-        let link =
-            || Side { pace: Pace::new(fast), free_at: Time::ZERO, waiting: false, out: vec![] };
-        let (ends, sides) = ([sender, receiver], [link(), link()]);
+        let (ends, sides) = ([sender, receiver], [(); 2].map(|()| Side::new(self.hosts)));
         self.flows.push(Flow { ends, start, sides, started: false });
     }
 
     /// The shortest round trip of a full segment.
     pub fn base_rtt(&self) -> Span {
-        let fast = Pace::new(BitsPerSec::at_least_one(self.rate.get() * 10));
+        let fast = |size| self.hosts.map_or(Span::ZERO, |rate| Pace::new(rate).quote(size));
         let frame = Bytes::new(1538);
-        let there = fast.quote(frame) + self.pace.quote(frame);
-        there + fast.quote(Bytes::new(84)) + self.delay * 2
+        fast(frame) + self.pace.quote(frame) + fast(Bytes::new(84)) + self.delay * 2
     }
 
     /// Full segments that the path holds without a queue.
@@ -132,8 +177,31 @@ impl Narrow {
         (self.area / elapsed / frame.as_secs_f64(), self.most.ratio(frame))
     }
 
+    /// What joined the queue since.
+    pub fn since(&self, from: Time) -> impl Iterator<Item = &Joined> + Clone {
+        let first = self.joined.partition_point(|joined| joined.at < from);
+        self.joined[first..].iter()
+    }
+
+    /// The part of the slow link's time since `from` that it was busy.
+    pub fn utilization(&self, from: Time) -> f64 {
+        let carried: u64 = self.since(from).map(|joined| u64::from(joined.size)).sum();
+        self.pace.quote(Bytes::new(carried)).ratio(self.now - from)
+    }
+
+    /// The least and the most that waited when a packet joined.
+    pub fn queue(&self, from: Time) -> (u32, u32) {
+        let queues = self.since(from).map(|joined| joined.queue);
+        (queues.clone().min().unwrap_or(0), queues.max().unwrap_or(0))
+    }
+
+    /// Runs until `end`.
+    pub fn run(&mut self, end: Time) {
+        self.watch(end, |_| ());
+    }
+
     /// Runs until `end`; `watch` looks on after every event.
-    pub fn run(&mut self, end: Time, mut watch: impl FnMut(&Self)) {
+    pub fn watch(&mut self, end: Time, mut watch: impl FnMut(&Self)) {
         while let Some(now) = self.next().filter(|&at| at <= end) {
             assert!(now >= self.now, "time runs backwards");
             self.pass(now);
@@ -165,9 +233,9 @@ impl Narrow {
     fn step(&mut self) {
         while let Some(entry) = self.events.first_entry().filter(|e| e.key().0 <= self.now) {
             match entry.remove() {
-                Event::Queue(flow, out) => self.queue(flow, out),
-                Event::Arrive(flow, side, out) => {
-                    self.flows[flow].ends[side].on_packet(self.now, &out.head, Ecn::NotEct);
+                Event::Queue(flow, sent, out) => self.join(flow, sent, &out),
+                Event::Arrive(flow, side, head, ecn) => {
+                    self.flows[flow].ends[side].on_packet(self.now, &head, ecn);
                     self.speak(flow, side);
                 }
             }
@@ -193,18 +261,23 @@ impl Narrow {
         let flow = &mut self.flows[number];
         settle(&mut flow.ends[side], self.now, &mut flow.sides[side]);
         for (start, out) in std::mem::take(&mut flow.sides[side].out) {
-            let passed = flow.sides[side].pace.quote(Bytes::new(u64::from(out.size)));
-            self.order += 1;
-            let (at, event) = if side == 0 {
-                (start + passed, Event::Queue(number, out))
+            let passed = start + self.flows[number].sides[side].takes(out.size);
+            if side == 1 {
+                self.plan(passed + self.delay, Event::Arrive(number, 0, out.head, out.ecn));
+            } else if passed > self.now {
+                self.plan(passed, Event::Queue(number, start, out));
             } else {
-                (start + passed + self.delay, Event::Arrive(number, 0, out))
-            };
-            self.events.insert((at, self.order), event);
+                self.join(number, start, &out);
+            }
         }
     }
 
-    fn queue(&mut self, flow: usize, out: Out<Head>) {
+    fn plan(&mut self, at: Time, event: Event) {
+        self.order += 1;
+        self.events.insert((at, self.order), event);
+    }
+
+    fn join(&mut self, flow: usize, sent: Time, out: &Out<Head>) {
         let size = Bytes::new(u64::from(out.size));
         let backlog = self.free_at.saturating_since(self.now);
         if self.fate.as_mut().is_some_and(|fate| fate(self.now, size)) {
@@ -215,10 +288,18 @@ impl Narrow {
             self.drops += 1;
             return;
         }
-        self.free_at = self.free_at.max(self.now) + self.pace.charge(size);
+        while self.waiting.front().is_some_and(|&start| start <= self.now) {
+            self.waiting.pop_front();
+        }
+        let queue = self.waiting.len() as u32 + 1;
+        let marked = queue > self.mark && out.ecn == Ecn::Ect;
+        let start = self.free_at.max(self.now);
+        self.waiting.push_back(start);
+        self.free_at = start + self.pace.charge(size);
         self.most = self.most.max(self.free_at - self.now);
-        self.order += 1;
-        let at = self.free_at + self.delay;
-        self.events.insert((at, self.order), Event::Arrive(flow, 1, out));
+        let ecn = if marked { Ecn::Ce } else { out.ecn };
+        let (at, leaves) = (self.now, self.free_at);
+        self.joined.push(Joined { sent, at, leaves, flow, queue, marked, size: out.size });
+        self.plan(leaves + self.delay, Event::Arrive(flow, 1, out.head, ecn));
     }
 }

@@ -1,13 +1,11 @@
-//! What a key may say. Sections are read, schemas written and overrides checked by the same list of keys, so that the
-//! three cannot disagree.
+//! What a key of a scenario may say. Sections are read, schemas written and overrides checked by the same list of keys,
+//! so that the three cannot disagree; what has options declares them beside itself.
 
-use shallop_core::{BitsPerSec, Bytes, Span};
-
-use super::tree::Table;
+use crate::units::{BitsPerSec, Bytes, Span};
 
 /// A key of a section.
 #[derive(Debug)]
-pub(super) struct Key {
+pub struct Key {
     /// Its name.
     pub name: &'static str,
     /// What it may say.
@@ -19,31 +17,37 @@ pub(super) struct Key {
 }
 
 /// A key that may be left out.
-pub(super) const fn key(name: &'static str, form: Form, about: &'static str) -> Key {
+#[must_use]
+pub const fn key(name: &'static str, form: Form, about: &'static str) -> Key {
     Key { name, form, about, needed: false }
 }
 
 /// A key that may not.
-pub(super) const fn need(name: &'static str, form: Form, about: &'static str) -> Key {
+#[must_use]
+pub const fn need(name: &'static str, form: Form, about: &'static str) -> Key {
     Key { name, form, about, needed: true }
 }
 
-/// The keys of a section, in parts that sections have in common.
-pub(super) type Keys = &'static [&'static [Key]];
+/// Keys that sections have in common.
+pub type Part = &'static [Key];
+
+/// The keys of a section.
+pub type Keys = &'static [Part];
 
 /// All keys of a section.
-pub(super) fn all(keys: Keys) -> impl Iterator<Item = &'static Key> + Clone {
+pub fn all(keys: &[Part]) -> impl Iterator<Item = &'static Key> + Clone {
     keys.iter().flat_map(|part| part.iter())
 }
 
 /// The key of this name.
-pub(super) fn find(keys: Keys, name: &str) -> Option<&'static Key> {
+#[must_use]
+pub fn find(keys: &[Part], name: &str) -> Option<&'static Key> {
     all(keys).find(|key| key.name == name)
 }
 
 /// What a key may say.
 #[derive(Debug)]
-pub(super) enum Form {
+pub enum Form {
     /// Any text.
     Text,
     /// True or false.
@@ -88,32 +92,30 @@ pub(super) enum Form {
 
 /// Sections of several kinds.
 #[derive(Debug)]
-pub(super) struct Kinds {
+pub struct Kinds {
     /// The key that says the kind.
     pub tag: &'static str,
-    /// The kinds, with their keys.
-    pub kinds: &'static [(&'static str, Keys)],
+    /// The kinds, each with its name and keys.
+    pub all: fn() -> Vec<(&'static str, Vec<Part>)>,
 }
 
 impl Kinds {
-    /// The keys of this kind.
-    pub fn keys(&self, kind: &str) -> Option<Keys> {
-        self.kinds.iter().find(|(name, _)| *name == kind).map(|(_, keys)| *keys)
+    /// The name and the keys of this kind.
+    #[must_use]
+    pub fn named(&self, kind: &str) -> Option<(&'static str, Vec<Part>)> {
+        (self.all)().into_iter().find(|(name, _)| *name == kind)
     }
 
     /// The names of the kinds.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.kinds.iter().map(|(name, _)| *name)
-    }
-
-    /// The keys of the kind that this table says it is.
-    pub fn of(&self, table: &Table) -> Option<Keys> {
-        self.keys(table.get(self.tag)?.item.text()?)
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        (self.all)().into_iter().map(|(name, _)| name).collect()
     }
 }
 
 impl Form {
     /// What is expected, in words.
+    #[must_use]
     pub fn expected(&self) -> String {
         match self {
             Self::Text => "a text in quotes".into(),
