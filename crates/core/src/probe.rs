@@ -20,6 +20,8 @@ pub enum DropCause {
     Full,
     /// It was not ECN-capable and its queue stood above the selective-drop threshold.
     Selective,
+    /// It was not ECN-capable, and would have been marked at random if it were (RED).
+    Early,
 }
 
 /// What is known of a flow as it starts.

@@ -187,8 +187,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     /// Lets everything happen that is due by `end`. Every port has caught up to `end` afterwards.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
-        for outlet in &mut self.outlets {
-            outlet.catch_up(end, &mut self.pools, &mut self.probe);
+        for number in 0..self.outlets.len() {
+            self.catch_up(end, number);
         }
     }
 
@@ -236,9 +236,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     }
 
     fn on_port(&mut self, now: Time, number: u32) {
-        let outlet = &mut self.outlets[number as usize];
-        outlet.catch_up(now, &mut self.pools, &mut self.probe);
-        let far = outlet.far;
+        self.catch_up(now, number as usize);
+        let far = self.outlets[number as usize].far;
         loop {
             let port = &mut self.outlets[number as usize].port;
             let Some(packet) = port.arrive(now) else { break };
@@ -297,18 +296,35 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         member: Member,
         packet: &Packet<E::Head>,
     ) -> bool {
-        if !self.outlets[number as usize].port.passes(now, packet.envelope.class) {
-            let members = &self.members[member.pool as usize];
-            while let Some(place) = self.pools[member.pool as usize].order.first_by(now) {
-                let due = &mut self.outlets[members[place] as usize];
-                due.catch_up(now, &mut self.pools, &mut self.probe);
-            }
+        let needs_no_room = self.outlets[number as usize].port.passes(now, packet.envelope.class);
+        if !needs_no_room || self.pools[member.pool as usize].marks() {
+            self.drain(now, member.pool);
         }
         let Outlet { port, room, .. } = &mut self.outlets[number as usize];
         let pool = &mut self.pools[member.pool as usize];
         let taken = port.offer(now, packet, &mut Pooled { room, pool }, &mut self.probe);
         pool.order.set(member.place as usize, port.due());
         taken.is_ok()
+    }
+
+    /// Serves all that has left a pool by `now`, whichever port it left by: in order of time if the pool asks for that.
+    fn drain(&mut self, now: Time, pool: u32) {
+        while let Some((place, until)) = self.pools[pool as usize].due(now) {
+            let port = self.members[pool as usize][place];
+            self.outlets[port as usize].catch_up(until, &mut self.pools, &mut self.probe);
+        }
+    }
+
+    /// Serves every packet of a port whose turn has come by `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Time, number: usize) {
+        let outlet = &mut self.outlets[number];
+        match outlet.room.member() {
+            Some(Member { pool, .. }) if self.pools[pool as usize].is_ordered() => {
+                self.drain(now, pool);
+            }
+            _ => outlet.catch_up(now, &mut self.pools, &mut self.probe),
+        }
     }
 
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {

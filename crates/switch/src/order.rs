@@ -34,6 +34,12 @@ impl Order {
         }
     }
 
+    /// When the first turn is; [`Time::LAST`] if nobody has one.
+    #[must_use]
+    pub fn first(&self) -> Time {
+        self.times[1]
+    }
+
     /// The one whose turn comes first, if that is by `now`; of several the one with the lowest place.
     #[must_use]
     pub fn first_by(&self, now: Time) -> Option<usize> {

@@ -1,42 +1,75 @@
 //! Memory that several ports share. A queue may take from the pool while it holds less of it than its threshold, alpha
-//! times what is free (Dynamic Thresholds; Choudhury and Hahne, 1998). State: what is taken, and when each port serves
+//! times what is free, in whole bytes (Dynamic Thresholds; Choudhury and Hahne, 1998). State: what is taken, and when each port serves
 //! next, so that all that has left by some time can be given back before something new is admitted. Units: bytes.
 //!
 //! The rule is asked of arrivals alone: a threshold that sinks below what a queue holds takes nothing from it. The
-//! first bytes of a queue, as many as are private, do not count: they are in room of its own.
+//! first bytes of a queue, as many as are private, do not count: they are in room of its own. What a packet takes is
+//! rounded up to whole cells, where the memory has cells. A pool may mark or drop by how full it is ([`crate::red`]).
 
-use shallop_core::Bytes;
+use shallop_core::{Bytes, Time};
 
 use crate::limit::Holding;
+use crate::mark::MarkAt;
 use crate::order::Order;
-use crate::room::{Memory, Room};
+use crate::red::{Red, RedConfig, Verdict};
+use crate::room::{Look, Memory, Room};
 
 /// A port's part in a pool.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Which pool.
     pub pool: u32,
     /// The port's place among those that share it, from 0 on.
     pub place: u32,
-    /// A queue's threshold is this times what is free.
+}
+
+/// What a queue may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// Its threshold is this times what is free.
     pub alpha: f64,
-    /// What each queue may hold outside the pool.
+    /// What it may hold outside the pool.
     pub private: Bytes,
 }
 
-impl Member {
-    /// How much of what a queue holds lies in the pool.
-    fn shared(&self, held: Bytes) -> Bytes {
-        held.saturating_sub(self.private)
+/// What a queue may have, and has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    claim: Claim,
+    /// Private and from the pool, in whole cells.
+    taken: Bytes,
+}
+
+impl Part {
+    pub(crate) fn of(claim: Claim) -> Self {
+        Self { claim, taken: Bytes::ZERO }
     }
+
+    /// How much of so many bytes lies in the pool.
+    fn shared(&self, taken: Bytes) -> Bytes {
+        taken.saturating_sub(self.claim.private)
+    }
+}
+
+/// What a pool is made from.
+#[derive(Clone, Debug)]
+pub struct PoolConfig {
+    /// All of it.
+    pub size: Bytes,
+    /// Packets take whole cells of this size, 1 if bytes.
+    pub cell: Bytes,
+    /// Whether it marks by how full it is.
+    pub red: Option<RedConfig>,
 }
 
 /// Memory that several ports share.
 #[derive(Clone, Debug)]
 pub struct Pool {
     size: Bytes,
+    cell: u64,
     held: Bytes,
     most: Bytes,
+    red: Option<Box<Red>>,
     /// When each port serves next.
     pub order: Order,
 }
@@ -44,8 +77,15 @@ pub struct Pool {
 impl Pool {
     /// An empty pool for so many ports.
     #[must_use]
-    pub fn new(size: Bytes, ports: usize) -> Self {
-        Self { size, held: Bytes::ZERO, most: Bytes::ZERO, order: Order::of(ports) }
+    pub fn new(config: &PoolConfig, ports: usize) -> Self {
+        Self {
+            size: config.size,
+            cell: config.cell.get().max(1),
+            held: Bytes::ZERO,
+            most: Bytes::ZERO,
+            red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
+            order: Order::of(ports),
+        }
     }
 
     /// What is taken.
@@ -60,26 +100,61 @@ impl Pool {
         self.most
     }
 
-    /// What a queue of this port may hold of the pool, if it is to be given more.
+    /// Whether packets are looked at that need no room: what has left must have been given back before.
+    #[inline]
     #[must_use]
-    pub fn threshold(&self, member: &Member) -> Bytes {
-        let free = self.size.saturating_sub(self.held);
-        Bytes::new((member.alpha * free.get() as f64) as u64)
+    pub fn marks(&self) -> bool {
+        self.red.is_some()
     }
 
-    fn store(&mut self, member: &Member, held: Bytes, size: Bytes) -> bool {
-        let (before, after) = (member.shared(held), member.shared(held + size));
-        let taken = self.held + (after - before);
-        let fits = taken == self.held || (taken <= self.size && before < self.threshold(member));
+    /// Whether packets are looked at as they leave: ports must be served in order of time.
+    #[inline]
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.red.as_ref().is_some_and(|red| red.at() == MarkAt::Dequeue)
+    }
+
+    /// The port to serve next if it may serve by `now`, and up to when.
+    #[must_use]
+    pub fn due(&self, now: Time) -> Option<(usize, Time)> {
+        let until = if self.is_ordered() { self.order.first().min(now) } else { now };
+        self.order.first_by(now).map(|place| (place, until))
+    }
+
+    fn cells(&self, size: Bytes) -> Bytes {
+        if self.cell == 1 { size } else { Bytes::new(size.get().div_ceil(self.cell) * self.cell) }
+    }
+
+    /// What would be taken of the pool if this queue stored this much more.
+    fn after(&self, part: &Part, size: Bytes) -> Bytes {
+        let taken = part.taken + self.cells(size);
+        self.held + (part.shared(taken) - part.shared(part.taken))
+    }
+
+    fn store(&mut self, part: &mut Part, size: Bytes) -> bool {
+        let after = self.after(part, size);
+        let free = self.size.saturating_sub(self.held).get() as f64;
+        let threshold = Bytes::new((part.claim.alpha * free) as u64);
+        let below = part.shared(part.taken) < threshold;
+        let fits = after == self.held || (after <= self.size && below);
         if fits {
-            self.held = taken;
-            self.most = self.most.max(taken);
+            part.taken += self.cells(size);
+            self.held = after;
+            self.most = self.most.max(after);
         }
         fits
     }
 
-    fn release(&mut self, member: &Member, held: Bytes, size: Bytes) {
-        self.held -= member.shared(held) - member.shared(held - size);
+    fn release(&mut self, part: &mut Part, size: Bytes) {
+        let left = part.taken - self.cells(size);
+        self.held -= part.shared(part.taken) - part.shared(left);
+        part.taken = left;
+    }
+
+    fn judge(&mut self, part: &Part, look: &Look) -> Verdict {
+        let length = self.after(part, look.size);
+        let Some(red) = &mut self.red else { return Verdict::Keep };
+        red.judge(look.now, look.at, look.ecn, length)
     }
 }
 
@@ -94,20 +169,27 @@ pub struct Pooled<'a> {
 
 impl Memory for Pooled<'_> {
     fn store(&mut self, queue: usize, held: Holding, size: Bytes) -> bool {
-        match self.room.member() {
-            Some(member) if self.room.own(queue).is_none() => {
-                self.pool.store(&member, held.bytes, size)
-            }
-            _ => self.room.store(queue, held, size),
+        match self.room.part(queue) {
+            Some(part) => self.pool.store(part, size),
+            None => self.room.store(queue, held, size),
         }
     }
 
     fn release(&mut self, queue: usize, held: Holding, size: Bytes) {
-        match self.room.member() {
-            Some(member) if self.room.own(queue).is_none() => {
-                self.pool.release(&member, held.bytes, size);
-            }
-            _ => self.room.release(queue, held, size),
+        match self.room.part(queue) {
+            Some(part) => self.pool.release(part, size),
+            None => self.room.release(queue, held, size),
+        }
+    }
+
+    #[inline]
+    fn judge(&mut self, queue: usize, look: &Look) -> Verdict {
+        if !self.pool.marks() {
+            return Verdict::Keep;
+        }
+        match self.room.part(queue) {
+            Some(part) => self.pool.judge(part, look),
+            None => Verdict::Keep,
         }
     }
 }

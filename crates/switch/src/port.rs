@@ -7,11 +7,13 @@
 //! A packet leaves its queue when its first bit does; a packet that can leave at once never counts as queued.
 
 use shallop_core::{
-    BitsPerSec, Class, DropCause, Envelope, Pace, Packet, Place, Probe, Share, Span, Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Pace, Packet, Place, Probe, Share, Span,
+    Time,
 };
 
 use crate::queue::{Queue, QueueConfig};
-use crate::room::Memory;
+use crate::red::Verdict;
+use crate::room::{Look, Memory};
 use crate::schedule::Schedule;
 use crate::wire::{Change, Impairment, Wire};
 
@@ -55,7 +57,7 @@ pub struct Port<C> {
     changes_at: Time,
     /// A bit for each queue that holds anything.
     busy: u32,
-    /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
+    /// A bit for each queue that a packet may pass by when the link is idle: no meter, weight or average to account for.
     plain: u32,
     queue_of: [u8; Class::COUNT],
     inner: Box<Inner<C>>,
@@ -101,8 +103,10 @@ impl<C: Copy> Port<C> {
     #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
+        let averages =
+            |queue: &QueueConfig| queue.red.as_ref().is_some_and(|red| red.average.is_some());
         let plain = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
-            let plain = queue.meter.is_none() && !schedule.is_weighted();
+            let plain = queue.meter.is_none() && !schedule.is_weighted() && !averages(queue);
             mask | u32::from(plain) << index
         });
         let exit = Exit {
@@ -202,11 +206,50 @@ impl<C: Copy> Port<C> {
     ) -> Result<(), DropCause> {
         let queue = self.queue_of[packet.envelope.class.index()];
         if self.is_open(now, queue) {
+            let verdict = memory.judge(usize::from(queue), &passing(now, packet));
+            return self.pass(now, packet, verdict, probe);
+        }
+        self.queue(now, packet, memory, probe)
+    }
+
+    /// Sends a packet at once, unless it is to be dropped.
+    #[inline]
+    fn pass(
+        &mut self,
+        now: Time,
+        packet: &Packet<C>,
+        verdict: Verdict,
+        probe: &mut impl Probe,
+    ) -> Result<(), DropCause> {
+        if verdict == Verdict::Keep {
             self.change(now);
             self.exit.transmit(now, packet, probe);
             return Ok(());
         }
-        self.queue(now, packet, memory, probe)
+        self.pass_judged(now, packet, verdict, probe)
+    }
+
+    #[cold]
+    fn pass_judged(
+        &mut self,
+        now: Time,
+        packet: &Packet<C>,
+        verdict: Verdict,
+        probe: &mut impl Probe,
+    ) -> Result<(), DropCause> {
+        let class = packet.envelope.class.index();
+        let place = Place { port: self.exit.number, queue: self.queue_of[class] };
+        if verdict == Verdict::Drop {
+            self.inner.dropped[class] += 1;
+            probe.on_drop(now, place, &packet.envelope, DropCause::Early);
+            return Err(DropCause::Early);
+        }
+        probe.on_mark(now, place, &packet.envelope);
+        let mut marked = *packet;
+        marked.envelope.ecn = Ecn::Ce;
+        self.change(now);
+        self.exit.transmit(now, &marked, probe);
+        Ok(())
     }
 
     /// Takes a packet that may have to wait.
@@ -223,14 +266,16 @@ impl<C: Copy> Port<C> {
         let index = usize::from(self.queue_of[class]);
         let queue = &mut self.inner.queues[index];
         if self.busy == 0 && self.exit.free_at <= now && queue.pass(now, size) {
-            self.inner.schedule.joined(index);
-            self.inner.schedule.served(index, size);
-            self.change(now);
-            self.exit.transmit(now, packet, probe);
-            return Ok(());
+            let verdict = queue.judge_passing(now, packet.envelope.ecn);
+            let verdict = verdict.max(memory.judge(index, &passing(now, packet)));
+            if verdict != Verdict::Drop {
+                self.inner.schedule.joined(index);
+                self.inner.schedule.served(index, size);
+            }
+            return self.pass(now, packet, verdict, probe);
         }
         let place = Place { port: self.exit.number, queue: index as u8 };
-        match queue.offer(packet, index, memory) {
+        match queue.offer(now, packet, index, memory) {
             Ok(true) => probe.on_mark(now, place, &packet.envelope),
             Ok(false) => {}
             Err(why) => {
@@ -346,4 +391,10 @@ impl<C: Copy> Port<C> {
             }
         }
     }
+}
+
+/// How a packet is looked at that passes an idle port.
+#[inline]
+fn passing<C>(now: Time, packet: &Packet<C>) -> Look {
+    Look { now, at: None, ecn: packet.envelope.ecn, size: Bytes::ZERO }
 }

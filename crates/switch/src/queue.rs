@@ -1,13 +1,15 @@
 //! One queue of a port: first in, first out, with the rules that decide what joins it. **This is where a drop is
-//! decided**: [`Queue::offer`]. Order of the rules: selective drop, room, mark.
+//! decided**: [`Queue::offer`]. Order of the rules: selective drop, early drop, room. A packet is marked if any rule says
+//! so: the step of this queue, its RED, or that of the memory it shares with others.
 
 use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
 use crate::limit::Holding;
 use crate::mark::{Mark, MarkAt};
 use crate::meter::Meter;
+use crate::red::{Red, RedConfig, Verdict};
 use crate::ring::Ring;
-use crate::room::Memory;
+use crate::room::{Look, Memory};
 use crate::select::Select;
 
 /// What a queue is made from.
@@ -17,8 +19,10 @@ pub struct QueueConfig {
     pub priority: u8,
     /// Share of the link among queues of the same priority that have something to send.
     pub weight: u32,
-    /// ECN marking, if any.
+    /// ECN marking above a step, if any.
     pub mark: Option<Mark>,
+    /// Marking or dropping at random, if any.
+    pub red: Option<RedConfig>,
     /// Selective drop, if any.
     pub select: Option<Select>,
     /// Rate limit, if any.
@@ -27,7 +31,7 @@ pub struct QueueConfig {
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        Self { priority: 0, weight: 1, mark: None, select: None, meter: None }
+        Self { priority: 0, weight: 1, mark: None, red: None, select: None, meter: None }
     }
 }
 
@@ -37,6 +41,7 @@ pub struct Queue<C> {
     packets: Ring<Packet<C>>,
     held: Holding,
     mark: Option<Mark>,
+    red: Option<Box<Red>>,
     select: Option<Select>,
     meter: Option<Meter>,
 }
@@ -49,6 +54,7 @@ impl<C: Copy> Queue<C> {
             packets: Ring::default(),
             held: Holding::default(),
             mark: config.mark,
+            red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
             select: config.select,
             meter: config.meter,
         }
@@ -66,6 +72,7 @@ impl<C: Copy> Queue<C> {
     /// The reason for which the packet is dropped instead.
     pub fn offer(
         &mut self,
+        now: Time,
         packet: &Packet<C>,
         index: usize,
         memory: &mut impl Memory,
@@ -75,11 +82,20 @@ impl<C: Copy> Queue<C> {
         if self.select.is_some_and(|select| select.drops(packet.envelope.ecn, after)) {
             return Err(DropCause::Selective);
         }
+        let at = Some(MarkAt::Enqueue);
+        let ecn = packet.envelope.ecn;
+        let mut verdict = memory.judge(index, &Look { now, at, ecn, size });
+        if let Some(red) = &mut self.red {
+            verdict = verdict.max(red.judge(now, at, ecn, after.bytes));
+        }
+        if verdict == Verdict::Drop {
+            return Err(DropCause::Early);
+        }
         if !memory.store(index, self.held, size) {
             return Err(DropCause::Full);
         }
         self.held = after;
-        let marked = marks(self.mark, packet, MarkAt::Enqueue, after);
+        let marked = verdict == Verdict::Mark || marks(self.mark, packet, MarkAt::Enqueue, after);
         let stored = self.packets.push(|| *packet);
         *stored = *packet;
         if marked {
@@ -106,12 +122,21 @@ impl<C: Copy> Queue<C> {
         let before = self.held;
         let packet = self.packets.pop()?;
         let size = packet.envelope.bytes();
+        let (at, ecn) = (Some(MarkAt::Dequeue), packet.envelope.ecn);
+        let look = Look { now: start, at, ecn, size: Bytes::ZERO };
+        let mut verdict = memory.judge(index, &look);
         self.held = before.without(size);
         memory.release(index, before, size);
         if let Some(meter) = &mut self.meter {
             meter.take(start, size);
         }
-        let marked = marks(self.mark, packet, MarkAt::Dequeue, before);
+        if let Some(red) = &mut self.red {
+            verdict = verdict.max(red.judge(start, at, ecn, before.bytes));
+            if self.held.packets == 0 {
+                red.rest(start);
+            }
+        }
+        let marked = verdict == Verdict::Mark || marks(self.mark, packet, MarkAt::Dequeue, before);
         if marked {
             packet.envelope.ecn = Ecn::Ce;
         }
@@ -126,6 +151,22 @@ impl<C: Copy> Queue<C> {
             meter.take(now, size);
         }
         passes
+    }
+
+    /// Whether packets that pass this queue while it is empty are looked at.
+    #[must_use]
+    pub fn averages(&self) -> bool {
+        self.red.as_ref().is_some_and(|red| red.averages())
+    }
+
+    /// What becomes of a packet that passes this empty queue.
+    pub fn judge_passing(&mut self, now: Time, ecn: Ecn) -> Verdict {
+        let Some(red) = self.red.as_mut().filter(|red| red.averages()) else {
+            return Verdict::Keep;
+        };
+        let verdict = red.judge(now, None, ecn, Bytes::ZERO);
+        red.rest(now);
+        verdict
     }
 
     /// The meter, for a link that changes its rate.

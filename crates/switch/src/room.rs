@@ -1,10 +1,12 @@
 //! The memory a port's queues draw from. Some queues have room of their own, such as the few packets of a credit queue;
 //! the others share the port's buffer, or draw on a pool that the ports of a switch share ([`crate::pool`]).
 
-use shallop_core::Bytes;
+use shallop_core::{Bytes, Ecn, Time};
 
 use crate::limit::{Holding, Limit};
-use crate::pool::Member;
+use crate::mark::MarkAt;
+use crate::pool::{Claim, Member, Part};
+use crate::red::Verdict;
 
 /// What a port asks before it stores a packet, and tells when one leaves.
 pub trait Memory {
@@ -12,6 +14,26 @@ pub trait Memory {
     fn store(&mut self, queue: usize, held: Holding, size: Bytes) -> bool;
     /// Gives back the room of a packet that left this queue, which held `held` with it.
     fn release(&mut self, queue: usize, held: Holding, size: Bytes);
+
+    /// Whether what this queue shares with others is so full that a packet is marked or dropped, of so many bytes and
+    /// with these bits, at this moment; `None` for one that passes an idle port.
+    #[inline]
+    fn judge(&mut self, _queue: usize, _look: &Look) -> Verdict {
+        Verdict::Keep
+    }
+}
+
+/// A packet that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Now.
+    pub now: Time,
+    /// As it joins or leaves; `None` for one that passes an idle port.
+    pub at: Option<MarkAt>,
+    /// Its bits.
+    pub ecn: Ecn,
+    /// Its size, if it has no room yet.
+    pub size: Bytes,
 }
 
 /// Who may store how much.
@@ -26,8 +48,9 @@ pub struct Room {
 enum Common {
     /// A buffer, and what the queues without a bound of their own hold of it together.
     Buffer(Limit, Holding),
-    /// A part in a pool, which has to be there when packets are stored: see [`crate::pool::Pooled`].
-    Pool(Member),
+    /// A part in a pool, which has to be there when packets are stored, and what each queue may have and has of it: see
+    /// [`crate::pool::Pooled`].
+    Pool(Member, Vec<Part>),
 }
 
 impl Room {
@@ -37,10 +60,12 @@ impl Room {
         Self { own, common: Common::Buffer(common, Holding::default()) }
     }
 
-    /// A part in a pool, and bounds for the queues that have room of their own.
+    /// A part in a pool, bounds for the queues that have room of their own, and what each queue that has not may have of
+    /// the pool.
     #[must_use]
-    pub fn pooled(member: Member, own: Vec<Option<Limit>>) -> Self {
-        Self { own, common: Common::Pool(member) }
+    pub fn pooled(member: Member, own: Vec<Option<Limit>>, claims: &[Claim]) -> Self {
+        let parts = claims.iter().map(|&claim| Part::of(claim)).collect();
+        Self { own, common: Common::Pool(member, parts) }
     }
 
     /// The port's part in a pool, if it has one.
@@ -48,15 +73,17 @@ impl Room {
     #[must_use]
     pub fn member(&self) -> Option<Member> {
         match self.common {
-            Common::Pool(member) => Some(member),
+            Common::Pool(member, _) => Some(member),
             Common::Buffer(..) => None,
         }
     }
 
-    /// The bound of a queue that has room of its own.
-    #[must_use]
-    pub fn own(&self, queue: usize) -> Option<&Limit> {
-        self.own[queue].as_ref()
+    /// What a queue has of a pool; `None` for one that has room of its own, or where there is no pool.
+    pub(crate) fn part(&mut self, queue: usize) -> Option<&mut Part> {
+        match (&self.own[queue], &mut self.common) {
+            (None, Common::Pool(_, parts)) => parts.get_mut(queue),
+            _ => None,
+        }
     }
 }
 

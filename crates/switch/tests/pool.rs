@@ -1,19 +1,35 @@
-//! Memory that ports share: what Dynamic Thresholds let queues have.
+//! Memory that ports share: what Dynamic Thresholds let queues have, and what is marked.
 
-use shallop_core::Bytes;
-use shallop_switch::{Holding, Limit, Member, Memory, Pool, Pooled, Room};
+#![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
+
+use proptest::prelude::*;
+use shallop_core::{
+    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Off, Packet, Seed, Span, Time,
+};
+use shallop_switch::{
+    Claim, Holding, Limit, MarkAt, Member, Memory, Pool, PoolConfig, Pooled, Port, PortConfig,
+    QueueConfig, RedConfig, Room,
+};
 
 const SIZE: Bytes = Bytes::new(1_000_000);
 const PACKET: Bytes = Bytes::new(100);
+const BYTE: Bytes = Bytes::new(1);
+
+fn pool(size: Bytes, cell: Bytes, ports: usize) -> Pool {
+    Pool::new(&PoolConfig { size, cell, red: None }, ports)
+}
+
+/// The room of a port with one queue.
+fn room(place: u32, alpha: f64, private: Bytes) -> Room {
+    Room::pooled(Member { pool: 0, place }, vec![None], &[Claim { alpha, private }])
+}
 
 /// Queues of one port each that always want more, with these factors and this much of their own: what each has when
 /// packets have left and come for long, and the pool.
 fn saturate(alphas: &[f64], private: Bytes) -> (Vec<Bytes>, Pool) {
-    let mut pool = Pool::new(SIZE, alphas.len());
-    let mut rooms: Vec<Room> = (0..)
-        .zip(alphas)
-        .map(|(place, &alpha)| Room::pooled(Member { pool: 0, place, alpha, private }, vec![None]))
-        .collect();
+    let mut pool = pool(SIZE, BYTE, alphas.len());
+    let mut rooms: Vec<Room> =
+        (0..).zip(alphas).map(|(place, &alpha)| room(place, alpha, private)).collect();
     let mut held = vec![Holding::default(); alphas.len()];
     for _ in 0..20_000 {
         for (room, held) in rooms.iter_mut().zip(&mut held) {
@@ -74,10 +90,9 @@ fn private_bytes_are_taken_first_and_do_not_count() {
 
 #[test]
 fn a_newcomer_gets_half_of_what_is_free_before_the_first_shrinks() {
-    let mut pool = Pool::new(SIZE, 2);
-    let member = |place| Member { pool: 0, place, alpha: 1.0, private: Bytes::ZERO };
+    let mut pool = pool(SIZE, BYTE, 2);
     let mut fill = |place| {
-        let mut room = Room::pooled(member(place), vec![None]);
+        let mut room = room(place, 1.0, Bytes::ZERO);
         let mut held = Holding::default();
         while (Pooled { room: &mut room, pool: &mut pool }).store(0, held, PACKET) {
             held = held.with(PACKET);
@@ -90,9 +105,10 @@ fn a_newcomer_gets_half_of_what_is_free_before_the_first_shrinks() {
 
 #[test]
 fn what_leaves_is_given_back_and_queues_with_room_of_their_own_take_nothing() {
-    let mut pool = Pool::new(SIZE, 1);
-    let member = Member { pool: 0, place: 0, alpha: 1.0, private: Bytes::new(150) };
-    let mut room = Room::pooled(member, vec![Some(Limit { packets: 1, ..Limit::NONE }), None]);
+    let mut pool = pool(SIZE, BYTE, 1);
+    let claim = Claim { alpha: 1.0, private: Bytes::new(150) };
+    let own = vec![Some(Limit { packets: 1, ..Limit::NONE }), None];
+    let mut room = Room::pooled(Member { pool: 0, place: 0 }, own, &[claim, claim]);
     let (none, one) = (Holding::default(), Holding::default().with(PACKET));
     let mut memory = Pooled { room: &mut room, pool: &mut pool };
     assert!(memory.store(0, none, PACKET) && !memory.store(0, one, PACKET));
@@ -101,4 +117,178 @@ fn what_leaves_is_given_back_and_queues_with_room_of_their_own_take_nothing() {
     memory.release(1, one.with(PACKET), PACKET);
     assert_eq!(memory.pool.held(), Bytes::ZERO);
     assert!(!room.store(1, none, PACKET), "without the pool there is nothing to take");
+}
+
+#[test]
+fn a_packet_takes_whole_cells() {
+    // As on Trident and Tomahawk: a credit of 84 B takes one cell of 208 B, a frame of 1538 B takes eight.
+    for (size, cells) in [(84, 1), (208, 1), (209, 2), (1538, 8), (9038, 44)] {
+        let mut pool = pool(SIZE, Bytes::new(208), 1);
+        let mut room = room(0, 1.0, Bytes::ZERO);
+        let mut memory = Pooled { room: &mut room, pool: &mut pool };
+        let size = Bytes::new(size);
+        assert!(memory.store(0, Holding::default(), size));
+        assert_eq!(memory.pool.held(), Bytes::new(208 * cells), "{size}");
+        memory.release(0, Holding::default().with(size), size);
+        assert_eq!(memory.pool.held(), Bytes::ZERO);
+    }
+}
+
+#[test]
+fn queues_of_one_port_have_their_own_factors() {
+    let mut pool = pool(SIZE, BYTE, 1);
+    let claims = [1.0, 0.25].map(|alpha| Claim { alpha, private: Bytes::ZERO });
+    let mut room = Room::pooled(Member { pool: 0, place: 0 }, vec![None, None], &claims);
+    let mut fill = |queue| {
+        let mut held = Holding::default();
+        while (Pooled { room: &mut room, pool: &mut pool }).store(queue, held, PACKET) {
+            held = held.with(PACKET);
+        }
+        held.bytes
+    };
+    // A quarter of what is free: x = (1,000,000 - x) / 4; then all that is left: x = 800,000 - x.
+    assert_eq!((fill(1), fill(0)), (Bytes::new(200_000), Bytes::new(400_000)));
+}
+
+/// What the rule says, from sums made afresh each time.
+struct Rule {
+    claims: Vec<(f64, u64)>,
+    cell: u64,
+    queues: Vec<Vec<u64>>,
+}
+
+impl Rule {
+    fn cells(&self, size: u64) -> u64 {
+        size.div_ceil(self.cell) * self.cell
+    }
+
+    fn shared(&self, queue: usize, more: u64) -> u64 {
+        let taken: u64 = self.queues[queue].iter().map(|&size| self.cells(size)).sum();
+        (taken + self.cells(more)).saturating_sub(self.claims[queue].1)
+    }
+
+    fn all(&self) -> u64 {
+        (0..self.queues.len()).map(|queue| self.shared(queue, 0)).sum()
+    }
+
+    fn fits(&self, queue: usize, size: u64, pool: u64) -> bool {
+        let more = self.shared(queue, size) - self.shared(queue, 0);
+        let threshold = self.claims[queue].0 * (pool - self.all()) as f64;
+        more == 0 || (self.all() + more <= pool && self.shared(queue, 0) < threshold as u64)
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_arrival_fits_exactly_when_the_rule_says_and_nothing_is_lost_of_the_account(
+        size in 2_000u64..50_000,
+        cell in prop::sample::select(vec![1u64, 64, 208]),
+        claims in prop::collection::vec(
+            (prop::sample::select(vec![0.125, 0.2, 0.5, 1.0, 4.0, 8.0]), 0u64..4_000),
+            1..5,
+        ),
+        steps in prop::collection::vec((0usize..5, prop::option::weighted(0.7, 64u64..9_039)), 1..300),
+    ) {
+        let mut pool = pool(Bytes::new(size), Bytes::new(cell), claims.len());
+        let mut rooms: Vec<Room> = (0..)
+            .zip(&claims)
+            .map(|(place, &(alpha, private))| room(place, alpha, Bytes::new(private)))
+            .collect();
+        let queues = vec![vec![]; claims.len()];
+        let mut rule = Rule { claims, cell, queues };
+        for (queue, arrival) in steps {
+            let queue = queue % rooms.len();
+            let none = Holding::default();
+            let mut memory = Pooled { room: &mut rooms[queue], pool: &mut pool };
+            if let Some(bytes) = arrival {
+                let fits = memory.store(0, none, Bytes::new(bytes));
+                prop_assert_eq!(fits, rule.fits(queue, bytes, size));
+                if fits {
+                    rule.queues[queue].push(bytes);
+                }
+            } else if !rule.queues[queue].is_empty() {
+                let bytes = rule.queues[queue].remove(0);
+                memory.release(0, none.with(Bytes::new(bytes)), Bytes::new(bytes));
+            }
+            prop_assert_eq!(pool.held().get(), rule.all());
+            prop_assert!(pool.held().get() <= size && pool.most().get() <= size);
+        }
+    }
+}
+
+/// A port at 10 Gb/s that draws on a pool which marks above so much at this moment, with what to do to others.
+fn marking(above: u64, at: MarkAt, drops: bool) -> (Port<u32>, Room, Pool) {
+    let min = Bytes::new(above);
+    let stream = Seed::new(1).stream("red", 0);
+    let red = RedConfig { min, max: min, most: 1.0, at, drops, average: None, stream };
+    let pool = Pool::new(&PoolConfig { size: SIZE, cell: BYTE, red: Some(red) }, 2);
+    let port = PortConfig {
+        rate: BitsPerSec::gbps(10),
+        delay: Span::ZERO,
+        queues: vec![QueueConfig::default()],
+        queue_of: [0; Class::COUNT],
+        impairment: None,
+        changes: vec![],
+    };
+    (Port::new(0, &port), room(0, 1.0, Bytes::ZERO), pool)
+}
+
+/// The bits of packets that are offered to it at once, as they come out; 1000 B each.
+fn bits(mut under: (Port<u32>, Room, Pool), offered: &[Ecn]) -> Vec<Result<Ecn, DropCause>> {
+    let (port, room, pool) = (&mut under.0, &mut under.1, &mut under.2);
+    let mut out = vec![];
+    for &ecn in offered {
+        let envelope = Envelope { end: End(0), size: 1000, class: Class::Data, ecn };
+        let packet = Packet { envelope, cargo: 0 };
+        let mut memory = Pooled { room: &mut *room, pool: &mut *pool };
+        out.push(port.offer(Time::ZERO, &packet, &mut memory, &mut Off).map(|()| ecn));
+    }
+    let end = Time::after_start(Span::from_ms(1));
+    port.catch_up(end, &mut Pooled { room, pool }, &mut Off);
+    for taken in out.iter_mut().filter(|taken| taken.is_ok()) {
+        *taken = Ok(port.arrive(end).map_or(Ecn::NotEct, |packet| packet.envelope.ecn));
+    }
+    assert_eq!(pool.held(), Bytes::ZERO);
+    out
+}
+
+#[test]
+fn a_pool_marks_what_joins_above_its_threshold() {
+    let (ect, ce) = (Ok(Ecn::Ect), Ok(Ecn::Ce));
+    let found = bits(marking(2_000, MarkAt::Enqueue, false), &[Ecn::Ect; 5]);
+    // The first passes; two fill the pool to the threshold.
+    assert_eq!(found, [ect, ect, ect, ce, ce]);
+    let found = bits(marking(2_000, MarkAt::Dequeue, false), &[Ecn::Ect; 5]);
+    assert_eq!(found, [ect, ce, ce, ect, ect], "those that leave the pool while it holds more");
+}
+
+#[test]
+fn who_is_not_capable_is_kept_or_dropped_before_it_takes_room() {
+    let mixed = [Ecn::Ect, Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ect];
+    let (ect, ce, not) = (Ok(Ecn::Ect), Ok(Ecn::Ce), Ok(Ecn::NotEct));
+    let found = bits(marking(2_000, MarkAt::Enqueue, false), &mixed);
+    assert_eq!(found, [ect, ect, ect, not, ce]);
+    let found = bits(marking(2_000, MarkAt::Enqueue, true), &mixed);
+    assert_eq!(found, [ect, ect, ect, Err(DropCause::Early), ce]);
+}
+
+#[test]
+fn a_packet_that_passes_an_idle_port_is_marked_while_others_fill_the_pool() {
+    for at in [MarkAt::Enqueue, MarkAt::Dequeue] {
+        for (held, marked) in [(2_000, Ecn::Ect), (2_001, Ecn::Ce)] {
+            let (mut port, mut room, mut pool) = marking(2_000, at, true);
+            let mut other = self::room(1, 1.0, Bytes::ZERO);
+            let (none, size) = (Holding::default(), Bytes::new(held));
+            let mut memory = Pooled { room: &mut other, pool: &mut pool };
+            assert!(memory.store(0, none, size));
+            let ecn = Ecn::Ect;
+            let envelope = Envelope { end: End(0), size: 1000, class: Class::Data, ecn };
+            let packet = Packet { envelope, cargo: 0 };
+            let mut memory = Pooled { room: &mut room, pool: &mut pool };
+            port.offer(Time::ZERO, &packet, &mut memory, &mut Off).unwrap();
+            let end = Time::after_start(Span::from_ms(1));
+            assert_eq!(port.arrive(end).unwrap().envelope.ecn, marked);
+            assert_eq!(pool.held(), size);
+        }
+    }
 }
