@@ -25,6 +25,22 @@ pub struct Chip {
     pub buffer: Bytes,
     /// Where this is from, and what is assumed.
     pub note: &'static str,
+    /// How its memory is shared, if it is.
+    pub memory: Option<Mmu>,
+}
+
+/// How a chip's memory is shared: parts for some of the ports each, of which every queue has some bytes of its own and
+/// all queues share the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mmu {
+    /// How many parts there are, each with its share of memory and ports.
+    pub count: u32,
+    /// What each queue may hold besides what is shared; a port has one queue for data.
+    pub private: Bytes,
+    /// Memory is given in cells of this size.
+    pub cell: Option<Bytes>,
+    /// Where this is from, and what is assumed.
+    pub note: &'static str,
 }
 
 impl Chip {
@@ -32,6 +48,20 @@ impl Chip {
     #[must_use]
     pub const fn buffer_per_gbps(&self) -> Bytes {
         Bytes::new(self.buffer.get() / (self.capacity.get() / 1_000_000_000))
+    }
+
+    /// Ports to a part of the memory.
+    #[must_use]
+    pub fn ports_per_mmu(&self) -> Option<u32> {
+        self.memory.as_ref().map(|memory| self.ports / memory.count)
+    }
+
+    /// What all queues of a part of the memory share: all of it but what is private.
+    #[must_use]
+    pub fn pool(&self) -> Option<Bytes> {
+        let memory = self.memory.as_ref()?;
+        let private = memory.private * u64::from(self.ports / memory.count);
+        Some(Bytes::new(self.buffer.get() / u64::from(memory.count)).saturating_sub(private))
     }
 
     /// An even share of the buffer for each port, rounded down to bytes.
@@ -50,6 +80,12 @@ const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an ev
 const ROUTER: &str =
     "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
 
+const QUARTER: &str = "assumed: one part, of which a quarter is private, as much for each port, as in the Tomahawk of BCC";
+const MMUS: &str = "BCC, II.C, III.C and V.B: four parts of 4 MB, about 1 MB of each reserved, 128 KB for each port; \
+                    assumed: all of that is private; cells of 208 B";
+/// Cells of the Trident and Tomahawk families; no paper says so.
+const CELL: Option<Bytes> = Some(Bytes::new(208));
+
 /// A chip of so many ports of so many Gb/s.
 const fn chip(
     names: (&'static str, &'static str, &'static str),
@@ -61,36 +97,60 @@ const fn chip(
     let (id, name, vendor) = names;
     let capacity = BitsPerSec::gbps(gbps * ports as u64);
     let (port_rate, buffer) = (BitsPerSec::gbps(gbps), Bytes::new(buffer));
-    Chip { id, name, vendor, capacity, ports, port_rate, buffer, note }
+    Chip { id, name, vendor, capacity, ports, port_rate, buffer, note, memory: None }
+}
+
+/// The same with memory in one part.
+const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
+    let private = Bytes::new(chip.buffer.get() / chip.ports as u64 / 4);
+    chip.memory = Some(Mmu { count: 1, private, cell, note: QUARTER });
+    chip
+}
+
+/// The same with memory in so many parts, and so many bytes for each queue.
+const fn parts(mut chip: Chip, count: u32, private: u64, note: &'static str) -> Chip {
+    chip.memory = Some(Mmu { count, private: Bytes::new(private), cell: CELL, note });
+    chip
 }
 
 static CHIPS: &[Chip] = &[
-    chip(
-        ("bcm56538", "BCM56538", BROADCOM),
-        48,
-        1,
-        4 * MIB,
-        "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 B",
+    one(
+        chip(
+            ("bcm56538", "BCM56538", BROADCOM),
+            48,
+            1,
+            4 * MIB,
+            "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 B",
+        ),
+        None,
     ),
-    chip(("trident-plus", "Trident+", BROADCOM), 48, 10, 9 * MIB, BOTH),
-    chip(("trident2", "Trident II", BROADCOM), 32, 40, 12 * MIB, BOTH),
-    chip(("trident3", "Trident 3", BROADCOM), 32, 100, 32 * MIB, FLASHPASS),
-    chip(("trident4", "Trident 4", BROADCOM), 32, 400, 132 * MIB, FLASHPASS),
-    chip(
-        ("tomahawk", "Tomahawk", BROADCOM),
-        32,
-        100,
-        16 * MIB,
-        "BCC, Table I: four cores, 4 MB and eight ports each; assumed: an even share for each port, MB of 2^20 B",
+    one(chip(("trident-plus", "Trident+", BROADCOM), 48, 10, 9 * MIB, BOTH), CELL),
+    one(chip(("trident2", "Trident II", BROADCOM), 32, 40, 12 * MIB, BOTH), CELL),
+    one(chip(("trident3", "Trident 3", BROADCOM), 32, 100, 32 * MIB, FLASHPASS), None),
+    one(chip(("trident4", "Trident 4", BROADCOM), 32, 400, 132 * MIB, FLASHPASS), None),
+    parts(
+        chip(
+            ("tomahawk", "Tomahawk", BROADCOM),
+            32,
+            100,
+            16 * MIB,
+            "BCC, Table I: four cores, 4 MB and eight ports each; assumed: an even share for each port, MB of 2^20 B",
+        ),
+        4,
+        128 << 10,
+        MMUS,
     ),
-    chip(
-        ("tofino", "Tofino", BAREFOOT),
-        64,
-        100,
-        22_000_000,
-        "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 B",
+    one(
+        chip(
+            ("tofino", "Tofino", BAREFOOT),
+            64,
+            100,
+            22_000_000,
+            "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 B",
+        ),
+        None,
     ),
-    chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS),
+    one(chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS), None),
     chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", "Arista"), 576, 10, 96_000_000_000, ROUTER),
     chip(("arista-7504r", "7504R, 100 Gb/s ports", "Arista"), 144, 100, 96_000_000_000, ROUTER),
     chip(

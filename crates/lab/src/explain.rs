@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
+use crate::bcc::Thresholds;
 use crate::flows;
 use crate::plan::{FlashPass, Group, Intensity, Switch, Topology, Transport};
+use crate::pools;
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
 use crate::sources::intensity;
@@ -157,9 +159,44 @@ fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Se
             let how = "alpha size / (1 + 2 alpha) + private, likewise";
             section.say(format!("each of two full queues {at}"), size(shared.of(2).get()), how);
         }
-        if let Some((above, _)) = switch.mark {
-            let bytes = in_bytes(above, rate, frame);
-            section.say(format!("ECN threshold {at}"), size(bytes), above.to_string());
+        if let Some(marking) = switch.marking(rate) {
+            let [min, max] = [marking.min, marking.max].map(|it| in_bytes(it, rate, frame));
+            let how = match (switch.mark, switch.bcc) {
+                (None, Some(bcc)) => format!("{rate} × {} × {}: C RTT lambda", bcc.rtt, bcc.lambda),
+                _ => marking.max.to_string(),
+            };
+            if min < max {
+                let what = format!("ECN threshold, the lower, {at}");
+                section.say(what, size(min), marking.min.to_string());
+            }
+            section.say(format!("ECN threshold {at}"), size(max), how);
+        }
+    }
+    pools(setup, switches, section);
+}
+
+/// What ports share, each kind of pool once.
+fn pools(setup: &Setup<'_>, switches: &[Switch], section: &mut Section) {
+    let network = &setup.network;
+    let mut seen = BTreeSet::new();
+    for pool in pools::pools(switches, network) {
+        let switch = &switches[pool.switch];
+        let (rate, ports) = (pool.rate(network), pool.ports.len());
+        let Some(shared) = switch.shared.filter(|_| seen.insert((pool.switch, rate, ports))) else {
+            continue;
+        };
+        let at = format!("of \"{}\" with {ports} ports up to {rate}", switch.name);
+        let of = |bytes: Bytes| size(bytes.get());
+        let each = of(shared.private);
+        let how = format!("shared, alpha = {}; besides {each} for each queue", shared.alpha);
+        section.say(format!("pool {at}"), of(shared.size), how);
+        if let Some(marking) = shared.mark {
+            let how = format!("to {}, then all, at {:?}", marking.max, marking.at).to_lowercase();
+            section.say(format!("pool marks {at}"), marking.min.to_string(), how);
+        }
+        let thresholds = pool.thresholds(switches, network);
+        for (what, value, how) in thresholds.iter().flat_map(Thresholds::lines) {
+            section.say(format!("{what} {at}"), value, how);
         }
     }
 }

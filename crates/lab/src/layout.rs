@@ -17,9 +17,10 @@
 //!
 //! Hosts' links have the same meters as switches, as both papers ask. What queues may hold is in `memory.rs`.
 
-use shallop_core::{Bytes, Class, Node, Seed, Share};
+use shallop_core::{Bytes, Class, Node, Seed, Share, Stream};
 use shallop_proto::{flashpass, wire};
-use shallop_switch::{Limit, Mark, Meter, PortConfig, QueueConfig, Select};
+use shallop_sim::GraphLink;
+use shallop_switch::{Limit, Meter, PortConfig, QueueConfig, Select};
 
 use crate::memory::Memory;
 use crate::mix::{Demand, Kind};
@@ -85,7 +86,8 @@ impl Layout {
             (None | Some(Kind::Tcp), _) => (TCP_QUEUES, 0, None),
         };
         let unscheduled = demand.unscheduled;
-        let (ports, memory, shares) = (vec![], Memory::default(), vec![]);
+        let memory = Memory::of(plan.switches(scheme), network, seed);
+        let (ports, shares) = (vec![], vec![]);
         let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
             let of = |node: Node| &plan.switches(scheme)[network.switch_of[node.0 as usize]];
@@ -93,8 +95,13 @@ impl Layout {
             let ends = (switch, of(network.graph.far(port)));
             let around = (crossings[port as usize], crossings[port as usize ^ 1]);
             let shares = Shares::of(network, port, demand, ends, around);
-            let (queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
+            let (mut queues, queue_of) = port_queues(network, port, *demand, switch, &shares);
             let link = network.graph.link_of(port);
+            if network.is_switch_port(port) {
+                mark(&mut queues[data..], switch, link, |queue| {
+                    seed.stream("red", u64::from(port) << 8 | queue)
+                });
+            }
             layout.memory.add((plan, scheme), network, (port, demand), &queues);
             layout.ports.push(PortConfig {
                 rate: link.rate,
@@ -106,7 +113,6 @@ impl Layout {
             });
             layout.shares.push(shares);
         }
-        layout.memory.share(plan.switches(scheme), network);
         layout
     }
 }
@@ -166,6 +172,22 @@ impl Shares {
     }
 }
 
+/// Makes queues of data mark as this switch does.
+fn mark(
+    queues: &mut [QueueConfig],
+    switch: &Switch,
+    link: &GraphLink,
+    stream: impl Fn(u64) -> Stream,
+) {
+    let Some(marking) = switch.marking(link.rate) else { return };
+    let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+    let step = marking.as_step(link.rate);
+    for (number, queue) in (0..).zip(queues) {
+        queue.mark = step;
+        queue.red = step.is_none().then(|| marking.red((link.rate, frame), stream(number)));
+    }
+}
+
 /// The queues of a port, and for each class the one it joins.
 fn port_queues(
     network: &Network,
@@ -183,17 +205,13 @@ fn port_queues(
     let select = switch.select.map(above);
     let drops = demand.unscheduled && network.is_switch_port(port);
     let unscheduled = drops.then(|| above(switch.unscheduled_above));
-    let mark = switch
-        .mark
-        .filter(|_| network.is_switch_port(port))
-        .map(|(above, at)| Mark { above: Limit::of(above, link.rate), at });
     let metered = QueueConfig {
         meter: meter(shares.metered, u64::from(wire::MIN_FRAME)),
         ..QueueConfig::default()
     };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let (own, other) = switch.weights.unwrap_or((1, 1));
-    let data = |priority| QueueConfig { mark, weight: own, select: unscheduled, ..queue(priority) };
+    let data = |priority| QueueConfig { weight: own, select: unscheduled, ..queue(priority) };
     let (mut queues, mut queue_of) = match demand.proactive {
         None | Some(Kind::Tcp) => return (vec![data(0)], [0; Class::COUNT]),
         Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1, 1]),

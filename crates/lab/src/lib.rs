@@ -1,6 +1,7 @@
 //! From a scenario to results. Everything but the module `host` is pure: text in, results out.
 
 pub mod aggregate;
+pub mod bcc;
 mod burst;
 pub mod capture;
 pub mod chips;
@@ -25,6 +26,7 @@ pub mod mix;
 pub mod network;
 pub mod outcome;
 pub mod plan;
+pub mod pools;
 pub mod reach;
 pub mod records;
 pub mod rtts;
@@ -36,6 +38,7 @@ mod sources;
 pub mod standard;
 pub mod study;
 pub mod summary;
+pub mod switches;
 pub mod table;
 pub mod tally;
 pub mod verdict;

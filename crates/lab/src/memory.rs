@@ -1,19 +1,18 @@
 //! What the queues of every port may hold, and of which memory.
 //!
 //! Metered queues have room of their own. The others share the port's buffer, which data and TCP apart divide by
-//! weight; or all ports of a switch share one pool, of which a queue may have a part that shrinks as the pool fills
-//! (`shared` of a switch; `switch/src/pool.rs`). Hosts' links have room without end for what is not metered, or the
+//! weight; or ports of a switch share a pool, of which a queue may have a part that shrinks as the pool fills (`shared`
+//! of a switch; `pools.rs`; `switch/src/pool.rs`). Hosts' links have room without end for what is not metered, or the
 //! queue that the scenario gives them.
 
-use std::collections::BTreeMap;
-
-use shallop_core::{BufferSize, Bytes};
+use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_sim::NicMode;
-use shallop_switch::{Limit, Member, Pool, QueueConfig, Room};
+use shallop_switch::{Claim, Limit, Member, Pool, QueueConfig, Room};
 
 use crate::mix::{Demand, Kind};
 use crate::network::Network;
-use crate::plan::{Plan, Shared, Switch};
+use crate::plan::{Plan, Switch};
+use crate::pools;
 
 /// The memory of a network's ports.
 #[derive(Clone, Debug, Default)]
@@ -22,11 +21,17 @@ pub struct Memory {
     pub rooms: Vec<Room>,
     /// Memory that several ports share.
     pub pools: Vec<Pool>,
-    /// For each pool the switch it is in, by node number, and its ports so far.
-    pools_of: BTreeMap<u32, (u32, u32)>,
+    /// For each port its part in a pool, if it has one.
+    members: Vec<Option<Member>>,
 }
 
 impl Memory {
+    /// The pools of these switches; no port has a room yet.
+    pub(crate) fn of(switches: &[Switch], network: &Network, seed: Seed) -> Self {
+        let (pools, members) = pools::made(switches, network, seed);
+        Self { rooms: Vec::new(), pools, members }
+    }
+
     /// Adds the room of the next port.
     pub(crate) fn add(
         &mut self,
@@ -44,43 +49,28 @@ impl Memory {
             _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
         });
         let mut own: Vec<Option<Limit>> = own.collect();
-        let common = match (network.is_switch_port(port), plan.nic, &switch.shared) {
-            (true, _, Some(shared)) => {
-                let member = self.member(node, shared);
-                return self.rooms.push(Room::pooled(member, own));
+        let apart = switch.weights.filter(|_| demand.apart);
+        if let (Some(member), Some(shared)) = (self.members[port as usize], &switch.shared) {
+            let claim = Claim { alpha: shared.alpha, private: shared.private };
+            let mut claims = vec![claim; queues.len()];
+            if let (Some(_), Some(legacy)) = (apart, claims.last_mut()) {
+                legacy.alpha = shared.legacy_alpha;
             }
-            (true, _, None) => Limit::of(switch.buffer, rate),
-            (false, NicMode::Fair, _) => Limit::NONE,
-            (false, NicMode::Fifo, _) => Limit::of(plan.nic_buffer, rate),
+            return self.rooms.push(Room::pooled(member, own, &claims));
+        }
+        let common = match (network.is_switch_port(port), plan.nic) {
+            (true, _) => Limit::of(switch.buffer, rate),
+            (false, NicMode::Fair) => Limit::NONE,
+            (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
         };
-        self.rooms.push(match (switch.weights, &mut own[..]) {
-            (Some(weights), [.., legacy]) if demand.apart => {
+        self.rooms.push(match (apart, &mut own[..]) {
+            (Some(weights), [.., legacy]) => {
                 let (data, rest) = divide(common, weights);
                 *legacy = Some(rest);
                 Room::new(data, own)
             }
             _ => Room::new(common, own),
         });
-    }
-
-    /// The next port of this switch takes its part in the pool.
-    fn member(&mut self, node: u32, shared: &Shared) -> Member {
-        let next = self.pools_of.len() as u32;
-        let (pool, ports) = self.pools_of.entry(node).or_insert((next, 0));
-        let place = *ports;
-        *ports += 1;
-        Member { pool: *pool, place, alpha: shared.alpha, private: shared.private }
-    }
-
-    /// Makes the pools, once all ports are there.
-    pub(crate) fn share(&mut self, switches: &[Switch], network: &Network) {
-        let mut pools: Vec<_> = self.pools_of.iter().collect();
-        pools.sort_unstable_by_key(|(_, (pool, _))| *pool);
-        let made = pools.into_iter().filter_map(|(&node, &(_, ports))| {
-            let shared = switches[network.switch_of[node as usize]].shared.as_ref()?;
-            Some(Pool::new(shared.size, ports as usize))
-        });
-        self.pools = made.collect();
     }
 }
 

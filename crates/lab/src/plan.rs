@@ -9,11 +9,11 @@ use shallop_control::{expresspass, flashpass};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_proto::{expresspass::StopPolicy, tcp};
 use shallop_sim::{NicMode, NodeKind};
-use shallop_switch::MarkAt;
 
 use crate::fabrics::{CrossDc, FatTree, LeafSpine, ThreeDc};
 use crate::files::Files;
 use crate::import::Imported;
+pub use crate::switches::{Accounting, Bcc, Marking, Shared, Switch};
 use crate::tally::Classes;
 use crate::workload::Sizes;
 
@@ -179,65 +179,6 @@ pub struct GraphLink {
     pub jitter: Span,
     /// What the link becomes, and when: rate and delay.
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
-}
-
-/// What a switch is like.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Switch {
-    /// Its name in the scenario.
-    pub name: String,
-    /// Data buffer of each port.
-    pub buffer: BufferSize,
-    /// The memory that all ports share instead, if they do.
-    pub shared: Option<Shared>,
-    /// ECN marking of the data queue: threshold, and when it is looked at.
-    pub mark: Option<(BufferSize, MarkAt)>,
-    /// Depth of the emulation or credit queue.
-    pub credit_queue: BufferSize,
-    /// Credits or emulation packets that may leave back to back, in packets of the smallest size.
-    pub credit_burst: u32,
-    /// Above this, packets that are not ECN-capable are dropped from the emulation queue, if they are at all.
-    pub select: Option<BufferSize>,
-    /// Above this, data that was sent without a credit is dropped from the data queue.
-    pub unscheduled_above: BufferSize,
-    /// Which credits the emulation queue's share of a link leaves room for.
-    pub accounting: Accounting,
-    /// Whether it has a metered queue for emulation packets or credits. Without, they join the data.
-    pub emulation: bool,
-    /// Weights of the data queue and of one for transports without credits; `None` if they share the data queue.
-    pub weights: Option<(u32, u32)>,
-}
-
-/// Memory that all ports of a switch share, by Dynamic Thresholds (`switch/src/pool.rs`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shared {
-    /// All of it.
-    pub size: Bytes,
-    /// A queue may be given more while it has less than this times what is free.
-    pub alpha: f64,
-    /// What each queue may hold besides.
-    pub private: Bytes,
-}
-
-impl Shared {
-    /// What so many queues that all want more end up with each: alpha size / (1 + alpha n), and what is private.
-    #[must_use]
-    pub fn of(&self, queues: u32) -> Bytes {
-        let share = self.alpha / (1.0 + self.alpha * f64::from(queues));
-        self.private + Bytes::new((self.size.get() as f64 * share) as u64)
-    }
-}
-
-/// Which returning credits the emulation share of a link leaves room for (docs/flashpass.md, "accounting").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Accounting {
-    /// Those that come over this link, if any flow's do while another's data does.
-    #[default]
-    PerLink,
-    /// None: the paper's 84/1622.
-    OneWay,
-    /// Always one for each data frame.
-    TwoWay,
 }
 
 /// Some traffic.

@@ -36,7 +36,7 @@ fn unmarked(setup: &Setup<'_>) -> Option<String> {
         }
     };
     let name = (0..plan.groups.len()).find_map(answers)?;
-    plan.switches(setup.scheme).iter().all(|switch| switch.mark.is_none()).then(|| {
+    plan.switches(setup.scheme).iter().all(|switch| !switch.marks()).then(|| {
         format!(
             "{name} answers congestion marks and no switch makes any: a `mark` with `above` in a \
              [switch.NAME] is the threshold"

@@ -9,10 +9,11 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
 };
 use shallop_lab::ends::{self, Ends};
-use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Plan, Shared, Topology};
+use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Marking, Plan, Shared, Topology};
 use shallop_lab::run::{RunError, Setup};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, NodeKind, Paths, World};
+use shallop_switch::MarkAt;
 use support::{group, plan};
 
 type Count = [u64; Class::COUNT];
@@ -271,14 +272,18 @@ fn plans() -> impl Strategy<Value = Plan> {
         (2u32..30).prop_map(BufferSize::Packets),
         (3_100u64..50_000).prop_map(|bytes| BufferSize::Bytes(Bytes::new(bytes))),
     ];
-    let shared = (3_100u64..80_000, 0.5..8.0, 0u64..3_000).prop_map(|(size, alpha, private)| {
-        // Alone a queue has at least a third of it, which is more than a frame.
-        let (size, private) = (Bytes::new(size + 3_100), Bytes::new(private));
-        Shared { size, alpha, private }
-    });
+    let cell = prop::sample::select(vec![Bytes::new(1), Bytes::new(208)]);
+    let rest = (prop::option::of(1u32..4), cell, marking());
+    let shared = (3_100u64..80_000, 0.5..8.0, 0u64..3_000, rest).prop_map(
+        |(size, alpha, private, (ports, cell, mark))| {
+            // Alone a queue has at least a third of it, which is more than a frame.
+            let (size, private) = (Bytes::new(size + 3_100), Bytes::new(private));
+            Shared { alpha, private, ports, cell, mark, ..Shared::new(size) }
+        },
+    );
     let shared = prop_oneof![2 => Just(None), 1 => shared.prop_map(Some)];
-    (network, buffer, shared, prop::collection::vec(flow, 1..4)).prop_map(
-        |((topology, hosts), buffer, shared, flows)| {
+    (network, buffer, shared, marking(), prop::collection::vec(flow, 1..4)).prop_map(
+        |((topology, hosts), buffer, shared, mark, flows)| {
             let groups: Vec<Group> = (0..)
                 .zip(flows)
                 .map(|(number, (from, to, count, size))| {
@@ -289,9 +294,21 @@ fn plans() -> impl Strategy<Value = Plan> {
                 .collect();
             let mut plan = plan(topology, buffer, groups);
             plan.switches[0].shared = shared;
+            plan.switches[0].mark = mark;
             plan
         },
     )
+}
+
+/// Marking of any sort, or none.
+fn marking() -> impl Strategy<Value = Option<Marking>> {
+    let at = prop::sample::select(vec![MarkAt::Enqueue, MarkAt::Dequeue]);
+    let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));
+    let mark = all.prop_map(|(min, more, most, weight, (at, drops))| {
+        let [min, max] = [min, min + more].map(|it| BufferSize::Bytes(Bytes::new(it)));
+        Marking { min, max, most, weight, at, drops: drops && at == MarkAt::Enqueue }
+    });
+    prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)]
 }
 
 /// Plans whose last group has another transport than the scheme, in one queue or in weighted ones.

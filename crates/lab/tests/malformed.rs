@@ -94,7 +94,7 @@ const KEYS: &[Case] = &[
         &["belongs to feedback = \"mimd\"", "step"],
     ),
     ("size = \"1MB\"", "sizes = \"1MB\"", "sizes", &["[[group]] \"all\"", "size"]),
-    ("above = \"15KB\"", "above = \"15KB\", on = 1", "on = 1", &["`on`", "above, at"]),
+    ("above = \"15KB\"", "above = \"15KB\", on = 1", "on = 1", &["`on`", "above, min, max"]),
     ("name = \"many\"", "name = \"many\"\nseed = 3", "seed = 3", &["unknown key", "set"]),
     (
         "\"topology.senders\" = 6",

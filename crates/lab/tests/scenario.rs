@@ -4,8 +4,8 @@ use shallop_control::any::Config as Window;
 use shallop_control::{bbr, copa, cubic};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_lab::plan::{
-    Accounting, Aeolus, BurstUntil, Delays, ExpressPassRule, FlashPassLaw, Starts, Topology,
-    Transport,
+    Accounting, Aeolus, BurstUntil, Delays, ExpressPassRule, FlashPassLaw, Marking, Starts,
+    Topology, Transport,
 };
 use shallop_lab::scenario::{Options, read, schema};
 use shallop_lab::workload::Sizes;
@@ -82,7 +82,7 @@ fn what_is_written_arrives() {
     assert_eq!(links[1].changes.len(), 2);
     assert_eq!(
         plan.switches[0].mark,
-        Some((BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
+        Some(Marking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
     );
     assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
     let Transport::Tcp { config, controller: Window::Cubic(cubic) } = plan.schemes[0].transport
@@ -182,7 +182,7 @@ fn a_change_may_be_a_value_or_a_text_and_may_make_a_section() {
     let study = study(SMALL, &set(&changes));
     let plan = &study.points[0].plan;
     assert_eq!((study.title.as_str(), study.seeds.as_slice()), ("quoted", &[4, 5][..]));
-    assert_eq!(plan.switches[0].mark.map(|mark| mark.1), Some(MarkAt::Enqueue));
+    assert_eq!(plan.switches[0].mark.map(|mark| mark.at), Some(MarkAt::Enqueue));
     assert_eq!(plan.groups[0].start, Starts::Every(Span::ZERO, Span::from_ms(1)));
     let Topology::Dumbbell { delay, senders, .. } = &plan.topology else { panic!() };
     assert_eq!(*delay, Span::from_ms(7));

@@ -31,7 +31,7 @@ fn incast(receivers: u32, alpha: f64) -> Plan {
     });
     let mut plan = plan(topology, BufferSize::Packets(1000), groups.collect());
     plan.duration = Span::from_secs(10);
-    plan.switches[0].shared = Some(Shared { size: SIZE, alpha, private: Bytes::ZERO });
+    plan.switches[0].shared = Some(Shared { alpha, ..Shared::new(SIZE) });
     plan
 }
 

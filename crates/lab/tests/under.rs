@@ -31,7 +31,7 @@ fn what_a_scheme_sets_holds_under_it_alone() {
     let set = r#""switch.default.mark.above" = "10pkt""#;
     let study = study(set, &Options::default()).unwrap();
     let plan = &study.points[0].plan;
-    let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|(above, _)| above));
+    let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|mark| mark.max));
     assert_eq!(marks, [None, Some(BufferSize::Packets(10))]);
     assert_eq!(plan.switches(1)[1], plan.switches(0)[1], "the other is as it was");
     let marked =
@@ -58,7 +58,7 @@ fn a_point_sets_first_and_the_scheme_on_top() {
     let set_on = vec![change("switch.default.mark.above", "20pkt")];
     let study = study(set, &Options { set: set_on, ..Options::default() }).unwrap();
     let plan = &study.points[0].plan;
-    let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|(above, _)| above));
+    let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|mark| mark.max));
     assert_eq!(marks, [20, 10].map(|packets| Some(BufferSize::Packets(packets))));
 }
 

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use shallop_lab::chips::{self, Chip};
+use shallop_lab::explain;
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
-use shallop_lab::{chips, explain};
 
 use crate::args;
 use crate::fail::{Result, plain};
@@ -38,6 +39,7 @@ pub fn schema() -> Result<ExitCode> {
 pub fn chips(args: &args::Chips) -> Result<ExitCode> {
     if args.json {
         let chips = chips::all().iter().map(|chip| {
+            let memory = chip.memory.as_ref();
             print::object([
                 ("id", chip.id.into()),
                 ("name", chip.name.into()),
@@ -48,13 +50,19 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
                 ("port_rate_bps", chip.port_rate.get().into()),
                 ("buffer_bytes_per_gbps", chip.buffer_per_gbps().get().into()),
                 ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
+                ("mmus", memory.map(|it| it.count).into()),
+                ("ports_per_mmu", chip.ports_per_mmu().into()),
+                ("pool_bytes", chip.pool().map(|pool| pool.get()).into()),
+                ("private_bytes", memory.map(|it| it.private.get()).into()),
+                ("cell_bytes", memory.and_then(|it| it.cell).map(|cell| cell.get()).into()),
                 ("note", chip.note.into()),
+                ("memory_note", memory.map(|it| it.note).into()),
             ])
         });
         print::json(&print::object([("chips", chips.collect::<Vec<_>>().into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = ["id", "vendor", "name", "ports", "Gb/s", "Tb/s", "MB", "KB per Gb/s"];
+    let header = ["id", "vendor", "name", "ports", "Gb/s", "Tb/s", "MB", "KB per Gb/s", "pools"];
     let rows = chips::all().iter().map(|chip| {
         let (bits, bytes) = (chip.capacity.get() as f64, chip.buffer.get() as f64);
         vec![
@@ -66,6 +74,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             format!("{:.2}", bits / 1e12),
             format!("{:.1}", bytes / 1e6),
             format!("{:.2}", chip.buffer_per_gbps().get() as f64 / 1e3),
+            pools(chip),
         ]
     });
     print::grid(&Grid {
@@ -74,4 +83,11 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         words: 3,
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How its memory is shared.
+fn pools(chip: &Chip) -> String {
+    let (Some(memory), Some(pool)) = (&chip.memory, chip.pool()) else { return String::new() };
+    let (pool, private) = (pool.get() as f64 / 1e6, memory.private.get() as f64 / 1e3);
+    format!("{} of {pool:.2} MB, {private:.1} KB a queue", memory.count)
 }

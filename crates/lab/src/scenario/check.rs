@@ -1,11 +1,13 @@
 //! What only shows when all parts of a scenario come together: buffers that hold no frame, waiting times too short.
 
+use std::collections::BTreeSet;
+
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_proto::wire;
 use shallop_sim::NicMode;
 use shallop_switch::Limit;
 
-use super::problem::Problem;
+use super::problem::{Problem, advice};
 use super::section::Section;
 use super::tree::{At, Item};
 use super::{schemes, topology};
@@ -14,6 +16,7 @@ use crate::memory;
 use crate::mix::Demand;
 use crate::network::Network;
 use crate::plan::{Delays, FlashPass, Plan, Topology, Transport};
+use crate::pools;
 use crate::run::{RunError, Setup};
 
 /// Above this many flows times nodes only the first seed is set up before the run: the run itself checks again.
@@ -83,6 +86,46 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
             }
             None => check("credit_queue", switch.credit_queue, credit, at(&["credit_queue"]))?,
         }
+    }
+    Ok(())
+}
+
+/// That pools have the ports that they are to have, and that the thresholds of BCC are some.
+pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    for (number, switch) in plan.switches.iter().enumerate() {
+        let section = top.item("switch").and_then(|item| item.get(&switch.name));
+        let mine = |port: &u32| {
+            let near = network.graph.near(*port).0 as usize;
+            network.is_switch_port(*port) && network.switch_of[near] == number
+        };
+        let ports: Vec<u32> = (0..network.graph.ports() as u32).filter(mine).collect();
+        let list = section.and_then(|item| item.get("shared")?.get("pools"));
+        let items = list.map(Item::items).unwrap_or_default().iter().flat_map(Item::items);
+        let at = place(section, &["shared"], top.place("topology"));
+        let items = items.map(Some).chain(std::iter::repeat(None));
+        for (name, item) in switch.pools.iter().flatten().zip(items) {
+            if !ports.iter().any(|&port| pools::is(network, port, name)) {
+                let names = ports.iter().map(|&port| network.graph.far(port).0 as usize);
+                let names: BTreeSet<&str> = names.map(|far| network.names[far].as_str()).collect();
+                let sets = network.links.keys().map(String::as_str);
+                let known: Vec<&str> = names.into_iter().chain(sets).collect();
+                let at = item.map_or(at, |item| &item.at);
+                let problem = at.problem(format!(
+                    "`pools` in [switch.{}]: no port of these switches leads to \"{name}\"",
+                    switch.name
+                ));
+                return Err(problem.with_help(advice(name, known)));
+            }
+        }
+    }
+    for pool in pools::pools(&plan.switches, network) {
+        let Some(thresholds) = pool.thresholds(&plan.switches, network) else { continue };
+        let name = &plan.switches[pool.switch].name;
+        let section = top.item("switch").and_then(|item| item.get(name));
+        let at = place(section, &["bcc"], top.place("topology"));
+        thresholds.check().map_err(|(message, help)| {
+            at.problem(format!("`bcc` in [switch.{name}]: {message}")).with_help(help)
+        })?;
     }
     Ok(())
 }

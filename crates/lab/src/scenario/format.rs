@@ -2,7 +2,7 @@
 //!
 //! Bounds keep sums and products of what is written within the simulator's 64 bits, with room to spare.
 
-use shallop_core::form::{Form, Keys, key, need};
+use shallop_core::form::{Form, Key, Keys, key, need};
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use super::options::SCHEMES;
@@ -89,7 +89,12 @@ pub(super) const STACKS: &[&str] = &["ns2", "ns3", "linux"];
 pub(super) const SWITCH: Keys = &[&[
     key("chip", Form::Text, "A chip of `shallop chips`: its buffer per Gb/s."),
     key("buffer", Form::Buffer, "Data buffer of each port. Default: the chip's, or \"20KB/Gbps\"."),
-    key("shared", Form::Table(SHARED), "Memory that all ports share, instead of a buffer each."),
+    key(
+        "shared",
+        Form::Table(SHARED),
+        "Memory that ports share, instead of a buffer each. With `chip`, as that chip shares it.",
+    ),
+    key("bcc", Form::Table(BCC), "Shared memory marks by how full it is, by the rules of BCC."),
     key("mark", Form::Table(MARK), "ECN marking of the data queue."),
     key("credit_queue", Form::Buffer, "Depth of the credit or emulation queue. Default: \"8pkt\"."),
     key("credit_burst", Form::Count(1, 10_000), "Credits that may leave back to back. Default: 2."),
@@ -121,25 +126,104 @@ pub(super) const SWITCH: Keys = &[&[
     key("data_weight", Form::Count(1, 1_000), "Weight of the data queue then. Default: 1."),
 ]];
 
+const SOME: Form = Form::Size(Bytes::new(1), Bytes::new(1_000_000_000_000));
+
 /// Memory that ports share.
 pub(super) const SHARED: Keys = &[&[
-    need("size", Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)), "All of it."),
+    key(
+        "size",
+        Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        "All of a pool. Default: the chip's.",
+    ),
+    key(
+        "ports",
+        Form::Count(1, 100_000),
+        "So many ports draw on a pool, the next on another. Default: the chip's, or all on one.",
+    ),
+    key(
+        "pools",
+        Form::List(&Form::List(&Form::Text)),
+        "Pools of their own for the ports to these nodes, or of these sets of links.",
+    ),
     key(
         "alpha",
-        Form::Above(0.0, 1_024.0),
+        ALPHA,
         "A queue may have this times what is free (Dynamic Thresholds). Default: 1.",
     ),
+    key("legacy_alpha", ALPHA, "The same of the queue with a `legacy_weight`. Default: `alpha`."),
     key(
         "private",
         Form::Size(Bytes::ZERO, Bytes::new(1_000_000_000)),
-        "What each queue may hold besides. Default: \"0B\".",
+        "What each queue may hold besides. Default: the chip's, or \"0B\".",
     ),
+    key(
+        "cell",
+        Form::Either(&[Form::Choice(&["chip"]), Form::Size(Bytes::new(1), Bytes::new(65_536))]),
+        "Packets take whole cells of this size, or of the chip's. Default: \"1B\".",
+    ),
+    key("mark", Form::Table(SHARED_MARK), "ECN marking by how full a pool is."),
 ]];
 
-/// ECN marking.
-pub(super) const MARK: Keys = &[&[
-    need("above", Form::Buffer, "The threshold."),
+const ALPHA: Form = Form::Above(0.0, 1_024.0);
+
+/// ECN marking of a queue: a step, or at random.
+pub(super) const MARK: Keys = &[
+    &[
+        key("above", Form::Buffer, "The threshold of a step."),
+        key("min", Form::Buffer, "Nothing is marked up to here, in place of `above`."),
+        key("max", Form::Buffer, "Everything is marked above."),
+        key(
+            "weight",
+            Form::Count(0, 15),
+            "The length is averaged with a weight of 2 to the minus this. Default: 0, not at all.",
+        ),
+    ],
+    MARKING,
+];
+
+/// ECN marking of a pool.
+pub(super) const SHARED_MARK: Keys = &[
+    &[
+        key("above", SOME, "The threshold of a step."),
+        key("min", SOME, "Nothing is marked up to here, in place of `above`."),
+        key("max", SOME, "Everything is marked above."),
+    ],
+    MARKING,
+];
+
+const MARKING: &[Key] = &[
+    key("probability", PROBABILITY, "That of a mark at `max`. Default: 1."),
     key("at", Form::Choice(&["enqueue", "dequeue"]), "When it is looked at. Default: \"enqueue\"."),
+    key(
+        "not_ect",
+        Form::Choice(&["keep", "drop"]),
+        "What becomes of packets that are not ECN-capable where others are marked. Default: \"keep\".",
+    ),
+];
+
+const PROBABILITY: Form = Form::Above(0.0, 1.0);
+
+/// BCC: thresholds of a pool from what the network is like.
+pub(super) const BCC: Keys = &[&[
+    need("rtt", Form::Time(Span::from_ns(1), MOST_DELAY), "The base round-trip time."),
+    need(
+        "lambda",
+        Form::Above(0.0, 100.0),
+        "The part of C RTT that senders need queued: 1 for ECN*, 0.72 for DCTCP in the paper.",
+    ),
+    key(
+        "h",
+        Form::Time(Span::ZERO, MOST_DELAY),
+        "From Kmin to Kmax the ports of a pool take so long. Default: \"8us\".",
+    ),
+    key("probability", PROBABILITY, "That of a mark at Kmax. Default: 0.1."),
+    key(
+        "required",
+        Form::Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)),
+        "B_R, what a queue needs of the pool. Default: C RTT (1 + lambda) less private bytes.",
+    ),
+    key("max", SOME, "Kmax. Default: B - B_R / alpha."),
+    key("min", SOME, "Kmin. Default: Kmax - C N h, N ports a pool."),
 ]];
 
 const HOSTS: Form = Form::Either(&[Form::Text, Form::List(&Form::Text)]);

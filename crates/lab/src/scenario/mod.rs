@@ -3,6 +3,7 @@
 //! What a scenario may say is data ([`shallop_core::form`], [`format`], [`options`]); sections are read by it, the
 //! schema is written from it, and changes of single keys ([`set`]) are held against it.
 
+mod buffers;
 mod check;
 mod claims;
 mod fabrics;

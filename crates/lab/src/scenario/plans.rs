@@ -70,12 +70,14 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     plan.groups = traffic::read(&top, &network, duration, files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
+    check::pools(&top, &plan, &network)?;
     for scheme in 0..plan.schemes.len() {
         if let Some(switches) = plan.schemes[scheme].switches.clone() {
             let under = Plan { switches, ..plan.clone() };
             let name = &plan.schemes[scheme].name;
             let within = |problem: Problem| problem.within(&format!("with `set` of \"{name}\""));
             check::room(&top, &under, &network).map_err(within)?;
+            check::pools(&top, &under, &network).map_err(within)?;
         }
     }
     check::waits(&plan, &schemes, &seeds)?;

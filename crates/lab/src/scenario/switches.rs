@@ -1,15 +1,15 @@
 //! What switches are like.
 
 use shallop_core::{BufferSize, Bytes};
-use shallop_switch::MarkAt;
 
-use super::format::{MARK, SHARED, SWITCH};
+use super::buffers;
+use super::format::SWITCH;
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::set;
 use super::tree::Item;
-use crate::chips;
-use crate::plan::{Accounting, Shared, Switch};
+use crate::chips::{self, Chip};
+use crate::plan::{Accounting, Switch};
 
 /// The buffer of a switch that says nothing of it, as in the papers.
 const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
@@ -55,6 +55,8 @@ fn default() -> Switch {
         name: "default".into(),
         buffer: BUFFER,
         shared: None,
+        pools: Vec::new(),
+        bcc: None,
         mark: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
@@ -68,34 +70,16 @@ fn default() -> Switch {
 
 fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     let default = default();
-    let buffer = match section.get::<String>("chip")? {
-        None => default.buffer,
-        Some(id) => {
-            let Some(chip) = chips::find(&id) else {
-                let known: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
-                let problem = section.reject("chip", format!("there is no chip \"{id}\""));
-                return Err(problem.with_help(advice(&id, known)));
-            };
-            BufferSize::PerGbps(chip.buffer_per_gbps())
-        }
-    };
-    let shared = shared(section)?;
-    let mark = match section.item("mark") {
-        None => None,
-        Some(item) => {
-            let mark = Section::open(format!("`mark` in {}", section.name), MARK, item)?;
-            let at = match mark.or("at", "enqueue")? {
-                "enqueue" => MarkAt::Enqueue,
-                _ => MarkAt::Dequeue,
-            };
-            Some((mark.must("above")?, at))
-        }
-    };
+    let chip = chip(section)?;
+    let buffer = chip.map_or(default.buffer, |chip| BufferSize::PerGbps(chip.buffer_per_gbps()));
+    let (shared, pools) = buffers::shared(section, chip)?.unzip();
     Ok(Switch {
         name: name.to_owned(),
         buffer: section.or("buffer", buffer)?,
+        bcc: buffers::bcc(section, shared.as_ref())?,
         shared,
-        mark,
+        pools: pools.unwrap_or_default(),
+        mark: buffers::mark(section)?,
         credit_queue: section.or("credit_queue", default.credit_queue)?,
         credit_burst: section.or("credit_burst", default.credit_burst)?,
         select: match section.item("select").and_then(Item::text) {
@@ -113,21 +97,14 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     })
 }
 
-/// The memory that all ports share, if they do.
-fn shared(section: &Section<'_>) -> Result<Option<Shared>, Problem> {
-    let Some(item) = section.item("shared") else { return Ok(None) };
-    for other in ["buffer", "chip"] {
-        if section.item(other).is_some() {
-            let problem = section.reject(other, "ports share their memory, and have none each");
-            return Err(problem.with_help(format!("either `{other}` or `shared`")));
-        }
-    }
-    let shared = Section::open(format!("`shared` in {}", section.name), SHARED, item)?;
-    Ok(Some(Shared {
-        size: shared.must("size")?,
-        alpha: shared.or("alpha", 1.0)?,
-        private: shared.or("private", Bytes::ZERO)?,
-    }))
+/// The chip in it, if it says which.
+fn chip(section: &Section<'_>) -> Result<Option<&'static Chip>, Problem> {
+    let Some(id) = section.get::<String>("chip")? else { return Ok(None) };
+    chips::find(&id).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
+        let problem = section.reject("chip", format!("there is no chip \"{id}\""));
+        problem.with_help(advice(&id, known))
+    })
 }
 
 /// The weights of data and of transports without credits, if these have a queue of their own.

@@ -50,6 +50,8 @@ pub fn switch(buffer: BufferSize) -> Switch {
         accounting: Accounting::PerLink,
         emulation: true,
         shared: None,
+        pools: vec![],
+        bcc: None,
         weights: None,
     }
 }
