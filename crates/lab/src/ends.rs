@@ -6,12 +6,14 @@ use shallop_control::expresspass::{CodeRule, PaperRule, Rule};
 use shallop_control::flashpass::{Aimd, Law, Mimd};
 use shallop_control::{AnyWindow, any};
 use shallop_core::{Bytes, Facts, Span};
-use shallop_proto::{AnyEnd, Endpoint, Peer, expresspass, flashpass, tcp};
+use shallop_proto::{AnyEnd, Endpoint, Peer, expresspass, flashpass, tcp, udp};
 use shallop_sim::Flow;
 
 use crate::burst;
 use crate::flows;
-use crate::plan::{BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport};
+use crate::plan::{
+    BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Transport, Udp,
+};
 use crate::run::{RunError, Setup};
 use crate::wait;
 
@@ -47,6 +49,7 @@ pub fn with<U: Use>(setup: &Setup<'_>, what: U) -> Result<U::Result, RunError> {
         Transport::FlashPass(config) => {
             what.ends(FlashPassEnds { setup, config, wait: wait::wait(setup, config)? })
         }
+        Transport::Udp(config) => what.ends(UdpEnds { setup, config }),
     })
 }
 
@@ -115,6 +118,7 @@ impl Ends for MixedEnds<'_> {
                 let ends = FlashPassEnds { setup, config, wait: self.waits[spec.group] };
                 any(ends.flow(spec), AnyEnd::FlashPass)
             }
+            Transport::Udp(config) => any(UdpEnds { setup, config }.flow(spec), AnyEnd::Udp),
         }
     }
 }
@@ -217,5 +221,23 @@ impl Ends for FlashPassEnds<'_> {
         let receiver = flashpass::ReceiverConfig { batch, ..flashpass::ReceiverConfig::default() };
         let sender = flashpass::Sender::new(sender, law, chance);
         flow(self.setup, spec, sender, flashpass::Receiver::new(receiver))
+    }
+}
+
+struct UdpEnds<'a> {
+    setup: &'a Setup<'a>,
+    config: &'a Udp,
+}
+
+impl Ends for UdpEnds<'_> {
+    type End = Peer<Box<udp::Sender>, Box<udp::Receiver>>;
+
+    fn flow(&self, spec: &flows::Flow) -> Flow<Self::End> {
+        let link = self.setup.network.graph.link_of(spec.path.nics.0).rate;
+        let Udp { rate, ect } = *self.config;
+        let payload = Bytes::new(u64::from(spec.path.payload));
+        let config = udp::Config { rate: rate.unwrap_or(link), ect, payload };
+        let sender = udp::Sender::new(&config, spec.size);
+        flow(self.setup, spec, sender, udp::Receiver::new(spec.size))
     }
 }

@@ -83,7 +83,7 @@ impl Layout {
             (Some(Kind::ExpressPass), true) => (EXPRESSPASS_APART, 1, Some(Class::Credit)),
             (Some(Kind::FlashPass), false) => (FLASHPASS_QUEUES, 2, Some(Class::Emulation)),
             (Some(Kind::FlashPass), true) => (FLASHPASS_APART, 2, Some(Class::Emulation)),
-            (None | Some(Kind::Tcp), _) => (TCP_QUEUES, 0, None),
+            (None | Some(Kind::Tcp | Kind::Udp), _) => (TCP_QUEUES, 0, None),
         };
         let unscheduled = demand.unscheduled;
         let memory = Memory::of(plan.switches(scheme), network, seed);
@@ -146,7 +146,7 @@ impl Shares {
         let metered = u64::from(wire::MIN_FRAME);
         // Credits of ExpressPass release data that cross the link the other way, from the queues of its other end.
         let (meets, weights) = match demand.proactive {
-            None | Some(Kind::Tcp) => return Self::default(),
+            None | Some(Kind::Tcp | Kind::Udp) => return Self::default(),
             Some(Kind::ExpressPass) => (other_way.legacy, far.weights),
             Some(Kind::FlashPass) => (crossing.legacy, switch.weights),
         };
@@ -213,7 +213,7 @@ fn port_queues(
     let (own, other) = switch.weights.unwrap_or((1, 1));
     let data = |priority| QueueConfig { weight: own, select: unscheduled, ..queue(priority) };
     let (mut queues, mut queue_of) = match demand.proactive {
-        None | Some(Kind::Tcp) => return (vec![data(0)], [0; Class::COUNT]),
+        None | Some(Kind::Tcp | Kind::Udp) => return (vec![data(0)], [0; Class::COUNT]),
         Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1, 1]),
         Some(Kind::FlashPass) => {
             let returned = QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) };

@@ -22,6 +22,8 @@ pub enum Kind {
     ExpressPass,
     /// Senders' emulation packets.
     FlashPass,
+    /// Asks nobody, ever.
+    Udp,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Transport::Tcp { .. } => Self::Tcp,
             Transport::ExpressPass(_) => Self::ExpressPass,
             Transport::FlashPass(_) => Self::FlashPass,
+            Transport::Udp(_) => Self::Udp,
         }
     }
 
@@ -42,13 +45,14 @@ impl Kind {
             Self::Tcp => "TCP",
             Self::ExpressPass => "ExpressPass",
             Self::FlashPass => "FlashPass",
+            Self::Udp => "UDP",
         }
     }
 
     /// Whether it waits for credits.
     #[must_use]
     pub const fn is_proactive(self) -> bool {
-        !matches!(self, Self::Tcp)
+        !matches!(self, Self::Tcp | Self::Udp)
     }
 }
 
@@ -90,7 +94,7 @@ impl Demand {
             Transport::FlashPass(config) => Some(config.batch.max(1)),
             _ => None,
         };
-        let mixed = first.is_some() && kinds.contains(&Kind::Tcp);
+        let mixed = first.is_some() && kinds.iter().any(|kind| !kind.is_proactive());
         Ok(Self {
             proactive: first,
             batch: (0..plan.groups.len()).filter_map(batch).min().unwrap_or(1),

@@ -314,6 +314,8 @@ pub enum Transport {
     ExpressPass(ExpressPass),
     /// `FlashPass`.
     FlashPass(FlashPass),
+    /// Packets at a constant rate.
+    Udp(Udp),
 }
 
 impl Transport {
@@ -321,11 +323,20 @@ impl Transport {
     #[must_use]
     pub fn aeolus(&self) -> Option<Aeolus> {
         match self {
-            Self::Tcp { .. } => None,
+            Self::Tcp { .. } | Self::Udp(_) => None,
             Self::ExpressPass(config) => config.aeolus,
             Self::FlashPass(config) => config.aeolus,
         }
     }
+}
+
+/// The numbers of packets at a constant rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// On the wire; `None` for that of the sender's link.
+    pub rate: Option<BitsPerSec>,
+    /// Whether they say that they understand marks.
+    pub ect: bool,
 }
 
 /// The numbers of `ExpressPass`.

@@ -1,7 +1,7 @@
 //! An end of any transport, for worlds in which several meet. Worlds of one transport keep their own, smaller type: a
 //! head of any transport takes 56 bytes where TCP's takes 48 and `ExpressPass`'s 32.
 //!
-//! What TCP sends in such a world is of the classes that switches keep apart from what credits release.
+//! What TCP and UDP send in such a world is of the classes that switches keep apart from what credits release.
 
 use shallop_control::AnyWindow;
 use shallop_control::expresspass::Rule;
@@ -11,7 +11,7 @@ use shallop_core::{Ecn, Span, Time};
 use crate::endpoint::{Endpoint, Out};
 use crate::peer::Peer;
 use crate::report::Report;
-use crate::{expresspass, flashpass, tcp};
+use crate::{expresspass, flashpass, tcp, udp};
 
 /// Either end of a flow of TCP.
 pub type TcpEnd = Peer<Box<tcp::Sender<AnyWindow>>, Box<tcp::Receiver>>;
@@ -19,6 +19,9 @@ pub type TcpEnd = Peer<Box<tcp::Sender<AnyWindow>>, Box<tcp::Receiver>>;
 pub type ExpressPassEnd = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 /// Either end of a flow of `FlashPass`.
 pub type FlashPassEnd = Peer<Box<flashpass::Sender<Law>>, Box<flashpass::Receiver>>;
+
+/// Either end of a flow of constant rate.
+pub type UdpEnd = Peer<Box<udp::Sender>, Box<udp::Receiver>>;
 
 /// What a packet of any transport says.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,8 @@ pub enum AnyHead {
     ExpressPass(expresspass::Head),
     /// Of `FlashPass`.
     FlashPass(flashpass::Head),
+    /// Of constant rate.
+    Udp(udp::Head),
 }
 
 const _: () = assert!(size_of::<AnyHead>() <= 56, "a head is copied for every packet");
@@ -42,6 +47,8 @@ pub enum AnyEnd {
     ExpressPass(ExpressPassEnd),
     /// Of `FlashPass`.
     FlashPass(FlashPassEnd),
+    /// Of constant rate.
+    Udp(UdpEnd),
 }
 
 /// Asks whichever it is.
@@ -51,6 +58,7 @@ macro_rules! ask {
             AnyEnd::Tcp($end) => $what,
             AnyEnd::ExpressPass($end) => $what,
             AnyEnd::FlashPass($end) => $what,
+            AnyEnd::Udp($end) => $what,
         }
     };
 }
@@ -61,10 +69,10 @@ fn under<H, I>(out: Out<H>, head: fn(H) -> I) -> Out<I> {
     Out { head: head(said), body, size, class, ecn }
 }
 
-/// What TCP sends, as switches tell it from what credits release.
-fn tcp(out: Out<tcp::Head>) -> Out<AnyHead> {
+/// What is sent without credits, as switches tell it from what credits release.
+fn free<H>(out: Out<H>, head: fn(H) -> AnyHead) -> Out<AnyHead> {
     let class = out.class.beside_credits();
-    Out { class, ..under(out, AnyHead::Tcp) }
+    Out { class, ..under(out, head) }
 }
 
 impl Endpoint for AnyEnd {
@@ -75,6 +83,7 @@ impl Endpoint for AnyEnd {
             (Self::Tcp(end), AnyHead::Tcp(head)) => end.on_packet(now, head, ecn),
             (Self::ExpressPass(end), AnyHead::ExpressPass(head)) => end.on_packet(now, head, ecn),
             (Self::FlashPass(end), AnyHead::FlashPass(head)) => end.on_packet(now, head, ecn),
+            (Self::Udp(end), AnyHead::Udp(head)) => end.on_packet(now, head, ecn),
             // Flows do not change their transport: such a packet is of no use to this end.
             _ => debug_assert!(false, "both ends of a flow have one transport"),
         }
@@ -84,7 +93,8 @@ impl Endpoint for AnyEnd {
     }
     fn poll_metered(&mut self, now: Time) -> Option<Out<AnyHead>> {
         match self {
-            Self::Tcp(end) => end.poll_metered(now).map(tcp),
+            Self::Tcp(end) => end.poll_metered(now).map(|out| free(out, AnyHead::Tcp)),
+            Self::Udp(end) => end.poll_metered(now).map(|out| free(out, AnyHead::Udp)),
             Self::ExpressPass(end) => {
                 end.poll_metered(now).map(|out| under(out, AnyHead::ExpressPass))
             }
@@ -99,7 +109,8 @@ impl Endpoint for AnyEnd {
     }
     fn poll(&mut self, now: Time) -> Option<Out<AnyHead>> {
         match self {
-            Self::Tcp(end) => end.poll(now).map(tcp),
+            Self::Tcp(end) => end.poll(now).map(|out| free(out, AnyHead::Tcp)),
+            Self::Udp(end) => end.poll(now).map(|out| free(out, AnyHead::Udp)),
             Self::ExpressPass(end) => end.poll(now).map(|out| under(out, AnyHead::ExpressPass)),
             Self::FlashPass(end) => end.poll(now).map(|out| under(out, AnyHead::FlashPass)),
         }

@@ -15,6 +15,7 @@ pub mod report;
 pub mod rtt;
 pub mod tcp;
 pub mod turn;
+pub mod udp;
 pub mod wire;
 
 pub use any::{AnyEnd, AnyHead};

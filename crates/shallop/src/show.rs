@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use shallop_lab::chips::{self, Chip};
-use shallop_lab::explain;
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
+use shallop_lab::{chips, explain};
 
 use crate::args;
 use crate::fail::{Result, plain};
@@ -62,7 +61,19 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         print::json(&print::object([("chips", chips.collect::<Vec<_>>().into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = ["id", "vendor", "name", "ports", "Gb/s", "Tb/s", "MB", "KB per Gb/s", "pools"];
+    let header = [
+        "id",
+        "vendor",
+        "name",
+        "ports",
+        "Gb/s",
+        "Tb/s",
+        "MB",
+        "KB per Gb/s",
+        "pools",
+        "pool MB",
+        "queue KB",
+    ];
     let rows = chips::all().iter().map(|chip| {
         let (bits, bytes) = (chip.capacity.get() as f64, chip.buffer.get() as f64);
         vec![
@@ -74,7 +85,9 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             format!("{:.2}", bits / 1e12),
             format!("{:.1}", bytes / 1e6),
             format!("{:.2}", chip.buffer_per_gbps().get() as f64 / 1e3),
-            pools(chip),
+            chip.memory.as_ref().map_or(String::new(), |memory| memory.count.to_string()),
+            known(chip.pool().map(|pool| pool.get() as f64 / 1e6)),
+            known(chip.memory.as_ref().map(|memory| memory.private.get() as f64 / 1e3)),
         ]
     });
     print::grid(&Grid {
@@ -85,9 +98,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How its memory is shared.
-fn pools(chip: &Chip) -> String {
-    let (Some(memory), Some(pool)) = (&chip.memory, chip.pool()) else { return String::new() };
-    let (pool, private) = (pool.get() as f64 / 1e6, memory.private.get() as f64 / 1e3);
-    format!("{} of {pool:.2} MB, {private:.1} KB a queue", memory.count)
+/// A size, if it is known.
+fn known(size: Option<f64>) -> String {
+    size.map_or(String::new(), |size| format!("{size:.2}"))
 }

@@ -187,7 +187,7 @@ mod tests {
             (true, MarkAt::Enqueue, Verdict::Drop),
             (true, MarkAt::Dequeue, Verdict::Keep),
         ] {
-            config = RedConfig { drops, at, ..config };
+            config = RedConfig { at, drops, ..config };
             let mut red = Red::new(&config);
             assert_eq!(red.judge(Time::ZERO, Some(at), Ecn::NotEct, above), verdict);
             assert_eq!(red.judge(Time::ZERO, None, Ecn::Ect, above), Verdict::Mark);

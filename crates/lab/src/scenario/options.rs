@@ -12,18 +12,19 @@ const MOST_WAIT: Span = Span::from_secs(600);
 /// The transports.
 pub(super) const SCHEMES: Kinds = Kinds { tag: "transport", all: transports };
 
-/// The window controllers, each with the options of its own, and what goes by credits.
+/// The window controllers, each with the options of its own, and what goes by credits or by the clock.
 fn transports() -> Vec<(&'static str, Vec<Part>)> {
     let window = |(kind, _): (&Kind, _)| (kind.name, [&[SCHEME, TCP], kind.keys].concat());
-    let credits = CREDITS.iter().map(|(name, keys)| (*name, [&[SCHEME], *keys].concat()));
-    any::Config::kinds().into_iter().map(window).chain(credits).collect()
+    let others = OTHERS.iter().map(|(name, keys)| (*name, [&[SCHEME], *keys].concat()));
+    any::Config::kinds().into_iter().map(window).chain(others).collect()
 }
 
-const CREDITS: &[(&str, Keys)] = &[
+const OTHERS: &[(&str, Keys)] = &[
     ("expresspass", &[EXPRESSPASS, CODE, AEOLUS, BURST, DEMAND]),
     ("expresspass-paper", &[EXPRESSPASS, PAPER, AEOLUS, BURST, DEMAND]),
     ("expresspass-aeolus", &[EXPRESSPASS, CODE, BURST, DEMAND]),
     ("expresspass-ideal", &[EXPRESSPASS, CODE, DEMAND]),
+    ("udp", &[UDP]),
     ("flashpass", &[FLASHPASS, FEEDBACK, AIMD, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND]),
     ("flashpass-mimd", &[FLASHPASS, MIMD, AEOLUS, BURST, BURST_UNTIL, DEMAND]),
     ("flashpass-aeolus", &[FLASHPASS, FEEDBACK, AIMD, MIMD, BURST, BURST_UNTIL, DEMAND]),
@@ -76,6 +77,12 @@ const TCP: &[Key] = &[
         Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
         "The receiver's buffer. Default: as much as a scaled window can offer.",
     ),
+];
+
+/// Packets at a constant rate.
+const UDP: &[Key] = &[
+    key("rate", super::format::rate(), "On the wire. Default: that of the sender's link."),
+    key("ect", Form::Truth, "Whether they say that they understand marks. Default: false."),
 ];
 
 const EXPRESSPASS: &[Key] = &[

@@ -11,7 +11,7 @@ use super::problem::{Problem, list};
 use super::section::{Section, rows, unique};
 use super::tree::{At, Item};
 use super::{start, tcp};
-use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Scheme, Transport};
+use crate::plan::{ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Scheme, Transport, Udp};
 
 /// After this long what was not answered is taken for lost (flashpass-icnp21, IV.A).
 const TIMEOUT: Span = Span::from_ms(200);
@@ -52,6 +52,9 @@ fn scheme(section: &Section<'_>, stack: &str) -> Result<Scheme, Problem> {
         Some(controller) => tcp::read(section, controller, stack)?,
         None if section.kind.starts_with("expresspass") => {
             Transport::ExpressPass(expresspass(section)?)
+        }
+        None if section.kind == "udp" => {
+            Transport::Udp(Udp { rate: section.get("rate")?, ect: section.or("ect", false)? })
         }
         None => Transport::FlashPass(flashpass(section)?),
     };

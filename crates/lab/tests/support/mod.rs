@@ -115,7 +115,7 @@ pub fn aeolus(transport: &Transport) -> Transport {
             Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
         }
         Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
-        Transport::Tcp { .. } => transport.clone(),
+        Transport::Tcp { .. } | Transport::Udp(_) => transport.clone(),
     }
 }
 

@@ -1,0 +1,200 @@
+//! Packets at a constant rate, to whoever is at the other end: no window, no answer, no repeat. State: when the next
+//! packet is due. Units: bytes of payload; the rate is that on the wire.
+//!
+//! What the host's link cannot take in its time is sent as soon as it can, and the next packet keeps its gap from then
+//! on: nothing is made up for. A flow of a given size is complete at the receiver if nothing of it was lost.
+
+use std::ops::Range;
+
+use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Time};
+
+use crate::endpoint::{Endpoint, Out};
+use crate::report::Report;
+use crate::wire;
+
+/// What a packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Bytes of payload.
+    pub len: u16,
+}
+
+/// What a sender is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Its rate, on the wire.
+    pub rate: BitsPerSec,
+    /// Whether its packets say that they understand marks. Nothing follows from one.
+    pub ect: bool,
+    /// Payload of a full packet.
+    pub payload: Bytes,
+}
+
+/// The end that sends.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: Config,
+    pace: Pace,
+    size: Option<u64>,
+    next: u64,
+    /// When the next packet is due; `None` before the start.
+    due: Option<Time>,
+    /// The deadline that was last handed in.
+    told: Time,
+    sent: u64,
+}
+
+impl Sender {
+    /// A sender of so many bytes, or without end.
+    #[must_use]
+    pub fn new(config: &Config, size: Option<u64>) -> Self {
+        let pace = Pace::new(config.rate);
+        Self { config: *config, pace, size, next: 0, due: None, told: Time::ZERO, sent: 0 }
+    }
+
+    fn left(&self) -> u64 {
+        self.size.map_or(u64::MAX, |size| size - self.next)
+    }
+}
+
+impl Endpoint for Sender {
+    type Head = Head;
+
+    fn on_packet(&mut self, _: Time, _: &Head, _: Ecn) {}
+
+    fn on_timer(&mut self, now: Time) {
+        self.due.get_or_insert(now);
+        self.told = now;
+    }
+
+    fn ready(&self, now: Time) -> bool {
+        self.left() > 0 && self.due.is_some_and(|due| due <= now)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Out<Head>> {
+        let due = self.due.filter(|_| self.ready(now))?;
+        let len = self.config.payload.get().min(self.left());
+        let body: Range<u64> = self.next..self.next + len;
+        let size = wire::data_frame(len);
+        self.next = body.end;
+        self.sent += 1;
+        self.due = Some((due + self.pace.charge(Bytes::new(u64::from(size)))).max(now));
+        let ecn = if self.config.ect { Ecn::Ect } else { Ecn::NotEct };
+        Some(Out { head: Head { len: len as u16 }, body, size, class: Class::Data, ecn })
+    }
+
+    fn wakeup(&self) -> Option<Time> {
+        self.due.filter(|&due| due > self.told && self.left() > 0)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.left() == 0
+    }
+
+    fn report(&self) -> Report {
+        Report { sent: self.sent, ..Report::default() }
+    }
+}
+
+/// The end that receives: it counts.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    size: Option<u64>,
+    received: u64,
+}
+
+impl Receiver {
+    /// A receiver of so many bytes, or without end.
+    #[must_use]
+    pub const fn new(size: Option<u64>) -> Self {
+        Self { size, received: 0 }
+    }
+}
+
+impl Endpoint for Receiver {
+    type Head = Head;
+
+    fn on_packet(&mut self, _: Time, head: &Head, _: Ecn) {
+        self.received += u64::from(head.len);
+    }
+
+    fn on_timer(&mut self, _: Time) {}
+
+    fn ready(&self, _: Time) -> bool {
+        false
+    }
+
+    fn poll(&mut self, _: Time) -> Option<Out<Head>> {
+        None
+    }
+
+    fn wakeup(&self) -> Option<Time> {
+        None
+    }
+
+    fn is_complete(&self) -> bool {
+        self.size == Some(self.received)
+    }
+
+    fn report(&self) -> Report {
+        Report { received: self.received, ..Report::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::Span;
+
+    fn sender(size: Option<u64>) -> Sender {
+        let (rate, payload) = (BitsPerSec::gbps(1), Bytes::new(1460));
+        let mut sender = Sender::new(&Config { rate, ect: true, payload }, size);
+        sender.on_timer(Time::ZERO);
+        sender
+    }
+
+    /// A full frame takes so long at 1 Gb/s.
+    const GAP: Span = Span::from_ns(12_304);
+
+    #[test]
+    fn packets_leave_at_their_rate_to_the_last_byte() {
+        let mut sender = sender(Some(3_000));
+        let mut receiver = Receiver::new(Some(3_000));
+        let mut now = Time::ZERO;
+        let mut seen = vec![];
+        loop {
+            while let Some(out) = sender.poll(now) {
+                seen.push((now.since_start(), out.body.clone(), out.size));
+                receiver.on_packet(now, &out.head, out.ecn);
+            }
+            let Some(next) = sender.wakeup() else { break };
+            now = next;
+            sender.on_timer(now);
+        }
+        let expected =
+            [(Span::ZERO, 0..1460, 1538), (GAP, 1460..2920, 1538), (GAP * 2, 2920..3000, 158)];
+        assert_eq!(seen, expected);
+        assert!(sender.is_complete() && receiver.is_complete());
+        assert_eq!((sender.report().sent, receiver.report().received), (3, 3_000));
+    }
+
+    #[test]
+    fn what_the_link_did_not_take_in_time_is_not_made_up_for() {
+        let mut sender = sender(None);
+        assert!(sender.poll(Time::ZERO).is_some());
+        let late = Time::ZERO + GAP * 10;
+        sender.on_timer(Time::ZERO + GAP);
+        assert!(sender.wakeup().is_none(), "it waits for the link and needs no timer");
+        assert!(sender.poll(late).is_some());
+        assert!(sender.poll(late).is_some(), "the one that is due now");
+        assert!(sender.poll(late).is_none());
+        assert_eq!(sender.wakeup(), Some(late + GAP));
+    }
+
+    #[test]
+    fn the_receiver_of_a_flow_with_a_loss_is_never_complete() {
+        let mut receiver = Receiver::new(Some(2_920));
+        receiver.on_packet(Time::ZERO, &Head { len: 1460 }, Ecn::Ce);
+        assert!(!receiver.is_complete() && !Receiver::new(None).is_complete());
+    }
+}
