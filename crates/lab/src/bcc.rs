@@ -1,5 +1,5 @@
-//! The thresholds of BCC (Bai, Hu, Chen, Tan, Xiong; section IV.C): a pool marks at random before so little is free that
-//! a queue would no longer get what it needs. Units: bytes.
+//! The thresholds of BCC (Bai, Hu, Chen, Tan, Xiong; section IV.C): a pool marks at random before so little is free
+//! that a queue would no longer get what it needs. Units: bytes.
 //!
 //! | value | rule |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | all is marked above `Kmax` | B - `B_R` / alpha |
 //! | nothing is marked up to `Kmin` | Kmax - C N h |
 //!
-//! C is the rate of a port, N the number of ports that share a pool of B bytes. Senders need C RTT lambda queued to keep
-//! a link busy; in the round trip before a mark is answered, slow start brings C RTT more.
+//! C is the rate of a port, N the number of ports that share a pool of B bytes. Senders need C RTT lambda queued to
+//! keep a link busy; in the round trip before a mark is answered, slow start brings C RTT more.
 
 use shallop_core::BitsPerSec;
 

@@ -80,7 +80,8 @@ const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an ev
 const ROUTER: &str =
     "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
 
-const QUARTER: &str = "assumed: one part, of which a quarter is private, as much for each port, as in the Tomahawk of BCC";
+const QUARTER: &str =
+    "assumed: one part, a quarter of it private, as much for each port, as in BCC's Tomahawk";
 const MMUS: &str = "BCC, II.C, III.C and V.B: four parts of 4 MB, about 1 MB of each reserved, 128 KB for each port; \
                     assumed: all of that is private; cells of 208 B";
 /// Cells of the Trident and Tomahawk families; no paper says so.

@@ -63,7 +63,8 @@ impl Shares {
         rates.max().unwrap_or(BitsPerSec::gbps(1))
     }
 
-    /// Its thresholds by the rules of BCC, if its switch follows them. The ports of a pool count as said, in use or not.
+    /// Its thresholds by the rules of BCC, if its switch follows them. As many ports count as a pool is for, in use or
+    /// not.
     #[must_use]
     pub fn thresholds(&self, switches: &[Switch], network: &Network) -> Option<Thresholds> {
         let switch = &switches[self.switch];

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use serde_json::Value;
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
 use shallop_lab::{chips, explain};
@@ -39,6 +40,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
     if args.json {
         let chips = chips::all().iter().map(|chip| {
             let memory = chip.memory.as_ref();
+            let cell = memory.and_then(|it| it.cell);
             print::object([
                 ("id", chip.id.into()),
                 ("name", chip.name.into()),
@@ -51,9 +53,9 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
                 ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
                 ("mmus", memory.map(|it| it.count).into()),
                 ("ports_per_mmu", chip.ports_per_mmu().into()),
-                ("pool_bytes", chip.pool().map(|pool| pool.get()).into()),
+                ("pool_bytes", chip.pool().map_or(Value::Null, |pool| pool.get().into())),
                 ("private_bytes", memory.map(|it| it.private.get()).into()),
-                ("cell_bytes", memory.and_then(|it| it.cell).map(|cell| cell.get()).into()),
+                ("cell_bytes", cell.map_or(Value::Null, |cell| cell.get().into())),
                 ("note", chip.note.into()),
                 ("memory_note", memory.map(|it| it.note).into()),
             ])

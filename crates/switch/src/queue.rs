@@ -1,6 +1,6 @@
 //! One queue of a port: first in, first out, with the rules that decide what joins it. **This is where a drop is
-//! decided**: [`Queue::offer`]. Order of the rules: selective drop, early drop, room. A packet is marked if any rule says
-//! so: the step of this queue, its RED, or that of the memory it shares with others.
+//! decided**: [`Queue::offer`]. Order of the rules: selective drop, early drop, room. A packet is marked if any rule
+//! says so: the step of this queue, its RED, or that of the memory it shares with others.
 
 use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 

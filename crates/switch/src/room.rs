@@ -60,8 +60,8 @@ impl Room {
         Self { own, common: Common::Buffer(common, Holding::default()) }
     }
 
-    /// A part in a pool, bounds for the queues that have room of their own, and what each queue that has not may have of
-    /// the pool.
+    /// A part in a pool, bounds for queues that have room of their own, and what each of the others may have of the
+    /// pool.
     #[must_use]
     pub fn pooled(member: Member, own: Vec<Option<Limit>>, claims: &[Claim]) -> Self {
         let parts = claims.iter().map(|&claim| Part::of(claim)).collect();

@@ -7,14 +7,14 @@ use super::format::{BCC, MARK, SHARED, SHARED_MARK};
 use super::problem::Problem;
 use super::section::Section;
 use super::tree::Item;
-use crate::chips::Chip;
+use crate::chips::{Chip, Mmu};
 use crate::plan::{Bcc, Marking, Shared};
 
-/// The memory that ports share, if they do, and the ports of pools that are named.
+/// The memory that ports share, if they do.
 pub(super) fn shared(
     section: &Section<'_>,
     chip: Option<&Chip>,
-) -> Result<Option<(Shared, Vec<Vec<String>>)>, Problem> {
+) -> Result<Option<Shared>, Problem> {
     let Some(item) = section.item("shared") else { return Ok(None) };
     if section.item("buffer").is_some() {
         let problem = section.reject("buffer", "ports share their memory, and have none each");
@@ -28,20 +28,10 @@ pub(super) fn shared(
         })?),
     };
     let shared = Section::open(format!("`shared` in {}", section.name), SHARED, item)?;
-    let size = match (shared.get("size")?, chip.and_then(Chip::pool)) {
-        (Some(size), _) | (None, Some(size)) => size,
-        (None, None) => {
-            let problem = shared.lacks("size");
-            let help = format!("{}; or name a `chip` that has it", problem.help);
-            return Err(problem.with_help(help));
-        }
-    };
-    let cell = match (shared.item("cell").and_then(Item::text), memory) {
-        (Some("chip"), memory) => memory.and_then(|memory| memory.cell).ok_or_else(|| {
-            let problem = shared.reject("cell", "no chip with known cells is named");
-            problem.with_help("write the size of a cell, such as \"208B\"")
-        })?,
-        _ => shared.or("cell", Bytes::new(1))?,
+    let Some(size) = shared.get("size")?.or(chip.and_then(Chip::pool)) else {
+        let problem = shared.lacks("size");
+        let help = format!("{}; or name a `chip` that has it", problem.help);
+        return Err(problem.with_help(help));
     };
     let alpha = shared.or("alpha", 1.0)?;
     let private = memory.map_or(Bytes::ZERO, |memory| memory.private);
@@ -51,7 +41,7 @@ pub(super) fn shared(
         alpha,
         legacy_alpha: shared.or("legacy_alpha", alpha)?,
         private: shared.or("private", private)?,
-        cell,
+        cell: cell(&shared, memory)?,
         mark: match shared.item("mark") {
             None => None,
             Some(item) => {
@@ -66,7 +56,25 @@ pub(super) fn shared(
         let problem = shared.reject("legacy_alpha", "there is no such queue");
         return Err(problem.with_help("write a `legacy_weight` in the section of the switch"));
     }
-    Ok(Some((read, shared.or("pools", Vec::new())?)))
+    Ok(Some(read))
+}
+
+/// The size of a cell.
+fn cell(shared: &Section<'_>, memory: Option<&Mmu>) -> Result<Bytes, Problem> {
+    if shared.item("cell").and_then(Item::text) != Some("chip") {
+        return shared.or("cell", Bytes::new(1));
+    }
+    memory.and_then(|memory| memory.cell).ok_or_else(|| {
+        let problem = shared.reject("cell", "no chip with known cells is named");
+        problem.with_help("write the size of a cell, such as \"208B\"")
+    })
+}
+
+/// The ports of pools that are named.
+pub(super) fn pools(section: &Section<'_>) -> Result<Vec<Vec<String>>, Problem> {
+    let Some(item) = section.item("shared") else { return Ok(Vec::new()) };
+    let shared = Section::open(format!("`shared` in {}", section.name), SHARED, item)?;
+    shared.or("pools", Vec::new())
 }
 
 /// How the data queue marks, if it does.

@@ -72,13 +72,13 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     let default = default();
     let chip = chip(section)?;
     let buffer = chip.map_or(default.buffer, |chip| BufferSize::PerGbps(chip.buffer_per_gbps()));
-    let (shared, pools) = buffers::shared(section, chip)?.unzip();
+    let shared = buffers::shared(section, chip)?;
     Ok(Switch {
         name: name.to_owned(),
         buffer: section.or("buffer", buffer)?,
         bcc: buffers::bcc(section, shared.as_ref())?,
         shared,
-        pools: pools.unwrap_or_default(),
+        pools: buffers::pools(section)?,
         mark: buffers::mark(section)?,
         credit_queue: section.or("credit_queue", default.credit_queue)?,
         credit_burst: section.or("credit_burst", default.credit_burst)?,
