@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
+use shallop_lab::chips::{self, Chip};
+use shallop_lab::explain;
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
-use shallop_lab::{chips, explain};
 
 use crate::args;
 use crate::fail::{Result, plain};
@@ -35,32 +36,35 @@ pub fn schema() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A chip as JSON.
+fn described(chip: &Chip) -> Value {
+    let memory = chip.memory.as_ref();
+    let cell = memory.and_then(|it| it.cell);
+    print::object([
+        ("id", chip.id.into()),
+        ("name", chip.name.into()),
+        ("vendor", chip.vendor.into()),
+        ("capacity_bps", chip.capacity.get().into()),
+        ("buffer_bytes", chip.buffer.get().into()),
+        ("ports", chip.ports.into()),
+        ("port_rate_bps", chip.port_rate.get().into()),
+        ("buffer_bytes_per_gbps", chip.buffer_per_gbps().get().into()),
+        ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
+        ("mmus", memory.map(|it| it.count).into()),
+        ("ports_per_mmu", chip.ports_per_mmu().into()),
+        ("pool_bytes", chip.pool().map_or(Value::Null, |pool| pool.get().into())),
+        ("private_bytes", memory.map(|it| it.private.get()).into()),
+        ("cell_bytes", cell.map_or(Value::Null, |cell| cell.get().into())),
+        ("note", chip.note.into()),
+        ("memory_note", memory.map(|it| it.note).into()),
+    ])
+}
+
 /// Lists the chips.
 pub fn chips(args: &args::Chips) -> Result<ExitCode> {
     if args.json {
-        let chips = chips::all().iter().map(|chip| {
-            let memory = chip.memory.as_ref();
-            let cell = memory.and_then(|it| it.cell);
-            print::object([
-                ("id", chip.id.into()),
-                ("name", chip.name.into()),
-                ("vendor", chip.vendor.into()),
-                ("capacity_bps", chip.capacity.get().into()),
-                ("buffer_bytes", chip.buffer.get().into()),
-                ("ports", chip.ports.into()),
-                ("port_rate_bps", chip.port_rate.get().into()),
-                ("buffer_bytes_per_gbps", chip.buffer_per_gbps().get().into()),
-                ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
-                ("mmus", memory.map(|it| it.count).into()),
-                ("ports_per_mmu", chip.ports_per_mmu().into()),
-                ("pool_bytes", chip.pool().map_or(Value::Null, |pool| pool.get().into())),
-                ("private_bytes", memory.map(|it| it.private.get()).into()),
-                ("cell_bytes", cell.map_or(Value::Null, |cell| cell.get().into())),
-                ("note", chip.note.into()),
-                ("memory_note", memory.map(|it| it.note).into()),
-            ])
-        });
-        print::json(&print::object([("chips", chips.collect::<Vec<_>>().into())]))?;
+        let chips: Vec<Value> = chips::all().iter().map(described).collect();
+        print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
     let header = [
