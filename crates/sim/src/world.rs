@@ -319,12 +319,14 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     #[inline]
     fn catch_up(&mut self, now: Time, number: usize) {
         let outlet = &mut self.outlets[number];
-        match outlet.room.member() {
-            Some(Member { pool, .. }) if self.pools[pool as usize].is_ordered() => {
-                self.drain(now, pool);
-            }
-            _ => outlet.catch_up(now, &mut self.pools, &mut self.probe),
+        // Without pools nobody needs to ask which of them this port is in.
+        if !self.pools.is_empty()
+            && let Some(Member { pool, .. }) = outlet.room.member()
+            && self.pools[pool as usize].is_ordered()
+        {
+            return self.drain(now, pool);
         }
+        outlet.catch_up(now, &mut self.pools, &mut self.probe);
     }
 
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {

@@ -85,8 +85,8 @@ impl<C: Copy> Queue<C> {
         let at = Some(MarkAt::Enqueue);
         let ecn = packet.envelope.ecn;
         let mut verdict = memory.judge(index, &Look { now, at, ecn, size });
-        if let Some(red) = &mut self.red {
-            verdict = verdict.max(red.judge(now, at, ecn, after.bytes));
+        if self.red.is_some() {
+            verdict = verdict.max(self.judge(now, MarkAt::Enqueue, ecn, after));
         }
         if verdict == Verdict::Drop {
             return Err(DropCause::Early);
@@ -102,6 +102,13 @@ impl<C: Copy> Queue<C> {
             stored.envelope.ecn = Ecn::Ce;
         }
         Ok(marked)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn judge(&mut self, now: Time, at: MarkAt, ecn: Ecn, held: Holding) -> Verdict {
+        let Some(red) = &mut self.red else { return Verdict::Keep };
+        red.judge(now, Some(at), ecn, held.bytes)
     }
 
     /// When the first packet could leave; at once if there is none.
@@ -131,10 +138,7 @@ impl<C: Copy> Queue<C> {
             meter.take(start, size);
         }
         if let Some(red) = &mut self.red {
-            verdict = verdict.max(red.judge(start, at, ecn, before.bytes));
-            if self.held.packets == 0 {
-                red.rest(start);
-            }
+            verdict = verdict.max(judge_leaving(red, start, ecn, before));
         }
         let marked = verdict == Verdict::Mark || marks(self.mark, packet, MarkAt::Dequeue, before);
         if marked {
@@ -173,6 +177,17 @@ impl<C: Copy> Queue<C> {
     pub fn meter_mut(&mut self) -> Option<&mut Meter> {
         self.meter.as_mut()
     }
+}
+
+/// What becomes of a packet that leaves a queue which held this much with it.
+#[cold]
+#[inline(never)]
+fn judge_leaving(red: &mut Red, start: Time, ecn: Ecn, before: Holding) -> Verdict {
+    let verdict = red.judge(start, Some(MarkAt::Dequeue), ecn, before.bytes);
+    if before.packets == 1 {
+        red.rest(start);
+    }
+    verdict
 }
 
 /// Whether a packet is to be marked now.
