@@ -52,6 +52,7 @@ pub struct RateSample {
 }
 
 /// What one acknowledgement told the sender, after the scoreboard was brought up to date.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     /// When it came.
