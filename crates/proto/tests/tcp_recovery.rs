@@ -274,6 +274,25 @@ fn at_a_timeout_all_that_was_not_received_is_sent_again_and_nothing_else() {
 }
 
 #[test]
+fn the_controller_is_told_whether_the_first_gap_closed() {
+    // Given a timeout after which four segments leave again, the first of which is lost once more,
+    let mut hand = Hand::new(&plain(), Spy::shrinking(10, 4));
+    hand.take();
+    let left = hand.pass(ms(3_500));
+    assert_eq!(left.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    // when the others are acknowledged beyond it and more follow,
+    for (at, last) in [(3_501, 2), (3_502, 3), (3_503, 4), (3_504, 5)] {
+        hand.ack(ms(at), 0, &[(1, last)]);
+        hand.take();
+    }
+    hand.ack(ms(3_505), 5, &[]);
+    // then only the last acknowledgement lets a window grow.
+    let told: Vec<_> = hand.spy().acks.iter().map(|ack| (ack.acked.get(), ack.advanced)).collect();
+    let beyond = (SEGMENT, false);
+    assert_eq!(told, [beyond, beyond, beyond, beyond, (SEGMENT, true)]);
+}
+
+#[test]
 fn the_timeout_is_the_configured_one_until_something_was_measured() {
     for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX, 1_000)] {
         let config = Config { detection: Detection::Sack, ..stack.tcp };
