@@ -8,14 +8,17 @@
 //! | acknowledgements | every segment | every 2nd, 200 ms | every 2nd, 40 ms, the first 16 at once |
 //! | CUBIC keeps | 0.8 | 0.7 | 0.70 |
 //! | `HyStart` | none | classic, delay up to 1 s | classic |
-//! | a mark shrinks the window | at once | at once | over a round trip |
+//! | a mark shrinks the window | at once | over a round trip | over a round trip |
+//! | `NewReno` adds in slow start | a segment | all that was acknowledged | all that was acknowledged |
+//! | Vegas does | a segment | a segment | all that was acknowledged |
 //! | Vegas measures round trips | exactly | exactly | in whole microseconds |
 //! | DCTCP begins with an alpha of | 0 | 1 | 1 |
 //!
 //! All three greet before they send, as even ns-2's one-way agents do (`syn_`).
-//! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.40; `net.ipv4`
-//! defaults of Linux 6. Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts
-//! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.
+//! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.44, whose `NewReno` is
+//! `TcpLinuxReno` here and whose marks are answered by `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6.
+//! Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts packets, and nobody
+//! keeps the 536 B and 128 KB that ns-3 starts with.
 
 use shallop_control::{Basis, Start, cubic, dctcp, hystart, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Span};
@@ -158,8 +161,8 @@ pub struct Stack {
 }
 
 const NS2_RENO: reno::Config = reno::Config { basis: Basis::Window, ..reno::Config::RFC };
-const NS3_RENO: reno::Config =
-    reno::Config { slow_start: reno::Config::LINUX.slow_start, ..reno::Config::RFC };
+/// `TcpLinuxReno`, from which DCTCP is made there; `TcpNewReno` does not count what is acknowledged.
+const NS3_RENO: reno::Config = reno::Config::LINUX;
 
 impl Stack {
     /// ns-2, its one-way agents with the kernel's CUBIC of 2007.
@@ -199,6 +202,7 @@ impl Stack {
                 min: Span::from_secs(1),
                 ..Self::NS2.tcp.timeout
             },
+            marks: Marks { gradual: true, ..Marks::OFF },
             acks: Acks { every: 2, timeout: Span::from_ms(200), quick: 0 },
             ..Self::NS2.tcp
         },
@@ -214,7 +218,8 @@ impl Stack {
             },
             ..cubic::Config::LINUX
         },
-        vegas: vegas::Config { reno: NS3_RENO, ..vegas::Config::EXACT },
+        // There it is made from `TcpNewReno`.
+        vegas: vegas::Config { reno: reno::Config::RFC, ..vegas::Config::EXACT },
         dctcp: dctcp::Config { reno: NS3_RENO, ..dctcp::Config::RFC },
     };
 
@@ -228,7 +233,6 @@ impl Stack {
                 floor: Floor::Deviation,
             },
             detection: Detection::Rack,
-            marks: Marks { gradual: true, ..Marks::OFF },
             acks: Acks { every: 2, timeout: Span::from_ms(40), quick: 16 },
             ..Self::NS3.tcp
         },
