@@ -1,11 +1,11 @@
 // One run of the check in ns-3: flows without end from hosts of their own through one router to one receiver.
 //
 // Reads `key=value` words: transport (an ns-3 TypeId), rate, access (bits a second, as an ns-3 link counts them),
-// delay (of the bottleneck, ns), buffer (packets), mark (packets; 0 for a plain queue), warm_up, end, rto_min (ns),
-// seed, delays and starts (ns, a comma between flows), and trace (a file; optional).
+// delay (of the bottleneck, ns), buffer (packets), mark (packets; 0 for a plain queue), warm_up, end, rto_min,
+// ack_delay (ns), receive_buffer (B), seed, delays and starts (ns, a comma between flows), and trace (a file; optional).
 // Prints one line of JSON: what left through the bottleneck, was dropped and marked there between warm_up and end, and
 // how often senders began to repair a loss or timed out then.
-// Everything else is ns-3's default but for the lines of `settings`.
+// Everything else is ns-3's default but for the lines of `Settings`.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -29,8 +29,6 @@ using Words = std::map<std::string, std::string>;
 
 // Packets of 1460 B of payload and 40 B of headers, as shallop has them: no timestamps.
 constexpr uint32_t SEGMENT = 1460;
-// More than any window here, so that neither end limits a flow.
-constexpr uint32_t SOCKET_BUFFER = 16'000'000;
 
 struct Counts
 {
@@ -79,17 +77,25 @@ std::vector<uint64_t> List(const std::string& text)
     return numbers;
 }
 
+TimeValue Span(const std::string& nanoseconds)
+{
+    return TimeValue(NanoSeconds(std::stoull(nanoseconds)));
+}
+
 void Settings(const Words& words)
 {
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(std::stoull(words.at("seed")));
+    const uint32_t buffer = std::stoul(words.at("receive_buffer"));
     Config::SetDefault("ns3::TcpL4Protocol::SocketType",
                        TypeIdValue(TypeId::LookupByName(words.at("transport"))));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(SOCKET_BUFFER));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(SOCKET_BUFFER));
+    // The sender's is larger, so that it always has something to send.
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(2 * buffer));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(buffer));
+    Config::SetDefault("ns3::TcpSocket::DelAckTimeout", Span(words.at("ack_delay")));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", Span(words.at("rto_min")));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(NanoSeconds(std::stoull(words.at("rto_min")))));
 }
 
 void Fill(Ptr<Socket> socket, uint32_t room)

@@ -34,9 +34,14 @@ PATHS = (
     Path(1_000_000_000, 2, 0.4, {1: 0.9, 20: 1.2}),
     Path(100_000_000, 40, 4.0, {1: 19.0, 20: 14.0}),
 )
-# The least retransmission timeout, in both: Linux's. With the second of RFC 6298 and of ns-3 a flow of 2 ms that times
-# out would be silent for as long as its whole run.
+# The least retransmission timeout and the longest delay of an acknowledgement, in both: Linux's. With the second of
+# RFC 6298 and of ns-3 a flow of 2 ms that times out would be silent for as long as its whole run; an acknowledgement
+# that waits 200 ms, ns-3's default, would then come too late.
 RTO_MIN_MS = 200
+ACK_DELAY_MS = 40
+# The receiver's buffer: four times what path and queue hold. It bounds how far a sender whose repeat was lost again
+# runs ahead of the gap, the search through which costs ns-3 most of its time.
+RECEIVE_BUFFER = 2_000_000
 FLOWS = (1, 20)
 PRODUCTS = (0.1, 1.0)
 
@@ -57,7 +62,8 @@ TRANSPORTS = (
     # ns-3 shrinks over a round trip on a mark, whatever the transport; shallop's dctcp does so when told to.
     Transport("dctcp", "ns3::TcpDctcp", marks=True, keys=("ecn_gradual = true",)),
     Transport("vegas", "ns3::TcpVegas"),
-    Transport("bbr", "ns3::TcpBbr"),
+    # ns-3 does not look for policers.
+    Transport("bbr", "ns3::TcpBbr", keys=("policer = false",)),
 )
 
 

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from grid import FRAME, IP_BYTES, RTO_MIN_MS, Combination, draw
+from grid import ACK_DELAY_MS, FRAME, IP_BYTES, RECEIVE_BUFFER, RTO_MIN_MS, Combination, draw
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -93,6 +93,8 @@ def words(combination: Combination, seed: int) -> dict[str, str]:
         "warm_up": str(round(path.warm_up_s * 1e9)),
         "end": str(round(combination.end_s * 1e9)),
         "rto_min": str(RTO_MIN_MS * 1_000_000),
+        "ack_delay": str(ACK_DELAY_MS * 1_000_000),
+        "receive_buffer": str(RECEIVE_BUFFER),
         "seed": str(seed),
         "delays": ",".join(map(str, drawn.sender_delays_ns)),
         "starts": ",".join(map(str, drawn.starts_ns)),
@@ -147,6 +149,8 @@ def scenario(combination: Combination, seed: int) -> str:
         "[[scheme]]",
         f'transport = "{combination.transport.name}"',
         f'rto_min = "{RTO_MIN_MS}ms"',
+        f'ack_delay = "{ACK_DELAY_MS}ms"',
+        f'receive_buffer = "{RECEIVE_BUFFER}B"',
         *combination.transport.keys,
     ]
     for flow, start in enumerate(drawn.starts_ns):
