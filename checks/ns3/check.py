@@ -27,12 +27,22 @@ COLUMNS = ("combination", "Mb/s ns-3", "shallop", "loss % ns-3", "shallop", "thr
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--wheel", type=Path, help="the folder into which the wheel of ns-3 was installed")
-    parser.add_argument("--recorded", action="store_true", help="compare with the recorded figures of ns-3")
-    parser.add_argument("--record", action="store_true", help="keep ns-3's figures as the recorded ones")
+    parser.add_argument(
+        "--wheel", type=Path, help="the folder into which the wheel of ns-3 was installed"
+    )
+    parser.add_argument(
+        "--recorded", action="store_true", help="compare with the recorded figures of ns-3"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="keep ns-3's figures as the recorded ones"
+    )
     parser.add_argument("--only", default="", help="only combinations whose name contains this")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="so many seeds, instead of all")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many runs at a time")
+    parser.add_argument(
+        "--seeds", type=int, default=len(SEEDS), help="so many seeds, instead of all"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="so many runs at a time"
+    )
     chosen = parser.parse_args()
     if chosen.recorded == (chosen.wheel is not None):
         parser.error("either --wheel DIR or --recorded")
@@ -73,7 +83,9 @@ def measured(runs: list[Counts], window_s: float) -> Measured:
     )
 
 
-def all_runs(chosen: argparse.Namespace, cells: list[Combination]) -> tuple[list[list[Counts]], list[list[Counts]]]:
+def all_runs(
+    chosen: argparse.Namespace, cells: list[Combination]
+) -> tuple[list[list[Counts]], list[list[Counts]]]:
     """Every combination with every seed in both simulators: ns-3's, and shallop's."""
     seeds = SEEDS[: chosen.seeds]
     if not SHALLOP.exists():
@@ -86,21 +98,32 @@ def all_runs(chosen: argparse.Namespace, cells: list[Combination]) -> tuple[list
             return simulators.run_ns3(binary, RESULTS / "ns3", cell, seed)
         kept = record.get(simulators.key(cell, seed))
         if kept is None:
-            raise Failed(f"{RECORD.name} is of another set-up: {cell.name}, seed {seed}. Run 'make check-ns3'.")
+            raise Failed(
+                f"{RECORD.name} is of another set-up: {cell.name}, seed {seed}. Run 'make check-ns3'."
+            )
         return kept
 
     def ours(cell: Combination, seed: int) -> Counts:
         return simulators.run_shallop(SHALLOP, RESULTS / "shallop", cell, seed)
 
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        tasks = [[[pool.submit(run, cell, seed) for seed in seeds] for cell in cells] for run in (theirs, ours)]
+        tasks = [
+            [[pool.submit(run, cell, seed) for seed in seeds] for cell in cells]
+            for run in (theirs, ours)
+        ]
         try:
-            theirs_done, ours_done = ([[task.result() for task in cell] for cell in side] for side in tasks)
+            theirs_done, ours_done = (
+                [[task.result() for task in cell] for cell in side] for side in tasks
+            )
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     if chosen.record:
-        runs = [(cell, seed, counts) for cell, row in zip(cells, theirs_done) for seed, counts in zip(seeds, row)]
+        runs = [
+            (cell, seed, counts)
+            for cell, row in zip(cells, theirs_done, strict=True)
+            for seed, counts in zip(seeds, row, strict=True)
+        ]
         simulators.write_record(RECORD, datetime.date.today().isoformat(), runs)
     return theirs_done, ours_done
 
@@ -111,7 +134,9 @@ def figure(value: Mean, digits: int) -> str:
     return text if value.half is None else f"{text} ± {value.half:.{digits}f}"
 
 
-def row(cell: Combination, theirs: Measured, ours: Measured, verdicts: dict[str, Verdict]) -> list[str]:
+def row(
+    cell: Combination, theirs: Measured, ours: Measured, verdicts: dict[str, Verdict]
+) -> list[str]:
     """A line of the table."""
     return [
         cell.name,
@@ -126,9 +151,11 @@ def row(cell: Combination, theirs: Measured, ours: Measured, verdicts: dict[str,
 
 def show(rows: list[list[str]]) -> None:
     """Prints the table, columns aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for line in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        )
 
 
 def main() -> int:
@@ -140,7 +167,7 @@ def main() -> int:
         raise Failed(f"no combination has '{chosen.only}' in its name")
     theirs, ours = all_runs(chosen, cells)
     rows, passed, differing = [list(COLUMNS)], 0, 0
-    for cell, their_runs, our_runs in zip(cells, theirs, ours):
+    for cell, their_runs, our_runs in zip(cells, theirs, ours, strict=True):
         both = [measured(runs, cell.window_s) for runs in (their_runs, our_runs)]
         verdicts = judge_both(*both, bands_of(cell, reasons))
         rows.append(row(cell, *both, verdicts))
@@ -150,7 +177,9 @@ def main() -> int:
     used = {band.reason for cell in cells for band in bands_of(cell, reasons).values()}
     for name in sorted(used):
         print(f"\n{name}: {reasons['reason'][name].strip()}")
-    print(f"\n{passed} of {len(cells)} combinations pass, {differing} of them with a difference whose reason is known.")
+    print(
+        f"\n{passed} of {len(cells)} combinations pass, {differing} of them with a difference whose reason is known."
+    )
     return 0 if passed == len(cells) else 1
 
 

@@ -1,8 +1,8 @@
 // One run of the check in ns-3: flows without end from hosts of their own through one router to one receiver.
 //
-// Reads `key=value` words: transport (an ns-3 TypeId), rate, access (bits a second, as an ns-3 link counts them),
-// delay (of the bottleneck, ns), buffer (packets), mark (packets; 0 for a plain queue), warm_up, end, rto_min,
-// ack_delay (ns), receive_buffer (B), seed, delays and starts (ns, a comma between flows), and trace (a file; optional).
+// Reads `key=value` words: transport (an ns-3 TypeId); rate and access (bits a second, as an ns-3 link counts them);
+// delay (of the bottleneck, ns); buffer (packets); mark (packets; 0 for a plain queue); warm_up, end, rto_min and
+// ack_delay (ns); receive_buffer (B); seed; delays and starts (ns, a comma between flows); trace (a file; optional).
 // Prints one line of JSON: what left through the bottleneck, was dropped and marked there between warm_up and end, and
 // how often senders began to repair a loss or timed out then.
 // Everything else is ns-3's default but for the lines of `Settings`.

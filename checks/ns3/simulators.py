@@ -70,7 +70,15 @@ def build(wheel: Path, target: Path) -> Path:
     libraries = wheel / "ns3" / "lib64"
     release = version().partition("==")[2].partition(".post")[0].removeprefix("3.")
     half = binary.with_suffix(".tmp")
-    arguments = ["g++", "-std=c++20", "-O2", f"-I{wheel / 'ns3' / 'include'}", str(PROGRAM), "-o", str(half)]
+    arguments = [
+        "g++",
+        "-std=c++20",
+        "-O2",
+        f"-I{wheel / 'ns3' / 'include'}",
+        str(PROGRAM),
+        "-o",
+        str(half),
+    ]
     arguments += [f"-L{libraries}", f"-Wl,-rpath,{libraries}"]
     arguments += [f"-lns3.{release}-{library}" for library in LIBRARIES]
     command(arguments, "compiling checks/ns3/dumbbell.cc (is g++ installed?)")
@@ -117,7 +125,9 @@ def run_ns3(binary: Path, cache: Path, combination: Combination, seed: int) -> C
     """Runs ns-3, or takes what an earlier start left."""
     kept = cache / f"{key(combination, seed)}.json"
     if not kept.exists():
-        arguments = [str(binary)] + [f"{name}={value}" for name, value in words(combination, seed).items()]
+        arguments = [str(binary)] + [
+            f"{name}={value}" for name, value in words(combination, seed).items()
+        ]
         text = command(arguments, f"ns-3, {combination.name}, seed {seed}")
         cache.mkdir(parents=True, exist_ok=True)
         half = kept.with_suffix(".tmp")
@@ -165,7 +175,8 @@ def run_shallop(binary: Path, place: Path, combination: Combination, seed: int) 
     file = place / f"{combination.name}-{seed}.toml"
     file.write_text(scenario(combination, seed), encoding="utf-8")
     before, after = (
-        shallop_until(binary, file, seconds) for seconds in (combination.path.warm_up_s, combination.end_s)
+        shallop_until(binary, file, seconds)
+        for seconds in (combination.path.warm_up_s, combination.end_s)
     )
     return Counts(**{name: value - before[name] for name, value in after.items()})
 
@@ -195,10 +206,16 @@ def write_record(file: Path, date: str, runs: list[tuple[Combination, int, Count
     names = [field.name for field in fields(Counts)]
     half = file.with_suffix(".tmp")
     with half.open("w", encoding="utf-8", newline="") as out:
-        out.write(f"# Measured with {version()} (PyPI) on {date} by 'make check-ns3' (check.py --record).\n")
-        out.write("# Packets at the bottleneck and payload bytes at the receivers, from the warm-up to the end.\n")
+        out.write(
+            f"# Measured with {version()} (PyPI) on {date} by 'make check-ns3' (check.py --record).\n"
+        )
+        out.write(
+            "# Packets at the bottleneck and payload bytes at the receivers, from the warm-up to the end.\n"
+        )
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["key", "combination", "seed", *names])
         for combination, seed, counts in runs:
-            table.writerow([key(combination, seed), combination.name, seed, *asdict(counts).values()])
+            table.writerow(
+                [key(combination, seed), combination.name, seed, *asdict(counts).values()]
+            )
     half.rename(file)

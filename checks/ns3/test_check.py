@@ -24,8 +24,15 @@ class Verdicts(unittest.TestCase):
         self.assertIsNone(mean([7.0]).half)
 
     def test_throughput_agrees_within_five_percent_or_the_interval(self) -> None:
-        for ours, half, agrees in [(95.0, 0, True), (94.9, 0, False), (105.1, 0, False), (90.0, 10.0, True)]:
-            self.assertEqual(passes(measured(100.0, 0.0, half), measured(ours, 0.0))["throughput"], agrees, ours)
+        for ours, half, agrees in [
+            (95.0, 0, True),
+            (94.9, 0, False),
+            (105.1, 0, False),
+            (90.0, 10.0, True),
+        ]:
+            self.assertEqual(
+                passes(measured(100.0, 0.0, half), measured(ours, 0.0))["throughput"], agrees, ours
+            )
 
     def test_loss_agrees_within_a_factor_of_one_and_a_half_above_the_floor(self) -> None:
         for theirs, ours, agrees in [
@@ -38,17 +45,25 @@ class Verdicts(unittest.TestCase):
             (0.0, 0.06, False),
             (0.06, 0.0, False),
         ]:
-            self.assertEqual(passes(measured(100.0, theirs), measured(100.0, ours))["loss"], agrees, (theirs, ours))
+            self.assertEqual(
+                passes(measured(100.0, theirs), measured(100.0, ours))["loss"],
+                agrees,
+                (theirs, ours),
+            )
 
     def test_a_reason_counts_within_its_band_only(self) -> None:
         band = Band(1.8, 2.2, "known")
         for ours, passed in [(2.0, True), (1.7, False), (2.3, False)]:
-            verdict = judge_both(measured(100.0, 1.0), measured(100.0, ours), {"loss": band})["loss"]
+            verdict = judge_both(measured(100.0, 1.0), measured(100.0, ours), {"loss": band})[
+                "loss"
+            ]
             self.assertEqual(verdict.passed, passed, ours)
             self.assertEqual(verdict.text.startswith("differs: known"), passed)
 
     def test_a_reason_for_what_agrees_fails(self) -> None:
-        self.assertFalse(passes(measured(100.0, 1.0), measured(100.0, 1.2), loss=Band(1.0, 2.0, "old"))["loss"])
+        self.assertFalse(
+            passes(measured(100.0, 1.0), measured(100.0, 1.2), loss=Band(1.0, 2.0, "old"))["loss"]
+        )
 
     def test_a_loss_that_only_one_has_may_have_an_endless_band(self) -> None:
         band = Band(5.0, float("inf"), "known")
@@ -64,7 +79,10 @@ class Runs(unittest.TestCase):
             told, table = words(cell, 1), tomllib.loads(scenario(cell, 1))
             delays = [f"{delay}ns" for delay in told["delays"].split(",")]
             self.assertEqual(table["topology"]["sender_delay"], delays)
-            self.assertEqual([group["start"] for group in table["group"]], [f"{n}ns" for n in told["starts"].split(",")])
+            self.assertEqual(
+                [group["start"] for group in table["group"]],
+                [f"{n}ns" for n in told["starts"].split(",")],
+            )
             self.assertEqual(table["switch"]["default"]["buffer"], told["buffer"] + "pkt")
             self.assertNotEqual(draw(cell, 1), draw(cell, 2))
             longest = max(map(int, told["delays"].split(","))) + int(told["delay"])

@@ -79,9 +79,14 @@ def loss_agrees(theirs: Mean, ours: Mean) -> bool:
 def judge(agrees: bool, times: float, band: Band | None) -> Verdict:
     """Agreement, or a difference within the band that its reason has. A reason for what agrees is out of date."""
     if band is None:
-        return Verdict(agrees, "agrees" if agrees else f"FAILS: {times:.3g} times ns-3's, no reason known")
+        return Verdict(
+            agrees, "agrees" if agrees else f"FAILS: {times:.3g} times ns-3's, no reason known"
+        )
     if not band.low <= times <= band.high:
-        return Verdict(False, f"FAILS: {times:.3g} times ns-3's, {band.low:g} to {band.high:g} for {band.reason}")
+        return Verdict(
+            False,
+            f"FAILS: {times:.3g} times ns-3's, {band.low:g} to {band.high:g} for {band.reason}",
+        )
     if agrees:
         return Verdict(False, f"FAILS: agrees, and yet a reason is given: {band.reason}")
     return Verdict(True, f"differs: {band.reason}")

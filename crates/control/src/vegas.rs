@@ -187,7 +187,10 @@ impl Window for Vegas {
             }
         }
         if ack.in_flight == Bytes::ZERO {
-            self.forget();
+            // The path may be another when something is sent again, and that begins a round (kernel:
+            // `tcp_vegas_cwnd_event`). One that began with its acknowledgement would never end in a window of two.
+            self.base = u64::MAX;
+            self.begin(ack.next);
         }
     }
 
