@@ -83,6 +83,13 @@ def measured(runs: list[Counts], window_s: float) -> Measured:
     )
 
 
+def tell_work(cells: list[Combination], seeds: tuple[int, ...]) -> None:
+    """Says how much there is to do, since nothing else is printed before the end."""
+    kept = [simulators.kept_as(RESULTS / "ns3", cell, seed) for cell in cells for seed in seeds]
+    missing = sum(not file.exists() for file in kept)
+    print(f"{missing} of {len(kept)} runs of ns-3 to make, about 4 s each.", file=sys.stderr)
+
+
 def all_runs(
     chosen: argparse.Namespace, cells: list[Combination]
 ) -> tuple[list[list[Counts]], list[list[Counts]]]:
@@ -91,7 +98,10 @@ def all_runs(
     if not SHALLOP.exists():
         raise Failed(f"{SHALLOP} is not there: run 'cargo build --release'")
     record = simulators.read_record(RECORD) if chosen.recorded else None
-    binary = None if chosen.recorded else simulators.build(chosen.wheel.resolve(), RESULTS / "bin")
+    binary = None
+    if not chosen.recorded:
+        binary = simulators.build(chosen.wheel.resolve(), RESULTS / "bin")
+        tell_work(cells, seeds)
 
     def theirs(cell: Combination, seed: int) -> Counts:
         if record is None:

@@ -121,9 +121,14 @@ def counts_of(row: dict) -> Counts:
     return Counts(**{field.name: int(row[field.name]) for field in fields(Counts)})
 
 
+def kept_as(cache: Path, combination: Combination, seed: int) -> Path:
+    """Where a run of ns-3 is kept."""
+    return cache / f"{key(combination, seed)}.json"
+
+
 def run_ns3(binary: Path, cache: Path, combination: Combination, seed: int) -> Counts:
     """Runs ns-3, or takes what an earlier start left."""
-    kept = cache / f"{key(combination, seed)}.json"
+    kept = kept_as(cache, combination, seed)
     if not kept.exists():
         arguments = [str(binary)] + [
             f"{name}={value}" for name, value in words(combination, seed).items()
