@@ -74,7 +74,7 @@ impl Reno {
     /// Grows as Reno does, for controllers that differ only in how they shrink.
     pub fn grow(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
-        if ack.recovering || !ack.advanced || !ack.window_limited {
+        if ack.recovering || ack.advanced == Bytes::ZERO || !ack.window_limited {
             return;
         }
         let mut left = ack.acked;
