@@ -274,7 +274,7 @@ fn at_a_timeout_all_that_was_not_received_is_sent_again_and_nothing_else() {
 }
 
 #[test]
-fn the_controller_is_told_whether_the_first_gap_closed() {
+fn the_controller_is_told_when_the_first_gap_closes() {
     // Given a timeout after which four segments leave again, the first of which is lost once more,
     let mut hand = Hand::new(&plain(), Spy::shrinking(10, 4));
     hand.take();
@@ -287,9 +287,10 @@ fn the_controller_is_told_whether_the_first_gap_closed() {
     }
     hand.ack(ms(3_505), 5, &[]);
     // then only the last acknowledgement lets a window grow.
-    let told: Vec<_> = hand.spy().acks.iter().map(|ack| (ack.acked.get(), ack.advanced)).collect();
-    let beyond = (SEGMENT, false);
-    assert_eq!(told, [beyond, beyond, beyond, beyond, (SEGMENT, true)]);
+    let told = hand.spy().acks.iter().map(|ack| (ack.acked.get(), ack.advanced.get()));
+    let beyond = (SEGMENT, 0);
+    let last = (SEGMENT, 5 * SEGMENT);
+    assert_eq!(told.collect::<Vec<_>>(), [beyond, beyond, beyond, beyond, last]);
 }
 
 #[test]
