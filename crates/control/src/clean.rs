@@ -5,7 +5,7 @@
 //!
 //! | what | format | largest |
 //! |---|---|---|
-//! | windows: the present one, W_max, W_min | 2^-10 segments | [`MOST_WINDOW`], 2^20 segments |
+//! | windows: the present one, `W_max`, `W_min` | 2^-10 segments | [`MOST_WINDOW`], 2^20 segments |
 //! | times on the curve: t, K | 2^-10 s, from nanoseconds | 2^21, more counts as that |
 //! | C, the steepness of the curve | 2^-10 segments per cubic second | [`MOST_SCALE`], 2^12 |
 //! | alpha, the part that was marked | 2^-10 | 1 |
