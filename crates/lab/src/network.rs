@@ -42,6 +42,7 @@ impl Network {
             Topology::LeafSpine(fabric) => fabric.build(),
             Topology::FatTree(tree) => tree.build(),
             Topology::CrossDc(pair) => pair.build(),
+            Topology::Campus(campus) => campus.build(),
             Topology::File(imported) => imported.build(),
         };
         let Shape { graph, names, switch_of, sets, sites, links } = shape.finish();
