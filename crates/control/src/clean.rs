@@ -78,6 +78,8 @@ pub struct Passed {
     pub seq: u32,
     /// It was marked on its way.
     pub marked: bool,
+    /// The number of the first byte that the sender may not send yet.
+    pub allowed: u32,
     /// Bytes of payload in a full segment of this flow.
     pub segment: u16,
     /// Growth ends at this window; [`MOST_WINDOW`] for no such bound.
@@ -192,6 +194,11 @@ impl Clean {
     fn shrink(&mut self, config: &Config, passed: &Passed) {
         self.peak = self.window;
         self.answered = ahead(passed.seq, self.window - SEGMENT, passed.segment);
+        // What was let go by a larger window, or by one rounded up, is on its way as well.
+        let last = passed.allowed.wrapping_sub(1);
+        if is_after(last, self.answered) {
+            self.answered = last;
+        }
         let left = left(self.window, config.decrease, self.alpha);
         let least = u64::from(config.least.max(1)) << WINDOW_BITS;
         self.window = left.max(least).min(self.peak);

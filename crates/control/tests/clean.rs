@@ -40,21 +40,22 @@ fn the_curve_is_that_of_the_table_and_of_the_formula() {
 fn flows_are_those_of_the_table_segment_by_segment() {
     let (mut config, mut flow, mut seen) = (Config::default(), None, 0);
     for row in table(include_str!("../vectors/clean_flow.csv")) {
-        let [segment, most, now, seq, marked] = [3, 4, 5, 6, 7].map(|at| whole(row[at]));
+        let [segment, most, allowed, now, seq, marked] =
+            [3, 4, 5, 6, 7, 8].map(|at| whole(row[at]));
         if !row[0].is_empty() {
             let decrease = if row[0] == "half" { Decrease::Half } else { Decrease::Marked };
             let (initial, alpha) = (whole(row[1]) as u32, whole(row[2]) as u32);
             config = Config { decrease, initial, alpha, ..Config::default() };
             flow = Some(Clean::new(&config, seq as u32));
         } else if let Some(flow) = &mut flow {
-            let (seq, segment) = (seq as u32, segment as u16);
-            let passed = Passed { now: ns(now), seq, marked: marked == 1, segment, most };
+            let (seq, segment, allowed) = (seq as u32, segment as u16, allowed as u32);
+            let passed = Passed { now: ns(now), seq, marked: marked == 1, allowed, segment, most };
             flow.on_data(&config, &passed);
         }
         let flow = flow.as_ref().expect("a flow begins before its segments");
         let held = [flow.window(), flow.alpha().into(), flow.answered().into()];
-        assert_eq!(held, [8, 9, 10].map(|at| whole(row[at])), "{row:?}");
-        assert_eq!(u64::from(flow.is_slow_start()), whole(row[11]), "{row:?}");
+        assert_eq!(held, [9, 10, 11].map(|at| whole(row[at])), "{row:?}");
+        assert_eq!(u64::from(flow.is_slow_start()), whole(row[12]), "{row:?}");
         seen += 1;
     }
     assert!(seen > 200, "{seen} rows");
@@ -69,8 +70,14 @@ fn rounds(config: &Config, count: u64, marked: impl Fn(u64, u64) -> bool) -> Vec
         for place in 0..window {
             let at = round * 10_000_000 + place * 10_000_000 / window;
             let last = place + 1 == window && marked(round, window);
-            let passed =
-                Passed { now: ns(at), seq, marked: last, segment: 1000, most: MOST_WINDOW };
+            let passed = Passed {
+                now: ns(at),
+                seq,
+                marked: last,
+                allowed: seq,
+                segment: 1000,
+                most: MOST_WINDOW,
+            };
             flow.on_data(config, &passed);
             seq = seq.wrapping_add(1000);
         }
@@ -107,8 +114,14 @@ fn half_is_left_by_one_rule_and_nearly_all_by_the_other_where_marks_are_few() {
 fn a_silence_stands_still_on_the_curve() {
     let config = Config { initial: 100, ..Config::default() };
     let mut flow = Clean::new(&config, 0);
-    let data =
-        |seq, at, marked| Passed { now: ns(at), seq, marked, segment: 1000, most: MOST_WINDOW };
+    let data = |seq, at, marked| Passed {
+        now: ns(at),
+        seq,
+        marked,
+        allowed: seq,
+        segment: 1000,
+        most: MOST_WINDOW,
+    };
     flow.on_data(&config, &data(0, 1_000_000, true));
     let (mut still, mut moving) = (flow, flow);
     still.on_silence(Span::from_secs(5));
@@ -131,7 +144,7 @@ proptest! {
         let mut flow = Clean::new(&config, 7);
         for (seq, at, marked, segment, most) in packets {
             let before = flow.window();
-            flow.on_data(&config, &Passed { now: ns(at), seq, marked, segment, most });
+            flow.on_data(&config, &Passed { now: ns(at), seq, marked, allowed: seq, segment, most });
             prop_assert!((SEGMENT..=MOST_WINDOW).contains(&flow.window()));
             prop_assert!(flow.alpha() <= Marked::ONE);
             prop_assert!(!marked || flow.window() <= before, "a mark lets nothing grow");

@@ -95,7 +95,8 @@ impl Flow {
         let segment = self.segment(config);
         let most = if config.validate { self.most(config, now) } else { MOST_WINDOW };
         self.latest = now;
-        let passed = Passed { now, seq: head.seq as u32, marked, segment, most };
+        let (seq, allowed) = (head.seq as u32, self.edge as u32);
+        let passed = Passed { now, seq, marked, allowed, segment, most };
         self.law.on_data(&config.law, &passed);
     }
 
