@@ -2,6 +2,7 @@
 //! row, access points, and stations that share the radio of theirs (docs/topologies.md).
 
 use shallop_core::{BitsPerSec, Node, Span};
+use shallop_switch::Aggregate;
 
 use crate::fabrics::Line;
 use crate::shape::Shape;
@@ -26,6 +27,8 @@ pub struct Campus {
     pub access: Line,
     /// The radio of each access point.
     pub radio: Line,
+    /// The frames its packets leave in, if they do not leave one by one.
+    pub frames: Option<Aggregate>,
     /// What core, aggregation and access switches and access points are like.
     pub like: [usize; 4],
 }

@@ -2,6 +2,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_proto::wire;
+use shallop_switch::Aggregate;
 
 use super::problem::Problem;
 use super::section::Section;
@@ -101,7 +102,14 @@ pub(super) fn campus(section: &Section<'_>, known: &[&str]) -> Result<Topology, 
     let delay = section.or("delay", us(10))?;
     let wire = |key, rate| line(section, (key, gbps(rate)), ("delay", delay));
     let radio = ("radio_rate", BitsPerSec::at_least_one(850_000_000));
+    let overhead: Option<Span> = section.get("radio_overhead")?;
+    let most: Option<Bytes> = section.get("radio_frame")?;
+    let frames = (overhead.is_some() || most.is_some()).then(|| Aggregate {
+        overhead: overhead.unwrap_or(Span::ZERO),
+        most: most.unwrap_or(Bytes::new(65_535)),
+    });
     Ok(Topology::Campus(Campus {
+        frames,
         clouds: section.or("clouds", 1)?,
         points: section.or("points", 1)?,
         stations: section.or("stations", 1)?,

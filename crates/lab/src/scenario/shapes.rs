@@ -179,6 +179,16 @@ const CAMPUS: &[Key] = &[
     key("delay", delay(), "Delay of these three. Default: \"10us\"."),
     key("radio_rate", rate(), "Rate of the radio. Default: \"850Mbps\"."),
     key("radio_delay", delay(), "Its delay. Default: \"10us\"."),
+    key(
+        "radio_overhead",
+        Form::Time(Span::ZERO, Span::from_ms(100)),
+        "What each frame takes of the radio besides its bytes. Default: packets leave one by one.",
+    ),
+    key(
+        "radio_frame",
+        Form::Size(Bytes::new(1), Bytes::new(10_000_000)),
+        "Bytes that a frame holds at most, if they do not. Default: \"65535B\".",
+    ),
     key("core_switch", Form::Text, "Which [switch.NAME] the core switch is like."),
     key("aggregation_switch", Form::Text, "Which [switch.NAME] the aggregation switch is like."),
     key("access_switch", Form::Text, "Which [switch.NAME] the access switch is like."),
