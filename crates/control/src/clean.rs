@@ -195,9 +195,9 @@ impl Clean {
         self.peak = self.window;
         self.answered = ahead(passed.seq, self.window - SEGMENT, passed.segment);
         // What was let go by a larger window, or by one rounded up, is on its way as well.
-        let last = passed.allowed.wrapping_sub(1);
-        if is_after(last, self.answered) {
-            self.answered = last;
+        let sent = passed.allowed.wrapping_sub(1);
+        if is_after(sent, self.answered) {
+            self.answered = sent;
         }
         let left = left(self.window, config.decrease, self.alpha);
         let least = u64::from(config.least.max(1)) << WINDOW_BITS;

@@ -90,7 +90,7 @@ fn rounds(config: &Config, count: u64, marked: impl Fn(u64, u64) -> bool) -> Vec
 fn slow_start_doubles_each_round_trip_until_the_first_mark() {
     let rounds = rounds(&Config::default(), 6, |_, window| window > 150);
     let windows: Vec<u64> = rounds.iter().map(|round| round.0).collect();
-    // 160 are passed, the last with a mark: 159 more, then less alpha / 2, where alpha is 1 less a sixteenth four times.
+    // 160 pass, the last with a mark: 159 more, then less alpha / 2, where alpha is 1 less a sixteenth four times.
     assert_eq!(windows[..4], [20, 40, 80, 160]);
     assert_eq!(rounds[4], (319 - (319 * 792 / 2048) - 1, 792));
 }

@@ -67,11 +67,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         let problem = top.reject("capture", format!("there is no set of links \"{name}\""));
         return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
     }
-    for (scheme, read) in plan.schemes.iter_mut().zip(&schemes) {
-        if let Some(item) = &read.clean {
-            scheme.clean = Some(proxy::read(&scheme.name, item, (&plan.topology, &network))?);
-        }
-    }
+    proxy::place(&mut plan, &schemes, &network)?;
     plan.groups = traffic::read(&top, &network, duration, files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;

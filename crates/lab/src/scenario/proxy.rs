@@ -7,15 +7,26 @@ use shallop_sim::NodeKind;
 
 use super::options::CLEAN;
 use super::problem::{Problem, advice};
+use super::schemes::Read;
 use super::section::Section;
 use super::tree::Item;
 use crate::campus::{CLOUD, RADIO};
 use crate::network::Network;
-use crate::plan::Topology;
+use crate::plan::{Plan, Topology};
 use crate::proxy::Clean;
 
+/// Gives every scheme the proxy it asks for.
+pub(super) fn place(plan: &mut Plan, read: &[Read], network: &Network) -> Result<(), Problem> {
+    for (scheme, read) in plan.schemes.iter_mut().zip(read) {
+        if let Some(item) = &read.clean {
+            scheme.clean = Some(clean(&scheme.name, item, (&plan.topology, network))?);
+        }
+    }
+    Ok(())
+}
+
 /// Reads the `clean` of a scheme of this name.
-pub(super) fn read(
+fn clean(
     scheme: &str,
     item: &Item,
     (topology, network): (&Topology, &Network),

@@ -1,5 +1,5 @@
 //! The flows that a proxy knows: so many and no more. A flow ends here when nothing of it has passed for a while; heads
-//! of this TCP say no end. Whenever a flow joins, two others are looked at, in turn, and forgotten if they are over: the
+//! of this TCP say no end. Whenever a flow joins, two others are looked at in turn, and forgotten if they are over: the
 //! cost of a packet is that of a look-up.
 
 use std::collections::BTreeMap;
