@@ -64,7 +64,8 @@ fn a_burst_costs_newreno_packets_and_clean_neither_packets_nor_time() {
     assert_eq!((clean.drops.data, clean.retransmits, clean.timeouts), (0, 0, 0));
     // Senders that know nothing of marks: what was marked was marked for the proxy.
     assert!(clean.marks > 0 && cubic.marks == 0);
-    assert!(clean.utilization > 0.95, "{}", clean.utilization);
+    let carried = clean.windows[1].throughput_bps;
+    assert!(carried > 810e6, "{carried}: 850 Mb/s are 829 at IP");
     let late = |run: &shallop_lab::summary::Run| run.rtt.p99_s.unwrap();
     assert!(late(&clean) < late(&cubic) * 0.25, "{} and {}", late(&clean), late(&cubic));
 }
