@@ -167,6 +167,6 @@ proptest! {
         // K is rounded down: above by what the curve rises in a tick, and never below.
         prop_assert!(begin >= peak - lost);
         let k = delay(scale, lost) + 1;
-        prop_assert!(u128::from(begin - (peak - lost)) <= (3 * u128::from(scale) * u128::from(k).pow(2) >> 30) + 1);
+        prop_assert!(u128::from(begin - (peak - lost)) <= ((3 * u128::from(scale) * u128::from(k).pow(2)) >> 30) + 1);
     }
 }
