@@ -2,6 +2,7 @@
 
 pub mod aggregate;
 mod burst;
+pub mod campus;
 pub mod capture;
 pub mod chips;
 pub mod converge;
@@ -25,6 +26,7 @@ pub mod mix;
 pub mod network;
 pub mod outcome;
 pub mod plan;
+pub mod proxy;
 pub mod reach;
 pub mod records;
 pub mod rtts;

@@ -7,9 +7,10 @@
 //! A packet leaves its queue when its first bit does; a packet that can leave at once never counts as queued.
 
 use shallop_core::{
-    BitsPerSec, Class, DropCause, Envelope, Pace, Packet, Place, Probe, Share, Span, Time,
+    BitsPerSec, Bytes, Class, DropCause, Envelope, Pace, Packet, Place, Probe, Share, Span, Time,
 };
 
+use crate::aggregate::Aggregate;
 use crate::queue::{Queue, QueueConfig};
 use crate::room::Memory;
 use crate::schedule::Schedule;
@@ -55,7 +56,7 @@ pub struct Port<C> {
     changes_at: Time,
     /// A bit for each queue that holds anything.
     busy: u32,
-    /// A bit for each queue that a packet may pass by when the link is idle: no meter and no weight to account for.
+    /// A bit for each queue that a packet may pass by when the link is idle: no meter, frame nor weight to account for.
     plain: u32,
     queue_of: [u8; Class::COUNT],
     inner: Box<Inner<C>>,
@@ -66,6 +67,8 @@ pub struct Port<C> {
 struct Inner<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
+    /// A frame while it is put together.
+    frame: Vec<Packet<C>>,
     /// Changes still to come, the next one last.
     changes: Vec<Change>,
     dropped: [u64; Class::COUNT],
@@ -96,13 +99,36 @@ impl<C: Copy> Exit<C> {
     }
 }
 
+impl<C: Copy> Exit<C> {
+    /// Sends a frame of packets that begins at `start` and arrives as a whole.
+    fn transmit_frame(
+        &mut self,
+        start: Time,
+        overhead: Span,
+        packets: &[Packet<C>],
+        probe: &mut impl Probe,
+    ) {
+        self.free_at = start + overhead;
+        for packet in packets {
+            self.free_at += self.pace.charge(packet.envelope.bytes());
+            self.sent[packet.envelope.class.index()] += 1;
+            self.bytes += u64::from(packet.envelope.size);
+            probe.on_send(start, self.number, &packet.envelope);
+        }
+        for packet in packets {
+            self.wire.put(self.free_at, packet);
+        }
+    }
+}
+
 impl<C: Copy> Port<C> {
     /// An idle port. `number` is its name towards the probe.
     #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
         let plain = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
-            let plain = queue.meter.is_none() && !schedule.is_weighted();
+            let alone = queue.meter.is_none() && queue.aggregate.is_none();
+            let plain = alone && !schedule.is_weighted();
             mask | u32::from(plain) << index
         });
         let exit = Exit {
@@ -116,6 +142,7 @@ impl<C: Copy> Port<C> {
         let inner = Inner {
             queues: config.queues.iter().map(Queue::new).collect(),
             schedule,
+            frame: Vec::new(),
             changes: config.changes.iter().rev().copied().collect(),
             dropped: [0; Class::COUNT],
             lost: [0; Class::COUNT],
@@ -224,9 +251,15 @@ impl<C: Copy> Port<C> {
         let queue = &mut self.inner.queues[index];
         if self.busy == 0 && self.exit.free_at <= now && queue.pass(now, size) {
             self.inner.schedule.joined(index);
+            let aggregate = queue.aggregate();
             self.inner.schedule.served(index, size);
             self.change(now);
-            self.exit.transmit(now, packet, probe);
+            match aggregate {
+                None => self.exit.transmit(now, packet, probe),
+                Some(Aggregate { overhead, .. }) => {
+                    self.exit.transmit_frame(now, overhead, std::slice::from_ref(packet), probe);
+                }
+            }
             return Ok(());
         }
         let place = Place { port: self.exit.number, queue: index as u8 };
@@ -265,6 +298,10 @@ impl<C: Copy> Port<C> {
             self.change(start);
             let place = Place { port: self.exit.number, queue: index as u8 };
             let queue = &mut self.inner.queues[index];
+            if let Some(aggregate) = queue.aggregate() {
+                self.serve_frame(start, index, aggregate, (memory, probe));
+                continue;
+            }
             let Some((packet, marked)) = queue.take(start, index, memory) else { return };
             if marked {
                 probe.on_mark(start, place, &packet.envelope);
@@ -278,6 +315,39 @@ impl<C: Copy> Port<C> {
             probe.on_queue(start, place, held.bytes);
         }
         self.due = if self.busy == 0 { Time::LAST } else { self.exit.free_at };
+    }
+
+    /// Serves a frame of what is queued: exactly what was there at `start`, as whoever came later has yet to be taken.
+    fn serve_frame(
+        &mut self,
+        start: Time,
+        index: usize,
+        aggregate: Aggregate,
+        (memory, probe): (&mut impl Memory, &mut impl Probe),
+    ) {
+        let Inner { queues, schedule, frame, .. } = &mut *self.inner;
+        let (queue, place) =
+            (&mut queues[index], Place { port: self.exit.number, queue: index as u8 });
+        let mut size = Bytes::ZERO;
+        frame.clear();
+        while let Some(next) = queue.first() {
+            if !frame.is_empty() && size + next > aggregate.most {
+                break;
+            }
+            let Some((packet, marked)) = queue.take(start, index, memory) else { break };
+            if marked {
+                probe.on_mark(start, place, &packet.envelope);
+            }
+            size += next;
+            frame.push(*packet);
+        }
+        schedule.served(index, size);
+        self.exit.transmit_frame(start, aggregate.overhead, frame, probe);
+        let held = queue.held();
+        if held.packets == 0 {
+            self.busy &= !(1 << index);
+        }
+        probe.on_queue(start, place, held.bytes);
     }
 
     /// The next time at which something happens that others can see, if nothing arrives before.

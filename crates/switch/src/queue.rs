@@ -3,6 +3,7 @@
 
 use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
+use crate::aggregate::Aggregate;
 use crate::limit::Holding;
 use crate::mark::{Mark, MarkAt};
 use crate::meter::Meter;
@@ -23,11 +24,13 @@ pub struct QueueConfig {
     pub select: Option<Select>,
     /// Rate limit, if any.
     pub meter: Option<Meter>,
+    /// Frames that packets leave in, if they do not leave one by one.
+    pub aggregate: Option<Aggregate>,
 }
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        Self { priority: 0, weight: 1, mark: None, select: None, meter: None }
+        Self { priority: 0, weight: 1, mark: None, select: None, meter: None, aggregate: None }
     }
 }
 
@@ -39,6 +42,7 @@ pub struct Queue<C> {
     mark: Option<Mark>,
     select: Option<Select>,
     meter: Option<Meter>,
+    aggregate: Option<Aggregate>,
 }
 
 impl<C: Copy> Queue<C> {
@@ -51,6 +55,7 @@ impl<C: Copy> Queue<C> {
             mark: config.mark,
             select: config.select,
             meter: config.meter,
+            aggregate: config.aggregate,
         }
     }
 
@@ -126,6 +131,18 @@ impl<C: Copy> Queue<C> {
             meter.take(now, size);
         }
         passes
+    }
+
+    /// The frames that packets leave in, if they do not leave one by one.
+    #[must_use]
+    pub fn aggregate(&self) -> Option<Aggregate> {
+        self.aggregate
+    }
+
+    /// The size of the first packet.
+    #[must_use]
+    pub fn first(&self) -> Option<Bytes> {
+        self.packets.front().map(|packet| packet.envelope.bytes())
     }
 
     /// The meter, for a link that changes its rate.

@@ -12,6 +12,7 @@ mod metrics;
 mod options;
 mod plans;
 mod problem;
+mod proxy;
 mod schema;
 mod schemes;
 mod section;
