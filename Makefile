@@ -17,11 +17,15 @@ PURE = core control switch proto sim lab
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: help demo test check-full bench compiler lints docs wasm msrv
+# The comparison with ns-3: where its libraries go, and what else check.py is told (--only cubic, --jobs 2).
+NS3_VENV ?= .venv-ns3
+NS3_OPTIONS ?=
+
+.PHONY: help demo test check-full check-ns3 check-ns3-recorded bench compiler lints docs wasm msrv
 
 help: ## What there is
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
-	    printf '%-16s%s\n' "$$name" "$$what"; \
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
+	    printf '%-26s%s\n' "$$name" "$$what"; \
 	done
 
 demo: compiler ## The headline experiment, its results in results/demo
@@ -38,6 +42,32 @@ test: compiler lints ## All checks and tests, and every experiment in its quick 
 
 check-full: test docs wasm msrv ## test, then docs, browser build, oldest Rust and every experiment in full
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
+
+check-ns3: compiler $(NS3_VENV)/installed ## CUBIC, NewReno, DCTCP, Vegas and BBR against ns-3, which it installs
+	cd checks/ns3 && ../../$(NS3_VENV)/bin/python -m unittest --quiet test_check
+	$(CARGO) build --release --locked --quiet --package shallop
+	$(NS3_VENV)/bin/python checks/ns3/check.py --wheel $(NS3_VENV)/wheel $(NS3_OPTIONS)
+
+check-ns3-recorded: compiler ## The same with the recorded figures of ns-3
+	cd checks/ns3 && python3 -m unittest --quiet test_check
+	$(CARGO) build --release --locked --quiet --package shallop
+	python3 checks/ns3/check.py --recorded $(NS3_OPTIONS)
+
+# Libraries and headers are all that is used of the wheel, so it need not be one for this Python.
+$(NS3_VENV)/installed: checks/ns3/requirements.txt
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "make check-ns3: Python 3.11 or later is needed." >&2; exit 1; }
+	@command -v g++ > /dev/null || { \
+	    echo "make check-ns3: g++ is needed: install it with 'sudo apt-get install build-essential'." >&2; exit 1; }
+	@python3 -m venv $(NS3_VENV) || { \
+	    echo "make check-ns3: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
+	@rm -rf $(NS3_VENV)/wheel
+	@$(NS3_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	    --only-binary=:all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
+	    --target $(NS3_VENV)/wheel --requirement checks/ns3/requirements.txt || { \
+	    echo "make check-ns3: the wheel of ns-3, which is for x86-64 Linux, could not be installed." >&2; \
+	    echo "'make check-ns3-recorded' compares with the recorded figures instead." >&2; exit 1; }
+	@touch $@
 
 bench: compiler ## Packet-hops a second in the standard cases
 	@$(SHALLOP) bench

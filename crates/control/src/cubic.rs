@@ -304,7 +304,7 @@ impl Window for Cubic {
     fn on_ack(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
         // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
-        if ack.recovering || ack.marked > Bytes::ZERO {
+        if ack.recovering || ack.advanced == Bytes::ZERO || ack.marked > Bytes::ZERO {
             return;
         }
         let mut left = ack.acked.get() as f64 * self.unit;

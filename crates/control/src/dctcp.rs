@@ -75,7 +75,7 @@ impl Config {
             Some(alpha) => (alpha * f64::from(Marked::ONE)).round() as u32,
             None => default.alpha,
         };
-        Ok(Self { reno: reno::Config::within(options)?, shift, alpha })
+        Ok(Self { reno: reno::Config::within(options, default.reno)?, shift, alpha })
     }
 }
 

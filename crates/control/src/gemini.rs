@@ -311,7 +311,7 @@ impl Gemini {
     }
 
     fn grow(&mut self, ack: &Ack) {
-        if ack.recovering || !ack.window_limited {
+        if ack.recovering || ack.advanced == Bytes::ZERO || !ack.window_limited {
             return;
         }
         let mut acked = ack.acked;

@@ -2,6 +2,7 @@
 
 pub mod any;
 pub mod bbr;
+pub mod clean;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
@@ -21,6 +22,7 @@ pub mod window;
 
 pub use any::AnyWindow;
 pub use bbr::Bbr;
+pub use clean::Clean;
 pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;

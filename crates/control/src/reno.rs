@@ -51,8 +51,8 @@ impl Config {
     pub const fn of(host: Host) -> Self {
         match host {
             Host::Ns2 => Self { basis: Basis::Window, ..Self::RFC },
-            Host::Ns3 => Self { slow_start: Self::LINUX.slow_start, ..Self::RFC },
-            Host::Linux => Self::LINUX,
+            // In ns-3 it is `TcpLinuxReno`: `TcpNewReno` does not count what is acknowledged.
+            Host::Ns3 | Host::Linux => Self::LINUX,
         }
     }
 
@@ -61,16 +61,15 @@ impl Config {
     /// # Errors
     /// As [`Config::within`].
     pub fn read(options: &Options) -> Result<Self, Refused> {
-        let config = Self::within(options)?;
+        let config = Self::within(options, Self::of(options.host))?;
         Ok(Self { pacing: options.or("pacing", config.pacing), ..config })
     }
 
-    /// By those of [`loss::KEYS`] alone, for controllers that have a Reno within them.
+    /// By those of [`loss::KEYS`] alone, for controllers that have a Reno within them, of which `default` is the kind.
     ///
     /// # Errors
     /// As [`loss::slow_start`].
-    pub fn within(options: &Options) -> Result<Self, Refused> {
-        let default = Self::of(options.host);
+    pub fn within(options: &Options, default: Self) -> Result<Self, Refused> {
         Ok(Self {
             decrease: loss::kept(options, default.decrease),
             basis: loss::basis(options, default.basis),
@@ -115,7 +114,7 @@ impl Reno {
     /// Grows as Reno does, for controllers that differ only in how they shrink.
     pub fn grow(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
-        if ack.recovering || !ack.window_limited {
+        if ack.recovering || ack.advanced == Bytes::ZERO || !ack.window_limited {
             return;
         }
         let mut left = ack.acked;

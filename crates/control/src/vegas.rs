@@ -78,7 +78,9 @@ impl Config {
     #[must_use]
     pub const fn of(host: Host) -> Self {
         match host {
-            Host::Ns2 | Host::Ns3 => Self { reno: reno::Config::of(host), ..Self::EXACT },
+            Host::Ns2 => Self { reno: reno::Config::of(host), ..Self::EXACT },
+            // Made from `TcpNewReno` there.
+            Host::Ns3 => Self::EXACT,
             Host::Linux => Self::LINUX,
         }
     }
@@ -90,7 +92,7 @@ impl Config {
     pub fn read(options: &Options) -> Result<Self, Refused> {
         let default = Self::of(options.host);
         let config = Self {
-            reno: reno::Config::within(options)?,
+            reno: reno::Config::within(options, default.reno)?,
             alpha: options.or("alpha", default.alpha),
             beta: options.or("beta", default.beta),
             gamma: options.or("gamma", default.gamma),
@@ -241,7 +243,10 @@ impl Window for Vegas {
             }
         }
         if ack.in_flight == Bytes::ZERO {
-            self.forget();
+            // The path may be another when something is sent again, and that begins a round (kernel:
+            // `tcp_vegas_cwnd_event`). One that began with its acknowledgement would never end in a window of two.
+            self.base = u64::MAX;
+            self.begin(ack.next);
         }
     }
 

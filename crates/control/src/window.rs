@@ -78,6 +78,9 @@ pub struct Ack {
     pub in_flight: Bytes,
     /// True if the window, not the application or the receiver, bounded the sender since the last acknowledgement.
     pub window_limited: bool,
+    /// By how much the cumulative acknowledgement advanced. If it did not, no window grows (RFC 5681, 3.1; kernel:
+    /// `tcp_may_raise_cwnd`): while a repeated segment is missing again, nobody would find out that it grows too far.
+    pub advanced: Bytes,
     /// True if a packet sent after the last round began was acknowledged: a new round trip begins.
     pub round_start: bool,
     /// True while the sender shrinks to [`Window::window`]: between the detection of a loss, or of a mark if it answers

@@ -3,7 +3,9 @@
 mod support;
 
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Ack, Cubic, Loss, Reno, Start, Window, cubic, hystart, reno};
+use shallop_control::{
+    Ack, Cubic, Loss, Reno, Start, Window, cubic, dctcp, gemini, hystart, reno, vegas,
+};
 use shallop_core::{Bytes, Span};
 use support::{Course, SEGMENT, number, start, table};
 
@@ -269,6 +271,32 @@ fn an_acknowledgement_that_echoes_a_mark_adds_nothing() {
             assert_eq!(window.window(), before);
             window.on_ack(&facts);
             assert!(window.window() > before);
+        }
+    }
+}
+
+#[test]
+fn an_acknowledgement_that_leaves_the_first_gap_open_adds_nothing() {
+    let configs = [
+        Config::Reno(reno::Config::RFC),
+        Config::Cubic(cubic::Config::RFC),
+        Config::Cubic(cubic::Config::LINUX),
+        Config::Dctcp(dctcp::Config::RFC),
+        Config::Gemini(gemini::Config::THESIS),
+        Config::Vegas(vegas::Config::LINUX),
+    ];
+    for config in configs {
+        for threshold in [Bytes::MAX, SEGMENT] {
+            let mut window = config.build(&Start { threshold, ..start() });
+            let before = window.window();
+            let mut course = Course::new(Span::from_ms(10));
+            // A hundred windows are delivered beyond the gap, as after a timeout whose repeat was lost as well.
+            for _ in 0..100 {
+                course.now += course.rtt;
+                let facts = course.facts(&window, before);
+                window.on_ack(&Ack { advanced: Bytes::ZERO, una: 0, ..facts });
+                assert_eq!(window.window(), before, "{config:?}");
+            }
         }
     }
 }

@@ -138,6 +138,24 @@ fn a_round_of_two_samples_is_renos() {
 }
 
 #[test]
+fn a_window_that_one_acknowledgement_empties_grows_as_renos() {
+    // After a loss the window is of two segments, which one acknowledgement tells of: nothing is in flight after it
+    // (kernel: a round of one sample, `tcp_reno_cong_avoid`).
+    let (mut vegas, mut course) = vegas(&config(Clock::Exact), 4, SEGMENT);
+    course.una = 4 * SEGMENT.get();
+    vegas.on_loss(&course.loss(&vegas));
+    vegas.on_recovery_exit(course.now);
+    let mut windows = vec![];
+    for _ in 0..3 {
+        course.una += 2 * SEGMENT.get();
+        let facts = course.facts(&vegas, SEGMENT * 2);
+        windows.push((facts.in_flight.get() / SEGMENT.get(), packets(&vegas)));
+        vegas.on_ack(&facts);
+    }
+    assert_eq!(windows, [(0, 2), (0, 2), (1, 3)], "the first begins a round");
+}
+
+#[test]
 fn what_was_measured_before_a_loss_or_a_mark_is_not_used_after_it() {
     for marks in [false, true] {
         let (mut vegas, mut course) = vegas(&config(Clock::Exact), 40, SEGMENT);

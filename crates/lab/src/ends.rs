@@ -6,6 +6,7 @@ use shallop_control::expresspass::{CodeRule, PaperRule, Rule};
 use shallop_control::flashpass::{Aimd, Law, Mimd};
 use shallop_control::{AnyWindow, any};
 use shallop_core::{Bytes, Facts, Span};
+use shallop_proto::clean::Look;
 use shallop_proto::{AnyEnd, Endpoint, Peer, expresspass, flashpass, tcp, udp};
 use shallop_sim::Flow;
 
@@ -20,7 +21,7 @@ use crate::wait;
 /// Makes the ends of flows.
 pub trait Ends: Sync {
     /// Either end.
-    type End: Endpoint + Send + 'static;
+    type End: Endpoint<Head: Look> + Send + 'static;
 
     /// The ends of a flow.
     fn flow(&self, flow: &flows::Flow) -> Flow<Self::End>;

@@ -211,7 +211,9 @@ fn port_queues(
     };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let (own, other) = switch.weights.unwrap_or((1, 1));
-    let data = |priority| QueueConfig { weight: own, select: unscheduled, ..queue(priority) };
+    let aggregate = network.aggregate(port);
+    let data =
+        |priority| QueueConfig { weight: own, select: unscheduled, aggregate, ..queue(priority) };
     let (mut queues, mut queue_of) = match demand.proactive {
         None | Some(Kind::Tcp | Kind::Udp) => return (vec![data(0)], [0; Class::COUNT]),
         Some(Kind::ExpressPass) => (vec![metered, data(1)], [1, 1, 1, 1, 0, 1, 1, 1]),

@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod bcc;
 mod burst;
+pub mod campus;
 pub mod capture;
 pub mod chips;
 pub mod converge;
@@ -27,6 +28,7 @@ pub mod network;
 pub mod outcome;
 pub mod plan;
 pub mod pools;
+pub mod proxy;
 pub mod reach;
 pub mod records;
 pub mod rtts;

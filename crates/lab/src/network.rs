@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_sim::topo::{Trunk, dumbbell, parking_lot};
 use shallop_sim::{Graph, NodeKind};
-use shallop_switch::{Change, Impairment};
+use shallop_switch::{Aggregate, Change, Impairment};
 
+use crate::campus::RADIO;
 use crate::fabrics::Line;
 use crate::plan::{Delays, GraphLink, GraphNode, Plan, Topology};
 use crate::shape::Shape;
@@ -26,6 +27,8 @@ pub struct Network {
     pub links: BTreeMap<String, Vec<u32>>,
     /// For each node what switch it is like, an index into [`Plan::switches`].
     pub switch_of: Vec<usize>,
+    /// The frames that packets leave in by radio.
+    frames: Option<Aggregate>,
     /// For each link, the trouble it makes: loss, jitter, changes. Empty if none of them makes any.
     troubles: Vec<GraphLink>,
 }
@@ -42,6 +45,7 @@ impl Network {
             Topology::LeafSpine(fabric) => fabric.build(),
             Topology::FatTree(tree) => tree.build(),
             Topology::CrossDc(pair) => pair.build(),
+            Topology::Campus(campus) => campus.build(),
             Topology::File(imported) => imported.build(),
         };
         let Shape { graph, names, switch_of, sets, sites, links } = shape.finish();
@@ -49,7 +53,11 @@ impl Network {
             Topology::Graph { links, .. } => links.clone(),
             _ => Vec::new(),
         };
-        Self { graph, names, sets, sites, links, switch_of, troubles }
+        let frames = match &plan.topology {
+            Topology::Campus(campus) => campus.frames,
+            _ => None,
+        };
+        Self { graph, names, sets, sites, links, switch_of, frames, troubles }
     }
 
     /// The site of each node; `None` for switches, and for hosts that are at none.
@@ -93,6 +101,13 @@ impl Network {
             jitter: link.jitter,
             stream: seed.stream("wire", u64::from(port)),
         })
+    }
+
+    /// The frames that data leave in by this port, if they do not leave one by one.
+    #[must_use]
+    pub fn aggregate(&self, port: u32) -> Option<Aggregate> {
+        let frames = self.frames?;
+        self.links.get(RADIO)?.contains(&port).then_some(frames)
     }
 
     /// The lowest rate this port's link ever has, and the longest it ever takes, jitter included.

@@ -10,9 +10,11 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_proto::{expresspass::StopPolicy, tcp};
 use shallop_sim::{NicMode, NodeKind};
 
+use crate::campus::Campus;
 use crate::fabrics::{CrossDc, FatTree, LeafSpine, ThreeDc};
 use crate::files::Files;
 use crate::import::Imported;
+use crate::proxy::Clean;
 pub use crate::switches::{Accounting, Bcc, Marking, Shared, Switch};
 use crate::tally::Classes;
 use crate::workload::Sizes;
@@ -127,6 +129,8 @@ pub enum Topology {
     FatTree(FatTree),
     /// Two data centres and one link between them.
     CrossDc(CrossDc),
+    /// From the cloud to the stations of access points.
+    Campus(Campus),
     /// Switches and links from a file, with hosts.
     File(Imported),
 }
@@ -298,6 +302,8 @@ pub struct Scheme {
     pub transport: Transport,
     /// What switches are like under it, in the order of [`Plan::switches`], if it sets any of that.
     pub switches: Option<Vec<Switch>>,
+    /// The proxy that answers marks for senders under it, if there is one.
+    pub clean: Option<Clean>,
 }
 
 /// A transport with its numbers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shallop_core::{Bytes, Seed, Span, Time};
-use shallop_proto::Endpoint;
+use shallop_proto::{Endpoint, Middlebox};
 use shallop_sim::{NicMode, Paths, Retired, World};
 
 use crate::capture::Capture;
@@ -242,7 +242,25 @@ impl ends::Use for Start<'_> {
         let mut probe = probe;
         probe.capture = capture(self.setup);
         let coming = self.setup.coming().map(|flow| ends.flow(&flow));
-        let mut world: World<'_, E::End, Measure> = World::new(world, Box::new(coming), probe);
+        let coming = Box::new(coming);
+        let clean = self.setup.plan.schemes[self.setup.scheme].clean.as_ref();
+        if let Some(clean) = clean {
+            let mut world = World::new(world, coming, probe);
+            for (node, part) in clean.parts(&network.graph) {
+                world.install(node, part);
+            }
+            return self.drive(world);
+        }
+        let world: World<'_, E::End, Measure> = World::new(world, coming, probe);
+        self.drive(world)
+    }
+}
+
+impl Start<'_> {
+    fn drive<E: Endpoint, M: Middlebox<Head = E::Head>>(
+        self,
+        mut world: World<'_, E, Measure, M>,
+    ) -> Result<Outcome, RunError> {
         world.retire();
         let journal = Journal::new(self.setup);
         let drive = Drive { setup: self.setup, world, journal, watch: self.watch, pace: WATCH };
@@ -260,16 +278,16 @@ fn capture(setup: &Setup<'_>) -> Option<Capture> {
 }
 
 /// A run under way.
-struct Drive<'a, 'f, E: Endpoint> {
+struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>> {
     setup: &'a Setup<'a>,
-    world: World<'f, E, Measure>,
+    world: World<'f, E, Measure, M>,
     journal: Journal<'a>,
     watch: &'a mut dyn Watch,
     /// How long a step is.
     pace: Span,
 }
 
-impl<E: Endpoint> Drive<'_, '_, E> {
+impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
     fn run(mut self) -> Result<Outcome, RunError> {
         let series = self.sampled()?;
         self.write_rest(series.end)?;

@@ -35,7 +35,9 @@ fn unmarked(setup: &Setup<'_>) -> Option<String> {
             _ => None,
         }
     };
-    let name = (0..plan.groups.len()).find_map(answers)?;
+    let scheme = &plan.schemes[setup.scheme];
+    let proxied = scheme.clean.as_ref().map(|_| &scheme.name);
+    let name = proxied.or_else(|| (0..plan.groups.len()).find_map(answers))?;
     plan.switches(setup.scheme).iter().all(|switch| !switch.marks()).then(|| {
         format!(
             "{name} answers congestion marks and no switch makes any: a `mark` with `above` in a \

@@ -113,6 +113,7 @@ fn pair(topology: &str) -> String {
         ("fat-tree", "tor0h0", "tor1h0"),
         ("cross-dc", "dc0s0h0", "dc1s0h0"),
         ("parking-lot", "p0h0", "p1h0"),
+        ("campus", "cloud0", "ap0h0"),
         ("dumbbell", "s0", "r0"),
     ];
     let (_, from, to) = names.iter().find(|it| topology.contains(it.0)).expect("a known kind");
@@ -121,6 +122,31 @@ fn pair(topology: &str) -> String {
 
 fn us(us: u64) -> Span {
     Span::from_us(us)
+}
+
+#[test]
+fn the_campus_is_that_of_the_paper() {
+    let campus = Net::of(r#"kind = "campus", points = 2, stations = 3, clouds = 2"#);
+    campus.consistent();
+    assert_eq!(campus.counts(), (8, 7, 14));
+    let links = [
+        ("access", 4),
+        ("aggregation", 2),
+        ("all", 28),
+        ("cloud", 4),
+        ("core", 2),
+        ("radio", 4),
+        ("stations", 12),
+    ];
+    assert_eq!(campus.links(), links);
+    assert_eq!(campus.network.sites.len(), 3);
+    // Delays; 30 us of frames on their way there and 2 us of acknowledgements make it 10 ms.
+    assert_eq!(campus.round_trip("cloud0", "ap1h2"), us(9_970));
+    let rates = ["cloud", "core", "aggregation", "access", "radio"].map(|set| {
+        campus.network.graph.link_of(campus.network.links[set][0]).rate.get() / 1_000_000
+    });
+    assert_eq!(rates, [100_000, 40_000, 10_000, 1_000, 850]);
+    assert!(study(r#"kind = "campus", radio_frame = "0B""#).is_err());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 pub mod aeolus;
 pub mod any;
 pub mod arrived;
+pub mod clean;
 pub mod endpoint;
 pub mod expresspass;
 pub mod flashpass;

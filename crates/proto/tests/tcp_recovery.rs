@@ -274,6 +274,26 @@ fn at_a_timeout_all_that_was_not_received_is_sent_again_and_nothing_else() {
 }
 
 #[test]
+fn the_controller_is_told_when_the_first_gap_closes() {
+    // Given a timeout after which four segments leave again, the first of which is lost once more,
+    let mut hand = Hand::new(&plain(), Spy::shrinking(10, 4));
+    hand.take();
+    let left = hand.pass(ms(3_500));
+    assert_eq!(left.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    // when the others are acknowledged beyond it and more follow,
+    for (at, last) in [(3_501, 2), (3_502, 3), (3_503, 4), (3_504, 5)] {
+        hand.ack(ms(at), 0, &[(1, last)]);
+        hand.take();
+    }
+    hand.ack(ms(3_505), 5, &[]);
+    // then only the last acknowledgement lets a window grow.
+    let told = hand.spy().acks.iter().map(|ack| (ack.acked.get(), ack.advanced.get()));
+    let beyond = (SEGMENT, 0);
+    let last = (SEGMENT, 5 * SEGMENT);
+    assert_eq!(told.collect::<Vec<_>>(), [beyond, beyond, beyond, beyond, last]);
+}
+
+#[test]
 fn the_timeout_is_the_configured_one_until_something_was_measured() {
     for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX, 1_000)] {
         let config = Config { detection: Detection::Sack, ..stack.tcp };

@@ -65,7 +65,8 @@ pub struct World<
     /// For each pool the ports that draw on it, by their places.
     members: Vec<Vec<u32>>,
     nodes: Vec<NodeKind>,
-    boxes: Vec<(Node, M)>,
+    /// The middleboxes of each node, up to the last node that has any.
+    boxes: Vec<Vec<M>>,
     routes: Routes,
     nic: NicMode,
     starts: Starts<'f, E>,
@@ -112,9 +113,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         world
     }
 
-    /// Puts a middlebox at a node; every packet that enters the node passes it.
+    /// Puts a middlebox at a node; every packet that enters the node passes it, and is shown to it again when it has
+    /// left, if it asks for that.
     pub fn install(&mut self, node: Node, middlebox: M) {
-        self.boxes.push((node, middlebox));
+        let node = node.0 as usize;
+        self.boxes.resize_with(self.boxes.len().max(node + 1), Vec::new);
+        self.boxes[node].push(middlebox);
     }
 
     /// The ports, by number.
@@ -149,9 +153,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         self.seats.all()
     }
 
-    /// The middleboxes, in the order they were installed.
+    /// The middleboxes, in the order of their nodes.
     pub fn middleboxes(&self) -> impl Iterator<Item = &M> {
-        self.boxes.iter().map(|(_, middlebox)| middlebox)
+        self.boxes.iter().flatten()
     }
 
     /// Packets that are queued or on a wire.
@@ -247,7 +251,10 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
                 self.seats.landed(packet.envelope.end);
                 self.retire_if_over(packet.envelope.end);
             } else {
-                self.enter(now, far, &mut packet);
+                if M::LEAVES {
+                    self.leave(now, number, &mut packet);
+                }
+                self.enter(now, number, far, &mut packet);
             }
         }
         if !self.outlets[number as usize].turn.is_empty() {
@@ -256,12 +263,18 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         self.arm(number);
     }
 
-    /// A packet enters a node.
-    fn enter(&mut self, now: Time, node: Node, packet: &mut Packet<E::Head>) {
-        for (at, middlebox) in &mut self.boxes {
-            if *at == node {
-                middlebox.pass(now, &mut packet.envelope, &mut packet.cargo);
-            }
+    /// A packet has left the node of this port.
+    fn leave(&mut self, now: Time, port: u32, packet: &mut Packet<E::Head>) {
+        let node = self.outlets[(port ^ 1) as usize].far;
+        for middlebox in self.boxes.get_mut(node.0 as usize).into_iter().flatten() {
+            middlebox.leave(now, port, packet);
+        }
+    }
+
+    /// A packet enters the node that this port leads to.
+    fn enter(&mut self, now: Time, port: u32, node: Node, packet: &mut Packet<E::Head>) {
+        for middlebox in self.boxes.get_mut(node.0 as usize).into_iter().flatten() {
+            middlebox.pass(now, port, packet);
         }
         if self.nodes[node.0 as usize] == NodeKind::Host {
             return self.deliver(now, packet);

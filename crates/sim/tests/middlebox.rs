@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its network should fail there")]
 
+use std::collections::BTreeSet;
+
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Node, Place, Probe, Seed,
-    Share, Span, Time,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Place, Probe,
+    Seed, Share, Span, Time,
 };
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, Rule};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender};
@@ -98,17 +100,24 @@ fn run<M: Middlebox<Head = Head>>(
 #[derive(Default)]
 struct Counting {
     passed: Vec<(Time, Envelope)>,
+    left: Vec<(Time, u32, Envelope)>,
     write: Option<Ecn>,
 }
 
 impl Middlebox for Counting {
     type Head = Head;
 
-    fn pass(&mut self, now: Time, envelope: &mut Envelope, _head: &mut Head) {
-        self.passed.push((now, *envelope));
+    const LEAVES: bool = true;
+
+    fn pass(&mut self, now: Time, _port: u32, packet: &mut Packet<Head>) {
+        self.passed.push((now, packet.envelope));
         if let Some(ecn) = self.write {
-            envelope.ecn = ecn;
+            packet.envelope.ecn = ecn;
         }
+    }
+
+    fn leave(&mut self, now: Time, port: u32, packet: &mut Packet<Head>) {
+        self.left.push((now, port, packet.envelope));
     }
 }
 
@@ -138,6 +147,14 @@ fn a_middlebox_sees_each_packet_once_each_time_it_enters_its_node() {
         assert!(middlebox.passed.is_sorted_by_key(|(now, _)| *now));
         assert!(middlebox.passed.iter().any(|(_, envelope)| envelope.class == Class::Data));
     }
+    // Whatever has left one, a port of its own had sent.
+    let left = || switches.middleboxes().flat_map(|each| &each.left);
+    for (_, port, _) in left() {
+        let sent = trace.0.iter().filter(|event| (event.1, event.2) == ("send", *port)).count();
+        assert_eq!(left().filter(|(_, by, _)| by == port).count(), sent, "port {port}");
+    }
+    let ports: BTreeSet<u32> = left().map(|(_, port, _)| *port).collect();
+    assert_eq!(ports.len(), 7, "two switches in the chain's ends have two ports, the other three");
     let hosts = run(Some(NodeKind::Host), Counting::default);
     let seen: usize = hosts.middleboxes().map(|each| each.passed.len()).sum();
     assert_eq!(seen, hosts.probe.count("deliver"));

@@ -1,6 +1,7 @@
 //! Switches as machines. A port takes packets and time, gives packets back when they have crossed its wire, and has one
 //! deadline. It reads envelopes only: what a packet says to its receiver is not in this crate's words.
 
+pub mod aggregate;
 pub mod limit;
 pub mod mark;
 pub mod meter;
@@ -17,6 +18,7 @@ pub mod schedule;
 pub mod select;
 pub mod wire;
 
+pub use aggregate::Aggregate;
 pub use limit::{Holding, Limit};
 pub use mark::{Mark, MarkAt};
 pub use meter::Meter;

@@ -11,6 +11,7 @@ use shallop_core::{
     Time,
 };
 
+use crate::aggregate::Aggregate;
 use crate::queue::{Queue, QueueConfig};
 use crate::red::Verdict;
 use crate::room::{Look, Memory};
@@ -57,7 +58,7 @@ pub struct Port<C> {
     changes_at: Time,
     /// A bit for each queue that holds anything.
     busy: u32,
-    /// A bit for each queue that a packet may pass by when the link is idle: no meter, weight or average to keep.
+    /// A bit for each queue that a packet may pass by when the link is idle: no meter, frame, weight or average to keep.
     plain: u32,
     queue_of: [u8; Class::COUNT],
     inner: Box<Inner<C>>,
@@ -68,6 +69,8 @@ pub struct Port<C> {
 struct Inner<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
+    /// A frame while it is put together.
+    frame: Vec<Packet<C>>,
     /// Changes still to come, the next one last.
     changes: Vec<Change>,
     dropped: [u64; Class::COUNT],
@@ -98,6 +101,28 @@ impl<C: Copy> Exit<C> {
     }
 }
 
+impl<C: Copy> Exit<C> {
+    /// Sends a frame of packets that begins at `start` and arrives as a whole.
+    fn transmit_frame(
+        &mut self,
+        start: Time,
+        overhead: Span,
+        packets: &[Packet<C>],
+        probe: &mut impl Probe,
+    ) {
+        self.free_at = start + overhead;
+        for packet in packets {
+            self.free_at += self.pace.charge(packet.envelope.bytes());
+            self.sent[packet.envelope.class.index()] += 1;
+            self.bytes += u64::from(packet.envelope.size);
+            probe.on_send(start, self.number, &packet.envelope);
+        }
+        for packet in packets {
+            self.wire.put(self.free_at, packet);
+        }
+    }
+}
+
 impl<C: Copy> Port<C> {
     /// An idle port. `number` is its name towards the probe.
     #[must_use]
@@ -106,7 +131,8 @@ impl<C: Copy> Port<C> {
         let averages =
             |queue: &QueueConfig| queue.red.as_ref().is_some_and(|red| red.average.is_some());
         let plain = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
-            let plain = queue.meter.is_none() && !schedule.is_weighted() && !averages(queue);
+            let alone = queue.meter.is_none() && queue.aggregate.is_none();
+            let plain = alone && !schedule.is_weighted() && !averages(queue);
             mask | u32::from(plain) << index
         });
         let exit = Exit {
@@ -120,6 +146,7 @@ impl<C: Copy> Port<C> {
         let inner = Inner {
             queues: config.queues.iter().map(Queue::new).collect(),
             schedule,
+            frame: Vec::new(),
             changes: config.changes.iter().rev().copied().collect(),
             dropped: [0; Class::COUNT],
             lost: [0; Class::COUNT],
@@ -252,6 +279,29 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
+    /// A packet leaves at once in a frame of its own.
+    #[cold]
+    fn pass_as_frame(
+        &mut self,
+        now: Time,
+        (packet, overhead): (&Packet<C>, Span),
+        verdict: Verdict,
+        probe: &mut impl Probe,
+    ) -> Result<(), DropCause> {
+        if verdict == Verdict::Drop {
+            return self.pass_judged(now, packet, verdict, probe);
+        }
+        let mut packet = *packet;
+        if verdict == Verdict::Mark {
+            let queue = self.queue_of[packet.envelope.class.index()];
+            probe.on_mark(now, Place { port: self.exit.number, queue }, &packet.envelope);
+            packet.envelope.ecn = Ecn::Ce;
+        }
+        self.change(now);
+        self.exit.transmit_frame(now, overhead, &[packet], probe);
+        Ok(())
+    }
+
     /// Takes a packet that may have to wait.
     #[inline(never)]
     fn queue(
@@ -268,11 +318,17 @@ impl<C: Copy> Port<C> {
         if self.busy == 0 && self.exit.free_at <= now && queue.pass(now, size) {
             let verdict = queue.judge_passing(now, packet.envelope.ecn);
             let verdict = verdict.max(memory.judge(index, &passing(now, packet)));
+            let aggregate = queue.aggregate();
             if verdict != Verdict::Drop {
                 self.inner.schedule.joined(index);
                 self.inner.schedule.served(index, size);
             }
-            return self.pass(now, packet, verdict, probe);
+            return match aggregate {
+                None => self.pass(now, packet, verdict, probe),
+                Some(Aggregate { overhead, .. }) => {
+                    self.pass_as_frame(now, (packet, overhead), verdict, probe)
+                }
+            };
         }
         let place = Place { port: self.exit.number, queue: index as u8 };
         match queue.offer(now, packet, index, memory) {
@@ -310,6 +366,10 @@ impl<C: Copy> Port<C> {
             self.change(start);
             let place = Place { port: self.exit.number, queue: index as u8 };
             let queue = &mut self.inner.queues[index];
+            if let Some(aggregate) = queue.aggregate() {
+                self.serve_frame(start, index, aggregate, (memory, probe));
+                continue;
+            }
             let Some((packet, marked)) = queue.take(start, index, memory) else { return };
             if marked {
                 probe.on_mark(start, place, &packet.envelope);
@@ -323,6 +383,39 @@ impl<C: Copy> Port<C> {
             probe.on_queue(start, place, held.bytes);
         }
         self.due = if self.busy == 0 { Time::LAST } else { self.exit.free_at };
+    }
+
+    /// Serves a frame of what is queued: exactly what was there at `start`, as whoever came later has yet to be taken.
+    fn serve_frame(
+        &mut self,
+        start: Time,
+        index: usize,
+        aggregate: Aggregate,
+        (memory, probe): (&mut impl Memory, &mut impl Probe),
+    ) {
+        let Inner { queues, schedule, frame, .. } = &mut *self.inner;
+        let (queue, place) =
+            (&mut queues[index], Place { port: self.exit.number, queue: index as u8 });
+        let mut size = Bytes::ZERO;
+        frame.clear();
+        while let Some(next) = queue.first() {
+            if !frame.is_empty() && size + next > aggregate.most {
+                break;
+            }
+            let Some((packet, marked)) = queue.take(start, index, memory) else { break };
+            if marked {
+                probe.on_mark(start, place, &packet.envelope);
+            }
+            size += next;
+            frame.push(*packet);
+        }
+        schedule.served(index, size);
+        self.exit.transmit_frame(start, aggregate.overhead, frame, probe);
+        let held = queue.held();
+        if held.packets == 0 {
+            self.busy &= !(1 << index);
+        }
+        probe.on_queue(start, place, held.bytes);
     }
 
     /// The next time at which something happens that others can see, if nothing arrives before.

@@ -4,6 +4,7 @@
 
 use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
+use crate::aggregate::Aggregate;
 use crate::limit::Holding;
 use crate::mark::{Mark, MarkAt};
 use crate::meter::Meter;
@@ -27,11 +28,21 @@ pub struct QueueConfig {
     pub select: Option<Select>,
     /// Rate limit, if any.
     pub meter: Option<Meter>,
+    /// Frames that packets leave in, if they do not leave one by one.
+    pub aggregate: Option<Aggregate>,
 }
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        Self { priority: 0, weight: 1, mark: None, red: None, select: None, meter: None }
+        Self {
+            priority: 0,
+            weight: 1,
+            mark: None,
+            red: None,
+            select: None,
+            meter: None,
+            aggregate: None,
+        }
     }
 }
 
@@ -44,6 +55,7 @@ pub struct Queue<C> {
     red: Option<Box<Red>>,
     select: Option<Select>,
     meter: Option<Meter>,
+    aggregate: Option<Aggregate>,
 }
 
 impl<C: Copy> Queue<C> {
@@ -57,6 +69,7 @@ impl<C: Copy> Queue<C> {
             red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
             select: config.select,
             meter: config.meter,
+            aggregate: config.aggregate,
         }
     }
 
@@ -171,6 +184,18 @@ impl<C: Copy> Queue<C> {
         let verdict = red.judge(now, None, ecn, Bytes::ZERO);
         red.rest(now);
         verdict
+    }
+
+    /// The frames that packets leave in, if they do not leave one by one.
+    #[must_use]
+    pub fn aggregate(&self) -> Option<Aggregate> {
+        self.aggregate
+    }
+
+    /// The size of the first packet.
+    #[must_use]
+    pub fn first(&self) -> Option<Bytes> {
+        self.packets.front().map(|packet| packet.envelope.bytes())
     }
 
     /// The meter, for a link that changes its rate.

@@ -79,6 +79,7 @@ mod tests {
             flight_before: none,
             in_flight: none,
             window_limited: true,
+            advanced: acked,
             round_start: false,
             recovering: false,
             una: 0,

@@ -50,6 +50,7 @@ impl Course {
             flight_before: window.window(),
             in_flight: window.window().saturating_sub(acked),
             window_limited: self.limited,
+            advanced: acked,
             round_start: false,
             recovering: false,
             una: self.una,

@@ -103,6 +103,7 @@ impl Narrow {
             flight_before: before,
             in_flight: self.in_flight,
             window_limited: self.limited,
+            advanced: SEGMENT,
             round_start: self.delivered >= self.round_end,
             recovering: false,
             una,

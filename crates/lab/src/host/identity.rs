@@ -22,8 +22,8 @@ impl Identity {
     #[must_use]
     pub fn of(plan: &Plan, scheme: usize, seed: u64) -> Self {
         // Whether a scheme or the scenario says what switches are like makes no difference.
-        let transport = plan.schemes[scheme].transport.clone();
-        let schemes = vec![Scheme { name: String::new(), transport, switches: None }];
+        let Scheme { transport, clean, .. } = plan.schemes[scheme].clone();
+        let schemes = vec![Scheme { name: String::new(), transport, switches: None, clean }];
         let switches = plan.switches(scheme).to_vec();
         let resolved = Plan { title: String::new(), seed, schemes, switches, ..plan.clone() };
         let mut sink = Sink(Sha256::new());

@@ -2,10 +2,12 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_proto::wire;
+use shallop_switch::Aggregate;
 
 use super::problem::Problem;
 use super::section::Section;
 use super::topology::like;
+use crate::campus::Campus;
 use crate::fabrics::{CrossDc, FatTree, LeafSpine, Line, ThreeDc};
 use crate::plan::Topology;
 
@@ -92,5 +94,37 @@ pub(super) fn cross_dc(section: &Section<'_>, known: &[&str]) -> Result<Topology
         fabric,
         access: line(section, ("access_rate", fabric.rate), ("access_delay", us(50)))?,
         like: (like(section, "dc_switch", known)?, like(section, "border_switch", known)?),
+    }))
+}
+
+pub(super) fn campus(section: &Section<'_>, known: &[&str]) -> Result<Topology, Problem> {
+    let gbps = BitsPerSec::gbps;
+    let delay = section.or("delay", us(10))?;
+    let wire = |key, rate| line(section, (key, gbps(rate)), ("delay", delay));
+    let radio = ("radio_rate", BitsPerSec::at_least_one(850_000_000));
+    let overhead: Option<Span> = section.get("radio_overhead")?;
+    let most: Option<Bytes> = section.get("radio_frame")?;
+    let frames = (overhead.is_some() || most.is_some()).then(|| Aggregate {
+        overhead: overhead.unwrap_or(Span::ZERO),
+        most: most.unwrap_or(Bytes::new(65_535)),
+    });
+    Ok(Topology::Campus(Campus {
+        frames,
+        clouds: section.or("clouds", 1)?,
+        points: section.or("points", 1)?,
+        stations: section.or("stations", 1)?,
+        wires: [
+            line(section, ("cloud_rate", gbps(100)), ("cloud_delay", us(4_945)))?,
+            wire("core_rate", 40)?,
+            wire("aggregation_rate", 10)?,
+        ],
+        access: wire("access_rate", 1)?,
+        radio: line(section, radio, ("radio_delay", us(10)))?,
+        like: [
+            like(section, "core_switch", known)?,
+            like(section, "aggregation_switch", known)?,
+            like(section, "access_switch", known)?,
+            like(section, "point_switch", known)?,
+        ],
     }))
 }

@@ -13,6 +13,7 @@ mod metrics;
 mod options;
 mod plans;
 mod problem;
+mod proxy;
 mod schema;
 mod schemes;
 mod section;

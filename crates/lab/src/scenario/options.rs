@@ -77,6 +77,11 @@ const TCP: &[Key] = &[
         Form::Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
         "The receiver's buffer. Default: as much as a scaled window can offer.",
     ),
+    key(
+        "clean",
+        Form::Table(CLEAN),
+        "A CLEAN proxy at the last hop, which answers marks for the senders (docs/clean.md).",
+    ),
 ];
 
 /// Packets at a constant rate.
@@ -84,6 +89,41 @@ const UDP: &[Key] = &[
     key("rate", super::format::rate(), "On the wire. Default: that of the sender's link."),
     key("ect", Form::Truth, "Whether they say that they understand marks. Default: false."),
 ];
+
+/// A CLEAN proxy.
+pub(super) const CLEAN: Keys = &[&[
+    key(
+        "decrease",
+        Form::Choice(&["alpha", "half"]),
+        "What a mark takes: alpha / 2 of the window, or half. Default: \"alpha\".",
+    ),
+    key(
+        "scale",
+        Form::Above(0.0, 4.0),
+        "C: steepness of the curve, in segments per cubic second. Default: 0.4.",
+    ),
+    key("gain", Form::Above(0.0, 1.0), "g: a power of two down to 1/1024. Default: 0.0625."),
+    key("alpha_initial", Form::Number(0.0, 1.0), "Alpha at first. Default: 1."),
+    key("initial_window", Form::Count(1, 10_000), "Segments a flow begins with. Default: 10."),
+    key("least_window", Form::Count(1, 10_000), "Segments a mark leaves at least. Default: 2."),
+    key(
+        "idle",
+        Form::Time(Span::from_us(1), LONGEST),
+        "A flow of which nothing passes for so long is forgotten. Default: \"10s\".",
+    ),
+    key("flows", Form::Count(1, 1_000_000), "Flows it knows at most. Default: 65536."),
+    key("validate", Form::Truth, "Windows grow only as far as they are used. Default: true."),
+    key(
+        "edges",
+        Form::List(&Form::Text),
+        "Ports from which packets enter its network, as \"cloud>core\". Default: those of a campus.",
+    ),
+    key(
+        "points",
+        Form::List(&Form::Text),
+        "Ports of the last hop, as \"ap>station\". Default: the radios of a campus.",
+    ),
+]];
 
 const EXPRESSPASS: &[Key] = &[
     key("alpha", Form::Above(0.0, 1.0), "Rate a transfer starts at: 0.5 (code), 0.0625 (paper)."),

@@ -9,7 +9,7 @@ use super::format::{MOST_SAMPLES, SCENARIO};
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::tree::Item;
-use super::{check, schemes, switches, topology, traffic};
+use super::{check, proxy, schemes, switches, topology, traffic};
 use crate::capture::LIMIT;
 use crate::files::Files;
 use crate::plan::{Plan, Scheme};
@@ -67,6 +67,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         let problem = top.reject("capture", format!("there is no set of links \"{name}\""));
         return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
     }
+    proxy::place(&mut plan, &schemes, &network)?;
     plan.groups = traffic::read(&top, &network, duration, files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;

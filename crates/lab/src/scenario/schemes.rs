@@ -21,6 +21,7 @@ pub(super) struct Read {
     pub scheme: Scheme,
     pub wait: At,
     pub set: Option<Item>,
+    pub clean: Option<Item>,
 }
 
 /// Reads every `[[scheme]]`; `stack` is that of the scenario.
@@ -39,7 +40,9 @@ pub(super) fn read(top: &Section<'_>, stack: &str) -> Result<Vec<Read>, Problem>
         let flashpass = matches!(scheme.transport, Transport::FlashPass(_));
         let wait = if flashpass { at("wait") } else { At::default() };
         let set = section.item("set").cloned();
-        schemes.push(Read { scheme, wait, set });
+        let tcp = matches!(scheme.transport, Transport::Tcp { .. });
+        let clean = if tcp { section.item("clean").cloned() } else { None };
+        schemes.push(Read { scheme, wait, set, clean });
     }
     Ok(schemes)
 }
@@ -58,7 +61,7 @@ fn scheme(section: &Section<'_>, stack: &str) -> Result<Scheme, Problem> {
         }
         None => Transport::FlashPass(flashpass(section)?),
     };
-    Ok(Scheme { name, transport, switches: None })
+    Ok(Scheme { name, transport, switches: None, clean: None })
 }
 
 /// Reads the transport of a group, if it has one of its own; `of` is what the group is called in messages.
@@ -68,6 +71,10 @@ pub(super) fn own(of: &str, item: Option<&Item>, stack: &str) -> Result<Option<S
     if section.item("set").is_some() {
         let problem = section.reject("set", "switches are the same for all groups");
         return Err(problem.with_help("a [[scheme]] sets what they are like"));
+    }
+    if item.get("clean").is_some() {
+        let problem = section.reject("clean", "a proxy is the same for all groups");
+        return Err(problem.with_help("a [[scheme]] has the proxy"));
     }
     scheme(&section, stack).map(Some)
 }

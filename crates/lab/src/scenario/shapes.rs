@@ -11,8 +11,17 @@ const fn count() -> Form {
 
 const MTU: Form = Form::Size(Bytes::new(576), Bytes::new(9_216));
 
-const KINDS: &[&str] =
-    &["dumbbell", "parking-lot", "three-dc", "leaf-spine", "fat-tree", "cross-dc", "file", "graph"];
+const KINDS: &[&str] = &[
+    "dumbbell",
+    "parking-lot",
+    "three-dc",
+    "leaf-spine",
+    "fat-tree",
+    "cross-dc",
+    "campus",
+    "file",
+    "graph",
+];
 
 const EVERY_TOPOLOGY: &[Key] = &[
     need("kind", Form::Choice(KINDS), "The shape."),
@@ -46,6 +55,7 @@ const SHAPES: &[(&str, Keys)] = &[
     ("leaf-spine", &[LEAF_SPINE]),
     ("fat-tree", &[FAT_TREE]),
     ("cross-dc", &[CROSS_DC]),
+    ("campus", &[CAMPUS]),
     ("file", &[FILE]),
     ("graph", &[GRAPH]),
 ];
@@ -154,6 +164,35 @@ const CROSS_DC: &[Key] = &[
     key("access_delay", delay(), "Delay of the links to hosts. Default: \"50us\"."),
     key("dc_switch", Form::Text, "Which [switch.NAME] the switches are like."),
     key("border_switch", Form::Text, "Which [switch.NAME] border routers are like."),
+    LARGEST,
+];
+
+const CAMPUS: &[Key] = &[
+    key("clouds", count(), "Hosts in the cloud, `cloud0` and so on. Default: 1."),
+    key("points", count(), "Access points, `ap0` and so on. Default: 1."),
+    key("stations", count(), "Stations at each, `ap0h0` and so on. Default: 1."),
+    key("cloud_rate", rate(), "Rate of the links of the cloud's hosts. Default: \"100Gbps\"."),
+    key("cloud_delay", delay(), "Their delay. Default: \"4.945ms\", a round trip of 10 ms."),
+    key("core_rate", rate(), "Rate from core to aggregation. Default: \"40Gbps\"."),
+    key("aggregation_rate", rate(), "Rate from aggregation to access. Default: \"10Gbps\"."),
+    key("access_rate", rate(), "Rate of the links to access points. Default: \"1Gbps\"."),
+    key("delay", delay(), "Delay of these three. Default: \"10us\"."),
+    key("radio_rate", rate(), "Rate of the radio. Default: \"850Mbps\"."),
+    key("radio_delay", delay(), "Its delay. Default: \"10us\"."),
+    key(
+        "radio_overhead",
+        Form::Time(Span::ZERO, Span::from_ms(100)),
+        "What each frame takes of the radio besides its bytes. Default: packets leave one by one.",
+    ),
+    key(
+        "radio_frame",
+        Form::Size(Bytes::new(1), Bytes::new(10_000_000)),
+        "Bytes that a frame holds at most, if they do not. Default: \"65535B\".",
+    ),
+    key("core_switch", Form::Text, "Which [switch.NAME] the core switch is like."),
+    key("aggregation_switch", Form::Text, "Which [switch.NAME] the aggregation switch is like."),
+    key("access_switch", Form::Text, "Which [switch.NAME] the access switch is like."),
+    key("point_switch", Form::Text, "Which [switch.NAME] access points are like."),
     LARGEST,
 ];
 

@@ -32,6 +32,7 @@ pub(super) fn read(item: &Item, switches: &[&str], files: &dyn Files) -> Result<
         "leaf-spine" => fabrics::leaf_spine(&section, switches)?,
         "fat-tree" => fabrics::fat_tree(&section, switches)?,
         "cross-dc" => fabrics::cross_dc(&section, switches)?,
+        "campus" => fabrics::campus(&section, switches)?,
         "file" => import::read(&section, switches, files)?,
         _ => graph(&section, switches)?,
     };
@@ -62,6 +63,7 @@ pub(super) fn size(topology: &Topology) -> (u64, u64) {
         Topology::LeafSpine(fabric) => fabric.size(),
         Topology::FatTree(tree) => tree.size(),
         Topology::CrossDc(pair) => pair.size(),
+        Topology::Campus(campus) => campus.size(),
         Topology::File(imported) => imported.size(),
     }
 }

@@ -144,7 +144,11 @@ pub fn schemes() -> Vec<Scheme> {
         ("expresspass-ideal", ahead(expresspass())),
         ("flashpass-aeolus", aeolus(&aimd())),
     ];
-    let scheme =
-        |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport, switches: None };
+    let scheme = |(name, transport): (&str, _)| Scheme {
+        name: name.to_owned(),
+        transport,
+        switches: None,
+        clean: None,
+    };
     any::Config::kinds().into_iter().map(tcp).chain(credits).map(scheme).collect()
 }

@@ -209,6 +209,7 @@ impl<W: Window> Sender<W> {
             flight_before: Bytes::new(before.flying),
             in_flight: Bytes::new(self.board.flying()),
             window_limited: before.una < self.limited_until,
+            advanced: Bytes::new(self.board.una() - before.una),
             round_start: false,
             recovering: self.reduction.is_some() || self.repair == Repair::Fast,
             una: self.board.una(),

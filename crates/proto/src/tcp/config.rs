@@ -6,13 +6,14 @@
 //! | timeout: first, least, most | 3 s, 0.2 s, 60 s | 1 s, 1 s, 60 s | 1 s, 0.2 s above the round trip, 120 s |
 //! | loss | RFC 6675 | RFC 6675 | RACK-TLP |
 //! | acknowledgements | every segment | every 2nd, 200 ms | every 2nd, 40 ms, the first 16 at once |
-//! | a mark shrinks the window | at once | at once | over a round trip |
+//! | a mark shrinks the window | at once | over a round trip | over a round trip |
 //!
 //! What a host has of each controller is said by that controller ([`Host`]). All three greet before they send, as even
 //! ns-2's one-way agents do (`syn_`).
-//! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.40; `net.ipv4`
-//! defaults of Linux 6. Segments are of 1460 B and receive buffers as large as scaling allows in all three: ns-2 counts
-//! packets, and nobody keeps the 536 B and 128 KB that ns-3 starts with.
+//! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.44, whose marks are
+//! answered by `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6. Segments are of 1460 B and receive buffers as
+//! large as scaling allows in all three: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that ns-3 starts
+//! with.
 
 use shallop_control::{Host, Marking, Start};
 use shallop_core::{BitsPerSec, Bytes, Span};
@@ -190,6 +191,7 @@ impl Stack {
                 min: Span::from_secs(1),
                 ..Self::NS2.tcp.timeout
             },
+            marks: Marks { gradual: true, ..Marks::OFF },
             acks: Acks { every: 2, timeout: Span::from_ms(200), quick: 0 },
             ..Self::NS2.tcp
         },
@@ -206,7 +208,6 @@ impl Stack {
                 floor: Floor::Deviation,
             },
             detection: Detection::Rack,
-            marks: Marks { gradual: true, ..Marks::OFF },
             acks: Acks { every: 2, timeout: Span::from_ms(40), quick: 16 },
             ..Self::NS3.tcp
         },

@@ -103,6 +103,18 @@ impl<H> Nic<H> for Side<H> {
 /// Decides the fate of a packet on the wire instead of chance: true loses it.
 pub type Fate<H> = Box<dyn FnMut(&Seen<H>) -> bool>;
 
+/// Where a packet is when a box in the path sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// It leaves this end.
+    Leaves(usize),
+    /// It comes to this end.
+    Comes(usize),
+}
+
+/// A box in the path: it sees every packet that leaves an end, and every one that comes to one, and may rewrite it.
+pub type Via<H> = Box<dyn FnMut(Time, Point, &mut H, &mut Ecn)>;
+
 /// Two ends joined.
 pub struct Pair<E: Endpoint> {
     pub now: Time,
@@ -111,6 +123,7 @@ pub struct Pair<E: Endpoint> {
     pub path: Path,
     chance: Stream,
     fate: Option<Fate<E::Head>>,
+    via: Option<Via<E::Head>>,
     /// Packets on the wire, by arrival and the order they were sent in.
     flying: BTreeMap<(Time, u64), (usize, E::Head, Ecn)>,
     order: u64,
@@ -127,6 +140,7 @@ impl<E: Endpoint> Pair<E> {
             path,
             chance: Seed::new(seed).stream("pair", 0),
             fate: None,
+            via: None,
             flying: BTreeMap::new(),
             order: 0,
             seen: vec![],
@@ -136,6 +150,15 @@ impl<E: Endpoint> Pair<E> {
     /// Loses exactly the packets that `fate` says, instead of by chance.
     pub fn with_fate(mut self, fate: impl FnMut(&Seen<E::Head>) -> bool + 'static) -> Self {
         self.fate = Some(Box::new(fate));
+        self
+    }
+
+    /// Puts a box in the path.
+    pub fn with_via(
+        mut self,
+        via: impl FnMut(Time, Point, &mut E::Head, &mut Ecn) + 'static,
+    ) -> Self {
+        self.via = Some(Box::new(via));
         self
     }
 
@@ -183,7 +206,10 @@ impl<E: Endpoint> Pair<E> {
     /// Everything due now: arrivals first, then timers, then whoever waits for a link.
     fn step(&mut self) {
         while let Some(entry) = self.flying.first_entry().filter(|e| e.key().0 <= self.now) {
-            let (to, head, ecn) = entry.remove();
+            let (to, mut head, mut ecn) = entry.remove();
+            if let Some(via) = &mut self.via {
+                via(self.now, Point::Comes(to), &mut head, &mut ecn);
+            }
             self.ends[to].on_packet(self.now, &head, ecn);
             self.speak(to);
         }
@@ -208,7 +234,10 @@ impl<E: Endpoint> Pair<E> {
     }
 
     fn fly(&mut self, from: usize, start: Time, out: Out<E::Head>) {
-        let Out { head, body, size, class, mut ecn } = out;
+        let Out { mut head, body, size, class, mut ecn } = out;
+        if let Some(via) = &mut self.via {
+            via(start, Point::Leaves(from), &mut head, &mut ecn);
+        }
         let arrives = start;
         let mut seen =
             Seen { sent: start, from, head, body, class, size, lost: false, arrives, ecn };
