@@ -14,8 +14,8 @@ use shallop_switch::MarkAt;
 fn text(switch: &str) -> String {
     let node = |n| format!("[[topology.node]]\nname = \"h{n}\"\nkind = \"host\"\n");
     let nodes: String = (0..10).map(node).collect();
-    let line = "rate = \"100Gbps\"\ndelay = \"5us\"\n";
-    let link = |n| format!("[[topology.link]]\nbetween = [\"h{n}\", \"x\"]\n{line}");
+    let speed = "rate = \"100Gbps\"\ndelay = \"5us\"\n";
+    let link = |n| format!("[[topology.link]]\nbetween = [\"h{n}\", \"x\"]\n{speed}");
     let links: String = (0..10).map(link).collect();
     format!(
         "title = \"buffers\"\nduration = \"1ms\"\nstack = \"ns2\"\n[topology]\nkind = \"graph\"\n\

@@ -58,7 +58,7 @@ pub struct Port<C> {
     changes_at: Time,
     /// A bit for each queue that holds anything.
     busy: u32,
-    /// A bit for each queue that a packet may pass by when the link is idle: no meter, frame, weight nor average to keep.
+    /// A bit for each queue that a packet may pass by when the link is idle: no meter, frame, weight or average at all.
     plain: u32,
     queue_of: [u8; Class::COUNT],
     inner: Box<Inner<C>>,
