@@ -16,8 +16,8 @@ fn outcome(scheme: &str, switch: &str, hog: &str) -> Run {
         |name: &str, kind| format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
     let names = ["a", "b", "c", "d", "e", "f"];
     let nodes: String = names.iter().map(|name| node(name, "host")).collect();
-    let line = "rate = \"10Gbps\"\ndelay = \"5us\"\n";
-    let link = |name| format!("[[topology.link]]\nbetween = [\"{name}\", \"x\"]\n{line}");
+    let speed = "rate = \"10Gbps\"\ndelay = \"5us\"\n";
+    let link = |name| format!("[[topology.link]]\nbetween = [\"{name}\", \"x\"]\n{speed}");
     let links: String = names.iter().map(link).collect();
     let text = format!(
         "title = \"pools\"\nduration = \"6ms\"\nwindows = [\"2ms..6ms\"]\nsample = \"1ms\"\n\
@@ -74,7 +74,7 @@ fn a_flooded_port_holds_half_of_the_pool_and_spares_the_other() {
     assert!((280_000..=300_000 + FRAME).contains(&longest[0]), "{longest:?}");
     assert!(longest[1] < 150_000, "{longest:?}");
     assert!(rate(&run, "scheme") > 9.5, "{}", rate(&run, "scheme"));
-    assert_eq!(run.groups[0].loss_rate, 0.0);
+    assert!(run.groups[0].loss_rate <= 0.0, "{}", run.groups[0].loss_rate);
 }
 
 #[test]
