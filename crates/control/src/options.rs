@@ -13,7 +13,7 @@ pub const LONGEST: Span = Span::from_secs(3_600);
 pub enum Host {
     /// ns-2.35, with the kernel modules of its time.
     Ns2,
-    /// ns-3.40.
+    /// ns-3.44.
     Ns3,
     /// Linux 6.
     Linux,

@@ -234,13 +234,8 @@ fn paths() -> impl Strategy<Value = Path> {
     let rate = prop::sample::select(vec![10_000_000u64, 1_000_000_000]);
     let chance = |most: f64| prop_oneof![Just(0.0), 0.0..most];
     (rate, 0u64..30_000, chance(0.2), chance(0.3), 0u64..20_000, chance(0.5)).prop_map(
-        |(rate, delay, loss, reorder, late, mark)| Path {
-            rate: BitsPerSec::at_least_one(rate),
-            delay: Span::from_us(delay),
-            loss,
-            reorder,
-            late: Span::from_us(late),
-            mark,
+        |(rate, delay, loss, reorder, late, mark)| {
+            Path::of(rate, delay, loss, (reorder, late), mark)
         },
     )
 }

@@ -29,14 +29,7 @@ fn path() -> impl Strategy<Value = Path> {
     let loss = prop_oneof![Just(0.0), 0.0..0.3];
     let late = prop_oneof![Just(0), 0u64..100, 0u64..10_000];
     (loss, 0u64..20_000, 0.0..0.5, late, 0.0..1.0).prop_map(|(loss, delay, reorder, late, mark)| {
-        Path {
-            rate: BitsPerSec::gbps(1),
-            delay: Span::from_us(delay),
-            loss,
-            reorder,
-            late: Span::from_us(late),
-            mark,
-        }
+        Path::of(1_000_000_000, delay, loss, (reorder, late), mark)
     })
 }
 

@@ -50,13 +50,8 @@ fn paths() -> impl Strategy<Value = Path> {
     let delay = prop_oneof![Just(0u64), 1u64..50_000];
     let chance = || prop_oneof![Just(0.0), 0.0..0.3f64];
     (rate, delay, chance(), chance(), 0u64..40_000, chance()).prop_map(
-        |(rate, delay, loss, reorder, late, mark)| Path {
-            rate: BitsPerSec::at_least_one(rate),
-            delay: Span::from_us(delay),
-            loss,
-            reorder,
-            late: Span::from_us(late),
-            mark,
+        |(rate, delay, loss, reorder, late, mark)| {
+            Path::of(rate, delay, loss, (reorder, late), mark)
         },
     )
 }

@@ -253,17 +253,21 @@ impl<C: Copy> Port<C> {
             self.exit.transmit(now, packet, probe);
             return Ok(());
         }
-        self.pass_judged(now, packet, verdict, probe)
+        let marked = self.judged(now, packet, verdict, probe)?;
+        self.change(now);
+        self.exit.transmit(now, &marked, probe);
+        Ok(())
     }
 
+    /// The packet after a verdict upon it: marked, or dropped.
     #[cold]
-    fn pass_judged(
+    fn judged(
         &mut self,
         now: Time,
         packet: &Packet<C>,
         verdict: Verdict,
         probe: &mut impl Probe,
-    ) -> Result<(), DropCause> {
+    ) -> Result<Packet<C>, DropCause> {
         let class = packet.envelope.class.index();
         let place = Place { port: self.exit.number, queue: self.queue_of[class] };
         if verdict == Verdict::Drop {
@@ -271,15 +275,15 @@ impl<C: Copy> Port<C> {
             probe.on_drop(now, place, &packet.envelope, DropCause::Early);
             return Err(DropCause::Early);
         }
-        probe.on_mark(now, place, &packet.envelope);
-        let mut marked = *packet;
-        marked.envelope.ecn = Ecn::Ce;
-        self.change(now);
-        self.exit.transmit(now, &marked, probe);
-        Ok(())
+        let mut packet = *packet;
+        if verdict == Verdict::Mark {
+            probe.on_mark(now, place, &packet.envelope);
+            packet.envelope.ecn = Ecn::Ce;
+        }
+        Ok(packet)
     }
 
-    /// A packet leaves at once in a frame of its own.
+    /// Sends a packet at once in a frame of its own, unless it is to be dropped.
     #[cold]
     fn pass_as_frame(
         &mut self,
@@ -288,15 +292,7 @@ impl<C: Copy> Port<C> {
         verdict: Verdict,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        if verdict == Verdict::Drop {
-            return self.pass_judged(now, packet, verdict, probe);
-        }
-        let mut packet = *packet;
-        if verdict == Verdict::Mark {
-            let queue = self.queue_of[packet.envelope.class.index()];
-            probe.on_mark(now, Place { port: self.exit.number, queue }, &packet.envelope);
-            packet.envelope.ecn = Ecn::Ce;
-        }
+        let packet = self.judged(now, packet, verdict, probe)?;
         self.change(now);
         self.exit.transmit_frame(now, overhead, &[packet], probe);
         Ok(())

@@ -170,12 +170,6 @@ impl<C: Copy> Queue<C> {
         passes
     }
 
-    /// Whether packets that pass this queue while it is empty are looked at.
-    #[must_use]
-    pub fn averages(&self) -> bool {
-        self.red.as_ref().is_some_and(|red| red.averages())
-    }
-
     /// What becomes of a packet that passes this empty queue.
     pub fn judge_passing(&mut self, now: Time, ecn: Ecn) -> Verdict {
         let Some(red) = self.red.as_mut().filter(|red| red.averages()) else {

@@ -3,7 +3,10 @@
 use shallop_core::{
     BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Place, Probe, Span, Time,
 };
-use shallop_switch::{Aggregate, Limit, Mark, MarkAt, Port, PortConfig, QueueConfig, Room};
+use shallop_switch::{
+    Aggregate, Holding, Limit, Look, Mark, MarkAt, Memory, Port, PortConfig, QueueConfig, Room,
+    Verdict,
+};
 
 const MBPS_1201: BitsPerSec = BitsPerSec::at_least_one(1_201_000_000);
 const OVERHEAD: Span = Span::from_us(178);
@@ -12,8 +15,8 @@ const OVERHEAD: Span = Span::from_us(178);
 struct Marks(u32);
 
 impl Probe for Marks {
-    fn on_drop(&mut self, _: Time, _: Place, _: &Envelope, _: DropCause) {
-        panic!("nothing is dropped here");
+    fn on_drop(&mut self, _: Time, _: Place, _: &Envelope, why: DropCause) {
+        assert_eq!(why, DropCause::Early, "nothing else drops here");
     }
     fn on_mark(&mut self, _: Time, _: Place, _: &Envelope) {
         self.0 += 1;
@@ -105,5 +108,38 @@ fn a_frame_holds_a_packet_whatever_its_bound_and_marks_count_each() {
         assert_eq!(drain(&mut port, &mut room, &mut probe).len(), 10);
         assert_eq!(probe.0, marked, "nine are queued at most");
         assert_eq!(port.counts().bytes, 15_380);
+    }
+}
+
+/// Memory without end that has one verdict on every packet.
+struct Judge(Verdict);
+
+impl Memory for Judge {
+    fn store(&mut self, _: usize, _: Holding, _: Bytes) -> bool {
+        true
+    }
+    fn release(&mut self, _: usize, _: Holding, _: Bytes) {}
+    fn judge(&mut self, _: usize, look: &Look) -> Verdict {
+        assert_eq!(look.at, None, "it passes");
+        self.0
+    }
+}
+
+#[test]
+fn a_frame_of_one_packet_that_passes_is_marked_or_dropped_as_the_memory_says() {
+    for (verdict, marks, arrives) in [
+        (Verdict::Keep, 0, Some(Ecn::Ect)),
+        (Verdict::Mark, 1, Some(Ecn::Ce)),
+        (Verdict::Drop, 0, None),
+    ] {
+        let (mut port, _) = port(65_535, None);
+        let mut probe = Marks::default();
+        let taken = port.offer(us(0), &packet(0), &mut Judge(verdict), &mut probe);
+        assert_eq!(taken, arrives.map(|_| ()).ok_or(DropCause::Early));
+        assert_eq!(probe.0, marks);
+        let came = port.deadline().and_then(|at| port.arrive(at));
+        assert_eq!(came.map(|packet| packet.envelope.ecn), arrives);
+        assert_eq!(port.counts().dropped.iter().sum::<u64>(), u64::from(arrives.is_none()));
+        assert_eq!(port.free_at() > us(0), arrives.is_some(), "with its overhead, if it left");
     }
 }

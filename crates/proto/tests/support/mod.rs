@@ -39,6 +39,19 @@ impl Path {
             mark: 0.0,
         }
     }
+
+    /// A path from numbers that a property test draws: bits a second, us, probability of loss, probability of being
+    /// late and by how many us at most, probability of a mark.
+    pub fn of(rate: u64, delay: u64, loss: f64, (reorder, late): (f64, u64), mark: f64) -> Self {
+        Self {
+            rate: BitsPerSec::at_least_one(rate),
+            delay: Span::from_us(delay),
+            loss,
+            reorder,
+            late: Span::from_us(late),
+            mark,
+        }
+    }
 }
 
 /// A packet as the wire saw it.
