@@ -104,7 +104,6 @@ title = "Flows without end between 128 hosts"
 seed = 1
 duration = "20ms"
 sample = "10ms"
-windows = ["0s..1s"]
 stack = "ns2"
 nic = "fifo"
 nic_buffer = "10MB"

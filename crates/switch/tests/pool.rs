@@ -211,6 +211,8 @@ proptest! {
                 memory.release(Time::ZERO, 0, none.with(Bytes::new(bytes)), Bytes::new(bytes));
             }
             prop_assert_eq!(pool.held().get(), rule.all());
+            pool.pass(Time::ZERO);
+            prop_assert_eq!(pool.occupancy().held(), pool.held());
             prop_assert!(pool.held().get() <= size && pool.occupancy().max().get() <= size);
         }
     }
