@@ -293,7 +293,9 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
         self.write_rest(series.end)?;
         let ports: Vec<_> = self.world.ports().map(shallop_switch::Port::counts).collect();
         let pools = self.world.pools();
-        pools.iter_mut().for_each(|pool| pool.pass(Time::after_start(series.end)));
+        for pool in pools.iter_mut() {
+            pool.pass(Time::after_start(series.end));
+        }
         let pools = pools.to_vec();
         let ports = (&ports[..], &pools[..]);
         let run = outcome::summarise(self.setup, &self.world.probe, ports, &self.journal, &series);
