@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use shallop_lab::host::bench::{Measured, calibrate, measure};
-use shallop_lab::standard::CASES;
+use shallop_lab::standard::{CASES, Case};
 use shallop_lab::table::Grid;
 
 use crate::args;
@@ -28,8 +28,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     }
     if chosen.is_empty() {
         let cases: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-        let mut labels: Vec<&str> =
-            CASES.iter().flat_map(|case| case.transports()).copied().collect();
+        let mut labels: Vec<&str> = CASES.iter().flat_map(Case::transports).copied().collect();
         labels.sort_unstable();
         labels.dedup();
         let what = format!("--only: no case has this in its name; there are {}", cases.join("; "));
