@@ -79,7 +79,7 @@ mod tests {
             let expected = linear + 0.5 * (1.0 - mass);
             assert!((sizes.mean() - expected).abs() < 0.06, "{name}: {} {expected}", sizes.mean());
         }
-        assert_eq!(names().count(), 10);
+        assert_eq!(names().count(), 11);
         assert_eq!(named("websearch"), None);
     }
 
