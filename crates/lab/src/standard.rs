@@ -1,8 +1,8 @@
-//! The standard cases that speed is measured in. Dumbbells: the network of the first headline experiment (10 Gb/s, 20 KB
-//! of buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each transport.
-//! Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another, through
-//! switches whose ports share their memory as those of BCC's simulations do, or have as
-//! much each as a queue alone could have of that.
+//! The standard cases that speed is measured in. Dumbbells: the network of the first headline experiment (10 Gb/s, 20
+//! KB of buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each
+//! transport. Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another,
+//! through switches whose ports share their memory as those of BCC's simulations do, or have as much each as a queue
+//! alone could have of that.
 
 use shallop_core::Span;
 
@@ -107,7 +107,14 @@ sample = "10ms"
 stack = "ns2"
 nic = "fifo"
 nic_buffer = "10MB"
-topology = { kind = "leaf-spine", spines = 8, leaves = 8, hosts = 16, rate = "100Gbps", delay = "1us", access_delay = "19us", mtu = "9000B" }
+topology.kind = "leaf-spine"
+topology.spines = 8
+topology.leaves = 8
+topology.hosts = 16
+topology.rate = "100Gbps"
+topology.delay = "1us"
+topology.access_delay = "19us"
+topology.mtu = "9000B"
 switch.default = { shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }, mark = { above = "720KB" } }
 scheme = [{ transport = "dctcp" }]
 group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", flows = 256, start = "0us..100us" }]

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use shallop_control::clean as law;
 use shallop_control::{any, cubic, reno};
-use shallop_core::{BitsPerSec, Bytes, Class, Ecn, End, Envelope, Packet, Span, Time};
+use shallop_core::{Bytes, Class, Ecn, End, Envelope, Packet, Span, Time};
 use shallop_proto::clean::{Config, Proxy};
 use shallop_proto::tcp::head::MAX_SCALE;
 use shallop_proto::tcp::{Acks, Detection, Flags, Head, Stack};

@@ -1,7 +1,7 @@
 //! Memory that several ports share. A queue may take from the pool while it holds less of it than its threshold, alpha
 //! times what is free, in whole bytes (Dynamic Thresholds; Choudhury and Hahne, 1998). State: what is taken, and when
-//! each port serves next, so that all that has left by some time can be given back before something new is admitted; and
-//! how full it was ([`crate::level`]). Units: bytes.
+//! each port serves next, so that all that has left by some time can be given back before something new is admitted;
+//! and how full it was ([`crate::level`]). Units: bytes.
 //!
 //! The rule is asked of arrivals alone: a threshold that sinks below what a queue holds takes nothing from it. The
 //! first bytes of a queue, as many as are private, do not count: they are in room of its own. What a packet takes is

@@ -34,8 +34,8 @@ pub(super) fn of_groups(window: bool, plans: &[&Plan]) -> Vec<String> {
     shared.flat_map(of).collect()
 }
 
-/// For a metric of the data queue of a port, or of a pool, such as `queues.left>right.p99_bytes`, the metric itself if it
-/// is one of all these points, and otherwise what could be asked of that place.
+/// For a metric of the data queue of a port, or of a pool, such as `queues.left>right.p99_bytes`, the metric itself if
+/// it is one of all these points, and otherwise what could be asked of that place.
 pub(super) fn of_places(metric: &str, points: &[&Point]) -> Option<Vec<String>> {
     let (list, schema) = match metric.split_once('.')?.0 {
         "queues" => ("queues", schema_for!(Queue)),
