@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use shallop_lab::host::Results;
-use shallop_lab::host::report;
+use shallop_draw::Artist;
+use shallop_lab::host::{self, REPORT, Results, report};
 
-use crate::args;
+use crate::args::{self, Picture};
 use crate::fail::{Result, name, plain};
 use crate::print;
 
@@ -20,16 +20,33 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if report::holds(folder) {
-        let path = report::write(folder).map_err(|why| plain(&why))?;
-        print::line(&format!("The report is {}.", name(&path)))?;
+        write(folder, args.figures)?;
+        print::line(&format!("The report is {}.", name(&folder.join(REPORT))))?;
     } else {
         for folder in &inside {
-            report::write(folder).map_err(|why| plain(&why))?;
+            write(folder, args.figures)?;
         }
         let path = report::write_index(folder).map_err(|why| plain(&why))?;
         print::line(&format!("The report is {}: it leads to {}.", name(&path), inside.len()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page of a folder of results, and its figures if they are asked for.
+pub fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
+    let results = Results::publish(folder).map_err(|why| plain(&why))?;
+    let Some(picture) = pictures else { return Ok(()) };
+    let artist = Artist::new().map_err(|why| plain(&why))?;
+    for figure in &results.figures {
+        let drawing = artist.draw(&figure.whole()).map_err(|why| plain(&why))?;
+        let (ending, bytes) = match picture {
+            Picture::Svg => ("svg", drawing.svg.into_bytes()),
+            Picture::Png => ("png", artist.png(&drawing.svg).map_err(|why| plain(&why))?),
+        };
+        let path = folder.join("figures").join(format!("{}.{ending}", figure.id));
+        host::write_file(path, &bytes).map_err(|why| plain(&why))?;
+    }
+    Ok(())
 }
 
 /// The figures of a folder, or of all in it by their names.

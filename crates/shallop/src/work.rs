@@ -209,7 +209,8 @@ impl<'a> Tasks<'a> {
     /// Writes the page that leads to those of the experiments, if there are any.
     fn index(&self) -> Result<()> {
         let experiments = self.all.iter().any(|task| task.id.is_some());
-        match self.work.out.as_deref().filter(|out| experiments && !report::inside(out).is_empty()) {
+        match self.work.out.as_deref().filter(|out| experiments && !report::inside(out).is_empty())
+        {
             Some(out) => report::write_index(out).map(drop).map_err(|why| plain(&why)),
             None => Ok(()),
         }
@@ -233,7 +234,7 @@ impl<'a> Tasks<'a> {
         let whole = self.shard.is_whole() && !done.is_empty();
         if let Some(folder) = task.folder.as_ref().filter(|_| whole) {
             host::write(folder, &task.study, &summary, &done).map_err(|why| plain(&why))?;
-            report::write(folder).map_err(|why| plain(&why))?;
+            crate::report::write(folder, self.work.figures)?;
         }
         if !self.work.json {
             let points: Vec<(usize, &Run)> =
