@@ -58,12 +58,12 @@ transport = "cubic"
 transport = "newreno"
 [[group]]
 name = "web"
-sizes = "1KB..300KB"
+sizes = "web-server"
 flows = 300
 start = "0s..19ms"
 [[group]]
 name = "bulk"
-sizes = "1MB"
+size = "1MB"
 flows = 2
 "#;
 
@@ -103,20 +103,40 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
         assert!(first.contains(said), "{said}");
     }
     assert!(!first.contains("wall s"), "the time it took differs from one time to the next");
-    check_drawn(&folder, "a", &[
-        "paper-and-measured", "throughput", "loss", "longest-queue", "fairness", "queue-over-time",
-        "throughput-over-time", "flow-rates-over-time",
-    ]);
+    check_drawn(
+        &folder,
+        "a",
+        &[
+            "paper-and-measured",
+            "throughput",
+            "loss",
+            "longest-queue",
+            "fairness",
+            "queue-over-time",
+            "throughput-over-time",
+            "flow-rates-over-time",
+        ],
+    );
 }
 
 #[test]
 fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
     let folder = Folder::with(DYNAMIC);
     folder.done(&["run", "scenario.toml", "--out", "a"]);
-    check_drawn(&folder, "a", &[
-        "throughput", "loss", "longest-queue", "completion-percentiles", "completion-times", "slowdown-by-size",
-        "queue-over-time", "throughput-over-time",
-    ]);
+    check_drawn(
+        &folder,
+        "a",
+        &[
+            "throughput",
+            "loss",
+            "longest-queue",
+            "completion-percentiles",
+            "completion-times",
+            "slowdown-by-size",
+            "queue-over-time",
+            "throughput-over-time",
+        ],
+    );
     let open = folder.summary("a")["runs"][0]["fct"]["all"]["unfinished"].as_u64().unwrap();
     let page = fs::read_to_string(folder.path("a/report.html")).unwrap();
     assert!(open > 0 && page.contains(&format!("curves end below 100 %: cubic {open};")), "{open}");
@@ -131,11 +151,28 @@ fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
 fn a_sweep_has_curves_and_its_figures_are_files_if_asked_for() {
     let folder = Folder::with(STATIC.split("[[claim]]").next().unwrap());
     folder.done(&[
-        "sweep", "scenario.toml", "--vary", "topology.senders=2,4", "--vary", "switch.default.buffer=8pkt,20KB", "--out", "a",
+        "sweep",
+        "scenario.toml",
+        "--vary",
+        "topology.senders=2,4",
+        "--vary",
+        "switch.default.buffer=8pkt,20KB",
+        "--out",
+        "a",
     ]);
-    check_drawn(&folder, "a", &[
-        "throughput", "loss", "longest-queue", "fairness", "queue-over-time", "throughput-over-time", "flow-rates-over-time",
-    ]);
+    check_drawn(
+        &folder,
+        "a",
+        &[
+            "throughput",
+            "loss",
+            "longest-queue",
+            "fairness",
+            "queue-over-time",
+            "throughput-over-time",
+            "flow-rates-over-time",
+        ],
+    );
     folder.done(&["report", "a", "--figures", "svg"]);
     let svg = fs::read_to_string(folder.path("a/figures/throughput.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("topology senders"), "{svg}");
@@ -152,7 +189,11 @@ fn several_experiments_have_a_page_that_leads_to_theirs() {
     folder.done(&["run", "scenario.toml", "--out", "all/two words"]);
     folder.done(&["report", "all"]);
     let page = fs::read_to_string(folder.path("all/report.html")).unwrap();
-    assert!(page.contains("href=\"one/report.html\"") && page.contains("href=\"two%20words/report.html\""), "{page}");
+    assert!(
+        page.contains("href=\"one/report.html\"")
+            && page.contains("href=\"two%20words/report.html\""),
+        "{page}"
+    );
     assert!(page.contains("1 claim: 1 holds") && page.contains("&lt;b&gt;"), "{page}");
 }
 

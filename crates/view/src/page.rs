@@ -64,8 +64,8 @@ impl Page<'_> {
         }
         if !self.figures.is_empty() {
             body.push_str(
-                "<h2>Figures</h2>\n<p class=\"legend screen\">A click on a name in a legend shows it alone, with the \
-                 Shift key several; a double click beside the names shows all. Where axes are quantities, dragging \
+                "<h2>Figures</h2>\n<p class=\"legend screen\">A click on names in a legend picks them out, \
+                 another lets them go. Where axes are quantities, dragging \
                  moves, the wheel with the Ctrl key zooms, a double click resets. Times and sizes of bytes are in \
                  powers of 1,000.</p>\n\
                  <noscript><p class=\"note\">Figures are drawn by scripts, which this browser does not run.</p></noscript>\n\
