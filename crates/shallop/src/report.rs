@@ -1,0 +1,64 @@
+//! `report`: pages from results that are there.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::Value;
+use shallop_draw::Artist;
+use shallop_lab::host::{self, REPORT, Results, report};
+
+use crate::args::{self, Picture};
+use crate::fail::{Result, name, plain};
+use crate::print;
+
+/// Makes the page of a folder of results; of a folder with several in it, the page of each and one that leads to them.
+pub fn report(args: &args::Report) -> Result<ExitCode> {
+    let folder = &args.folder;
+    let inside = report::inside(folder);
+    if args.json {
+        print::json(&figures(folder, &inside)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if report::holds(folder) {
+        write(folder, args.figures)?;
+        print::line(&format!("The report is {}.", name(&folder.join(REPORT))))?;
+    } else {
+        for folder in &inside {
+            write(folder, args.figures)?;
+        }
+        let path = report::write_index(folder).map_err(|why| plain(&why))?;
+        print::line(&format!("The report is {}: it leads to {}.", name(&path), inside.len()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page of a folder of results, and its figures if they are asked for.
+pub fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
+    let results = Results::publish(folder).map_err(|why| plain(&why))?;
+    let Some(picture) = pictures else { return Ok(()) };
+    let artist = Artist::new().map_err(|why| plain(&why))?;
+    for figure in &results.figures {
+        let drawing = artist.draw(&figure.whole()).map_err(|why| plain(&why))?;
+        let (ending, bytes) = match picture {
+            Picture::Svg => ("svg", drawing.svg.into_bytes()),
+            Picture::Png => ("png", artist.png(&drawing.svg).map_err(|why| plain(&why))?),
+        };
+        let path = folder.join("figures").join(format!("{}.{ending}", figure.id));
+        host::write_file(path, &bytes).map_err(|why| plain(&why))?;
+    }
+    Ok(())
+}
+
+/// The figures of a folder, or of all in it by their names.
+fn figures(folder: &Path, inside: &[std::path::PathBuf]) -> Result<Value> {
+    if report::holds(folder) || inside.is_empty() {
+        return Ok(Results::read(folder).map_err(|why| plain(&why))?.json());
+    }
+    let mut all = serde_json::Map::new();
+    for folder in inside {
+        let results = Results::read(folder).map_err(|why| plain(&why))?;
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        all.insert(name, results.json());
+    }
+    Ok(Value::Object(all))
+}
