@@ -2,7 +2,9 @@
 
 mod args;
 mod bench;
+mod examples;
 mod fail;
+mod new;
 mod print;
 mod progress;
 mod report;
@@ -42,7 +44,9 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
         Command::Report(args) => report::report(args),
         Command::Check(args) => show::check(args),
-        Command::Schema => show::schema(),
+        Command::New(args) => new::new(args),
+        Command::Schema(args) => show::schema(args),
+        Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
     }
 }
