@@ -145,8 +145,8 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
 
 /// The tables as they are printed, but for the time that runs took: that differs from one time to the next.
 fn tables(summary: &Summary) -> Vec<page::Table> {
-    let mut runs: Vec<Run> = summary.runs.clone();
-    runs.iter_mut().for_each(|run| run.wall_s = None);
+    let runs: Vec<Run> =
+        summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
     let place = |run: &Run| summary.points.iter().position(|point| point.set == run.point);
     let runs: Vec<(usize, &Run)> = runs.iter().filter_map(|run| Some((place(run)?, run))).collect();
     let mut tables = Vec::new();
