@@ -50,6 +50,11 @@ pub const DEFAULT_TRANSPORTS: [&str; 2] = ["cubic", "flashpass"];
 /// Likewise.
 pub const DEFAULT_TRAFFIC: &str = "long";
 
+const HEADER: &str = "\
+# A scenario of shallop. Quantities are texts with their units. `shallop schema` has every key with its bounds;
+# `shallop check FILE --explain` prints what follows from the numbers below.
+";
+
 /// What a scenario is to be of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -120,9 +125,7 @@ fn head(topology: &str, traffic: &Item) -> String {
         ("seeds = [1, 2, 3]".to_owned(), "a run for each; tables show means and 95 % intervals"),
         ("stack = \"linux\"".to_owned(), "whose TCP the hosts have: linux, ns3 or ns2"),
     ];
-    let mut text = "# A scenario of shallop. Quantities are texts with their units. `shallop schema` has every key with its \
-                    bounds;\n# `shallop check FILE --explain` prints what follows from the numbers below.\n"
-        .to_owned();
+    let mut text = HEADER.to_owned();
     for (line, comment) in lines {
         text += &commented(&line, comment);
     }

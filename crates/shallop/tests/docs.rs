@@ -79,7 +79,7 @@ fn run(block: &Block, folder: &Path) -> Result<String, String> {
         .env("SHALLOP", binary())
         .env("SHORTENED", block.note("shortened").unwrap_or_default());
     let output = command.output().map_err(|why| format!("{at}: bash: {why}"))?;
-    let expected = block.note("fails").map_or(Ok(0), |code| code.parse::<i32>());
+    let expected = block.note("fails").map_or(Ok(0), str::parse::<i32>);
     if output.status.code() != expected.ok() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{at}: exit code {:?}\n{}\n{said}", output.status.code(), block.text));
@@ -216,9 +216,9 @@ fn what_is_not_run_is_listed_with_its_reason() {
 #[test]
 fn figures_of_time_are_no_difference_and_others_are() {
     let table = |goodput: &str, wall: &str| {
-        format!(
-            "scheme Mb/s goodput loss queue KB RTT p99 Jain resent wall s Mhop/s\n-----\ncubic 302.6 {goodput} 2.3 13.0 20.0 15.65 28.79 0.7 1187 {wall} 0.8\n"
-        )
+        let header = "scheme Mb/s goodput loss queue KB RTT p99 Jain resent wall s Mhop/s";
+        let row = format!("cubic 302.6 {goodput} 2.3 13.0 20.0 15.65 28.79 0.7 1187 {wall} 0.8");
+        format!("{header}\n-----\n{row}\n")
     };
     assert_eq!(timeless(&table("294.5", "0.2")), timeless(&table("294.5", "3.1")));
     assert_ne!(timeless(&table("294.5", "0.2")), timeless(&table("294.6", "0.2")));

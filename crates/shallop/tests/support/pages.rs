@@ -70,7 +70,7 @@ pub fn blocks(page: &str, text: &str) -> Vec<Block> {
     for (number, line) in (1..).zip(text.lines()) {
         match (&mut open, line.strip_prefix("```")) {
             (Some(_), Some("")) => blocks.extend(open.take()),
-            (Some(block), _) => block.text += &format!("{line}\n"),
+            (Some(block), _) => block.text.extend([line, "\n"]),
             (None, Some(kind)) => {
                 let (kind, notes) = (kind.trim().to_owned(), std::mem::take(&mut notes));
                 open = Some(Block {
