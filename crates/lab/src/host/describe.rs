@@ -18,13 +18,15 @@ const ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// Units of words that end in none: the type they are in, or none for all types, the words, the unit.
-const UNITS: [(&str, &[&str], &str); 14] = [
+const UNITS: [(&str, &[&str], &str); 16] = [
     ("Summary", &["seeds"], "none"),
     ("Run", &["seed"], "none"),
     ("Run", &["marks", "retransmits", "packet_hops"], "packets"),
     ("Run", &["timeouts"], "timeouts"),
     ("Run", &["loss_by_place", "loss_by_set", "utilization_by_place", "utilization"], "fraction"),
     ("", &["flows"], "flows"),
+    ("", &["above"], "fraction"),
+    ("Pool", &["ports"], "ports"),
     ("", &["jain"], "index, 1/n to 1"),
     ("Window", &["metered_loss"], "fraction"),
     (
