@@ -112,7 +112,8 @@ fn unknown(id: &str, all: &[Shipped]) -> miette::Report {
         .iter()
         .rev()
         .filter(near)
-        .max_by(|a, b| strsim::jaro_winkler(id, a).total_cmp(&strsim::jaro_winkler(id, b)));
+        // Of several that are as near, the first.
+        .min_by(|a, b| strsim::jaro_winkler(id, b).total_cmp(&strsim::jaro_winkler(id, a)));
     let guess = nearest.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
     let help = format!("{guess}There are: {}, and all", names.join(", "));
     with_help(&format!("there is no experiment \"{id}\""), &help)
