@@ -51,8 +51,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results in a folder: `summary.json`, `flows.parquet` and `series.parquet`. Memory holds sixteen bytes of
-    /// each flow and one batch of rows.
+    /// Reads the results in a folder: `summary.json`, `flows.parquet` and `series.parquet`. Memory holds sixteen bytes
+    /// of each flow and one batch of rows.
     ///
     /// # Errors
     /// If one of the files is missing or damaged.
@@ -145,8 +145,10 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
 
 /// The tables as they are printed, but for the time that runs took: that differs from one time to the next.
 fn tables(summary: &Summary) -> Vec<page::Table> {
-    let runs: Vec<Run> =
-        summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
+    let mut runs: Vec<Run> = summary.runs.clone();
+    for run in &mut runs {
+        run.wall_s = None;
+    }
     let place = |run: &Run| summary.points.iter().position(|point| point.set == run.point);
     let runs: Vec<(usize, &Run)> = runs.iter().filter_map(|run| Some((place(run)?, run))).collect();
     let mut tables = Vec::new();
