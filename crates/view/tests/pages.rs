@@ -46,7 +46,7 @@ fn summary() -> Value {
 }
 
 fn read(summary: &Value) -> Summary {
-    serde_json::from_value(summary.clone()).unwrap_or_else(|why| panic!("{why}"))
+    serde_json::from_value(summary.clone()).unwrap()
 }
 
 /// The figures of these results, with a few flows and rows of each scheme.
@@ -148,7 +148,7 @@ fn every_column_a_spec_names_has_values_and_every_axis_a_title() {
             if let ("field", Value::String(field)) = (key, value) {
                 assert!(columns.contains(field.as_str()), "{}: {field} of {columns:?}", figure.id);
             }
-            let named =
+            let titled =
                 |value: &Value| value["type"] == "quantitative" && value["title"].is_string();
             axes += usize::from(matches!(key, "x" | "y") && titled(value));
         });
