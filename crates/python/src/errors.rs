@@ -1,0 +1,23 @@
+//! What Python is told when something is wrong: the words that the command prints.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+create_exception!(
+    shallop,
+    ShallopError,
+    PyException,
+    "Something is wrong, in the words that the command prints."
+);
+create_exception!(
+    shallop,
+    ScenarioError,
+    ShallopError,
+    "A scenario is not a good one; the message shows the line."
+);
+
+/// Something is wrong, in words.
+pub fn plain(what: &impl ToString) -> PyErr {
+    ShallopError::new_err(what.to_string())
+}
