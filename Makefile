@@ -10,10 +10,12 @@ QUICK_EXPERIMENTS ?= reproduce all --quick
 FULL_EXPERIMENTS ?= reproduce all
 # Where `make demo` leaves its results.
 DEMO_OUT ?= results/demo
+# Whether `make check-full` opens reports in a browser; empty to leave it out.
+CHECK_REPORT ?= yes
 
 SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
 # The crates that must run in a browser.
-PURE = core control switch proto sim lab
+PURE = core control switch proto sim view lab
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -21,17 +23,17 @@ MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 NS3_VENV ?= .venv-ns3
 NS3_OPTIONS ?=
 
-.PHONY: help demo test check-full check-ns3 check-ns3-recorded bench compiler lints docs wasm msrv
+.PHONY: help demo test check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs wasm msrv
 
 help: ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
 	    printf '%-26s%s\n' "$$name" "$$what"; \
 	done
 
-demo: compiler ## The headline experiment, its results in results/demo
+demo: compiler ## The headline experiment, its report in results/demo
 	@echo "Building, which takes a few minutes the first time, then running fp-fig10a."
 	@$(SHALLOP) reproduce fp-fig10a --out $(DEMO_OUT)
-	@echo "Results are in $(DEMO_OUT)."
+	@echo "The report, which opens in any browser, is $(CURDIR)/$(DEMO_OUT)/fp-fig10a/report.html"
 
 test: compiler lints ## All checks and tests, and every experiment in its quick form
 	$(CARGO) fmt --all --check
@@ -40,8 +42,16 @@ test: compiler lints ## All checks and tests, and every experiment in its quick 
 	$(CARGO) run --quiet --locked --package xtask -- all
 	$(if $(QUICK_EXPERIMENTS),$(SHALLOP) $(QUICK_EXPERIMENTS))
 
-check-full: test docs wasm msrv ## test, then docs, browser build, oldest Rust and every experiment in full
+check-full: test docs wasm msrv $(if $(CHECK_REPORT),check-report) ## test, then docs, browsers, oldest Rust and every experiment in full
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
+
+check-report: compiler ## Opens reports in a headless Chromium, which it installs
+	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
+	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	    apt-get update -qq < /dev/null && apt-get install -qq -y chromium chromium-driver < /dev/null; } || { \
+	    echo "make check-report: install Chromium with 'sudo apt-get install chromium chromium-driver'." >&2; exit 1; }
+	$(CARGO) build --release --locked --quiet --package shallop
+	python3 checks/report/check.py target/release/shallop
 
 check-ns3: compiler $(NS3_VENV)/installed ## CUBIC, NewReno, DCTCP, Vegas and BBR against ns-3, which it installs
 	cd checks/ns3 && ../../$(NS3_VENV)/bin/python -m unittest --quiet test_check

@@ -10,13 +10,15 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace, and those it builds on.
-const RULE: [(&str, &[&str]); 9] = [
+const RULE: [(&str, &[&str]); 11] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
     ("shallop-proto", &["shallop-core", "shallop-control"]),
     ("shallop-sim", &["shallop-core", "shallop-proto", "shallop-switch"]),
     ("shallop-store", &["shallop-core"]),
+    ("shallop-view", &[]),
+    ("shallop-draw", &["shallop-view"]),
     (
         "shallop-lab",
         &[
@@ -26,14 +28,16 @@ const RULE: [(&str, &[&str]); 9] = [
             "shallop-switch",
             "shallop-sim",
             "shallop-store",
+            "shallop-view",
         ],
     ),
-    ("shallop", &["shallop-lab", "shallop-core"]),
+    ("shallop", &["shallop-lab", "shallop-core", "shallop-draw"]),
     ("xtask", &[]),
 ];
 
 /// Libraries that belong to some crates alone. A name also covers what begins with it and a dash.
-const BELONGS: [(&[&str], &[&str]); 3] = [
+const BELONGS: [(&[&str], &[&str]); 4] = [
+    (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
     (&["arrow", "parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-lab", "shallop"]),
     (&["clap", "comfy-table", "miette"], &["shallop-lab", "shallop"]),

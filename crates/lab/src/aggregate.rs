@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::study::Job;
 use crate::summary::Run;
 
 /// The runs of one scheme at one point, over all seeds that ended.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Aggregate {
     /// Label of the scheme.
     pub scheme: String,
@@ -26,7 +26,7 @@ pub struct Aggregate {
 }
 
 /// A mean and how well it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Mean of the runs that have the figure.
     pub mean: f64,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_proto::wire;
 
@@ -26,7 +28,7 @@ pub struct Section {
 }
 
 /// A derived value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// What it is.
     pub what: String,
@@ -101,7 +103,7 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, RunError> {
     Ok(sections)
 }
 
-fn network(setup: &Setup<'_>, title: String) -> Section {
+pub(crate) fn network(setup: &Setup<'_>, title: String) -> Section {
     let (plan, graph) = (setup.plan, &setup.network.graph);
     let mut section = Section { title, ..Section::default() };
     let hosts = graph.hosts().count();

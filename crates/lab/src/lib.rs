@@ -35,6 +35,7 @@ pub mod rtts;
 pub mod run;
 pub mod scenario;
 pub mod series;
+pub mod setting;
 pub mod shape;
 mod sources;
 pub mod standard;

@@ -6,19 +6,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::Aggregate;
+use crate::explain::Line;
+use crate::setting::{Contender, Limits, Place};
 use crate::verdict::Judged;
 
 /// A full frame of the usual size, in bytes on the wire: what "packets" of a queue's length are.
 pub const FULL_FRAME: f64 = 1538.0;
 
 /// All runs of a scenario: what `run --json` prints, and `summary.json` beside the tables.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The experiment, if it is one of those that come with shallop.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Title of the scenario.
     pub scenario: String,
+    /// A line on what it shows. Left out if the scenario has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// Version of shallop.
     pub version: String,
     /// True if the smaller form of the scenario was run.
@@ -26,13 +31,25 @@ pub struct Summary {
     /// The seeds, in the order of the runs.
     pub seeds: Vec<u64>,
     /// True if somebody stopped the work: runs are missing then. Left out otherwise.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,
     /// The part of the runs that was asked for, such as "1/4": the others are missing. Left out where it is all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
+    /// The network and the traffic of the first point, under the first scheme.
+    #[serde(default)]
+    pub setup: Vec<Line>,
+    /// What is compared.
+    #[serde(default)]
+    pub schemes: Vec<Contender>,
+    /// The points, in the order of the runs.
+    #[serde(default)]
+    pub points: Vec<Place>,
+    /// Where flows are told apart by size; null if they are not.
+    #[serde(default)]
+    pub classes: Option<Limits>,
     /// What is claimed of the results, judged. Left out if nothing is.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
     /// Means over the seeds, with 95 % intervals, for each scheme at each point.
     pub aggregates: Vec<Aggregate>,

@@ -2,7 +2,8 @@
 //! their figures are depends on the figures; how the rows are drawn is up to the command.
 
 use crate::aggregate::Estimate;
-use crate::study::{Range, Study};
+use crate::setting::Place;
+use crate::study::Range;
 use crate::summary::{FULL_FRAME, Run};
 use crate::verdict::{Judged, Verdict, count, words};
 
@@ -29,29 +30,29 @@ struct Column {
     digits: usize,
 }
 
-/// The runs of a study. Runs of one scheme at one point that differ in their seed are one row, their mean; three more
+/// The runs at these points, each with the place of its point. Runs of one scheme at one point that differ in their seed are one row, their mean; three more
 /// rows say half the width of its 95 % confidence interval, and the least and the most of any seed.
 #[must_use]
-pub fn runs(study: &Study, runs: &[(usize, &Run)]) -> Grid {
+pub fn runs(points: &[Place], runs: &[(usize, &Run)]) -> Grid {
     let mut columns = columns(runs);
     columns.retain(|column| runs.iter().any(|(_, run)| (column.figure)(run).is_some()));
     let header = std::iter::once("scheme".to_owned());
     let header: Vec<String> =
         header.chain(columns.iter().map(|column| column.heading.clone())).collect();
     let mut grid = Grid { header, rows: Vec::new(), words: 1 };
-    for (number, point) in study.points.iter().enumerate() {
+    for (number, point) in points.iter().enumerate() {
         let here: Vec<&Run> =
             runs.iter().filter(|(at, _)| *at == number).map(|(_, run)| *run).collect();
-        let indent = if study.points.len() > 1 && !here.is_empty() {
+        let indent = if points.len() > 1 && !here.is_empty() {
             grid.push(&point.name, columns.iter().map(|_| String::new()));
             "  "
         } else {
             ""
         };
-        for scheme in &point.plan.schemes {
+        for scheme in &point.schemes {
             let same: Vec<&Run> =
-                here.iter().copied().filter(|run| run.scheme == scheme.name).collect();
-            grid.group(indent, &scheme.name, &columns, &same);
+                here.iter().copied().filter(|run| run.scheme == *scheme).collect();
+            grid.group(indent, scheme, &columns, &same);
         }
     }
     grid
@@ -157,7 +158,7 @@ fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
 /// The runs of a sweep, a row for each scheme at each point: the main figures, as mean ± half the width of the 95 %
 /// confidence interval where there are several seeds.
 #[must_use]
-pub fn sweep(study: &Study, runs: &[(usize, &Run)]) -> Grid {
+pub fn sweep(points: &[Place], runs: &[(usize, &Run)]) -> Grid {
     let mut columns = main_columns(runs);
     columns.retain(|column| runs.iter().any(|(_, run)| (column.figure)(run).is_some()));
     let header = ["point", "scheme"].map(str::to_owned).into_iter();
@@ -176,7 +177,7 @@ pub fn sweep(study: &Study, runs: &[(usize, &Run)]) -> Grid {
                 }
             }
         };
-        let words = [study.points[same[0].0].name.clone(), same[0].1.scheme.clone()];
+        let words = [points[same[0].0].name.clone(), same[0].1.scheme.clone()];
         grid.rows.push(words.into_iter().chain(columns.iter().map(cell)).collect());
     }
     grid
@@ -217,18 +218,18 @@ pub const SWEEP_LEGEND: &str = "\
 Gb/s: IP bytes that arrived. queue: longest data queue of a switch. Jain: fairness in the last second.
 Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
 
-/// The warnings of a study's runs, each with the run it is about; those of other seeds only as a count.
+/// The warnings of the runs at these points, each with the run it is about; those of other seeds only as a count.
 #[must_use]
-pub fn warnings(study: &Study, runs: &[(usize, &Run)]) -> Vec<String> {
+pub fn warnings(points: &[Place], runs: &[(usize, &Run)]) -> Vec<String> {
     let mut lines = Vec::new();
-    for (number, point) in study.points.iter().enumerate() {
-        for scheme in &point.plan.schemes {
-            let mine = runs.iter().filter(|(at, run)| *at == number && run.scheme == scheme.name);
+    for (number, point) in points.iter().enumerate() {
+        for scheme in &point.schemes {
+            let mine = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
             let mut warned = mine.filter(|(_, run)| !run.warnings.is_empty());
             let Some((_, first)) = warned.next() else { continue };
             let place =
                 if point.name.is_empty() { String::new() } else { format!("{}, ", point.name) };
-            let named = |text: &String| format!("warning: {place}{}: {text}", scheme.name);
+            let named = |text: &String| format!("warning: {place}{scheme}: {text}");
             lines.extend(first.warnings.iter().map(named));
             let more = warned.count();
             if more > 0 {

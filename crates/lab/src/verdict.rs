@@ -1,14 +1,14 @@
 //! Verdicts: each claim of a study beside what was measured. Pure: runs in, verdicts out.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::study::{Claim, Job, Range, Seeds, Study};
 use crate::summary::Run;
 
 /// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
     /// What was measured lies in the accepted range, or there is none.
     #[serde(rename = "holds")]
@@ -38,7 +38,7 @@ impl Verdict {
 }
 
 /// A claim, judged. All figures are in `unit`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// The claim in words.
     pub what: String,

@@ -26,6 +26,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
     Sweep(Sweep),
+    /// Make report.html from what run, sweep or reproduce left in a folder
+    Report(Report),
     /// Check a scenario without running it
     Check(Check),
     /// Print the JSON Schema of scenarios
@@ -109,11 +111,22 @@ pub struct Work {
     /// Make so many runs at a time; one for each core unless given
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write summary.json, flows.parquet and series.parquet to this folder, and each run to runs in it the moment it
-    /// ends; reproduce makes one for each ID in it
+    /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to runs in it the
+    /// moment it ends; reproduce makes one for each ID in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Of `report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// The folder that was given to --out
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Print the figures as JSON, each a Vega-Lite spec with its data, and write nothing
     #[arg(long)]
     pub json: bool,
 }

@@ -5,6 +5,7 @@ mod bench;
 mod fail;
 mod print;
 mod progress;
+mod report;
 mod show;
 mod work;
 
@@ -39,6 +40,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
         Command::Sweep(args) => work::sweep(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
+        Command::Report(args) => report::report(args),
         Command::Check(args) => show::check(args),
         Command::Schema => show::schema(),
         Command::Chips(args) => show::chips(args),

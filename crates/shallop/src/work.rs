@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_lab::experiments::{self, Shipped};
 use shallop_lab::files::Files;
-use shallop_lab::host::{self, Kept, jobs};
+use shallop_lab::host::{self, Kept, REPORT, jobs, report};
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::study::Shard;
 use shallop_lab::summary::{Reproduction, Summary};
@@ -191,6 +191,7 @@ impl<'a> Tasks<'a> {
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
         bar.close();
         let summaries = summaries?;
+        self.index()?;
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
         let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
         if self.work.json {
@@ -203,6 +204,15 @@ impl<'a> Tasks<'a> {
             (false, true) => ExitCode::FAILURE,
             (false, false) => ExitCode::SUCCESS,
         })
+    }
+
+    /// Writes the page that leads to those of the experiments, if there are any.
+    fn index(&self) -> Result<()> {
+        let experiments = self.all.iter().any(|task| task.id.is_some());
+        match self.work.out.as_deref().filter(|out| experiments && !report::inside(out).is_empty()) {
+            Some(out) => report::write_index(out).map(drop).map_err(|why| plain(&why)),
+            None => Ok(()),
+        }
     }
 
     fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
@@ -223,6 +233,7 @@ impl<'a> Tasks<'a> {
         let whole = self.shard.is_whole() && !done.is_empty();
         if let Some(folder) = task.folder.as_ref().filter(|_| whole) {
             host::write(folder, &task.study, &summary, &done).map_err(|why| plain(&why))?;
+            report::write(folder).map_err(|why| plain(&why))?;
         }
         if !self.work.json {
             let points: Vec<(usize, &Run)> =
@@ -245,7 +256,7 @@ impl<'a> Tasks<'a> {
 
     /// Prints what came of a study.
     fn tables(&self, task: &Task, runs: &[(usize, &Run)], summary: &Summary) -> Result<()> {
-        let Task { id, study, folder } = task;
+        let (Task { id, study, folder }, points) = (task, &summary.points);
         let title = match id {
             Some(id) => format!("{id}: {}", study.title),
             None => study.title.clone(),
@@ -255,9 +266,9 @@ impl<'a> Tasks<'a> {
         print::line("")?;
         if !runs.is_empty() {
             let grid =
-                if self.sweep { table::sweep(study, runs) } else { table::runs(study, runs) };
+                if self.sweep { table::sweep(points, runs) } else { table::runs(points, runs) };
             print::grid(&grid)?;
-            table::warnings(study, runs).iter().try_for_each(|text| print::line(text))?;
+            table::warnings(points, runs).iter().try_for_each(|text| print::line(text))?;
             print::line("")?;
         }
         if !summary.claims.is_empty() {
@@ -278,7 +289,7 @@ impl<'a> Tasks<'a> {
                 name(Kept::of(folder).folder())
             )),
             Some(folder) if !runs.is_empty() => {
-                print::line(&format!("Results are in {}.\n", name(folder)))
+                print::line(&format!("The report is {}.\n", name(&folder.join(REPORT))))
             }
             _ => print::line(""),
         }

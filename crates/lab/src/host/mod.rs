@@ -5,10 +5,12 @@ pub mod folder;
 pub mod identity;
 pub mod jobs;
 pub mod kept;
+pub mod report;
 pub mod results;
 
 pub use folder::Folder;
 pub use jobs::{Done, Progress, run_all};
 pub use kept::Kept;
+pub use report::{REPORT, ReportError, Results};
 pub use results::{check_folder, summarise, write};
 pub use shallop_store::{StoreError, read_text};

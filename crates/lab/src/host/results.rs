@@ -10,13 +10,14 @@ use super::kept::Kept;
 use crate::aggregate::aggregate;
 use crate::journal::FlowRow;
 use crate::series::{Row, Rows};
+use crate::setting;
 use crate::study::{Job, Shard, Study};
 use crate::summary::{Run, Summary};
 use crate::verdict::judge;
 
-const SUMMARY: &str = "summary.json";
-const FLOWS: &str = "flows.parquet";
-const SERIES: &str = "series.parquet";
+pub(super) const SUMMARY: &str = "summary.json";
+pub(super) const FLOWS: &str = "flows.parquet";
+pub(super) const SERIES: &str = "series.parquet";
 
 /// The summary of the runs that ended, with the claims judged by them; a part of the runs judges none.
 #[must_use]
@@ -25,11 +26,16 @@ pub fn summarise(study: &Study, id: Option<&str>, done: &[Done], shard: Shard) -
     Summary {
         id: id.map(str::to_owned),
         scenario: study.title.clone(),
+        about: study.about.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         quick: study.quick,
         seeds: study.seeds.clone(),
         interrupted: done.len() < shard.of(study.jobs()).len(),
         shard: (!shard.is_whole()).then(|| shard.to_string()),
+        setup: setting::setup(study),
+        schemes: setting::schemes(study),
+        points: setting::points(study),
+        classes: setting::limits(study),
         claims: if shard.is_whole() { judge(study, &runs) } else { Vec::new() },
         aggregates: aggregate(&runs),
         runs: runs.into_iter().map(|(_, run)| run.clone()).collect(),

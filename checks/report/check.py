@@ -1,0 +1,233 @@
+"""Opens reports in a headless Chromium, as somebody who gets one does: every figure is drawn, legends and downloads
+work, nothing is said on the console, nothing is fetched; and a report of 100,000 flows is small and opens at once.
+
+    python3 checks/report/check.py target/release/shallop [--keep DIR] [--shots]
+"""
+
+import argparse
+import base64
+import csv
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+from typing import Any
+
+from browser import Browser
+
+# What a report of 100,000 flows may take: bytes, and seconds from the click to the last figure. The machine that the
+# tests run on may be busy with something else: the best of three counts.
+MOST_BYTES = 10_000_000
+MOST_SECONDS = 2.0
+OPENINGS = 3
+
+SWEEP = """
+title = "A sweep, <b>bold</b> & \\"quoted\\" </script><script>window.broken = 1</script>"
+duration = "60ms"
+sample = "1ms"
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "1ms"
+sender_delay = "0ms..2ms"
+[[scheme]]
+transport = "cubic"
+[[scheme]]
+transport = "flashpass"
+[[group]]
+name = "all"
+start = "0s..5ms"
+"""
+
+MANY = """
+title = "A hundred thousand flows"
+duration = "60s"
+sample = "10ms"
+[topology]
+kind = "leaf-spine"
+[classes]
+small = "10KB"
+large = "100KB"
+[[scheme]]
+transport = "cubic"
+[[scheme]]
+transport = "newreno"
+[[group]]
+name = "all"
+pattern = "uniform"
+from = "hosts"
+to = "hosts"
+sizes = "1KB..40KB"
+flows = 100_000
+arrivals = { per_second = 200_000 }
+"""
+
+
+def make(shallop: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """Makes the reports: by the commands that people use."""
+    def run(*words: str) -> None:
+        subprocess.run([shallop.resolve(), *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    (folder / "sweep.toml").write_text(SWEEP)
+    (folder / "many.toml").write_text(MANY)
+    run("reproduce", "fp-fig10a", "ae-fig3", "--quick", "--out", "papers")
+    run("sweep", "sweep.toml", "--vary", "topology.senders=2,4,8", "--vary", "switch.default.buffer=8pkt,20KB",
+        "--seeds", "3", "--out", "sweep")
+    run("run", "many.toml", "--out", "many")
+    pages = {
+        "static": folder / "papers/fp-fig10a/report.html",
+        "dynamic": folder / "papers/ae-fig3/report.html",
+        "sweep": folder / "sweep/report.html",
+        "many": folder / "many/report.html",
+    }
+    before = {name: page.read_bytes() for name, page in pages.items()}
+    for words in (["papers"], ["sweep"], ["many"]):
+        run("report", *words)
+    for name, page in pages.items():
+        assert page.read_bytes() == before[name], f"{name}: report wrote another page than the run"
+    return pages
+
+
+def opened(browser: Browser, page: pathlib.Path) -> float:
+    """Opens a page and waits for its figures. How long that took, in seconds."""
+    start = time.monotonic()
+    browser.open(page)
+    browser.wait("return document.documentElement.dataset.drawn")
+    return time.monotonic() - start
+
+
+def check_drawn(browser: Browser, name: str) -> list[str]:
+    """Every figure is there, with marks in it and titles with units on its axes. The names of the figures."""
+    drawn = browser.run("""
+        return [...document.querySelectorAll("figure")].map((figure) => {
+          const svg = figure.querySelector(".plot svg");
+          const box = svg ? svg.getBoundingClientRect() : { width: 0, height: 0 };
+          const marks = svg ? svg.querySelectorAll(".role-mark path, .role-mark line, .role-mark rect").length : 0;
+          const titles = svg ? [...svg.querySelectorAll(".role-axis-title text")].map((it) => it.textContent) : [];
+          const words = svg ? svg.textContent : "";
+          return { id: figure.id, width: box.width, height: box.height, marks, titles, words };
+        });""")
+    assert drawn, f"{name}: no figure"
+    for figure in drawn:
+        assert figure["width"] > 200 and figure["height"] > 50 and figure["marks"] > 0, f"{name}: {figure}"
+        assert figure["titles"], f"{name}: {figure['id']} has an axis without a title"
+        assert "undefined" not in figure["words"] and "NaN" not in figure["words"], f"{name}: {figure}"
+    ids = [figure["id"] for figure in drawn]
+    said = browser.run("return document.documentElement.dataset.drawn")
+    assert said == f"{len(ids)}/{len(ids)}", f"{name}: {said} were drawn"
+    errors = browser.console()
+    assert not errors, f"{name}: the console says {errors}"
+    return ids
+
+
+def check_toggle(browser: Browser, name: str, figure: str) -> None:
+    """A click on a name in the legend changes the picture; a second one brings it back."""
+    picture = "return document.querySelector(`#${arguments[0]} .plot svg`).innerHTML"
+    entry = """
+        const symbol = document.querySelector(`#${arguments[0]} .plot svg .role-legend-symbol path`);
+        const box = symbol.getBoundingClientRect();
+        symbol.scrollIntoView({ block: "center" });
+        const at = symbol.getBoundingClientRect();
+        const where = { bubbles: true, view: window, clientX: at.x + at.width / 2, clientY: at.y + at.height / 2 };
+        for (const kind of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) {
+          symbol.dispatchEvent(new (kind.startsWith("p") ? PointerEvent : MouseEvent)(kind, where));
+        }
+        return true;"""
+    before = browser.run(picture, figure)
+    browser.run(entry, figure)
+    changed = "return document.querySelector(`#${arguments[0]} .plot svg`).innerHTML !== arguments[1]"
+    browser.wait(changed, figure, before)
+    browser.run(entry, figure)
+    browser.wait(changed.replace("!==", "==="), figure, before)
+    assert not browser.console(), name
+
+
+def check_csv(browser: Browser, page: pathlib.Path, shallop: pathlib.Path, downloads: pathlib.Path) -> None:
+    """Every figure's CSV has the rows of its spec."""
+    told = subprocess.run([shallop, "report", page.parent, "--json"], check=True, stdout=subprocess.PIPE)
+    for figure in json.loads(told.stdout)["figures"]:
+        target = downloads / f"{figure['id']}.csv"
+        target.unlink(missing_ok=True)
+        browser.run("document.querySelector(`#${arguments[0]} button.csv`).click(); return true", figure["id"])
+        until = time.monotonic() + 20
+        while not target.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        with target.open(newline="", encoding="utf-8") as file:
+            found = list(csv.DictReader(file))
+        wanted = figure["spec"]["data"]["values"]
+        assert len(found) == len(wanted) > 0, f"{figure['id']}: {len(found)} rows, {len(wanted)} in the spec"
+        for row, values in zip(found, wanted, strict=True):
+            assert all(same(row[key], value) for key, value in values.items()), f"{figure['id']}: {row}, {values}"
+
+
+def same(cell: str, value: Any) -> bool:
+    """A cell says this value."""
+    if value is None:
+        return cell == ""
+    return float(cell) == value if isinstance(value, int | float) else cell == value
+
+
+def shoot(browser: Browser, page: pathlib.Path, folder: pathlib.Path) -> None:
+    """Pictures of a page: light, dark and as printed."""
+    for theme in ("light", "dark"):
+        browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        opened(browser, page)
+        shot = browser.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip={
+            "x": 0, "y": 0, "width": 1366, "scale": 1,
+            "height": browser.run("return document.documentElement.scrollHeight")})
+        (folder / f"{page.parent.name}-{theme}.png").write_bytes(base64.b64decode(shot["data"]))
+    paper = browser.devtools("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
+    (folder / f"{page.parent.name}.pdf").write_bytes(base64.b64decode(paper["data"]))
+    browser.devtools("Emulation.setEmulatedMedia", features=[])
+
+
+def check_large(browser: Browser, page: pathlib.Path) -> None:
+    """A report of 100,000 flows a scheme is small and opens at once."""
+    size = page.stat().st_size
+    times = [opened(browser, page) for _ in range(OPENINGS)]
+    print(f"100,000 flows: {size / 1e6:.2f} MB, opened in {', '.join(f'{it:.2f}' for it in times)} s")
+    assert size < MOST_BYTES, f"{size} bytes"
+    assert min(times) < MOST_SECONDS, f"{times} s"
+
+
+def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool) -> None:
+    """All of it."""
+    pages = make(shallop, folder)
+    downloads = folder / "downloads"
+    downloads.mkdir(exist_ok=True)
+    with Browser(downloads) as browser:
+        toggled = {"static": "queue-over-time", "dynamic": "completion-times", "sweep": "throughput",
+                   "many": "completion-times"}
+        for name, page in pages.items():
+            took = opened(browser, page)
+            figures = check_drawn(browser, name)
+            assert not browser.run("return window.broken === 1"), f"{name}: a title ran as a script"
+            check_toggle(browser, name, toggled[name])
+            check_csv(browser, page, shallop, downloads)
+            print(f"{name}: {page.stat().st_size / 1e6:.2f} MB, {took:.2f} s, {len(figures)} figures: "
+                  f"{', '.join(figures)}")
+            if shots:
+                shoot(browser, page, folder)
+        check_large(browser, pages["many"])
+        browser.open(folder / "papers/report.html")
+        assert browser.run("return document.links.length") == 2 and not browser.console(), "the index"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shallop", type=pathlib.Path, help="the command, built")
+    parser.add_argument("--keep", type=pathlib.Path, help="leave the reports in this folder")
+    parser.add_argument("--shots", action="store_true", help="with --keep: pictures of the pages too")
+    arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+        check(arguments.shallop.resolve(), arguments.keep.resolve(), arguments.shots)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        check(arguments.shallop.resolve(), pathlib.Path(folder), False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+//! The paper's figures beside the measured ones: each claim on a line, as a multiple of what the paper says.
+
+use serde_json::{Value, json};
+
+use crate::figure::{Figure, Rows, number};
+use crate::marks::{self, Names};
+use crate::summary::{Claim, Summary};
+use crate::units;
+
+pub(super) fn figure(summary: &Summary) -> Option<Figure> {
+    let shown: Vec<(&Claim, f64, f64)> = summary
+        .claims
+        .iter()
+        .filter_map(|claim| Some((claim, claim.paper.filter(|paper| *paper > 0.0)?, claim.measured?)))
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let columns = ["claim", "unit", "paper", "measured", "least", "most", "low", "high", "verdict"];
+    let ratios = ["measured_to_paper", "least_to_paper", "most_to_paper", "low_to_paper", "high_to_paper"];
+    let mut rows = Rows::new(&columns);
+    rows.columns.extend(ratios.map(str::to_owned));
+    for (claim, paper, measured) in &shown {
+        let ratio = |figure: Option<f64>| number(figure.map(|figure| units::round(figure / paper)));
+        let (least, most) = (claim.measured_min, claim.measured_max);
+        rows.push([
+            claim.what.as_str().into(),
+            claim.unit.as_str().into(),
+            (*paper).into(),
+            units::round(*measured).into(),
+            number(least.map(units::round)),
+            number(most.map(units::round)),
+            number(claim.low),
+            number(claim.high),
+            claim.verdict.as_str().into(),
+            ratio(Some(*measured)),
+            ratio(least),
+            ratio(most),
+            ratio(claim.low),
+            ratio(claim.high),
+        ]);
+    }
+    let left_out = summary.claims.len() - shown.len();
+    let rest = match left_out {
+        0 => String::new(),
+        1 => " One more claim has no figure of the paper, or zero, or was not measured: see the table.".to_owned(),
+        more => format!(" {more} more claims have no figure of the paper, or zero, or were not measured: see the table."),
+    };
+    let order: Vec<&str> = shown.iter().map(|(claim, ..)| claim.what.as_str()).collect();
+    Some(Figure {
+        id: "paper-and-measured".to_owned(),
+        title: "Paper and measured".to_owned(),
+        caption: format!(
+            "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides; whiskers: \
+             the least and the most of any seed; grey: the accepted range.{rest}"
+        ),
+        spec: spec(&order),
+        rows,
+        wide: true,
+    })
+}
+
+fn spec(order: &[&str]) -> Value {
+    let verdicts = ["holds", "differs", "fails", "not run"].map(str::to_owned);
+    let names = Names { field: "verdict", title: "verdict", all: &verdicts };
+    let mut colour = names.colour();
+    // Blue, orange and vermilion read as good, so-so and bad, and differ for everybody.
+    colour["scale"]["range"] = json!(["#0072B2", "#E69F00", "#D55E00", "#999999"]);
+    let title = "measured / paper";
+    let hints = json!([
+        marks::hint("claim", "claim"),
+        marks::figure("paper", "paper"),
+        marks::figure("measured", "measured"),
+        marks::figure("least", "least of any seed"),
+        marks::figure("most", "most of any seed"),
+        marks::figure("low", "accepted from"),
+        marks::figure("high", "accepted to"),
+        marks::hint("unit", "unit"),
+        marks::hint("verdict", "verdict"),
+    ]);
+    let across = |field: &str| json!({ "field": field, "type": "quantitative", "title": title });
+    let band = json!({
+        "transform": [{ "filter": "isValid(datum.low_to_paper) && isValid(datum.high_to_paper)" }],
+        "mark": { "type": "bar", "color": "#999999", "opacity": 0.35, "height": 12 },
+        "encoding": { "x": across("low_to_paper"), "x2": { "field": "high_to_paper" }, "tooltip": hints },
+    });
+    let whisker = json!({
+        "mark": { "type": "rule", "strokeWidth": 1.5 },
+        "encoding": { "x": across("least_to_paper"), "x2": { "field": "most_to_paper" } },
+    });
+    let point = json!({
+        "mark": { "type": "point", "filled": true, "size": 80 },
+        "params": [names.toggle()],
+        "encoding": {
+            "x": across("measured_to_paper"),
+            "color": colour,
+            "shape": names.shape(),
+            "opacity": names.opacity(1.0),
+            "tooltip": hints,
+        },
+    });
+    let one = json!({
+        "mark": { "type": "rule", "strokeDash": [4, 3] },
+        "encoding": { "x": { "datum": 1, "type": "quantitative" } },
+    });
+    let lines = json!({
+        "field": "claim",
+        "type": "nominal",
+        "sort": order,
+        "title": null,
+        "axis": { "labelLimit": 380 },
+    });
+    let mut layers = vec![band, whisker, point];
+    for layer in &mut layers {
+        layer["encoding"]["y"] = lines.clone();
+    }
+    layers.insert(0, one);
+    json!({ "$schema": marks::SCHEMA, "width": marks::WIDE - 320, "height": { "step": 20 }, "layer": layers })
+}

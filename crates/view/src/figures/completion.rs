@@ -1,0 +1,114 @@
+//! Distribution of completion times: the part of the flows that are complete after some time.
+
+use serde_json::{Value, json};
+
+use crate::figure::{Figure, Rows};
+use crate::gather::{CLASSES, Flows, Gather};
+use crate::marks::{self, Names};
+use crate::text::thousands;
+use crate::units::{self, Unit};
+
+/// Steps of a curve; fewer flows have a step each.
+const STEPS: usize = 200;
+
+pub(super) fn figure(gather: &Gather) -> Option<Figure> {
+    let classes = if gather.classes.is_some() { 0..CLASSES.len() } else { 0..1 };
+    let points = gather.cases.some(if gather.classes.is_some() { 2 } else { 6 });
+    let times = gather.flows.values().flat_map(|flows| &flows.done);
+    let mut slow: Vec<f32> = times.map(|done| done.fct_s).collect();
+    slow.sort_unstable_by(f32::total_cmp);
+    let unit = Unit::of(slow.get(slow.len() / 2).map(|fct| f64::from(*fct)), units::TIMES);
+    let value = unit.column("completion_time");
+    let mut rows = Rows::new(&["panel", "scheme", "flows", &value, "complete_percent"]);
+    let (mut panels, mut open) = (Vec::new(), Vec::new());
+    for &point in &points {
+        for class in classes.clone() {
+            let name = panel(&gather.cases.points[point].name, class, gather.classes.is_some());
+            for scheme in 0..gather.cases.schemes.len() {
+                let Some(flows) = gather.flows.get(&(point, scheme)) else { continue };
+                let label = &gather.cases.schemes[scheme];
+                let (curve, all) = curve(gather, flows, class);
+                for (time, part) in &curve {
+                    let which = [name.as_str().into(), label.as_str().into(), all.into()];
+                    let figures = [unit.put(*time).into(), units::round(part * 100.0).into()];
+                    rows.rows.push(which.into_iter().chain(figures).collect());
+                }
+                if !curve.is_empty() && !panels.contains(&name) {
+                    panels.push(name.clone());
+                }
+                if class == 0 && flows.open[0] > 0 {
+                    let count = thousands(flows.open[0]);
+                    open.push(format!("{} {count}", gather.cases.panel(point, scheme)));
+                }
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let title = unit.title("completion time");
+    let across = marks::spread(&value, &title, rows.numbers(&value));
+    Some(Figure {
+        id: "completion-times".to_owned(),
+        title: "Completion times".to_owned(),
+        caption: caption(&open, &gather.cases.shown(&points)),
+        spec: marks::panels(&panels, &inner(gather, &value, &across)),
+        rows,
+        wide: true,
+    })
+}
+
+fn panel(point: &str, class: usize, told: bool) -> String {
+    match (point.is_empty(), told) {
+        (true, _) => format!("{} flows", CLASSES[class]),
+        (false, false) => point.to_owned(),
+        (false, true) => format!("{} flows · {point}", CLASSES[class]),
+    }
+}
+
+/// Times with the part of all flows of the class, finished or not, that are complete by then; and how many all are.
+fn curve(gather: &Gather, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64) {
+    let of_class = flows.done.iter().filter(|done| class == 0 || gather.class(done.size_bytes) == class);
+    let mut times: Vec<f32> = of_class.map(|done| done.fct_s).collect();
+    times.sort_unstable_by(f32::total_cmp);
+    let all = times.len() as u64 + flows.open[class];
+    let last = times.len().saturating_sub(1);
+    let steps = last.min(STEPS);
+    let mut ranks: Vec<usize> = (0..=steps).map(|step| step * last / steps.max(1)).collect();
+    ranks.dedup();
+    let at = |rank: usize| Some((f64::from(*times.get(rank)?), (rank + 1) as f64 / all as f64));
+    (ranks.into_iter().filter_map(at).collect(), all)
+}
+
+fn caption(open: &[String], shown: &str) -> String {
+    let open = match open {
+        [] => "Every flow that counts finished.".to_owned(),
+        some => format!("Not finished at the end of the run, so that curves end below 100 %: {}.", some.join("; ")),
+    };
+    format!(
+        "The part of the flows that count, finished or not, that were complete after a time; flows of all seeds \
+         together. A curve is drawn through {STEPS} quantiles, the first and the last flow exactly. {open}{shown}"
+    )
+}
+
+fn inner(gather: &Gather, value: &str, across: &Value) -> Value {
+    let names = Names { field: "scheme", title: "scheme", all: &gather.cases.schemes };
+    json!({
+        "height": 190,
+        "mark": { "type": "line", "interpolate": "step-after", "strokeWidth": 1.6, "clip": true },
+        "params": [names.toggle(), marks::zoom()],
+        "encoding": {
+            "x": across,
+            "y": marks::quantity("complete_percent", "flows complete (%)"),
+            "color": names.colour(),
+            "strokeDash": names.dash(),
+            "opacity": names.opacity(1.0),
+            "tooltip": [
+                marks::hint("scheme", "scheme"),
+                marks::figure(value, across["title"].as_str().unwrap_or_default()),
+                marks::figure("complete_percent", "flows complete (%)"),
+                marks::hint("flows", "flows"),
+            ],
+        },
+    })
+}

@@ -1,0 +1,83 @@
+//! A figure of a run along what a sweep varies, a curve for each scheme with the band of its intervals.
+
+use serde_json::{Value, json};
+
+use super::means;
+use super::metrics::Metric;
+use crate::axis::Axis;
+use crate::figure::Figure;
+use crate::gather::Gather;
+use crate::marks::{self, Names};
+use crate::summary::Summary;
+
+pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Option<Figure> {
+    let Axis::Quantity { title, values, panels } = &gather.cases.axis else { return None };
+    let unit = metric.unit(summary);
+    let mut rows = Metric::rows(&["panel", "at", "scheme"], unit);
+    for (point, scheme, estimate) in metric.estimates(summary, gather) {
+        let which = [
+            panels[point].as_str().into(),
+            values[point].into(),
+            gather.cases.schemes[scheme].as_str().into(),
+        ];
+        rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut names = panels.clone();
+    names.dedup();
+    names.sort();
+    names.dedup();
+    let across = marks::spread("at", title, values.iter().copied());
+    let inner = inner(&across, &unit.title(metric.what), &Metric::columns(unit), &gather.cases.schemes);
+    Some(Figure {
+        id: metric.id.to_owned(),
+        title: format!("{} against {title}", metric.what),
+        caption: format!("{} {}", metric.about, means(metric.seeds(summary))),
+        spec: marks::panels(&names, &inner),
+        rows,
+        wide: true,
+    })
+}
+
+fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String]) -> Value {
+    let names = Names { field: "scheme", title: "scheme", all: schemes };
+    let [value, low, high, _] = columns;
+    let hints = json!([
+        marks::hint("scheme", "scheme"),
+        marks::figure("at", across["title"].as_str().unwrap_or_default()),
+        marks::figure(value, title),
+        marks::figure(low, "95 % interval from"),
+        marks::figure(high, "to"),
+        marks::hint("seeds", "seeds"),
+    ]);
+    let ends = json!({
+        "y": { "field": low, "type": "quantitative", "title": title },
+        "y2": { "field": high },
+        "color": names.colour(),
+        "opacity": names.opacity(0.2),
+    });
+    let line = json!({
+        "y": marks::quantity(value, title),
+        "color": names.colour(),
+        "strokeDash": names.dash(),
+        "opacity": names.opacity(1.0),
+    });
+    let points = json!({
+        "y": marks::quantity(value, title),
+        "color": names.colour(),
+        "shape": names.shape(),
+        "opacity": names.opacity(1.0),
+        "tooltip": hints,
+    });
+    json!({
+        "height": 240,
+        "encoding": { "x": across },
+        "layer": [
+            { "mark": "area", "params": [names.toggle(), marks::zoom()], "encoding": ends },
+            { "mark": { "type": "line", "clip": true }, "encoding": line },
+            { "mark": { "type": "point", "filled": true, "size": 50, "clip": true }, "encoding": points },
+        ],
+    })
+}

@@ -1,0 +1,165 @@
+//! Rates of flows over time: each of a few, or how many of many are spread.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::figure::{Figure, Rows};
+use crate::gather::{Gather, Timed};
+use crate::marks::{self, Names};
+use crate::series::BINS;
+use crate::units::{self, Unit};
+
+/// More flows than this are shown by quantiles.
+const FEW: usize = 8;
+
+pub(super) fn figure(gather: &Gather) -> Option<Figure> {
+    let timed = || gather.timed.iter().filter(|(_, timed)| !timed.flows.is_empty());
+    let most = timed().map(|(_, timed)| timed.flows.len()).max()?;
+    if most < 2 {
+        // A single flow's rate is the throughput.
+        return None;
+    }
+    let panels: Vec<String> =
+        timed().map(|(&(point, scheme), _)| gather.cases.panel(point, scheme)).collect();
+    let rates = timed().flat_map(|(_, timed)| timed.flows.values());
+    let unit = Unit::of(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
+    let (rows, inner, how) =
+        if most <= FEW { each(gather, most, unit) } else { spread(gather, unit) };
+    let shown = gather.cases.shown(&gather.cases.timed());
+    Some(Figure {
+        id: "flow-rates-over-time".to_owned(),
+        title: "Rates of flows over time".to_owned(),
+        caption: format!(
+            "IP bytes that arrived, of each flow while it was there; first seed. {how} At most {BINS} points a line: \
+             means of the rows of series.parquet between them.{shown}"
+        ),
+        spec: marks::panels(&panels, &inner),
+        rows,
+        wide: true,
+    })
+}
+
+/// A line a flow.
+fn each(gather: &Gather, most: usize, unit: Unit) -> (Rows, Value, String) {
+    let flows: Vec<String> = (0..most).map(|number| format!("flow {number}")).collect();
+    let (value, title) = (unit.column("rate"), unit.title("rate of a flow"));
+    let mut rows = Rows::new(&["panel", "flow", "time_s", &value]);
+    for (&(point, scheme), timed) in &gather.timed {
+        let panel = gather.cases.panel(point, scheme);
+        for (number, rate) in &timed.flows {
+            for (_, bin) in rate.iter() {
+                let words = [panel.as_str().into(), format!("flow {number}").into()];
+                let figures = [units::round(bin.time).into(), unit.put(bin.mean()).into()];
+                rows.rows.push(words.into_iter().chain(figures).collect());
+            }
+        }
+    }
+    let names = Names { field: "flow", title: "flow", all: &flows };
+    let inner = json!({
+        "height": 170,
+        "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
+        "params": [names.toggle(), marks::zoom()],
+        "encoding": {
+            "x": marks::quantity("time_s", "time (s)"),
+            "y": marks::quantity(&value, &title),
+            "color": names.colour(),
+            "strokeDash": names.dash(),
+            "opacity": names.opacity(1.0),
+            "tooltip": [
+                marks::hint("flow", "flow"),
+                marks::figure("time_s", "time (s)"),
+                marks::figure(&value, &title),
+            ],
+        },
+    });
+    (rows, inner, String::new())
+}
+
+/// Quantiles over the flows that were there.
+const PARTS: [(&str, f64); 5] =
+    [("least", 0.0), ("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("most", 1.0)];
+
+fn spread(gather: &Gather, unit: Unit) -> (Rows, Value, String) {
+    let columns = PARTS.map(|(name, _)| unit.column(name));
+    let mut rows = Rows::new(&["panel", "time_s", "flows"]);
+    rows.columns.extend(columns.iter().cloned());
+    for (&(point, scheme), timed) in &gather.timed {
+        let panel = gather.cases.panel(point, scheme);
+        for (time, mut rates) in by_time(timed) {
+            rates.sort_unstable_by(f64::total_cmp);
+            let which = [panel.as_str().into(), units::round(time).into(), rates.len().into()];
+            let parts = PARTS.map(|(_, part)| unit.put(nearest(&rates, part)).into());
+            rows.rows.push(which.into_iter().chain(parts).collect());
+        }
+    }
+    let how = "Line: the median of the flows; dark band: the half of them in the middle; light band: all.";
+    (rows, bands(&columns, &unit.title("rate of a flow")), how.to_owned())
+}
+
+/// The rates of the flows in each bin, with its time.
+fn by_time(timed: &Timed) -> Vec<(f64, Vec<f64>)> {
+    let mut bins: BTreeMap<usize, (f64, Vec<f64>)> = BTreeMap::new();
+    for (place, bin) in timed.flows.values().flat_map(|rate| rate.iter()) {
+        let (time, rates) = bins.entry(place).or_default();
+        *time = time.max(bin.time);
+        rates.push(bin.mean());
+    }
+    bins.into_values().collect()
+}
+
+/// The smallest value that at least this part of all does not exceed.
+pub(super) fn nearest(sorted: &[f64], part: f64) -> f64 {
+    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
+}
+
+fn bands(columns: &[String; 5], title: &str) -> Value {
+    let [least, p25, median, p75, most] = columns;
+    let band = |low: &str, high: &str, opacity: f64| {
+        json!({
+            "mark": { "type": "area", "color": "#56B4E9", "opacity": opacity, "clip": true },
+            "encoding": {
+                "y": { "field": low, "type": "quantitative", "title": title },
+                "y2": { "field": high },
+            },
+        })
+    };
+    let hints = json!([
+        marks::figure("time_s", "time (s)"),
+        marks::figure(least, "least"),
+        marks::figure(p25, "25 % have less than"),
+        marks::figure(median, "median"),
+        marks::figure(p75, "75 % have less than"),
+        marks::figure(most, "most"),
+        marks::hint("flows", "flows"),
+    ]);
+    let mut all = band(least, most, 0.35);
+    all["params"] = json!([marks::zoom()]);
+    let line = json!({
+        "mark": { "type": "line", "color": "#0072B2", "strokeWidth": 1.8, "clip": true },
+        "encoding": { "y": marks::quantity(median, title), "tooltip": hints },
+    });
+    // Lines are thin: hints belong to what is around them.
+    let catch = json!({
+        "mark": { "type": "rule", "strokeWidth": 4, "opacity": 0 },
+        "encoding": { "tooltip": hints },
+    });
+    json!({
+        "height": 170,
+        "encoding": { "x": marks::quantity("time_s", "time (s)") },
+        "layer": [all, band(p25, p75, 0.6), line, catch],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let sorted = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(PARTS.map(|(_, part)| nearest(&sorted, part)), [1.0, 1.0, 2.0, 3.0, 4.0]);
+        assert!(nearest(&[], 0.5).is_nan());
+    }
+}

@@ -1,0 +1,150 @@
+//! Parts that specs share: colours, dashes and shapes of names, axes, what can be clicked and dragged.
+//!
+//! Colours are those of Okabe and Ito (Color Universal Design, 2008) without yellow and black, which vanish on white
+//! and on dark ground. Dashes and shapes tell the same apart without colour.
+
+use serde_json::{Value, json};
+
+/// The version of Vega-Lite that specs are written for.
+pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
+
+const COLOURS: [&str; 6] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"];
+const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
+const SHAPES: [&str; 7] =
+    ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
+
+/// Width of a figure that takes the page, and of one that takes half of it, without its axes.
+pub const WIDE: u32 = 720;
+/// See [`WIDE`].
+pub const HALF: u32 = 330;
+/// Panels side by side.
+pub const COLUMNS: usize = 3;
+/// Width of one of them, without its axes.
+pub const PANEL: u32 = 235;
+
+/// A column of names in the order they are reported, each with its colour, dash and shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The column.
+    pub field: &'a str,
+    /// What it is called in legends and hints.
+    pub title: &'a str,
+    /// The names.
+    pub all: &'a [String],
+}
+
+impl Names<'_> {
+    /// The channel of colours.
+    #[must_use]
+    pub fn colour(&self) -> Value {
+        self.channel(|place| json!(COLOURS[place % COLOURS.len()]))
+    }
+
+    /// The channel of dashes: another for every name as long as there are some.
+    #[must_use]
+    pub fn dash(&self) -> Value {
+        self.channel(|place| json!(DASHES[place % DASHES.len()]))
+    }
+
+    /// The channel of shapes.
+    #[must_use]
+    pub fn shape(&self) -> Value {
+        self.channel(|place| json!(SHAPES[place % SHAPES.len()]))
+    }
+
+    fn channel(&self, of: impl Fn(usize) -> Value) -> Value {
+        let range: Vec<Value> = (0..self.all.len()).map(of).collect();
+        json!({
+            "field": self.field,
+            "type": "nominal",
+            "title": self.title,
+            "scale": { "domain": self.all, "range": range },
+        })
+    }
+
+    /// A click on a name in the legend shows it alone; with the shift key, some.
+    #[must_use]
+    pub fn toggle(&self) -> Value {
+        let select = json!({ "type": "point", "fields": [self.field] });
+        json!({ "name": self.shown(), "select": select, "bind": "legend" })
+    }
+
+    /// The channel of opacity: what is not chosen in the legend fades.
+    #[must_use]
+    pub fn opacity(&self, shown: f64) -> Value {
+        json!({ "condition": { "param": self.shown(), "value": shown }, "value": 0.06 * shown })
+    }
+
+    fn shown(&self) -> String {
+        format!("shown_{}", self.field)
+    }
+}
+
+/// Dragging moves along both axes, the wheel with the Ctrl key zooms, a double click resets.
+#[must_use]
+pub fn zoom() -> Value {
+    json!({
+        "name": "zoom",
+        "select": { "type": "interval", "zoom": "wheel[event.ctrlKey]!" },
+        "bind": "scales",
+    })
+}
+
+/// An axis of a quantity from zero on.
+#[must_use]
+pub fn quantity(field: &str, title: &str) -> Value {
+    json!({ "field": field, "type": "quantitative", "title": title })
+}
+
+/// An axis of a quantity whose figures decide where it begins, in powers of ten if they span more than two.
+#[must_use]
+pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
+    let mut axis = quantity(field, title);
+    let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
+        (least.min(figure), most.max(figure))
+    });
+    axis["scale"] =
+        if least > 0.0 && most > 30.0 * least { logarithmic() } else { json!({ "zero": false, "nice": true }) };
+    axis
+}
+
+/// A scale in powers of ten.
+#[must_use]
+pub fn logarithmic() -> Value {
+    json!({ "type": "log", "nice": false })
+}
+
+/// A hint: a column, what it is called, and how its numbers are written.
+#[must_use]
+pub fn hint(field: &str, title: &str) -> Value {
+    json!({ "field": field, "title": title })
+}
+
+/// A hint of a number with four digits.
+#[must_use]
+pub fn figure(field: &str, title: &str) -> Value {
+    json!({ "field": field, "title": title, "type": "quantitative", "format": ".4~r" })
+}
+
+/// Panels side by side, each with its own name above it, of one row or several.
+#[must_use]
+pub fn panels(names: &[String], inner: &Value) -> Value {
+    let mut inner = inner.clone();
+    inner["width"] = json!(if names.len() == 1 { WIDE } else { PANEL });
+    if names.len() == 1 {
+        inner["$schema"] = json!(SCHEMA);
+        return inner;
+    }
+    json!({
+        "$schema": SCHEMA,
+        "facet": {
+            "field": "panel",
+            "type": "nominal",
+            "title": null,
+            "sort": names,
+            "header": { "labelLimit": PANEL + 40 },
+        },
+        "columns": COLUMNS,
+        "spec": inner,
+    })
+}

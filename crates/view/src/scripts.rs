@@ -1,0 +1,111 @@
+//! The charting scripts, as the npm registry has them: Vega, Vega-Lite and vega-embed, packed. `vendor/make.py` fetches
+//! them, `vendor/SHA256SUMS` says what they are.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use sha2::{Digest, Sha256};
+
+/// A script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Its name, without the end that all have.
+    pub name: &'static str,
+    packed: &'static [u8],
+}
+
+/// The library that draws.
+pub const VEGA: Script = script("vega", include_bytes!("../vendor/vega.min.js.gz"));
+/// The language of specs. Needs [`VEGA`].
+pub const VEGA_LITE: Script = script("vega-lite", include_bytes!("../vendor/vega-lite.min.js.gz"));
+/// What puts a figure into a page. Needs both others.
+pub const VEGA_EMBED: Script =
+    script("vega-embed", include_bytes!("../vendor/vega-embed.min.js.gz"));
+/// The licences of all that is built into the scripts.
+pub const NOTICES: &str = include_str!("../vendor/NOTICES.txt");
+/// A line for each script: its SHA-256, its name, its version.
+pub const SUMS: &str = include_str!("../vendor/SHA256SUMS");
+
+const fn script(name: &'static str, packed: &'static [u8]) -> Script {
+    Script { name, packed }
+}
+
+impl Script {
+    /// Its text; empty if what was built in is damaged, which a test excludes.
+    #[must_use]
+    pub fn text(self) -> String {
+        let mut text = String::new();
+        let read = GzDecoder::new(self.packed).read_to_string(&mut text);
+        debug_assert!(read.is_ok(), "{}: {read:?}", self.name);
+        text
+    }
+
+    /// The same without the line that names a file for debuggers, which is not there.
+    #[must_use]
+    pub fn inline(self) -> String {
+        let text = self.text();
+        let kept = text.rsplit_once("//# sourceMappingURL=").map_or(text.as_str(), |parts| parts.0);
+        kept.trim_end().to_owned()
+    }
+
+    /// Its version.
+    #[must_use]
+    pub fn version(self) -> &'static str {
+        self.recorded().map_or("", |recorded| recorded.1)
+    }
+
+    /// What was recorded: digest and version.
+    fn recorded(self) -> Option<(&'static str, &'static str)> {
+        SUMS.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let (digest, file, version) = (words.next()?, words.next()?, words.next()?);
+            (file.strip_suffix(".min.js")? == self.name).then_some((digest, version))
+        })
+    }
+}
+
+/// The digest of a text that a page's policy admits as a script: SHA-256 in base 64.
+#[must_use]
+pub fn digest(text: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::from("sha256-");
+    for part in Sha256::digest(text).chunks(3) {
+        let bits = part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - part.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= part.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scripts_are_those_that_were_recorded() {
+        for script in [VEGA, VEGA_LITE, VEGA_EMBED] {
+            let (recorded, _) = script.recorded().unwrap();
+            assert_eq!(format!("{:x}", Sha256::digest(script.text())), recorded, "{}", script.name);
+            assert!(NOTICES.contains(&format!("{} {}", script.name, script.version())));
+        }
+    }
+
+    #[test]
+    fn no_script_can_end_its_element() {
+        for script in [VEGA, VEGA_LITE, VEGA_EMBED] {
+            let text = script.inline().to_lowercase();
+            assert!(!text.contains("</script") && !text.contains("<!--"), "{}", script.name);
+            assert!(!text.contains("sourcemappingurl") && text.len() > 50_000, "{}", script.name);
+        }
+    }
+
+    #[test]
+    fn digests_are_those_of_the_standard() {
+        // NIST's answer for "abc", and for the empty text.
+        assert_eq!(digest("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+        assert_eq!(digest(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+}

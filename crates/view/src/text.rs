@@ -1,0 +1,79 @@
+//! Text that is put into HTML: titles, labels and warnings come from users.
+
+/// The text with everything that HTML would take for its own replaced.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // Not allowed in HTML, and of no use.
+            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A value as JSON that may stand inside a `script` element: nothing in it can end the element or begin a comment.
+#[must_use]
+pub fn json(value: &serde_json::Value) -> String {
+    // In JSON these letters stand in strings only, where they may be written so.
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// A whole number with a comma between thousands.
+#[must_use]
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Words with commas, and "and" before the last.
+#[must_use]
+pub fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_title_is_taken_for_html() {
+        let title = "<script>alert('x')</script> & \"more\"\u{1}";
+        let escaped = escape(title);
+        assert!(!escaped.contains(['<', '>', '"', '\'', '\u{1}']), "{escaped}");
+        assert_eq!(escape("a < b & c"), "a &lt; b &amp; c");
+    }
+
+    #[test]
+    fn json_cannot_end_the_element_it_stands_in() {
+        let value = serde_json::json!({ "</script>": ["<!--", "]]>", "&amp;"] });
+        let text = json(&value);
+        assert!(!text.contains(['<', '>', '&']), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn numbers_and_lists_read_well() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        let words = |count: usize| list(&["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!([words(0), words(1), words(2), words(3)], ["", "a", "a and b", "a, b and c"]);
+    }
+}

@@ -1,0 +1,237 @@
+//! Pages and figures from outside: what is shown of which results, that nothing of a text is taken for HTML, that the
+//! same results give the same bytes.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use shallop_view::{Entry, Figure, FlowRow, Gather, Page, SeriesRow, Summary, Table, figures, page};
+
+/// A summary of two schemes at one point, two seeds, with everything a figure can be of.
+fn summary() -> Value {
+    let aggregate = |scheme: &str, rate: f64| {
+        json!({ "scheme": scheme, "point": {}, "n": 2, "metrics": {
+            "throughput_bps": { "mean": rate, "ci95": 1e8, "n": 2 },
+            "loss_rate": { "mean": 0.017, "ci95": null, "n": 2 },
+            "fct.all.mean_s": { "mean": 0.002, "ci95": 0.003, "n": 2 },
+            "fct.all.p99_s": { "mean": 0.1, "ci95": 0.01, "n": 2 },
+        } })
+    };
+    let run = |scheme: &str, seed: u64| {
+        json!({ "scheme": scheme, "seed": seed, "point": {}, "duration_s": 1.0, "flows": 3,
+            "groups": [{ "name": "all" }],
+            "queues": [
+                { "place": "a to b", "class": "credit", "max_bytes": 900_000 },
+                { "place": "a to b", "class": "data", "max_bytes": 30_000 },
+                { "place": "c to d", "class": "data", "max_bytes": 10_000 },
+            ] })
+    };
+    json!({
+        "id": "x", "scenario": "A title", "about": "A question", "version": "1.2.3", "quick": true, "seeds": [1, 2],
+        "setup": [{ "what": "topology", "value": "dumbbell", "how": "" }],
+        "schemes": [{ "name": "cubic", "transport": "TCP" }, { "name": "flashpass", "transport": "FlashPass" }],
+        "points": [{ "name": "", "set": {} }],
+        "claims": [
+            { "what": "one", "paper": 9.1, "measured": 9.0, "measured_min": 8.9, "measured_max": 9.1, "low": 8.0,
+              "high": 10.0, "unit": "Gb/s", "verdict": "holds" },
+            { "what": "none lost", "paper": 0.0, "measured": 0.0, "verdict": "holds" },
+        ],
+        "aggregates": [aggregate("cubic", 2.3e9), aggregate("flashpass", 9.1e9)],
+        "runs": [run("cubic", 1), run("cubic", 2), run("flashpass", 1), run("flashpass", 2)],
+    })
+}
+
+fn read(summary: &Value) -> Summary {
+    serde_json::from_value(summary.clone()).unwrap()
+}
+
+/// The figures of these results, with a few flows and rows of each scheme.
+fn drawn(summary: &Summary) -> Vec<Figure> {
+    let mut gather = Gather::new(summary);
+    let (scheme, point) = (["cubic", "flashpass"], "");
+    for scheme in scheme {
+        for flow in 0..3 {
+            let fct_s = (flow < 2).then_some(0.25 * (flow + 1) as f64);
+            gather.flow(&FlowRow { point, scheme, seed: 1, flow, start_s: 0.0, size_bytes: Some(1000 * (flow + 1)), fct_s,
+                slowdown: fct_s.map(|fct| fct * 10.0), counted: true });
+        }
+    }
+    for scheme in scheme {
+        for (what, place, value) in [("queue_bytes", "a to b data", 10_000.0), ("queue_peak_bytes", "a to b data", 30_000.0),
+            ("queue_bytes", "c to d data", 1.0), ("rate_bps", "all", 1e9), ("rate_bps", "flow 0", 4e8), ("rate_bps", "flow 2", 6e8)] {
+            for time_s in [0.1, 0.2, 0.3] {
+                gather.series(&SeriesRow { point, scheme, seed: 1, time_s, what, place, value });
+                gather.series(&SeriesRow { point, scheme, seed: 2, time_s, what, place, value: 1e12 });
+            }
+        }
+    }
+    figures::all(summary, &gather)
+}
+
+fn ids(figures: &[Figure]) -> Vec<&str> {
+    figures.iter().map(|figure| figure.id.as_str()).collect()
+}
+
+fn find<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+    figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} in {:?}", ids(figures)))
+}
+
+#[test]
+fn every_figure_that_has_data_is_there_and_no_other() {
+    let figures = drawn(&read(&summary()));
+    assert_eq!(ids(&figures), [
+        "paper-and-measured", "throughput", "loss", "fct-mean", "fct-p99", "completion-percentiles", "completion-times",
+        "slowdown-by-size", "queue-over-time", "throughput-over-time", "flow-rates-over-time",
+    ]);
+    let nothing = Summary::default();
+    assert_eq!(figures::all(&nothing, &Gather::new(&nothing)), []);
+}
+
+#[test]
+fn every_column_a_spec_names_has_values_and_every_axis_a_title() {
+    fn visit(value: &Value, seen: &mut dyn FnMut(&str, &Value)) {
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+                seen(key, value);
+                visit(value, seen);
+            }),
+            Value::Array(values) => values.iter().for_each(|value| visit(value, seen)),
+            _ => {}
+        }
+    }
+    for figure in drawn(&read(&summary())) {
+        let columns: BTreeSet<&str> = figure.rows.columns.iter().map(String::as_str).collect();
+        assert_eq!(columns.len(), figure.rows.columns.len(), "{}: a column twice", figure.id);
+        assert!(figure.rows.rows.iter().all(|row| row.len() == columns.len()), "{}", figure.id);
+        let mut titles = 0;
+        visit(&figure.spec, &mut |key, value| {
+            if let ("field", Value::String(field)) = (key, value) {
+                assert!(columns.contains(field.as_str()), "{}: {field} of {columns:?}", figure.id);
+            }
+            let titled = |value: &Value| value["type"] == "quantitative" && value["title"].is_string();
+            titles += usize::from(matches!(key, "x" | "y") && titled(value));
+        });
+        assert!(titles > 0, "{}", figure.id);
+        assert!(figure.caption.ends_with('.') && !figure.title.is_empty(), "{}", figure.id);
+        let whole = figure.whole();
+        assert_eq!(whole["data"]["values"].as_array().unwrap().len(), figure.rows.rows.len());
+        assert_eq!(whole["$schema"], "https://vega.github.io/schema/vega-lite/v6.json", "{}", figure.id);
+    }
+}
+
+#[test]
+fn a_spec_is_this() {
+    let whole = find(&drawn(&read(&summary())), "throughput").whole();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&whole).unwrap());
+}
+
+#[test]
+fn intervals_end_at_zero_and_single_runs_have_none() {
+    let figures = drawn(&read(&summary()));
+    let mean = find(&figures, "fct-mean");
+    assert_eq!(mean.rows.rows[0][2..], [json!(2.0), json!(0.0), json!(5.0), json!(2)]);
+    assert!(mean.caption.contains("2 seeds"), "{}", mean.caption);
+    assert_eq!(find(&figures, "loss").rows.rows[0][3..5], [Value::Null, Value::Null]);
+}
+
+#[test]
+fn curves_of_completion_end_where_flows_are_open_and_say_so() {
+    let figures = drawn(&read(&summary()));
+    let times = find(&figures, "completion-times");
+    let last: Vec<f64> = times.rows.numbers("complete_percent").collect();
+    assert_eq!(last, [33.3333, 66.6667, 33.3333, 66.6667]);
+    assert!(times.caption.contains("cubic 1; flashpass 1"), "{}", times.caption);
+}
+
+#[test]
+fn the_longest_data_queue_of_the_first_seed_is_shown() {
+    let figures = drawn(&read(&summary()));
+    let queue = find(&figures, "queue-over-time");
+    let most = queue.rows.numbers("queue_kb").fold(0.0, f64::max);
+    assert_eq!((most, queue.rows.rows[0][1].as_str()), (30.0, Some("a to b data")));
+    // A flow that is over has no rate: flow 0 ended after 0.25 s.
+    assert_eq!(find(&figures, "flow-rates-over-time").rows.rows.len(), 2 * (2 + 3));
+}
+
+#[test]
+fn the_paper_is_set_beside_what_was_measured_where_that_makes_sense() {
+    let figures = drawn(&read(&summary()));
+    let claims = find(&figures, "paper-and-measured");
+    assert_eq!(claims.rows.rows.len(), 1);
+    assert!(claims.caption.contains("One more claim has no figure of the paper, or zero"), "{}", claims.caption);
+    let ratio: Vec<f64> = claims.rows.numbers("measured_to_paper").collect();
+    assert!((ratio[0] - 9.0 / 9.1).abs() < 1e-5);
+}
+
+#[test]
+fn a_sweep_has_curves_with_bands_in_panels() {
+    let mut summary = summary();
+    let mut aggregates = Vec::new();
+    for buffer in ["8pkt", "20KB"] {
+        for senders in [2, 4, 8] {
+            let mut aggregate = summary["aggregates"][0].clone();
+            aggregate["point"] = json!({ "topology.senders": senders, "switch.default.buffer": buffer });
+            aggregates.push(aggregate);
+        }
+    }
+    summary["aggregates"] = aggregates.into();
+    summary["points"] = json!([]);
+    summary["runs"] = json!([]);
+    let figures = drawn(&read(&summary));
+    let figure = find(&figures, "throughput");
+    assert_eq!(figure.title, "Throughput against topology senders");
+    assert_eq!(figure.spec["facet"]["sort"], json!(["default buffer = 20KB", "default buffer = 8pkt"]));
+    assert_eq!(figure.rows.rows.len(), 6);
+}
+
+#[test]
+fn a_million_flows_take_two_hundred_steps() {
+    let summary = read(&summary());
+    let mut gather = Gather::new(&summary);
+    for flow in 0..100_000u64 {
+        let fct_s = Some(0.001 * (flow % 9973 + 1) as f64);
+        gather.flow(&FlowRow { point: "", scheme: "cubic", seed: 1, flow, start_s: 0.0, size_bytes: Some(flow + 1), fct_s,
+            slowdown: Some(2.0), counted: true });
+    }
+    let figures = figures::all(&summary, &gather);
+    let times = find(&figures, "completion-times");
+    assert_eq!(times.rows.rows.len(), 201);
+    let ends: Vec<f64> = times.rows.numbers("completion_time_s").collect();
+    assert_eq!((ends[0], ends[200]), (0.001, 9.973));
+    let all = Page { summary: &summary, tables: &[], figures: &figures }.html();
+    assert!(all.len() < 1_100_000, "{}", all.len());
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
+    let evil = "</script><script>alert(1)</script><b a='\"'>&";
+    let mut summary = summary();
+    for field in ["scenario", "about", "version"] {
+        summary[field] = evil.into();
+    }
+    summary["setup"][0]["value"] = evil.into();
+    summary["claims"][0]["what"] = evil.into();
+    summary["aggregates"][0]["scheme"] = evil.into();
+    let summary = read(&summary);
+    let figures = drawn(&summary);
+    let table = Table { title: evil.into(), header: vec![evil.into()], rows: vec![vec![evil.into()]], words: 1, legend: evil.into() };
+    let page = || Page { summary: &summary, tables: std::slice::from_ref(&table), figures: &figures }.html();
+    let html = page();
+    assert!(html == page());
+    assert!(!html.contains("<script>alert") && !html.contains("<b a="), "a text got through");
+    // The data, three libraries and the page's own script: nothing else opens or closes one.
+    assert_eq!((html.matches("<script").count(), html.matches("</script").count()), (5, 5));
+    let index = page::index(evil, &[Entry { folder: evil.into(), title: evil.into(), quick: true, claims: evil.into() }]);
+    assert!(!index.contains("<script") && !index.contains("<b a="), "{index}");
+}
+
+#[test]
+fn a_page_fetches_nothing_and_admits_its_own_scripts_only() {
+    let summary = read(&summary());
+    let html = Page { summary: &summary, tables: &[], figures: &drawn(&summary) }.html();
+    let policy = html.split("Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && policy.matches("'sha256-").count() == 4, "{policy}");
+    assert!(!policy.contains("script-src 'unsafe") && !policy.contains("eval"), "{policy}");
+    assert!(!html.contains("src=\"") && !html.contains("href=\"http"), "an address");
+    let bare = Page { summary: &summary, tables: &[], figures: &[] }.html();
+    assert!(bare.len() < 20_000 && !bare.contains("<script"), "{}", bare.len());
+}
