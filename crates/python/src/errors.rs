@@ -3,6 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use shallop_lab::host::pointed::{Report, text};
 
 create_exception!(
     shallop,
@@ -20,4 +21,16 @@ create_exception!(
 /// Something is wrong, in words.
 pub fn plain(what: &impl ToString) -> PyErr {
     ShallopError::new_err(what.to_string())
+}
+
+/// Something is wrong with a scenario.
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+pub fn in_scenario(report: Report) -> PyErr {
+    ScenarioError::new_err(text(&report))
+}
+
+/// Something is wrong with a run.
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+pub fn in_run(report: Report) -> PyErr {
+    ShallopError::new_err(text(&report))
 }

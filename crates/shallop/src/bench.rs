@@ -10,7 +10,7 @@ use shallop_lab::standard::{CASES, TRANSPORTS};
 use shallop_lab::table::Grid;
 
 use crate::args;
-use crate::fail::{Result, plain};
+use shallop_lab::host::pointed::{Result, plain};
 use crate::print;
 
 /// Measures.

@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod fail;
 mod print;
 mod progress;
 mod report;
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 
 use crate::args::{Arguments, Command};
-use crate::fail::{Result, plain};
+use shallop_lab::host::pointed::{Result, plain};
 
 /// The exit code of bad input.
 const BAD_INPUT: u8 = 2;

@@ -8,7 +8,7 @@ use shallop_lab::host::Results;
 use shallop_lab::host::report;
 
 use crate::args;
-use crate::fail::{Result, name, plain};
+use shallop_lab::host::pointed::{Result, name, plain};
 use crate::print;
 
 /// Makes the page of a folder of results; of a folder with several in it, the page of each and one that leads to them.
