@@ -8,7 +8,9 @@ use crate::study::{Claim, Job, Range, Seeds, Study};
 use crate::summary::Run;
 
 /// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Verdict {
     /// What was measured lies in the accepted range, or there is none.
     #[serde(rename = "holds")]

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use pyo3::prelude::*;
 use shallop_lab::experiments;
-use shallop_lab::host::{Results, Task, report};
+use shallop_lab::host::{REPORT, Results, Task};
 use shallop_lab::scenario::{self, Options};
 
 use crate::errors::{in_scenario, plain};
@@ -68,7 +68,8 @@ mod _native {
     #[pyfunction]
     #[pyo3(name = "report")]
     fn write_report(py: Python<'_>, folder: &str) -> PyResult<String> {
-        let path = py.detach(|| report::write(Path::new(folder))).map_err(|why| plain(&why))?;
-        Ok(path.display().to_string())
+        let folder = Path::new(folder);
+        py.detach(|| Results::publish(folder)).map_err(|why| plain(&why))?;
+        Ok(folder.join(REPORT).display().to_string())
     }
 }

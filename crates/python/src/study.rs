@@ -123,7 +123,9 @@ impl Study {
         let task = Task { folder: Some(out), ..self.task.clone() };
         py.detach(|| task.check()).map_err(in_run)?;
         let shard = match shard {
-            Some((number, of)) => format!("{number}/{of}").parse().map_err(PyValueError::new_err)?,
+            Some((number, of)) => {
+                format!("{number}/{of}").parse().map_err(PyValueError::new_err)?
+            }
             None => Shard::WHOLE,
         };
         let stop = AtomicBool::new(false);
@@ -180,7 +182,7 @@ fn watched(
     });
     match (raised, result) {
         (Some(error), _) => Err(error),
-        (None, Ok(result)) => result.map_err(in_run),
+        (None, Ok(result)) => result.map(|(summary, _)| summary).map_err(in_run),
         (None, Err(_)) => Err(plain(&"a run panicked: please report it with its scenario")),
     }
 }

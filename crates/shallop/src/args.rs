@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use shallop_lab::study::Shard;
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
@@ -115,9 +115,21 @@ pub struct Work {
     /// moment it ends; reproduce makes one for each ID in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Also write each figure of the report to figures in DIR, as SVG or PNG
+    #[arg(long, value_name = "KIND", requires = "out")]
+    pub figures: Option<Picture>,
     /// Print JSON instead of tables
     #[arg(long)]
     pub json: bool,
+}
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Picture {
+    /// Lines and letters: for papers and slides
+    Svg,
+    /// Dots, two for each of the SVG
+    Png,
 }
 
 /// Of `report`.
@@ -126,6 +138,9 @@ pub struct Report {
     /// The folder that was given to --out
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+    /// Also write each figure to figures in DIR, as SVG or PNG
+    #[arg(long, value_name = "KIND", conflicts_with = "json")]
+    pub figures: Option<Picture>,
     /// Print the figures as JSON, each a Vega-Lite spec with its data, and write nothing
     #[arg(long)]
     pub json: bool,

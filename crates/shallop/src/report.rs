@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use shallop_lab::host::Results;
-use shallop_lab::host::report;
-
-use crate::args;
+use shallop_draw::Artist;
 use shallop_lab::host::pointed::{Result, name, plain};
+use shallop_lab::host::{self, REPORT, Results, report};
+
+use crate::args::{self, Picture};
 use crate::print;
 
 /// Makes the page of a folder of results; of a folder with several in it, the page of each and one that leads to them.
@@ -20,16 +20,37 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if report::holds(folder) {
-        let path = report::write(folder).map_err(|why| plain(&why))?;
-        print::line(&format!("The report is {}.", name(&path)))?;
+        write(folder, args.figures)?;
+        print::line(&format!("The report is {}.", name(&folder.join(REPORT))))?;
     } else {
         for folder in &inside {
-            report::write(folder).map_err(|why| plain(&why))?;
+            write(folder, args.figures)?;
         }
         let path = report::write_index(folder).map_err(|why| plain(&why))?;
         print::line(&format!("The report is {}: it leads to {}.", name(&path), inside.len()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page of a folder of results, and its figures if they are asked for.
+fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
+    let results = Results::publish(folder).map_err(|why| plain(&why))?;
+    pictures.map_or(Ok(()), |picture| draw(folder, &results, picture))
+}
+
+/// Writes the figures of a folder of results as files.
+pub fn draw(folder: &Path, results: &Results, picture: Picture) -> Result<()> {
+    let artist = Artist::new().map_err(|why| plain(&why))?;
+    for figure in &results.figures {
+        let drawing = artist.draw(&figure.whole()).map_err(|why| plain(&why))?;
+        let (ending, bytes) = match picture {
+            Picture::Svg => ("svg", drawing.svg.into_bytes()),
+            Picture::Png => ("png", artist.png(&drawing.svg).map_err(|why| plain(&why))?),
+        };
+        let path = folder.join("figures").join(format!("{}.{ending}", figure.id));
+        host::write_file(path, &bytes).map_err(|why| plain(&why))?;
+    }
+    Ok(())
 }
 
 /// The figures of a folder, or of all in it by their names.

@@ -10,8 +10,8 @@ use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
 
 use crate::args;
-use shallop_lab::host::pointed::{Result, plain};
 use crate::{print, work};
+use shallop_lab::host::pointed::{Result, plain};
 
 /// Checks a scenario.
 pub fn check(args: &args::Check) -> Result<ExitCode> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use shallop_lab::files::Files;
 use shallop_lab::host::pointed::{Result, plain};
 use shallop_lab::host::work::{chosen, read};
-use shallop_lab::host::{self, Task, jobs, report};
+use shallop_lab::host::{self, Task, jobs};
 use shallop_lab::scenario::Options;
 use shallop_lab::study::Shard;
 use shallop_lab::summary::{Reproduction, Summary};
@@ -17,8 +17,8 @@ use shallop_lab::table;
 use shallop_lab::verdict::{Verdict, count};
 
 use crate::args;
-use crate::print;
 use crate::progress::Bar;
+use crate::{print, report};
 
 /// The exit code of work that was interrupted.
 const INTERRUPTED: u8 = 130;
@@ -148,8 +148,13 @@ impl<'a> Tasks<'a> {
     /// Writes the page that leads to those of the experiments, if there are any.
     fn index(&self) -> Result<()> {
         let experiments = self.all.iter().any(|task| task.id.is_some());
-        match self.work.out.as_deref().filter(|out| experiments && !report::inside(out).is_empty()) {
-            Some(out) => report::write_index(out).map(drop).map_err(|why| plain(&why)),
+        match self
+            .work
+            .out
+            .as_deref()
+            .filter(|out| experiments && !host::report::inside(out).is_empty())
+        {
+            Some(out) => host::report::write_index(out).map(drop).map_err(|why| plain(&why)),
             None => Ok(()),
         }
     }
@@ -163,7 +168,12 @@ impl<'a> Tasks<'a> {
             shard: self.shard,
             stop: self.stop,
         };
-        let summary = task.carry_out(how, bar)?;
+        let (summary, results) = task.carry_out(how, bar)?;
+        if let (Some(folder), Some(results), Some(picture)) =
+            (&task.folder, &results, self.work.figures)
+        {
+            report::draw(folder, results, picture)?;
+        }
         if !self.work.json {
             bar.aside(|| print::line(&task.text(&summary, self.shard, self.sweep)))?;
         }

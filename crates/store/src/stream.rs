@@ -25,10 +25,10 @@ impl Stream {
     /// [`StoreError::File`] if it cannot be opened, [`StoreError::Unreadable`] if it is no Parquet.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let complain = |why: parquet::errors::ParquetError| {
-            unreadable(&path.display().to_string(), &why)
-        };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(files::open(path)?).map_err(complain)?;
+        let complain =
+            |why: parquet::errors::ParquetError| unreadable(&path.display().to_string(), &why);
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(files::open(path)?).map_err(complain)?;
         let reader = builder.with_batch_size(BATCH).build().map_err(complain)?;
         Ok(Self(FFI_ArrowArrayStream::new(Box::new(reader))))
     }

@@ -34,7 +34,7 @@
       (window.views ??= {})[figure.id] = result.view;
       return true;
     } catch (error) {
-      plot.textContent = `This figure could not be drawn: ${error.message}. Its data can still be downloaded.`;
+      plot.textContent = `This figure could not be drawn: ${error?.message ?? error}. Its data can still be downloaded.`;
       plot.classList.add("failed");
       console.error(figure.id, error);
       return false;

@@ -89,7 +89,8 @@ fn quantity(value: &Value) -> Option<(f64, String)> {
         return Some((number, String::new()));
     }
     let text = value.as_str()?.trim();
-    let end = text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '_')).unwrap_or(text.len());
+    let end =
+        text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '_')).unwrap_or(text.len());
     let number = text[..end].replace('_', "").parse().ok()?;
     let unit = text[end..].trim();
     // A range or a list is no quantity.
@@ -124,14 +125,22 @@ mod tests {
 
     #[test]
     fn one_key_with_numbers_is_a_quantity() {
-        let axis = Axis::of(&points(&[json!({ "group.all.arrivals.load": 0.2 }), json!({ "group.all.arrivals.load": 0.4 })]));
+        let axis = Axis::of(&points(&[
+            json!({ "group.all.arrivals.load": 0.2 }),
+            json!({ "group.all.arrivals.load": 0.4 }),
+        ]));
         let Axis::Quantity { title, values, panels } = axis else { panic!("{axis:?}") };
-        assert_eq!((title.as_str(), values, panels), ("arrivals load", vec![0.2, 0.4], vec![String::new(); 2]));
+        assert_eq!(
+            (title.as_str(), values, panels),
+            ("arrivals load", vec![0.2, 0.4], vec![String::new(); 2])
+        );
     }
 
     #[test]
     fn units_stand_on_the_axis_if_all_are_the_same() {
-        let two = |a: &str, b: &str| Axis::of(&points(&[json!({ "topology.rate": a }), json!({ "topology.rate": b })]));
+        let two = |a: &str, b: &str| {
+            Axis::of(&points(&[json!({ "topology.rate": a }), json!({ "topology.rate": b })]))
+        };
         let Axis::Quantity { title, values, .. } = two("10Gbps", "40 Gbps") else { panic!() };
         assert_eq!((title.as_str(), values), ("topology rate (Gbps)", vec![10.0, 40.0]));
         assert_eq!(two("10Gbps", "500Mbps"), Axis::Names);
@@ -144,13 +153,26 @@ mod tests {
         let grid = [(2, "8pkt"), (3, "8pkt"), (4, "8pkt"), (2, "20KB"), (3, "20KB"), (4, "20KB")];
         let sets = grid.map(|(senders, buffer)| json!({ "topology.senders": senders, "switch.default.buffer": buffer }));
         let Axis::Quantity { title, panels, .. } = Axis::of(&points(&sets)) else { panic!() };
-        assert_eq!((title.as_str(), panels[5].as_str()), ("topology senders", "default buffer = 20KB"));
+        assert_eq!(
+            (title.as_str(), panels[5].as_str()),
+            ("topology senders", "default buffer = 20KB")
+        );
     }
 
     #[test]
     fn points_at_one_place_and_single_points_have_no_curve() {
         assert_eq!(Axis::of(&points(&[json!({})])), Axis::One);
-        assert_eq!(Axis::of(&points(&[json!({ "a": 1 }), json!({ "a": 1, "b": "x" }), json!({ "b": "y" })])), Axis::Names);
-        assert_eq!(Axis::of(&points(&[json!({ "a": 1, "b": "x" }), json!({ "a": 2, "b": "y" })])), Axis::Names);
+        assert_eq!(
+            Axis::of(&points(&[
+                json!({ "a": 1 }),
+                json!({ "a": 1, "b": "x" }),
+                json!({ "b": "y" })
+            ])),
+            Axis::Names
+        );
+        assert_eq!(
+            Axis::of(&points(&[json!({ "a": 1, "b": "x" }), json!({ "a": 2, "b": "y" })])),
+            Axis::Names
+        );
     }
 }

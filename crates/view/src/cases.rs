@@ -145,7 +145,8 @@ mod tests {
             point: Set::from([("topology.senders".to_owned(), senders.into())]),
             ..Aggregate::default()
         };
-        let summary = Summary { aggregates: vec![aggregate(20), aggregate(40)], ..Summary::default() };
+        let summary =
+            Summary { aggregates: vec![aggregate(20), aggregate(40)], ..Summary::default() };
         let cases = Cases::of(&summary);
         assert_eq!(cases.points[1].name, "topology.senders = 40");
         assert_eq!(cases.named("elsewhere"), None);

@@ -175,10 +175,12 @@ impl Gather {
 
 impl Timed {
     fn new(run: &Run) -> Self {
-        let carries_data = |queue: &&Queue| !matches!(queue.class.as_str(), "credit" | "emulation");
-        // The first of the longest.
-        let queue = run.queues.iter().rev().filter(carries_data).max_by_key(|queue| queue.max_bytes);
-        let queue = queue.filter(|queue| queue.max_bytes > 0);
+        // Hosts' queues may be longer, and have no series.
+        let is_longest = |queue: &&Queue| {
+            let carries_data = !matches!(queue.class.as_str(), "credit" | "emulation");
+            carries_data && queue.max_bytes == run.max_queue_bytes && queue.max_bytes > 0
+        };
+        let queue = run.queues.iter().find(is_longest);
         let none = || Binned::new(run.duration_s);
         Self {
             seed: run.seed,

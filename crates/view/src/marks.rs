@@ -59,6 +59,7 @@ impl Names<'_> {
             "type": "nominal",
             "title": self.title,
             "scale": { "domain": self.all, "range": range },
+            "legend": { "symbolOpacity": 1 },
         })
     }
 
@@ -85,7 +86,7 @@ impl Names<'_> {
 pub fn zoom() -> Value {
     json!({
         "name": "zoom",
-        "select": { "type": "interval", "zoom": "wheel[event.ctrlKey]!" },
+        "select": { "type": "interval", "zoom": "wheel![event.ctrlKey]" },
         "bind": "scales",
     })
 }
@@ -103,8 +104,11 @@ pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
     let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
         (least.min(figure), most.max(figure))
     });
-    axis["scale"] =
-        if least > 0.0 && most > 30.0 * least { logarithmic() } else { json!({ "zero": false, "nice": true }) };
+    axis["scale"] = if least > 0.0 && most > 30.0 * least {
+        logarithmic()
+    } else {
+        json!({ "zero": false, "nice": true })
+    };
     axis
 }
 
@@ -126,11 +130,11 @@ pub fn figure(field: &str, title: &str) -> Value {
     json!({ "field": field, "title": title, "type": "quantitative", "format": ".4~r" })
 }
 
-/// Panels side by side, each with its own name above it, of one row or several.
+/// Panels side by side, each with its own name above it, in one row or several. One alone is as wide as `alone`.
 #[must_use]
-pub fn panels(names: &[String], inner: &Value) -> Value {
+pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
     let mut inner = inner.clone();
-    inner["width"] = json!(if names.len() == 1 { WIDE } else { PANEL });
+    inner["width"] = json!(if names.len() == 1 { alone } else { PANEL });
     if names.len() == 1 {
         inner["$schema"] = json!(SCHEMA);
         return inner;
@@ -146,5 +150,7 @@ pub fn panels(names: &[String], inner: &Value) -> Value {
         },
         "columns": COLUMNS,
         "spec": inner,
+        // Panels below others that are not there would have no axis.
+        "resolve": { "axis": { "x": "independent" } },
     })
 }

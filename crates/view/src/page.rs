@@ -123,7 +123,8 @@ impl Page<'_> {
         });
         say("schemes", &list(&schemes.collect::<Vec<_>>()));
         if summary.points.len() > 1 {
-            let names: Vec<String> = summary.points.iter().map(|point| point.name.clone()).collect();
+            let names: Vec<String> =
+                summary.points.iter().map(|point| point.name.clone()).collect();
             say(&format!("{} points", names.len()), &names.join("; "));
         }
         let seeds: Vec<String> = summary.seeds.iter().map(ToString::to_string).collect();
@@ -164,7 +165,8 @@ impl Page<'_> {
 /// The page that lists several experiments.
 #[must_use]
 pub fn index(version: &str, entries: &[Entry]) -> String {
-    let mut body = String::from("<header>\n<h1>Results</h1>\n</header>\n<div class=\"scroll\"><table>\n");
+    let mut body =
+        String::from("<header>\n<h1>Results</h1>\n</header>\n<div class=\"scroll\"><table>\n");
     body.push_str("<tr><th class=\"words\">report</th><th class=\"words\">shows</th><th class=\"words\">claims</th></tr>\n");
     for entry in entries {
         let quick = if entry.quick { " (quick)" } else { "" };
@@ -178,7 +180,11 @@ pub fn index(version: &str, entries: &[Entry]) -> String {
             escape(&entry.claims)
         );
     }
-    let _ = writeln!(body, "</table></div>\n<footer><p>Made by shallop {}.</p></footer>", escape(version));
+    let _ = writeln!(
+        body,
+        "</table></div>\n<footer><p>Made by shallop {}.</p></footer>",
+        escape(version)
+    );
     document("Results · shallop", &body, &[])
 }
 
@@ -196,7 +202,8 @@ fn address(name: &str) -> String {
 }
 
 fn document(title: &str, body: &str, scripts: &[String]) -> String {
-    let mut policy = String::from("default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:");
+    let mut policy =
+        String::from("default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:");
     if !scripts.is_empty() {
         policy.push_str("; script-src");
         scripts.iter().for_each(|script| {
@@ -224,12 +231,12 @@ fn element(out: &mut String, name: &str, class: &str, text: &str) {
 
 fn section(out: &mut String, table: &Table) {
     element(out, "h2", "", &table.title);
-    out.push_str("<div class=\"scroll\"><table>\n<tr>");
+    out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
     let class = |place: usize| if place < table.words { " class=\"words\"" } else { "" };
     for (place, heading) in table.header.iter().enumerate() {
         let _ = write!(out, "<th{}>{}</th>", class(place), escape(heading));
     }
-    out.push_str("</tr>\n");
+    out.push_str("</tr></thead>\n");
     for row in &table.rows {
         out.push_str("<tr>");
         for (place, cell) in row.iter().enumerate() {

@@ -155,7 +155,9 @@ pub struct Run {
     pub flows: u64,
     /// The groups.
     pub groups: Vec<Group>,
-    /// Queues of switch ports.
+    /// The longest any data queue of a switch ever was.
+    pub max_queue_bytes: u64,
+    /// Queues that ever held anything, of hosts too where these have some.
     pub queues: Vec<Queue>,
     /// What to know before believing the figures.
     pub warnings: Vec<String>,
@@ -169,7 +171,7 @@ pub struct Group {
     pub name: String,
 }
 
-/// A queue of a switch port.
+/// A queue of a port.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Queue {

@@ -12,7 +12,9 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             // Not allowed in HTML, and of no use.
-            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' => out.push('\u{fffd}'),
+            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' => {
+                out.push('\u{fffd}')
+            }
             other => out.push(other),
         }
     }
@@ -73,7 +75,9 @@ mod tests {
     #[test]
     fn numbers_and_lists_read_well() {
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-        let words = |count: usize| list(&["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>());
+        let words = |count: usize| {
+            list(&["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
         assert_eq!([words(0), words(1), words(2), words(3)], ["", "a", "a and b", "a, b and c"]);
     }
 }

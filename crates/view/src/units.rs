@@ -72,12 +72,20 @@ mod tests {
         assert_eq!(Unit::of([], SIZES).name, "B");
         assert_eq!(Unit::of([7e6], RATES).title("throughput"), "throughput (Mb/s)");
         assert_eq!(Unit::of([7e6], RATES).column("throughput"), "throughput_mbps");
-        assert_eq!((NONE.title("Jain's index"), NONE.column("jain")), ("Jain's index".into(), "jain".into()));
+        assert_eq!(
+            (NONE.title("Jain's index"), NONE.column("jain")),
+            ("Jain's index".into(), "jain".into())
+        );
     }
 
     #[test]
     fn figures_keep_six_digits() {
-        let cases = [(1.0 / 3.0, 0.333_333), (123_456_789.0, 123_457_000.0), (0.0, 0.0), (-2.5e-9, -2.5e-9)];
+        let cases = [
+            (1.0 / 3.0, 0.333_333),
+            (123_456_789.0, 123_457_000.0),
+            (0.0, 0.0),
+            (-2.5e-9, -2.5e-9),
+        ];
         for (figure, rounded) in cases {
             assert!((round(figure) - rounded).abs() <= rounded.abs() * 1e-15, "{figure}");
         }

@@ -17,5 +17,5 @@ pub use jobs::{Done, Progress, run_all};
 pub use kept::Kept;
 pub use report::{REPORT, ReportError, Results};
 pub use results::{check_folder, summarise, write};
-pub use shallop_store::{StoreError, read_text};
+pub use shallop_store::{StoreError, read_text, write_file};
 pub use work::Task;

@@ -4,9 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 pub use miette::Report;
-use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource,
-};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 
 use crate::scenario::Problem;
 

@@ -79,6 +79,16 @@ impl Results {
         Page { summary: &self.summary, tables: &self.tables, figures: &self.figures }.html()
     }
 
+    /// Reads the results in a folder and writes their page beside them.
+    ///
+    /// # Errors
+    /// If they cannot be read, or the page cannot be written; then what was there before still is.
+    pub fn publish(folder: &Path) -> Result<Self, ReportError> {
+        let results = Self::read(folder)?;
+        write_file(folder.join(REPORT), results.html().as_bytes())?;
+        Ok(results)
+    }
+
     /// What the results are of, and their figures, each a Vega-Lite spec with its data.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
@@ -88,16 +98,6 @@ impl Results {
             "figures": self.figures.iter().map(Figure::json).collect::<Vec<_>>(),
         })
     }
-}
-
-/// Writes the page of the results in this folder.
-///
-/// # Errors
-/// If they cannot be read, or the page cannot be written; then what was there before still is.
-pub fn write(folder: &Path) -> Result<PathBuf, ReportError> {
-    let path = folder.join(REPORT);
-    write_file(&path, Results::read(folder)?.html().as_bytes())?;
-    Ok(path)
 }
 
 /// The folders of results in this one, in the order of their names.
@@ -126,7 +126,8 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
         let path = inside.join(SUMMARY);
         let summary: Summary = serde_json::from_str(&read_text(&path)?)
             .map_err(|why| ReportError::Summary { path, why })?;
-        let claims = if summary.claims.is_empty() { String::new() } else { table::tally(&summary.claims) };
+        let claims =
+            if summary.claims.is_empty() { String::new() } else { table::tally(&summary.claims) };
         entries.push(Entry {
             folder: inside.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             title: if summary.about.is_empty() { summary.scenario } else { summary.about },

@@ -11,7 +11,7 @@ use super::draw::draw;
 use super::jobs::{How, Progress, run_all};
 use super::pointed::{Result, in_text, name, plain, with_help};
 use super::results::{check_folder, summarise, write};
-use super::{Kept, REPORT, report};
+use super::{Kept, REPORT, Results};
 use crate::experiments::{self, Shipped};
 use crate::scenario::{self, Options};
 use crate::study::{Shard, Study};
@@ -97,11 +97,15 @@ impl Task {
         self.folder.iter().try_for_each(|folder| check_folder(folder).map_err(|why| plain(&why)))
     }
 
-    /// Makes the runs and writes what came of them.
+    /// Makes the runs and writes what came of them, and its page, which is read from the files.
     ///
     /// # Errors
     /// If a run cannot be made, or results cannot be written.
-    pub fn carry_out(&self, how: How<'_>, progress: &dyn Progress) -> Result<Summary> {
+    pub fn carry_out(
+        &self,
+        how: How<'_>,
+        progress: &dyn Progress,
+    ) -> Result<(Summary, Option<Results>)> {
         let kept = self.folder.as_deref().map(Kept::of);
         let how = How { kept: kept.as_ref(), ..how };
         let mut done = Vec::new();
@@ -111,11 +115,12 @@ impl Task {
         let summary = summarise(&self.study, self.id.as_deref(), &done, how.shard);
         // What nothing is known of leaves what an earlier run wrote as it is, and a part is not the whole.
         let whole = how.shard.is_whole() && !done.is_empty();
-        if let Some(folder) = self.folder.as_ref().filter(|_| whole) {
-            write(folder, &self.study, &summary, &done).map_err(|why| plain(&why))?;
-            report::write(folder).map_err(|why| plain(&why))?;
-        }
-        Ok(summary)
+        let Some(folder) = self.folder.as_ref().filter(|_| whole) else {
+            return Ok((summary, None));
+        };
+        write(folder, &self.study, &summary, &done).map_err(|why| plain(&why))?;
+        let results = Results::publish(folder).map_err(|why| plain(&why))?;
+        Ok((summary, Some(results)))
     }
 
     /// What came of it as text: tables, and where the rest is. A sweep has a row for each point.

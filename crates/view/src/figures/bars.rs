@@ -17,7 +17,8 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
     let several = cases.points.len() > 1;
     let mut rows = Metric::rows(&["point", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, gather) {
-        let which = [cases.points[point].name.as_str().into(), cases.schemes[scheme].as_str().into()];
+        let which =
+            [cases.points[point].name.as_str().into(), cases.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
     }
     let left_out = rows.rows.len().saturating_sub(MOST_BARS);
@@ -25,6 +26,7 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
     if rows.is_empty() {
         return None;
     }
+    let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
     let left_out = match left_out {
         0 => String::new(),
         more => format!(" The first {MOST_BARS} bars are shown; {more} more are in summary.json."),
@@ -33,20 +35,21 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
         id: metric.id.to_owned(),
         title: metric.what.to_owned(),
         caption: format!("{} {}{left_out}", metric.about, means(metric.seeds(summary))),
-        spec: spec(&unit.title(metric.what), &Metric::columns(unit), gather),
+        spec: spec(&unit.title(metric.what), &Metric::columns(unit), gather, intervals),
         rows,
         wide: several,
     })
 }
 
-fn spec(title: &str, columns: &[String; 4], gather: &Gather) -> Value {
+fn spec(title: &str, columns: &[String; 4], gather: &Gather, intervals: bool) -> Value {
     let cases = &gather.cases;
     let names = Names { field: "scheme", title: "scheme", all: &cases.schemes };
     let points: Vec<&str> = cases.points.iter().map(|point| point.name.as_str()).collect();
     let several = points.len() > 1;
     let [value, low, high, _] = columns;
     let across = json!({ "field": value, "type": "quantitative", "title": title, "scale": { "zero": true } });
-    let by_scheme = json!({ "field": "scheme", "type": "nominal", "sort": cases.schemes, "title": null });
+    let by_scheme =
+        json!({ "field": "scheme", "type": "nominal", "sort": cases.schemes, "title": null });
     let mut place = json!({ "y": by_scheme });
     if several {
         place = json!({
@@ -84,6 +87,6 @@ fn spec(title: &str, columns: &[String; 4], gather: &Gather) -> Value {
         "width": if several { marks::WIDE - 120 } else { marks::HALF - 60 },
         "height": step,
         "encoding": place,
-        "layer": [bar, whisker],
+        "layer": if intervals { vec![bar, whisker] } else { vec![bar] },
     })
 }

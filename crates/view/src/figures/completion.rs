@@ -52,7 +52,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
         id: "completion-times".to_owned(),
         title: "Completion times".to_owned(),
         caption: caption(&open, &gather.cases.shown(&points)),
-        spec: marks::panels(&panels, &inner(gather, &value, &across)),
+        spec: marks::panels(&panels, &inner(gather, &value, &across), marks::WIDE),
         rows,
         wide: true,
     })
@@ -68,7 +68,8 @@ fn panel(point: &str, class: usize, told: bool) -> String {
 
 /// Times with the part of all flows of the class, finished or not, that are complete by then; and how many all are.
 fn curve(gather: &Gather, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64) {
-    let of_class = flows.done.iter().filter(|done| class == 0 || gather.class(done.size_bytes) == class);
+    let of_class =
+        flows.done.iter().filter(|done| class == 0 || gather.class(done.size_bytes) == class);
     let mut times: Vec<f32> = of_class.map(|done| done.fct_s).collect();
     times.sort_unstable_by(f32::total_cmp);
     let all = times.len() as u64 + flows.open[class];
@@ -83,7 +84,10 @@ fn curve(gather: &Gather, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64)
 fn caption(open: &[String], shown: &str) -> String {
     let open = match open {
         [] => "Every flow that counts finished.".to_owned(),
-        some => format!("Not finished at the end of the run, so that curves end below 100 %: {}.", some.join("; ")),
+        some => format!(
+            "Not finished at the end of the run, so that curves end below 100 %: {}.",
+            some.join("; ")
+        ),
     };
     format!(
         "The part of the flows that count, finished or not, that were complete after a time; flows of all seeds \

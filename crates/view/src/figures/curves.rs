@@ -30,14 +30,19 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
     names.sort();
     names.dedup();
     let across = marks::spread("at", title, values.iter().copied());
-    let inner = inner(&across, &unit.title(metric.what), &Metric::columns(unit), &gather.cases.schemes);
+    let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
+    let mut inner =
+        inner(&across, &unit.title(metric.what), &Metric::columns(unit), &gather.cases.schemes);
+    if let (false, Some(layers)) = (intervals, inner["layer"].as_array_mut()) {
+        layers.remove(0);
+    }
     Some(Figure {
         id: metric.id.to_owned(),
         title: format!("{} against {title}", metric.what),
         caption: format!("{} {}", metric.about, means(metric.seeds(summary))),
-        spec: marks::panels(&names, &inner),
+        spec: marks::panels(&names, &inner, marks::HALF),
         rows,
-        wide: true,
+        wide: names.len() > 1,
     })
 }
 
@@ -56,7 +61,7 @@ fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String])
         "y": { "field": low, "type": "quantitative", "title": title },
         "y2": { "field": high },
         "color": names.colour(),
-        "opacity": names.opacity(0.2),
+        "opacity": names.opacity(1.0),
     });
     let line = json!({
         "y": marks::quantity(value, title),
@@ -75,8 +80,12 @@ fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String])
         "height": 240,
         "encoding": { "x": across },
         "layer": [
-            { "mark": "area", "params": [names.toggle(), marks::zoom()], "encoding": ends },
-            { "mark": { "type": "line", "clip": true }, "encoding": line },
+            { "mark": { "type": "area", "fillOpacity": 0.2, "clip": true }, "encoding": ends },
+            {
+                "mark": { "type": "line", "clip": true },
+                "params": [names.toggle(), marks::zoom()],
+                "encoding": line,
+            },
             { "mark": { "type": "point", "filled": true, "size": 50, "clip": true }, "encoding": points },
         ],
     })

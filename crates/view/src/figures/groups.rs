@@ -49,13 +49,18 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     let points = gather.cases.timed();
     Some(Figure {
         id: "throughput-over-time".to_owned(),
-        title: if several { "Throughput by group over time" } else { "Throughput over time" }.to_owned(),
+        title: if several { "Throughput by group over time" } else { "Throughput over time" }
+            .to_owned(),
         caption: format!(
             "IP bytes that arrived; first seed. At most {BINS} points a line: means of the rows of series.parquet \
              between them.{}",
             gather.cases.shown(&points)
         ),
-        spec: marks::panels(&panels, &inner(&names, &value, &unit.title("throughput"))),
+        spec: marks::panels(
+            &panels,
+            &inner(&names, &value, &unit.title("throughput")),
+            marks::WIDE,
+        ),
         rows,
         wide: true,
     })

@@ -73,9 +73,16 @@ pub(super) const ALL: [Metric; 7] = [
 ];
 
 impl Metric {
-    /// Whether some run has it.
-    pub fn is_shown(&self, summary: &Summary) -> bool {
-        summary.aggregates.iter().any(|of| of.metrics.contains_key(self.key))
+    /// Whether some run has it, and no other figure says the same or more.
+    pub fn is_shown(&self, summary: &Summary, curves: bool) -> bool {
+        let has = |key: &str| summary.aggregates.iter().any(|of| of.metrics.contains_key(key));
+        let said_better = match self.key {
+            // Flows that come and go have completion times instead, and those have a figure of their own.
+            "jain" => has("fct.all.mean_s"),
+            "fct.all.p99_s" => !curves || has("fct.small.p99_s"),
+            key => key.starts_with("fct") && !curves,
+        };
+        has(self.key) && !said_better
     }
 
     /// The unit that suits its figures.

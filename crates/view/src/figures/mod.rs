@@ -22,7 +22,7 @@ pub fn all(summary: &Summary, gather: &Gather) -> Vec<Figure> {
     let curves = matches!(gather.cases.axis, Axis::Quantity { .. });
     let mut figures = Vec::new();
     figures.extend(claims::figure(summary));
-    for metric in metrics::ALL.iter().filter(|metric| metric.is_shown(summary)) {
+    for metric in metrics::ALL.iter().filter(|metric| metric.is_shown(summary, curves)) {
         if curves {
             figures.extend(curves::figure(summary, gather, metric));
         } else {

@@ -26,11 +26,14 @@ pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
     let unit = Unit::of(all().map(|(_, _, of)| of.mean), units::TIMES);
     // The largest figure is a tail: half of it would be thousands of the next unit.
     let value = unit.column("completion_time");
-    let columns = ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
+    let columns =
+        ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
     let mut rows = Rows::new(&columns);
     for of in &summary.aggregates {
         let place = cases.point(&of.point).zip(cases.scheme(&of.scheme));
-        let Some((point, scheme)) = place.filter(|(point, _)| points.contains(point)) else { continue };
+        let Some((point, scheme)) = place.filter(|(point, _)| points.contains(point)) else {
+            continue;
+        };
         for (class, part, estimate) in estimates(of) {
             let end = |sign: f64| {
                 let half = estimate.ci95.filter(|half| half.is_finite())?;
@@ -55,7 +58,11 @@ pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
             means(seeds).replace("whiskers and bands", "hints say"),
             cases.shown(&points)
         ),
-        spec: marks::panels(&panels, &inner(gather, &rows, &value, &unit.title("completion time"))),
+        spec: marks::panels(
+            &panels,
+            &inner(gather, &rows, &value, &unit.title("completion time")),
+            marks::WIDE,
+        ),
         rows,
         wide: true,
     })
@@ -107,7 +114,11 @@ fn inner(gather: &Gather, rows: &Rows, value: &str, title: &str) -> Value {
         "height": { "step": 14, "for": "offset" },
         "encoding": place,
         "layer": [
-            { "mark": { "type": "line", "strokeWidth": 1.5 }, "params": [names.toggle()] },
+            {
+                "mark": { "type": "line", "strokeWidth": 1.5 },
+                "params": [names.toggle()],
+                "encoding": { "detail": { "field": "size" } },
+            },
             {
                 "mark": { "type": "point", "filled": true, "size": 55 },
                 "encoding": { "shape": parts.shape(), "tooltip": hints },

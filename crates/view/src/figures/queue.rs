@@ -60,7 +60,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
              points a line: the largest, and the mean, of the rows of series.parquet between them.{}",
             gather.cases.shown(&points)
         ),
-        spec: marks::panels(&panels, &inner),
+        spec: marks::panels(&panels, &inner, marks::WIDE),
         rows,
         wide: true,
     })

@@ -23,7 +23,8 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     let panels: Vec<String> =
         timed().map(|(&(point, scheme), _)| gather.cases.panel(point, scheme)).collect();
     let rates = timed().flat_map(|(_, timed)| timed.flows.values());
-    let unit = Unit::of(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
+    let unit =
+        Unit::of(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
     let (rows, inner, how) =
         if most <= FEW { each(gather, most, unit) } else { spread(gather, unit) };
     let shown = gather.cases.shown(&gather.cases.timed());
@@ -34,7 +35,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
             "IP bytes that arrived, of each flow while it was there; first seed. {how} At most {BINS} points a line: \
              means of the rows of series.parquet between them.{shown}"
         ),
-        spec: marks::panels(&panels, &inner),
+        spec: marks::panels(&panels, &inner, marks::WIDE),
         rows,
         wide: true,
     })

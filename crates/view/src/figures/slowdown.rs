@@ -26,7 +26,11 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
                 slowdowns.sort_unstable_by(f64::total_cmp);
                 let mut add = |part: &str, value: f64| {
                     let words = [&*cases.points[point].name, &**label, part].map(Value::from);
-                    let figures = [units::round(size).into(), units::round(value).into(), slowdowns.len().into()];
+                    let figures = [
+                        units::round(size).into(),
+                        units::round(value).into(),
+                        slowdowns.len().into(),
+                    ];
                     rows.rows.push(words.into_iter().chain(figures).collect());
                 };
                 add(&parts[0], nearest(&slowdowns, 0.5));
@@ -49,7 +53,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
              of their sizes; the 99th percentile where there are at least {ENOUGH} of them.{}",
             cases.shown(&points)
         ),
-        spec: marks::panels(&panels, &inner(gather, &rows, &parts)),
+        spec: marks::panels(&panels, &inner(gather, &rows, &parts), marks::WIDE),
         rows,
         wide: true,
     })
@@ -111,7 +115,10 @@ mod tests {
     #[test]
     fn flows_of_one_size_are_at_that_size() {
         let done = |size_bytes, slowdown| Done { fct_s: 1.0, slowdown, size_bytes };
-        let flows = Flows { done: vec![done(100_000, 2.0), done(100_000, 3.0), done(10, 1.0), done(10, f32::NAN)], open: [0; 4] };
+        let flows = Flows {
+            done: vec![done(100_000, 2.0), done(100_000, 3.0), done(10, 1.0), done(10, f32::NAN)],
+            open: [0; 4],
+        };
         let bins = by_size(&flows);
         assert_eq!(bins.len(), 2);
         assert!((bins[1].0 - 100_000.0).abs() < 1e-6 && bins[1].1 == [2.0, 3.0]);

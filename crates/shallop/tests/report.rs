@@ -1,0 +1,217 @@
+//! Reports from outside: what is written, that it is the same whoever makes it, and that every figure can be drawn.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+use shallop_draw::Artist;
+use support::{Folder, text};
+
+const STATIC: &str = r#"
+title = "A title <b>of ours</b> & theirs"
+seeds = [1, 2]
+duration = "60ms"
+sample = "1ms"
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "1ms"
+sender_delay = "0ms..2ms"
+[[scheme]]
+transport = "cubic"
+[[scheme]]
+transport = "flashpass"
+[[group]]
+name = "all"
+start = "0s..5ms"
+[[claim]]
+what = "CUBIC: throughput"
+scheme = "cubic"
+metric = "throughput_bps"
+unit = "Gb/s"
+paper = 0.9
+low = 0.01
+high = 0.99
+source = "section 0"
+"#;
+
+const DYNAMIC: &str = r#"
+title = "Flows that come and go"
+duration = "20ms"
+sample = "1ms"
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "1ms"
+[classes]
+small = "10KB"
+large = "100KB"
+[[scheme]]
+transport = "cubic"
+[[scheme]]
+transport = "newreno"
+[[group]]
+name = "web"
+sizes = "1KB..300KB"
+flows = 300
+start = "0s..19ms"
+[[group]]
+name = "bulk"
+sizes = "1MB"
+flows = 2
+"#;
+
+/// The figures of the results in `out`, by name.
+fn figures(folder: &Folder, out: &str) -> Vec<(String, Value)> {
+    let told = folder.json(&["report", out, "--json"]);
+    let figures = told["figures"].as_array().unwrap().iter();
+    figures.map(|of| (of["id"].as_str().unwrap().to_owned(), of["spec"].clone())).collect()
+}
+
+/// Draws all figures of these results, of which some must be there.
+fn check_drawn(folder: &Folder, out: &str, wanted: &[&str]) {
+    let artist = Artist::new().unwrap();
+    let figures = figures(folder, out);
+    let ids: Vec<&str> = figures.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ids, wanted);
+    for (id, spec) in &figures {
+        let drawing = artist.draw(spec).unwrap();
+        assert_eq!(drawing.warnings, Vec::<String>::new(), "{id}");
+        assert!(drawing.svg.contains("role-mark") && !drawing.svg.contains("NaN"), "{id}");
+    }
+}
+
+#[test]
+fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
+    let folder = Folder::with(STATIC);
+    folder.done(&["run", "scenario.toml", "--out", "a", "--jobs", "1"]);
+    folder.done(&["run", "scenario.toml", "--out", "b", "--jobs", "2"]);
+    let page = |out: &str| fs::read_to_string(folder.path(out).join("report.html")).unwrap();
+    let first = page("a");
+    assert!(first == page("b"), "the number of jobs makes a difference");
+    fs::remove_file(folder.path("a/report.html")).unwrap();
+    folder.done(&["report", "a"]);
+    assert!(first == page("a"), "report makes another page");
+    assert!(first.contains("<h1>A title &lt;b&gt;of ours&lt;/b&gt; &amp; theirs</h1>"));
+    for said in ["dumbbell", "seeds</dt><dd>1 and 2", "1 claim: 1 holds", "± 95 %"] {
+        assert!(first.contains(said), "{said}");
+    }
+    assert!(!first.contains("wall s"), "the time it took differs from one time to the next");
+    check_drawn(
+        &folder,
+        "a",
+        &[
+            "paper-and-measured",
+            "throughput",
+            "loss",
+            "longest-queue",
+            "fairness",
+            "queue-over-time",
+            "throughput-over-time",
+            "flow-rates-over-time",
+        ],
+    );
+}
+
+#[test]
+fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
+    let folder = Folder::with(DYNAMIC);
+    folder.done(&["run", "scenario.toml", "--out", "a"]);
+    check_drawn(
+        &folder,
+        "a",
+        &[
+            "throughput",
+            "loss",
+            "longest-queue",
+            "completion-percentiles",
+            "completion-times",
+            "slowdown-by-size",
+            "queue-over-time",
+            "throughput-over-time",
+        ],
+    );
+    let open = folder.summary("a")["runs"][0]["fct"]["all"]["unfinished"].as_u64().unwrap();
+    let page = fs::read_to_string(folder.path("a/report.html")).unwrap();
+    assert!(open > 0 && page.contains(&format!("curves end below 100 %: cubic {open};")), "{open}");
+    let figures = figures(&folder, "a");
+    let (_, spec) = figures.iter().find(|(id, _)| id == "throughput-over-time").unwrap();
+    let rows = spec["data"]["values"].as_array().unwrap();
+    let groups: BTreeSet<&str> = rows.iter().filter_map(|row| row["group"].as_str()).collect();
+    assert_eq!(groups, BTreeSet::from(["bulk", "web"]));
+}
+
+#[test]
+fn a_sweep_has_curves_and_its_figures_are_files_if_asked_for() {
+    let folder = Folder::with(STATIC.split("[[claim]]").next().unwrap());
+    folder.done(&[
+        "sweep",
+        "scenario.toml",
+        "--vary",
+        "topology.senders=2,4",
+        "--vary",
+        "switch.default.buffer=8pkt,20KB",
+        "--out",
+        "a",
+    ]);
+    check_drawn(
+        &folder,
+        "a",
+        &[
+            "throughput",
+            "loss",
+            "longest-queue",
+            "fairness",
+            "queue-over-time",
+            "throughput-over-time",
+            "flow-rates-over-time",
+        ],
+    );
+    folder.done(&["report", "a", "--figures", "svg"]);
+    let svg = fs::read_to_string(folder.path("a/figures/throughput.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("topology senders"), "{svg}");
+    folder.done(&["report", "a", "--figures", "png"]);
+    assert!(fs::read(folder.path("a/figures/loss.png")).unwrap().starts_with(b"\x89PNG"));
+    let names = fs::read_dir(folder.path("a/figures")).unwrap().count();
+    assert_eq!(names, 14);
+}
+
+#[test]
+fn several_experiments_have_a_page_that_leads_to_theirs() {
+    let folder = Folder::with(STATIC);
+    folder.done(&["run", "scenario.toml", "--out", "all/one"]);
+    folder.done(&["run", "scenario.toml", "--out", "all/two words"]);
+    folder.done(&["report", "all"]);
+    let page = fs::read_to_string(folder.path("all/report.html")).unwrap();
+    assert!(
+        page.contains("href=\"one/report.html\"")
+            && page.contains("href=\"two%20words/report.html\""),
+        "{page}"
+    );
+    assert!(page.contains("1 claim: 1 holds") && page.contains("&lt;b&gt;"), "{page}");
+}
+
+#[test]
+fn what_is_no_folder_of_results_is_told_with_what_would_be() {
+    let folder = Folder::with(STATIC);
+    let refused = |arguments: &[&str]| {
+        let output = folder.shallop(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    let said = refused(&["report", "."]);
+    assert!(said.contains("summary.json") && said.contains("--out"), "{said}");
+    folder.done(&["run", "scenario.toml", "--out", "a"]);
+    fs::write(folder.path("a/summary.json"), "{}").unwrap();
+    let said = refused(&["report", "a"]);
+    assert!(said.contains("not a summary of shallop"), "{said}");
+    fs::remove_file(folder.path("a/summary.json")).unwrap();
+    let said = refused(&["report", "a", "--json"]);
+    assert!(said.contains("summary.json"), "{said}");
+}
