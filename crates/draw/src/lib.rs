@@ -116,6 +116,7 @@ fn settle<'js>(ctx: &Ctx<'js>, promise: &Promise<'js>) -> Result<String, DrawErr
     promise.finish::<String>().catch(ctx).map_err(said)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
 fn said(why: CaughtError<'_>) -> DrawError {
     DrawError::Script(why.to_string())
 }

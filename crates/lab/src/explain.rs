@@ -11,6 +11,7 @@ use crate::bcc::Thresholds;
 use crate::flows;
 use crate::plan::{FlashPass, Group, Intensity, Switch, Topology, Transport};
 use crate::pools;
+use crate::proxy::Clean;
 use crate::reach::Way;
 use crate::run::{RunError, Setup};
 use crate::sources::intensity;
@@ -262,7 +263,25 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, RunError> {
     if let Transport::FlashPass(config) = &setup.plan.schemes[setup.scheme].transport {
         waiting(setup, config, &mut section)?;
     }
+    if let Some(clean) = &setup.plan.schemes[setup.scheme].clean {
+        proxy(setup, clean, &mut section);
+    }
     Ok(section)
+}
+
+/// Where a CLEAN proxy stands, and what its law rounds.
+fn proxy(setup: &Setup<'_>, clean: &Clean, section: &mut Section) {
+    let names = |ports: &[u32]| {
+        let names: Vec<String> = ports.iter().map(|&port| setup.network.port_name(port)).collect();
+        names.join(", ")
+    };
+    let (edges, points) = (names(&clean.edges), names(&clean.points));
+    section.say("CLEAN's edge", edges, "what comes by these becomes ECN-capable");
+    section.say("CLEAN's last hop", points, "marks are counted and cleared behind these queues");
+    let law = &clean.config.law;
+    let (scale, gain) = (f64::from(law.scale) / 1024.0, f64::from(1_u32 << law.shift));
+    section.say("CLEAN's C", format!("{scale:.6}"), format!("{} / 1024: integers", law.scale));
+    section.say("CLEAN's g", format!("{:.6}", 1.0 / gain), format!("1 / 2^{}", law.shift));
 }
 
 fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), RunError> {

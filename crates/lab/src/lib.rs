@@ -44,6 +44,7 @@ pub mod summary;
 pub mod switches;
 pub mod table;
 pub mod tally;
+pub mod template;
 pub mod verdict;
 mod wait;
 mod warn;

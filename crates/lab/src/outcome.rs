@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use shallop_core::{Class, Span};
 use shallop_proto::Report;
-use shallop_switch::{Counts, Occupancy};
+use shallop_switch::{Counts, Occupancy, Pool};
 
 use crate::groups;
 use crate::journal::{FlowRow, Journal};
 use crate::load;
 use crate::measure::Measure;
+use crate::pools;
 use crate::records::Record;
 use crate::run::{Setup, rate};
 use crate::series::{Mark, Rows, Series};
@@ -34,7 +35,7 @@ pub struct Outcome {
 pub fn summarise(
     setup: &Setup<'_>,
     measure: &Measure,
-    ports: &[Counts],
+    (ports, pools): (&[Counts], &[Pool]),
     journal: &Journal<'_>,
     series: &Series,
 ) -> Run {
@@ -71,8 +72,10 @@ pub fn summarise(
         warnings: warn::warnings(setup, ports),
         marks: measure.marks,
         queues: queues(setup, measure),
+        pools: pools::held(setup, pools),
         max_queue_bytes: longest_data_queue(setup, measure),
         mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
+        max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
         offered: load::offered(setup),
         rtt: measure.rtts().summary(),
         jain: final_second.and_then(|(from, to)| fairness(measure, (from, to), |_| true)),
@@ -188,8 +191,15 @@ fn queues(setup: &Setup<'_>, measure: &Measure) -> Vec<Queue> {
         p50_bytes: queue.quantile(0.5).get(),
         p99_bytes: queue.quantile(0.99).get(),
         p9999_bytes: queue.quantile(0.9999).get(),
+        above: above(setup, queue),
     })
     .collect()
+}
+
+/// The part of the time at more than each of the levels that are asked for.
+pub(crate) fn above(setup: &Setup<'_>, held: &Occupancy) -> BTreeMap<String, f64> {
+    let levels = setup.plan.levels.iter();
+    levels.map(|&level| (level.to_string(), held.above(level))).collect()
 }
 
 /// The data queues of switches.

@@ -8,7 +8,10 @@ use shallop_switch::{MarkAt, Member, Pool, PoolConfig, RedConfig};
 
 use crate::bcc::Thresholds;
 use crate::network::Network;
+use crate::outcome::above;
 use crate::plan::{Marking, Switch};
+use crate::run::Setup;
+use crate::summary;
 
 /// A pool of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,36 @@ pub fn pools(switches: &[Switch], network: &Network) -> Vec<Shares> {
 pub(crate) fn is(network: &Network, port: u32, name: &str) -> bool {
     network.names[network.graph.far(port).0 as usize] == name
         || network.links.get(name).is_some_and(|ports| ports.contains(&port))
+}
+
+/// What the pools of a run held.
+pub(crate) fn held(setup: &Setup<'_>, made: &[Pool]) -> Vec<summary::Pool> {
+    let (switches, network) = (setup.plan.switches(setup.scheme), &setup.network);
+    let all = pools(switches, network);
+    let node = |shares: &Shares| shares.ports.first().map(|&port| network.graph.near(port));
+    let held = |(number, (shares, pool)): (usize, (&Shares, &Pool))| {
+        let at = node(shares);
+        let at_switch = |of: &[Shares]| of.iter().filter(|other| node(other) == at).count();
+        let name = at.map_or("", |at| network.names[at.0 as usize].as_str());
+        let alone = at_switch(&all) == 1;
+        let occupancy = pool.occupancy();
+        summary::Pool {
+            place: if alone {
+                name.to_owned()
+            } else {
+                format!("{name}/{}", at_switch(&all[..number]))
+            },
+            ports: shares.ports.len() as u64,
+            size_bytes: pool.size().get(),
+            max_bytes: occupancy.max().get(),
+            mean_bytes: occupancy.mean(),
+            p50_bytes: occupancy.quantile(0.5).get(),
+            p99_bytes: occupancy.quantile(0.99).get(),
+            p9999_bytes: occupancy.quantile(0.9999).get(),
+            above: above(setup, occupancy),
+        }
+    };
+    all.iter().zip(made).enumerate().map(held).collect()
 }
 
 impl Shares {

@@ -292,7 +292,13 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
         let series = self.sampled()?;
         self.write_rest(series.end)?;
         let ports: Vec<_> = self.world.ports().map(shallop_switch::Port::counts).collect();
-        let run = outcome::summarise(self.setup, &self.world.probe, &ports, &self.journal, &series);
+        let pools = self.world.pools();
+        for pool in pools.iter_mut() {
+            pool.pass(Time::after_start(series.end));
+        }
+        let pools = pools.to_vec();
+        let ports = (&ports[..], &pools[..]);
+        let run = outcome::summarise(self.setup, &self.world.probe, ports, &self.journal, &series);
         let capture = self.world.probe.capture.take().map(Capture::finish);
         Ok(Outcome { run, flows: Vec::new(), series: series.rows, capture })
     }

@@ -137,10 +137,14 @@ pub struct Run {
     pub marks: u64,
     /// Queues of switch ports that ever held anything.
     pub queues: Vec<Queue>,
+    /// Memory that ports of a switch share.
+    pub pools: Vec<Pool>,
     /// The longest any data queue of a switch ever was, in bytes on the wire.
     pub max_queue_bytes: u64,
     /// The largest mean over time of any data queue of a switch, in bytes on the wire.
     pub mean_queue_bytes: f64,
+    /// The most that any pool ever held, in bytes as it counts them; null where none is.
+    pub max_pool_bytes: Option<u64>,
     /// What the traffic asks for, by its distributions.
     pub offered: Offered,
     /// Round-trip times measured by the senders.
@@ -253,6 +257,34 @@ pub struct Queue {
     pub p99_bytes: u64,
     /// Not exceeded for 99.99 % of the time.
     pub p9999_bytes: u64,
+    /// For each of the scenario's `levels` the part of the time at more than that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub above: BTreeMap<String, f64>,
+}
+
+/// Memory that ports of a switch share. What is held is what is taken of the pool, in whole cells where it has any;
+/// what queues hold in private room is not in it. Quantiles are over time, right to one percent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pool {
+    /// The switch; of several pools each with its number there, from 0 on: "leaf0/2".
+    pub place: String,
+    /// Ports that draw on it.
+    pub ports: u64,
+    /// All of it.
+    pub size_bytes: u64,
+    /// The most it ever held, exactly.
+    pub max_bytes: u64,
+    /// Mean over time.
+    pub mean_bytes: f64,
+    /// Not exceeded for half of the time.
+    pub p50_bytes: u64,
+    /// Not exceeded for 99 % of the time.
+    pub p99_bytes: u64,
+    /// Not exceeded for 99.99 % of the time.
+    pub p9999_bytes: u64,
+    /// For each of the scenario's `levels` the part of the time at more than that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub above: BTreeMap<String, f64>,
 }
 
 /// Round-trip times in seconds; null if none was measured.

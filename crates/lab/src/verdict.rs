@@ -240,6 +240,13 @@ pub fn group(metric: &str) -> Option<&str> {
     metric.strip_prefix("groups.").filter(|rest| rest.contains('.'))
 }
 
+/// What has entries by name: the list, the field of an entry that is its name, and the rest of the metric.
+fn listed(metric: &str) -> Option<(&'static str, &'static str, &str)> {
+    let by = |list, name, prefix| metric.strip_prefix(prefix).map(|rest| (list, name, rest));
+    let group = group(metric).map(|rest| ("groups", "name", rest));
+    group.or(by("queues", "place", "queues.")).or(by("pools", "place", "pools."))
+}
+
 /// A field of a run, or of a window in it.
 fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, String> {
     let place = match window {
@@ -255,15 +262,17 @@ fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, S
                 .ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?
         }
     };
-    // A port that lost nothing is not in this list.
+    // A port that lost nothing, or never queued anything, is not in these lists.
     let lossless = metric.starts_with("loss_by_place.");
-    if let Some(rest) = group(metric) {
-        let mut groups = place["groups"].as_array().into_iter().flatten();
-        // Names may have dots, as fields have.
-        let figure = groups.find_map(|group| {
-            let path = rest.strip_prefix(group["name"].as_str()?)?.strip_prefix('.')?;
-            path.split('.').fold(group, |value, name| &value[name]).as_f64()
+    if let Some((list, name, rest)) = listed(metric) {
+        let mut entries = place[list].as_array().into_iter().flatten();
+        // Names may have dots, as fields have. Of the queues of a port it is that of the data.
+        let data = |entry: &Value| list != "queues" || entry["class"] == "data";
+        let figure = entries.find_map(|entry| {
+            let path = rest.strip_prefix(entry[name].as_str()?)?.strip_prefix('.')?;
+            within(entry, path).filter(|_| data(entry))?.as_f64()
         });
+        let figure = figure.or((list == "queues").then_some(0.0));
         return figure.ok_or_else(|| format!("{metric} does not apply here"));
     }
     let mut found = place;
@@ -279,6 +288,12 @@ fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, S
         rest = more;
     }
     found.as_f64().ok_or_else(|| format!("{metric} is no number"))
+}
+
+/// What lies at a path with dots. Keys may have dots themselves.
+fn within<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    let step = || path.split_once('.').and_then(|(name, rest)| within(value.get(name)?, rest));
+    value.get(path).or_else(step)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn outcome(scheme: &str, switch: &str, hog: &str) -> Run {
     let link = |name| format!("[[topology.link]]\nbetween = [\"{name}\", \"x\"]\n{speed}");
     let links: String = names.iter().map(link).collect();
     let text = format!(
-        "title = \"pools\"\nduration = \"6ms\"\nwindows = [\"2ms..6ms\"]\nsample = \"1ms\"\n\
+        "title = \"pools\"\nduration = \"6ms\"\nwindows = [\"2ms..6ms\"]\nsample = \"1ms\"\nlevels = [\"200KB\"]\n\
          [topology]\nkind = \"graph\"\n{nodes}{}{links}\n[switch.default]\n{switch}\n\
          [[scheme]]\n{scheme}\n\
          [[group]]\nname = \"scheme\"\nfrom = [\"a\", \"b\"]\nto = \"c\"\nflows = 4\n\
@@ -127,4 +127,35 @@ fn an_average_lets_a_burst_pass_that_a_length_at_the_moment_marks() {
         outcome("transport = \"udp\"\nrate = \"1Gbps\"", &mark, few).marks
     };
     assert_eq!((marks(0), marks(9)), (13, 0));
+}
+
+#[test]
+fn a_pool_says_what_its_queues_held() {
+    let run = outcome(TCP, &shared("alpha = 1"), &beside(HOG));
+    let [pool] = &run.pools[..] else { panic!("{:?}", run.pools) };
+    assert_eq!((pool.place.as_str(), pool.ports, pool.size_bytes), ("x", 6, 600_000));
+    assert_eq!(run.max_pool_bytes, Some(pool.max_bytes));
+    // Nothing is private, so means add up; the longest times of two queues need not be the same.
+    let mean: f64 = run.queues.iter().map(|queue| queue.mean_bytes).sum();
+    assert!((pool.mean_bytes - mean).abs() < 1e-3, "{} {mean}", pool.mean_bytes);
+    let [hog, tcp] = ["f", "c"].map(|to| longest(&run, to));
+    assert!((hog + 1..=hog + tcp + 5 * FRAME).contains(&pool.max_bytes), "{}", pool.max_bytes);
+    assert!(outcome(TCP, "buffer = \"100pkt\"", "").max_pool_bytes.is_none());
+}
+
+#[test]
+fn a_pool_of_one_port_is_as_that_ports_queue() {
+    let run = outcome(TCP, &shared("alpha = 1, pools = [[\"c\"], [\"f\"]]"), &beside(HOG));
+    // The ports of the others share what is not listed, and the first of them comes first.
+    for (to, place) in [("c", "x/1"), ("f", "x/2")] {
+        let pool = run.pools.iter().find(|pool| pool.place == place).unwrap();
+        let queue = run.queues.iter().find(|queue| queue.place == format!("x>{to}")).unwrap();
+        assert_eq!(pool.max_bytes, queue.max_bytes);
+        assert!((pool.mean_bytes - queue.mean_bytes).abs() < 1e-3);
+        let quantiles = [pool.p50_bytes, pool.p99_bytes, pool.p9999_bytes];
+        assert_eq!(quantiles, [queue.p50_bytes, queue.p99_bytes, queue.p9999_bytes], "{to}");
+        assert_eq!(pool.above, queue.above);
+        let above = pool.above["200KB"];
+        assert!(if to == "f" { above > 0.5 } else { above <= 0.0 }, "{to}: {above}");
+    }
 }

@@ -3,14 +3,19 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use shallop_lab::study::Shard;
+use shallop_lab::template;
+
+use crate::examples;
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
 /// Exit codes: 0 done; 1 a claim fails; 2 bad input; 130 interrupted, with what was finished kept.
 #[derive(Debug, Parser)]
-#[command(name = "shallop", version, max_term_width = 100)]
+#[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -20,22 +25,77 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a commented scenario to begin with; asks what is not given, on a terminal
+    #[command(after_help = examples::NEW)]
+    New(New),
     /// Run a scenario under each of its schemes
+    #[command(after_help = examples::RUN)]
     Run(Run),
     /// Run experiments of the papers and judge their claims; without an ID, list them
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
+    #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
     /// Make report.html from what run, sweep or reproduce left in a folder
+    #[command(after_help = examples::REPORT)]
     Report(Report),
     /// Check a scenario without running it
+    #[command(after_help = examples::CHECK)]
     Check(Check),
-    /// Print the JSON Schema of scenarios
-    Schema,
+    /// Print the JSON Schema of scenarios, or what results are made of
+    #[command(after_help = examples::SCHEMA)]
+    Schema(Schema),
     /// List the switch chips that scenarios may name
+    #[command(after_help = examples::CHIPS)]
     Chips(Chips),
     /// Measure packet-hops a second in the standard cases
+    #[command(after_help = examples::BENCH)]
     Bench(Bench),
+    /// Print what makes a shell complete commands and options
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(Completions),
+}
+
+/// Of `new`.
+#[derive(Debug, Args)]
+pub struct New {
+    /// The network
+    #[arg(long, value_name = "KIND", value_parser = known(&template::topologies()))]
+    pub topology: Option<String>,
+    /// A transport to compare; may be given several times, or several with commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known(template::transports()))]
+    pub transport: Vec<String>,
+    /// What the hosts send: flows without end, flows that come and go, bursts to one host
+    #[arg(long, value_name = "KIND", value_parser = known(template::traffics()))]
+    pub traffic: Option<String>,
+    /// The network is that of this file: .graphml, .gml, or .csv with a link a line
+    #[arg(long, value_name = "FILE")]
+    pub network: Option<PathBuf>,
+    /// Where the scenario goes
+    #[arg(long, value_name = "FILE", default_value = "scenario.toml")]
+    pub out: PathBuf,
+    /// Overwrite what is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Of `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// The JSON Schema of summary.json and of what --json prints, with the unit of every number
+    #[arg(long, conflicts_with = "columns")]
+    pub results: bool,
+    /// The columns of flows.parquet and series.parquet, with their units, as JSON
+    #[arg(long)]
+    pub columns: bool,
+}
+
+/// Of `completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
 }
 
 /// Of `run`.
@@ -187,6 +247,13 @@ pub struct Bench {
     pub one: Option<Vec<usize>>,
 }
 
+/// One of these, by name.
+fn known(items: &[template::Item]) -> PossibleValuesParser {
+    let values =
+        items.iter().map(|item| clap::builder::PossibleValue::new(item.name).help(item.about));
+    PossibleValuesParser::new(values)
+}
+
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
@@ -221,6 +288,31 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn examples_are_commands() {
+        let all: Vec<&str> = examples::EVERY.iter().flat_map(|text| text.lines()).collect();
+        let commands = all.iter().filter_map(|line| line.trim().strip_prefix("shallop "));
+        let mut count = 0;
+        for line in commands {
+            // What is said of an example stands two blanks behind it.
+            let words = line.split("  ").next().unwrap_or_default().split(" > ").next();
+            let words = words.unwrap_or_default().split_whitespace();
+            let parsed = Arguments::try_parse_from(std::iter::once("shallop").chain(words));
+            assert!(parsed.is_ok(), "{line}: {parsed:?}");
+            count += 1;
+        }
+        assert!(count >= 20, "{count}");
+    }
+
+    #[test]
+    fn every_command_has_examples_in_its_help() {
+        for command in Arguments::command().get_subcommands().filter(|it| it.get_name() != "help") {
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let named = format!("shallop {}", command.get_name());
+            assert!(after.contains(&named), "{}: {after}", command.get_name());
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use shallop_lab::host::bench::{Measured, calibrate, measure};
-use shallop_lab::standard::{CASES, TRANSPORTS};
+use shallop_lab::standard::{CASES, Case};
 use shallop_lab::table::Grid;
 
 use crate::args;
@@ -20,7 +20,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     }
     let mut chosen = Vec::new();
     for (case, at) in CASES.iter().enumerate() {
-        for (transport, label) in TRANSPORTS.iter().enumerate() {
+        for (transport, label) in at.transports().iter().enumerate() {
             if args.only.as_ref().is_none_or(|only| format!("{} {label}", at.name).contains(only)) {
                 chosen.push((case, transport));
             }
@@ -28,8 +28,11 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     }
     if chosen.is_empty() {
         let cases: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        let mut labels: Vec<&str> = CASES.iter().flat_map(Case::transports).copied().collect();
+        labels.sort_unstable();
+        labels.dedup();
         let what = format!("--only: no case has this in its name; there are {}", cases.join("; "));
-        return Err(plain(&format!("{what}, each with {}", TRANSPORTS.join(", "))));
+        return Err(plain(&format!("{what}, with {}", labels.join(", "))));
     }
     let before = calibrate();
     let mut measured = Vec::new();
@@ -55,7 +58,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
 
 /// In this process.
 fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
-    let case = CASES.get(case).filter(|_| transport < TRANSPORTS.len());
+    let case = CASES.get(case).filter(|case| transport < case.transports().len());
     let case = case.ok_or_else(|| plain(&"there is no such case"))?;
     print::json(&measure(case, transport, quick).map_err(|why| plain(&why))?)?;
     Ok(ExitCode::SUCCESS)
@@ -64,7 +67,7 @@ fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
 /// In a process of its own.
 fn apart(case: usize, transport: usize, quick: bool) -> Result<Measured> {
     let failed = |why: &dyn std::fmt::Display| {
-        let (case, transport) = (CASES[case].name, TRANSPORTS[transport]);
+        let (case, transport) = (CASES[case].name, CASES[case].transports()[transport]);
         plain(&format!("{case}, {transport}: could not be measured: {why}"))
     };
     let this = std::env::current_exe().map_err(|why| failed(&why))?;

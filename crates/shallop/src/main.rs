@@ -2,6 +2,8 @@
 
 mod args;
 mod bench;
+mod examples;
+mod new;
 mod print;
 mod progress;
 mod report;
@@ -14,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use shallop_lab::host::pointed::{Result, plain};
 
 use crate::args::{Arguments, Command};
-use shallop_lab::host::pointed::{Result, plain};
 
 /// The exit code of bad input.
 const BAD_INPUT: u8 = 2;
@@ -41,7 +43,9 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
         Command::Report(args) => report::report(args),
         Command::Check(args) => show::check(args),
-        Command::Schema => show::schema(),
+        Command::New(args) => new::new(args),
+        Command::Schema(args) => show::schema(args),
+        Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
     }
 }

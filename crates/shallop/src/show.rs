@@ -2,16 +2,17 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use serde_json::Value;
 use shallop_lab::chips::{self, Chip};
 use shallop_lab::explain;
-use shallop_lab::host;
+use shallop_lab::host::pointed::{Result, plain};
+use shallop_lab::host::{self, describe};
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
 
-use crate::args;
+use crate::args::{self, Arguments};
 use crate::{print, work};
-use shallop_lab::host::pointed::{Result, plain};
 
 /// Checks a scenario.
 pub fn check(args: &args::Check) -> Result<ExitCode> {
@@ -31,9 +32,24 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the JSON Schema of scenarios.
-pub fn schema() -> Result<ExitCode> {
-    print::json(&scenario::schema())?;
+/// Prints the JSON Schema of scenarios, or what results are made of.
+pub fn schema(args: &args::Schema) -> Result<ExitCode> {
+    let schema = if args.results {
+        describe::summary()
+    } else if args.columns {
+        describe::columns()
+    } else {
+        scenario::schema()
+    };
+    print::json(&schema)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a shell reads to complete commands and options.
+pub fn completions(args: &args::Completions) -> Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Arguments::command(), "shallop", &mut text);
+    print::line(String::from_utf8_lossy(&text).trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 

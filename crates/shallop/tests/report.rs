@@ -58,12 +58,12 @@ transport = "cubic"
 transport = "newreno"
 [[group]]
 name = "web"
-sizes = "1KB..300KB"
+sizes = "web-server"
 flows = 300
 start = "0s..19ms"
 [[group]]
 name = "bulk"
-sizes = "1MB"
+size = "1MB"
 flows = 2
 "#;
 

@@ -126,6 +126,11 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         self.outlets.iter().map(|outlet| &outlet.port)
     }
 
+    /// The memory that ports share, by number. What they say of the past is known up to the last [`World::run_until`].
+    pub fn pools(&mut self) -> &mut [Pool] {
+        &mut self.pools
+    }
+
     /// How far the run has come.
     #[must_use]
     pub fn now(&self) -> Time {

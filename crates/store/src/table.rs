@@ -184,7 +184,8 @@ impl Values {
     }
 
     /// The kind of the values, in words.
-    pub(crate) fn kind(&self) -> &'static str {
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::F64(_) => "64-bit floats",
             Self::U64(_) => "64-bit integers without sign",

@@ -2,6 +2,7 @@
 //! deadline. It reads envelopes only: what a packet says to its receiver is not in this crate's words.
 
 pub mod aggregate;
+pub mod level;
 pub mod limit;
 pub mod mark;
 pub mod meter;

@@ -1,4 +1,5 @@
-//! How full a queue was, weighted by time: exact maximum and mean; quantiles to one percent. Units: bytes, picoseconds.
+//! How full a queue or a pool was, weighted by time: exact maximum and mean; quantiles to one percent. Units: bytes,
+//! picoseconds.
 
 use hdrhistogram::Histogram;
 use shallop_core::{Bytes, Span, Time};
@@ -86,6 +87,18 @@ impl Occupancy {
         Bytes::new(spent.value_at_quantile(rank / filled as f64)).min(self.max)
     }
 
+    /// The fraction of time at more than this length. Lengths count by classes one percent wide: the class that `level`
+    /// lies in does not count as more.
+    #[must_use]
+    pub fn above(&self, level: Bytes) -> f64 {
+        let Some(spent) = &self.spent else { return 0.0 };
+        let beyond = spent.highest_equivalent(level.get()).saturating_add(1);
+        if beyond > spent.max() {
+            return 0.0;
+        }
+        spent.count_between(beyond, spent.max()) as f64 / self.watched.as_ps() as f64
+    }
+
     /// The longest since the last call, for series that must not miss a peak between samples.
     pub fn take_peak(&mut self) -> Bytes {
         std::mem::replace(&mut self.peak, self.held)
@@ -111,6 +124,8 @@ mod tests {
         assert!((990..=1_010).contains(&p95), "{p95}");
         let p999 = queue.quantile(0.999).get();
         assert!((99_000..=100_000).contains(&p999), "{p999}");
+        let above = [0, 2_000, 99_000, 100_000].map(|level| queue.above(Bytes::new(level)) * 100.0);
+        assert_eq!(above.map(|part| part.round() as u64), [10, 1, 1, 0], "{above:?}");
         assert_eq!((queue.take_peak(), queue.take_peak()), (Bytes::new(100_000), Bytes::ZERO));
     }
 }

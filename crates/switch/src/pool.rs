@@ -1,7 +1,7 @@
 //! Memory that several ports share. A queue may take from the pool while it holds less of it than its threshold, alpha
 //! times what is free, in whole bytes (Dynamic Thresholds; Choudhury and Hahne, 1998). State: what is taken, and when
-//! each port serves next, so that all that has left by some time can be given back before something new is admitted.
-//! Units: bytes.
+//! each port serves next, so that all that has left by some time can be given back before something new is admitted;
+//! and how full it was ([`crate::level`]). Units: bytes.
 //!
 //! The rule is asked of arrivals alone: a threshold that sinks below what a queue holds takes nothing from it. The
 //! first bytes of a queue, as many as are private, do not count: they are in room of its own. What a packet takes is
@@ -9,8 +9,10 @@
 
 use shallop_core::{Bytes, Time};
 
+use crate::level::Level;
 use crate::limit::Holding;
 use crate::mark::MarkAt;
+use crate::occupancy::Occupancy;
 use crate::order::Order;
 use crate::red::{Red, RedConfig, Verdict};
 use crate::room::{Look, Memory, Room};
@@ -69,7 +71,7 @@ pub struct Pool {
     size: Bytes,
     cell: u64,
     held: Bytes,
-    most: Bytes,
+    level: Level,
     red: Option<Box<Red>>,
     /// When each port serves next.
     pub order: Order,
@@ -83,10 +85,16 @@ impl Pool {
             size: config.size,
             cell: config.cell.get().max(1),
             held: Bytes::ZERO,
-            most: Bytes::ZERO,
+            level: Level::default(),
             red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
             order: Order::of(ports),
         }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        self.size
     }
 
     /// What is taken.
@@ -95,10 +103,15 @@ impl Pool {
         self.held
     }
 
-    /// The most that ever was.
+    /// How much was taken over time, up to the last packet that was stored or [`Pool::pass`].
     #[must_use]
-    pub fn most(&self) -> Bytes {
-        self.most
+    pub fn occupancy(&self) -> &Occupancy {
+        self.level.occupancy()
+    }
+
+    /// Brings that history up to `now`. Everything that has left by then must have been given back.
+    pub fn pass(&mut self, now: Time) {
+        self.level.pass(now);
     }
 
     /// Whether packets are looked at that need no room: what has left must have been given back before.
@@ -132,7 +145,7 @@ impl Pool {
         self.held + (part.shared(taken) - part.shared(part.taken))
     }
 
-    fn store(&mut self, part: &mut Part, size: Bytes) -> bool {
+    fn store(&mut self, now: Time, part: &mut Part, size: Bytes) -> bool {
         let after = self.after(part, size);
         let free = self.size.saturating_sub(self.held).get() as f64;
         let threshold = Bytes::new((part.claim.alpha * free) as u64);
@@ -140,15 +153,17 @@ impl Pool {
         let fits = after == self.held || (after <= self.size && below);
         if fits {
             part.taken += self.cells(size);
+            self.level.take(now, after - self.held);
             self.held = after;
-            self.most = self.most.max(after);
         }
         fits
     }
 
-    fn release(&mut self, part: &mut Part, size: Bytes) {
+    fn release(&mut self, at: Time, part: &mut Part, size: Bytes) {
         let left = part.taken - self.cells(size);
-        self.held -= part.shared(part.taken) - part.shared(left);
+        let given = part.shared(part.taken) - part.shared(left);
+        self.level.give(at, given);
+        self.held -= given;
         part.taken = left;
     }
 
@@ -169,17 +184,17 @@ pub struct Pooled<'a> {
 }
 
 impl Memory for Pooled<'_> {
-    fn store(&mut self, queue: usize, held: Holding, size: Bytes) -> bool {
+    fn store(&mut self, now: Time, queue: usize, held: Holding, size: Bytes) -> bool {
         match self.room.part(queue) {
-            Some(part) => self.pool.store(part, size),
-            None => self.room.store(queue, held, size),
+            Some(part) => self.pool.store(now, part, size),
+            None => self.room.store(now, queue, held, size),
         }
     }
 
-    fn release(&mut self, queue: usize, held: Holding, size: Bytes) {
+    fn release(&mut self, at: Time, queue: usize, held: Holding, size: Bytes) {
         match self.room.part(queue) {
-            Some(part) => self.pool.release(part, size),
-            None => self.room.release(queue, held, size),
+            Some(part) => self.pool.release(at, part, size),
+            None => self.room.release(at, queue, held, size),
         }
     }
 

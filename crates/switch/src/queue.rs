@@ -104,7 +104,7 @@ impl<C: Copy> Queue<C> {
         if verdict == Verdict::Drop {
             return Err(DropCause::Early);
         }
-        if !memory.store(index, self.held, size) {
+        if !memory.store(now, index, self.held, size) {
             return Err(DropCause::Full);
         }
         self.held = after;
@@ -146,7 +146,7 @@ impl<C: Copy> Queue<C> {
         let look = Look { now: start, at, ecn, size: Bytes::ZERO };
         let mut verdict = memory.judge(index, &look);
         self.held = before.without(size);
-        memory.release(index, before, size);
+        memory.release(start, index, before, size);
         if let Some(meter) = &mut self.meter {
             meter.take(start, size);
         }

@@ -11,9 +11,9 @@ use crate::red::Verdict;
 /// What a port asks before it stores a packet, and tells when one leaves.
 pub trait Memory {
     /// Stores a packet in this queue, which holds `held` without it; false if there is no room for it.
-    fn store(&mut self, queue: usize, held: Holding, size: Bytes) -> bool;
-    /// Gives back the room of a packet that left this queue, which held `held` with it.
-    fn release(&mut self, queue: usize, held: Holding, size: Bytes);
+    fn store(&mut self, now: Time, queue: usize, held: Holding, size: Bytes) -> bool;
+    /// Gives back the room of a packet that left this queue at `at`, which held `held` with it.
+    fn release(&mut self, at: Time, queue: usize, held: Holding, size: Bytes);
 
     /// Whether what this queue shares with others is so full that a packet is marked or dropped, of so many bytes and
     /// with these bits, at this moment; `None` for one that passes an idle port.
@@ -89,7 +89,7 @@ impl Room {
 
 impl Memory for Room {
     /// A part in a pool gives nothing without the pool.
-    fn store(&mut self, queue: usize, held: Holding, size: Bytes) -> bool {
+    fn store(&mut self, _now: Time, queue: usize, held: Holding, size: Bytes) -> bool {
         if let Some(own) = &self.own[queue] {
             return !own.exceeded_by(held.with(size));
         }
@@ -102,7 +102,7 @@ impl Memory for Room {
         fits
     }
 
-    fn release(&mut self, queue: usize, _held: Holding, size: Bytes) {
+    fn release(&mut self, _at: Time, queue: usize, _held: Holding, size: Bytes) {
         if let (None, Common::Buffer(_, all)) = (&self.own[queue], &mut self.common) {
             *all = all.without(size);
         }
@@ -119,12 +119,12 @@ mod tests {
         let buffer = Limit { bytes: Bytes::new(3000), ..Limit::NONE };
         let mut room = Room::new(buffer, vec![Some(eight), None, None]);
         let (none, frame) = (Holding::default(), Bytes::new(1500));
-        assert!(room.store(1, none, frame) && room.store(2, none, frame));
-        assert!(!room.store(1, none.with(frame), frame), "the buffer is full");
+        assert!(room.store(Time::ZERO, 1, none, frame) && room.store(Time::ZERO, 2, none, frame));
+        assert!(!room.store(Time::ZERO, 1, none.with(frame), frame), "the buffer is full");
         let seven = Holding { bytes: Bytes::new(588), packets: 7 };
-        assert!(room.store(0, seven, Bytes::new(84)));
-        assert!(!room.store(0, seven.with(Bytes::new(84)), Bytes::new(84)));
-        room.release(2, none.with(frame), frame);
-        assert!(room.store(1, none, frame));
+        assert!(room.store(Time::ZERO, 0, seven, Bytes::new(84)));
+        assert!(!room.store(Time::ZERO, 0, seven.with(Bytes::new(84)), Bytes::new(84)));
+        room.release(Time::ZERO, 2, none.with(frame), frame);
+        assert!(room.store(Time::ZERO, 1, none, frame));
     }
 }

@@ -115,10 +115,10 @@ fn a_frame_holds_a_packet_whatever_its_bound_and_marks_count_each() {
 struct Judge(Verdict);
 
 impl Memory for Judge {
-    fn store(&mut self, _: usize, _: Holding, _: Bytes) -> bool {
+    fn store(&mut self, _: Time, _: usize, _: Holding, _: Bytes) -> bool {
         true
     }
-    fn release(&mut self, _: usize, _: Holding, _: Bytes) {}
+    fn release(&mut self, _: Time, _: usize, _: Holding, _: Bytes) {}
     fn judge(&mut self, _: usize, look: &Look) -> Verdict {
         assert_eq!(look.at, None, "it passes");
         self.0

@@ -35,11 +35,11 @@ fn saturate(alphas: &[f64], private: Bytes) -> (Vec<Bytes>, Pool) {
         for (room, held) in rooms.iter_mut().zip(&mut held) {
             let mut memory = Pooled { room, pool: &mut pool };
             if held.packets > 0 {
-                memory.release(0, *held, PACKET);
+                memory.release(Time::ZERO, 0, *held, PACKET);
                 *held = held.without(PACKET);
             }
             for _ in 0..2 {
-                if memory.store(0, *held, PACKET) {
+                if memory.store(Time::ZERO, 0, *held, PACKET) {
                     *held = held.with(PACKET);
                 }
             }
@@ -94,13 +94,13 @@ fn a_newcomer_gets_half_of_what_is_free_before_the_first_shrinks() {
     let mut fill = |place| {
         let mut room = room(place, 1.0, Bytes::ZERO);
         let mut held = Holding::default();
-        while (Pooled { room: &mut room, pool: &mut pool }).store(0, held, PACKET) {
+        while (Pooled { room: &mut room, pool: &mut pool }).store(Time::ZERO, 0, held, PACKET) {
             held = held.with(PACKET);
         }
         held.bytes
     };
     assert_eq!((fill(0), fill(1)), (Bytes::new(500_000), Bytes::new(250_000)));
-    assert_eq!((pool.held(), pool.most()), (Bytes::new(750_000), Bytes::new(750_000)));
+    assert_eq!((pool.held(), pool.occupancy().max()), (Bytes::new(750_000), Bytes::new(750_000)));
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn what_leaves_is_given_back_and_queues_with_room_of_their_own_take_nothing() {
     let mut room = Room::pooled(Member { pool: 0, place: 0 }, own, &[claim, claim]);
     let (none, one) = (Holding::default(), Holding::default().with(PACKET));
     let mut memory = Pooled { room: &mut room, pool: &mut pool };
-    assert!(memory.store(0, none, PACKET) && !memory.store(0, one, PACKET));
-    assert!(memory.store(1, none, PACKET) && memory.store(1, one, PACKET));
+    assert!(memory.store(Time::ZERO, 0, none, PACKET) && !memory.store(Time::ZERO, 0, one, PACKET));
+    assert!(memory.store(Time::ZERO, 1, none, PACKET) && memory.store(Time::ZERO, 1, one, PACKET));
     assert_eq!(memory.pool.held(), Bytes::new(50), "150 of 200 bytes are private");
-    memory.release(1, one.with(PACKET), PACKET);
+    memory.release(Time::ZERO, 1, one.with(PACKET), PACKET);
     assert_eq!(memory.pool.held(), Bytes::ZERO);
-    assert!(!room.store(1, none, PACKET), "without the pool there is nothing to take");
+    assert!(!room.store(Time::ZERO, 1, none, PACKET), "without the pool there is nothing to take");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn a_packet_takes_whole_cells() {
         let mut room = room(0, 1.0, Bytes::ZERO);
         let mut memory = Pooled { room: &mut room, pool: &mut pool };
         let size = Bytes::new(size);
-        assert!(memory.store(0, Holding::default(), size));
+        assert!(memory.store(Time::ZERO, 0, Holding::default(), size));
         assert_eq!(memory.pool.held(), Bytes::new(208 * cells), "{size}");
-        memory.release(0, Holding::default().with(size), size);
+        memory.release(Time::ZERO, 0, Holding::default().with(size), size);
         assert_eq!(memory.pool.held(), Bytes::ZERO);
     }
 }
@@ -141,7 +141,7 @@ fn queues_of_one_port_have_their_own_factors() {
     let mut room = Room::pooled(Member { pool: 0, place: 0 }, vec![None, None], &claims);
     let mut fill = |queue| {
         let mut held = Holding::default();
-        while (Pooled { room: &mut room, pool: &mut pool }).store(queue, held, PACKET) {
+        while (Pooled { room: &mut room, pool: &mut pool }).store(Time::ZERO, queue, held, PACKET) {
             held = held.with(PACKET);
         }
         held.bytes
@@ -201,17 +201,19 @@ proptest! {
             let none = Holding::default();
             let mut memory = Pooled { room: &mut rooms[queue], pool: &mut pool };
             if let Some(bytes) = arrival {
-                let fits = memory.store(0, none, Bytes::new(bytes));
+                let fits = memory.store(Time::ZERO, 0, none, Bytes::new(bytes));
                 prop_assert_eq!(fits, rule.fits(queue, bytes, size));
                 if fits {
                     rule.queues[queue].push(bytes);
                 }
             } else if !rule.queues[queue].is_empty() {
                 let bytes = rule.queues[queue].remove(0);
-                memory.release(0, none.with(Bytes::new(bytes)), Bytes::new(bytes));
+                memory.release(Time::ZERO, 0, none.with(Bytes::new(bytes)), Bytes::new(bytes));
             }
             prop_assert_eq!(pool.held().get(), rule.all());
-            prop_assert!(pool.held().get() <= size && pool.most().get() <= size);
+            pool.pass(Time::ZERO);
+            prop_assert_eq!(pool.occupancy().held(), pool.held());
+            prop_assert!(pool.held().get() <= size && pool.occupancy().max().get() <= size);
         }
     }
 }
@@ -280,7 +282,7 @@ fn a_packet_that_passes_an_idle_port_is_marked_while_others_fill_the_pool() {
             let mut other = self::room(1, 1.0, Bytes::ZERO);
             let (none, size) = (Holding::default(), Bytes::new(held));
             let mut memory = Pooled { room: &mut other, pool: &mut pool };
-            assert!(memory.store(0, none, size));
+            assert!(memory.store(Time::ZERO, 0, none, size));
             let ecn = Ecn::Ect;
             let envelope = Envelope { end: End(0), size: 1000, class: Class::Data, ecn };
             let packet = Packet { envelope, cargo: 0 };

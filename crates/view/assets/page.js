@@ -13,7 +13,7 @@
       domainOpacity: 0.6, tickOpacity: 0.6, gridOpacity: 0.12, labelFontSize: 11, titleFontSize: 12,
       titleFontWeight: 500, labelOverlap: true,
     },
-    legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: 220, orient: "top", columns: 4, symbolStrokeWidth: 2, symbolSize: 80 },
+    legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: 220, orient: "top", columns: 5, symbolStrokeWidth: 2, symbolSize: 80 },
     header: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelFontWeight: 600 },
     title: { color: ink },
     rule: { color: ink },

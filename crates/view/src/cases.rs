@@ -91,8 +91,21 @@ impl Cases {
     /// What a panel of a scheme at a point is called.
     #[must_use]
     pub fn panel(&self, point: usize, scheme: usize) -> String {
-        let (point, scheme) = (&self.points[point].name, &self.schemes[scheme]);
+        let (point, scheme) = (self.brief(point), &self.schemes[scheme]);
         if point.is_empty() { scheme.clone() } else { format!("{scheme} · {point}") }
+    }
+
+    /// The name of a point without the tables that its keys are in: they do not fit above a panel.
+    #[must_use]
+    pub fn brief(&self, point: usize) -> String {
+        let brief = |part: &str| match part.split_once('=') {
+            Some((key, value)) => {
+                let key = key.rsplit('.').next().unwrap_or_default();
+                format!("{}={}", key.trim(), value.trim())
+            }
+            None => part.to_owned(),
+        };
+        self.points[point].name.split(", ").map(brief).collect::<Vec<_>>().join(", ")
     }
 
     /// A sentence on the points that are shown, if they are not all.
@@ -136,6 +149,14 @@ mod tests {
         assert_eq!(cases(9, 20).timed(), [0]);
         assert_eq!(cases(2, 1).shown(&[0, 1]), "");
         assert_eq!(cases(9, 1).shown(&[0, 8]), " Of the 9 points 2 are shown: 0 and 8.");
+    }
+
+    #[test]
+    fn names_of_points_are_brief_above_panels() {
+        let mut cases = cases(2, 1);
+        cases.points[0].name = "topology.senders=2, switch.default.buffer=20KB".into();
+        assert_eq!(cases.panel(0, 0), "a · senders=2, buffer=20KB");
+        assert_eq!(cases.panel(1, 0), "a · 1");
     }
 
     #[test]

@@ -134,17 +134,16 @@ impl Gather {
         let Some(size) = row.size_bytes.filter(|_| row.counted) else { return };
         let class = self.class(size);
         let flows = self.flows.entry(place).or_default();
-        match row.fct_s {
-            Some(fct) => flows.done.push(Done {
+        if let Some(fct) = row.fct_s {
+            flows.done.push(Done {
                 fct_s: fct as f32,
                 slowdown: row.slowdown.map_or(f32::NAN, |slowdown| slowdown as f32),
                 size_bytes: size,
-            }),
-            None => {
-                flows.open[0] += 1;
-                if class > 0 {
-                    flows.open[class] += 1;
-                }
+            });
+        } else {
+            flows.open[0] += 1;
+            if class > 0 {
+                flows.open[class] += 1;
             }
         }
     }

@@ -20,7 +20,7 @@ pub const HALF: u32 = 330;
 /// Panels side by side.
 pub const COLUMNS: usize = 3;
 /// Width of one of them, without its axes.
-pub const PANEL: u32 = 235;
+pub const PANEL: u32 = 220;
 
 /// A column of names in the order they are reported, each with its colour, dash and shape.
 #[derive(Clone, Copy, Debug)]
@@ -63,10 +63,10 @@ impl Names<'_> {
         })
     }
 
-    /// A click on a name in the legend shows it alone; with the shift key, some.
+    /// A click on a name in the legend picks it out, another lets it go.
     #[must_use]
     pub fn toggle(&self) -> Value {
-        let select = json!({ "type": "point", "fields": [self.field] });
+        let select = json!({ "type": "point", "fields": [self.field], "toggle": "true" });
         json!({ "name": self.shown(), "select": select, "bind": "legend" })
     }
 
@@ -97,6 +97,17 @@ pub fn quantity(field: &str, title: &str) -> Value {
     json!({ "field": field, "type": "quantitative", "title": title })
 }
 
+/// An axis of a quantity that may be nothing everywhere.
+#[must_use]
+pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
+    let mut axis = quantity(field, title);
+    axis["scale"] = json!({ "zero": true });
+    if figures.fold(0.0, f64::max) <= 0.0 {
+        axis["scale"]["domain"] = json!([0, 1]);
+    }
+    axis
+}
+
 /// An axis of a quantity whose figures decide where it begins, in powers of ten if they span more than two.
 #[must_use]
 pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
@@ -104,11 +115,10 @@ pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
     let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
         (least.min(figure), most.max(figure))
     });
-    axis["scale"] = if least > 0.0 && most > 30.0 * least {
-        logarithmic()
-    } else {
-        json!({ "zero": false, "nice": true })
-    };
+    let powers = least > 0.0 && most > 30.0 * least;
+    axis["scale"] = if powers { logarithmic() } else { json!({ "zero": false, "nice": true }) };
+    // Points at the ends are whole.
+    axis["scale"]["padding"] = json!(8);
     axis
 }
 

@@ -64,8 +64,8 @@ impl Page<'_> {
         }
         if !self.figures.is_empty() {
             body.push_str(
-                "<h2>Figures</h2>\n<p class=\"legend screen\">A click on a name in a legend shows it alone, with the \
-                 Shift key several; a double click beside the names shows all. Where axes are quantities, dragging \
+                "<h2>Figures</h2>\n<p class=\"legend screen\">A click on names in a legend picks them out, \
+                 another lets them go. Where axes are quantities, dragging \
                  moves, the wheel with the Ctrl key zooms, a double click resets. Times and sizes of bytes are in \
                  powers of 1,000.</p>\n\
                  <noscript><p class=\"note\">Figures are drawn by scripts, which this browser does not run.</p></noscript>\n\
@@ -142,7 +142,8 @@ impl Page<'_> {
             escape(&self.summary.version)
         );
         if !self.figures.is_empty() {
-            let [vega, lite, embed] = [VEGA, VEGA_LITE, VEGA_EMBED].map(|script| script.version());
+            let [vega, lite, embed] =
+                [VEGA, VEGA_LITE, VEGA_EMBED].map(super::scripts::Script::version);
             let _ = writeln!(
                 out,
                 "<details class=\"screen\"><summary>Drawn by Vega {vega}, Vega-Lite {lite} and vega-embed {embed}, \
@@ -157,7 +158,7 @@ impl Page<'_> {
         if self.figures.is_empty() {
             return Vec::new();
         }
-        let scripts = [VEGA, VEGA_LITE, VEGA_EMBED].map(|script| script.inline());
+        let scripts = [VEGA, VEGA_LITE, VEGA_EMBED].map(super::scripts::Script::inline);
         scripts.into_iter().chain([SCRIPT.to_owned()]).collect()
     }
 }
@@ -206,9 +207,9 @@ fn document(title: &str, body: &str, scripts: &[String]) -> String {
         String::from("default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:");
     if !scripts.is_empty() {
         policy.push_str("; script-src");
-        scripts.iter().for_each(|script| {
+        for script in scripts {
             let _ = write!(policy, " '{}'", digest(script));
-        });
+        }
     }
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

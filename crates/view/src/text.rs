@@ -13,7 +13,7 @@ pub fn escape(text: &str) -> String {
             '\'' => out.push_str("&#39;"),
             // Not allowed in HTML, and of no use.
             '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' => {
-                out.push('\u{fffd}')
+                out.push('\u{fffd}');
             }
             other => out.push(other),
         }

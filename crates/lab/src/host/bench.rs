@@ -13,7 +13,7 @@ use shallop_core::Seed;
 
 use super::jobs::HostError;
 use crate::run::{RunError, run};
-use crate::standard::{self, Case};
+use crate::standard::Case;
 
 /// A clock that was started.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ const LONG_S: f64 = 15.0;
 /// # Errors
 /// If it cannot be run.
 pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, HostError> {
-    let plan = standard::plan(case.flows, if quick { case.quick } else { case.duration })?;
+    let plan = case.plan(if quick { case.quick } else { case.duration })?;
     let (mut best, mut most, mut last) = (f64::INFINITY, 0.0_f64, None);
     let (mut repeats, since) = (0, Clock::start());
     while repeats < 3 && (repeats == 0 || !quick && since.seconds() < LONG_S) {
@@ -82,7 +82,7 @@ pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, H
     let last = last.ok_or(RunError::Stopped)?;
     Ok(Measured {
         case: case.name.to_owned(),
-        transport: standard::TRANSPORTS[transport].to_owned(),
+        transport: case.transports()[transport].to_owned(),
         simulated_s: plan.duration.as_secs_f64(),
         packet_hops: last.packet_hops,
         delivered_data_packets: last.delivered_data_packets,

@@ -1,6 +1,7 @@
 //! What needs a host: threads, the clock and files. Everything else in this crate runs in a browser too.
 
 pub mod bench;
+pub mod describe;
 mod draw;
 pub mod folder;
 pub mod identity;

@@ -126,6 +126,12 @@ fn keyed(keys: Keys, part: Table) -> Table {
     Table { columns, ..part }
 }
 
+/// The two tables without rows, by the names of their files.
+pub(super) fn headings() -> [(&'static str, Table); 2] {
+    let flows = keyed(Keys::default(), flow_table(&[]));
+    [(FLOWS, flows), (SERIES, keyed(Keys::default(), series_table(&Rows::default())))]
+}
+
 /// Flows of a run.
 pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
     let text =
@@ -153,7 +159,7 @@ pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
         ),
         Column::new(
             "slowdown",
-            "",
+            "ratio",
             "Ratio to that time on an empty network; null if open.",
             slowdowns,
         ),
@@ -172,7 +178,7 @@ pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
             "Data packets sent again.",
             count(|row| row.retransmits),
         ),
-        Column::new("timeouts", "", "Retransmission timeouts.", count(|row| row.timeouts)),
+        Column::new("timeouts", "timeouts", "Retransmission timeouts.", count(|row| row.timeouts)),
         Column::new("credits", "packets", "Credits that arrived.", count(|row| row.credits.0)),
         Column::new(
             "credits_used",
@@ -198,7 +204,7 @@ pub(super) fn series_table(rows: &Rows) -> Table {
         Column::new("time_s", "s", "Since the start of the run.", time),
         Column::new("what", "", kinds, what),
         Column::new("place", "", "The queue, the group or the flow.", place),
-        Column::new("value", "", "The value, in the unit that `what` ends in.", value),
+        Column::new("value", "B or bit/s", "The value, in the unit that `what` ends in.", value),
     ];
     Table::new("series", columns)
 }

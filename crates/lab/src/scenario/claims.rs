@@ -120,6 +120,9 @@ fn fields(metric: &str, window: bool, about: &[&Point]) -> Vec<String> {
         let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
         return metrics::of_groups(window, &plans);
     }
+    if let Some(fields) = metrics::of_places(metric, about).filter(|_| !window) {
+        return fields;
+    }
     // Places have their names from the network, and those without loss are not in the list.
     if !window && metrics::is_by_place(metric) {
         return vec![metric.to_owned()];

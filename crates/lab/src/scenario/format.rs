@@ -58,6 +58,11 @@ pub(super) const SCENARIO: Keys = &[&[
         Form::Time(Span::from_us(1), DAY),
         "Fairness is followed in windows of this length. Default: \"100ms\".",
     ),
+    key(
+        "levels",
+        Form::List(&SOME),
+        "How long queues and pools held more than each of these sizes is reported.",
+    ),
     key("stack", Form::Choice(STACKS), "Whose TCP the hosts have. Default: \"linux\"."),
     key("nic", Form::Choice(&["fair", "fifo"]), "How hosts serve their flows. Default: \"fair\"."),
     key(

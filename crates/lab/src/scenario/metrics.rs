@@ -6,7 +6,8 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::plan::Plan;
-use crate::summary::{FULL_FRAME, Group, GroupWindow, Run, Window};
+use crate::study::Point;
+use crate::summary::{FULL_FRAME, Group, GroupWindow, Pool, Queue, Run, Window};
 
 /// The fields of a run that are numbers, with dots: `drops.data`, `fct.all.p99_s`.
 pub(super) fn of_runs() -> BTreeSet<String> {
@@ -31,6 +32,24 @@ pub(super) fn of_groups(window: bool, plans: &[&Plan]) -> Vec<String> {
         names.filter(|name| plans.iter().all(|plan| plan.groups.iter().any(|g| g.name == **name)));
     let of = |name| fields.iter().map(move |field| format!("groups.{name}.{field}"));
     shared.flat_map(of).collect()
+}
+
+/// For a metric of the data queue of a port, or of a pool, such as `queues.left>right.p99_bytes`, the metric itself if
+/// it is one of all these points, and otherwise what could be asked of that place.
+pub(super) fn of_places(metric: &str, points: &[&Point]) -> Option<Vec<String>> {
+    let (list, schema) = match metric.split_once('.')?.0 {
+        "queues" => ("queues", schema_for!(Queue)),
+        "pools" => ("pools", schema_for!(Pool)),
+        _ => return None,
+    };
+    let mut fields = fields(&schema.to_value());
+    let levels = points.iter().take(1).flat_map(|point| &point.plan.levels);
+    let shared = levels.filter(|level| points.iter().all(|at| at.plan.levels.contains(level)));
+    fields.extend(shared.map(|level| format!("above.{level}")));
+    if fields.iter().any(|field| metric.ends_with(&format!(".{field}"))) {
+        return Some(vec![metric.to_owned()]);
+    }
+    Some(fields.into_iter().map(|field| format!("{list}.PLACE.{field}")).collect())
 }
 
 /// Whether a metric is of one place or set of links: `loss_by_place.left>right`.
@@ -94,6 +113,25 @@ fn walk(root: &Value, schema: &Value, path: &str, found: &mut BTreeSet<String>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shallop_core::{Bytes, Span};
+
+    #[test]
+    fn places_have_the_fields_of_their_lists_and_the_levels_of_all_points() {
+        let point = |levels: &[u64]| {
+            let mut plan = crate::standard::plan(2, Span::from_secs(1)).unwrap();
+            plan.levels = levels.iter().map(|&level| Bytes::new(level)).collect();
+            Point { name: String::new(), set: std::collections::BTreeMap::new(), plan }
+        };
+        let (one, two) = (point(&[1_500_000, 720_000]), point(&[720_000]));
+        let known = |metric: &str| {
+            let fields = of_places(metric, &[&one, &two]).unwrap();
+            fields == [metric]
+        };
+        assert!(known("queues.left>right.p99_bytes") && known("queues.left>right.above.720KB"));
+        assert!(known("pools.leaf0/2.size_bytes") && !known("queues.left>right.size_bytes"));
+        assert!(!known("pools.leaf0/2.above.1.5MB"), "one point does not have it");
+        assert_eq!(of_places("loss_by_place.left>right", &[&one]), None);
+    }
 
     #[test]
     fn metrics_are_the_numbers_of_the_summary() {

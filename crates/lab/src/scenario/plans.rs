@@ -21,6 +21,14 @@ const MOST: usize = 10_000;
 /// A run of more seconds than this is not cut into seconds unless asked to.
 const MOST_SECONDS: u64 = 1_000;
 
+/// How hosts' links take packets from their flows.
+fn nic(top: &Section<'_>) -> Result<NicMode, Problem> {
+    Ok(match top.or("nic", "fair")? {
+        "fifo" => NicMode::Fifo,
+        _ => NicMode::Fair,
+    })
+}
+
 /// Reads a plan and the seeds it is to be run with.
 pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64>), Problem> {
     let top = Section::open("the scenario", SCENARIO, root)?;
@@ -49,12 +57,10 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         topology: topology.topology,
         symmetric: topology.symmetric,
         switches,
-        nic: match top.or("nic", "fair")? {
-            "fifo" => NicMode::Fifo,
-            _ => NicMode::Fair,
-        },
+        nic: nic(&top)?,
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
         nic_credit_queue: top.get("nic_credit_queue")?,
+        levels: top.or("levels", Vec::new())?,
         capture: (top.or("capture", Vec::new())?, top.or("capture_limit", LIMIT)?),
         groups: Vec::new(),
         classes: traffic::classes(&top)?,

@@ -205,7 +205,7 @@ impl Reader<'_, '_> {
         }
         let text = self.files.text(&name, MOST_TABLE).map_err(|why| {
             let problem = section.reject("sizes", format!("\"{name}\": {why}"));
-            problem.with_help(format!("a file, or one of {}", list(builtin::names())))
+            problem.with_help(format!("a file, or a table: {}", advice(&name, builtin::names())))
         })?;
         let table = Sizes::parse(name.clone(), &text);
         table.map(Some).map_err(|why| section.reject("sizes", format!("\"{name}\": {why}")))

@@ -216,6 +216,23 @@ fn fields_are_found_by_their_path_and_window() {
 }
 
 #[test]
+fn queues_and_pools_go_by_their_places() {
+    let run = serde_json::json!({
+        "queues": [
+            { "place": "a>b", "class": "credit", "max_bytes": 1 },
+            { "place": "a>b", "class": "data", "max_bytes": 7, "above": { "1.5MB": 0.25 } },
+        ],
+        "pools": [{ "place": "a/0", "max_bytes": 9 }],
+    });
+    let at = |metric: &str| field(&run, metric, None);
+    assert_eq!(at("queues.a>b.max_bytes"), Ok(7.0));
+    assert_eq!(at("queues.a>b.above.1.5MB"), Ok(0.25), "a level may have a dot");
+    assert_eq!(at("queues.b>a.max_bytes"), Ok(0.0), "nothing was ever queued there");
+    assert_eq!(at("pools.a/0.max_bytes"), Ok(9.0));
+    assert!(at("pools.a/1.max_bytes").is_err(), "every pool is in the list");
+}
+
+#[test]
 fn what_was_not_run_is_not_judged() {
     let mut study = study(claim());
     let runs = runs(&study, |_, _, _| 9.5);

@@ -3,10 +3,11 @@
 use super::{Sizes, SizesError};
 
 /// Names and texts, in the order they are listed.
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 11] = [
     ("web-search", include_str!("../../data/workloads/web-search.csv")),
     ("data-mining", include_str!("../../data/workloads/data-mining.csv")),
     ("cache-follower", include_str!("../../data/workloads/cache-follower.csv")),
+    ("cache-bcc", include_str!("../../data/workloads/cache-bcc.csv")),
     ("web-server", include_str!("../../data/workloads/web-server.csv")),
     ("hadoop", include_str!("../../data/workloads/hadoop.csv")),
     ("wan", include_str!("../../data/workloads/wan.csv")),
@@ -55,6 +56,7 @@ mod tests {
             ("data-mining", 7, 7_487_883.7),
             ("cache-follower", 23, 712_573.5),
             ("cache-follower-homa", 331, 686_866.1),
+            ("cache-bcc", 12, 935_452.5),
             ("web-server", 13, 66_121.0),
             ("web-server-homa", 441, 62_228.8),
             ("hadoop", 20, 120_420.8),
@@ -77,7 +79,7 @@ mod tests {
             let expected = linear + 0.5 * (1.0 - mass);
             assert!((sizes.mean() - expected).abs() < 0.06, "{name}: {} {expected}", sizes.mean());
         }
-        assert_eq!(names().count(), 10);
+        assert_eq!(names().count(), 11);
         assert_eq!(named("websearch"), None);
     }
 

@@ -32,6 +32,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         nic_buffer: BufferSize::Packets(100),
         groups,
         classes: None,
+        levels: vec![],
         capture: (vec![], 0),
         nic_credit_queue: None,
         schemes: schemes(),

@@ -26,6 +26,9 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
     if rows.is_empty() {
         return None;
     }
+    let title = unit.title(metric.what);
+    let across =
+        marks::amount(&Metric::columns(unit)[0], &title, rows.numbers(&Metric::columns(unit)[0]));
     let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
     let left_out = match left_out {
         0 => String::new(),
@@ -35,19 +38,19 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
         id: metric.id.to_owned(),
         title: metric.what.to_owned(),
         caption: format!("{} {}{left_out}", metric.about, means(metric.seeds(summary))),
-        spec: spec(&unit.title(metric.what), &Metric::columns(unit), gather, intervals),
+        spec: spec(&across, &Metric::columns(unit), gather, intervals),
         rows,
         wide: several,
     })
 }
 
-fn spec(title: &str, columns: &[String; 4], gather: &Gather, intervals: bool) -> Value {
+fn spec(across: &Value, columns: &[String; 4], gather: &Gather, intervals: bool) -> Value {
     let cases = &gather.cases;
     let names = Names { field: "scheme", title: "scheme", all: &cases.schemes };
     let points: Vec<&str> = cases.points.iter().map(|point| point.name.as_str()).collect();
     let several = points.len() > 1;
     let [value, low, high, _] = columns;
-    let across = json!({ "field": value, "type": "quantitative", "title": title, "scale": { "zero": true } });
+    let title = across["title"].as_str().unwrap_or_default();
     let by_scheme =
         json!({ "field": "scheme", "type": "nominal", "sort": cases.schemes, "title": null });
     let mut place = json!({ "y": by_scheme });

@@ -23,7 +23,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     let (mut panels, mut open) = (Vec::new(), Vec::new());
     for &point in &points {
         for class in classes.clone() {
-            let name = panel(&gather.cases.points[point].name, class, gather.classes.is_some());
+            let name = panel(&gather.cases.brief(point), class, gather.classes.is_some());
             for scheme in 0..gather.cases.schemes.len() {
                 let Some(flows) = gather.flows.get(&(point, scheme)) else { continue };
                 let label = &gather.cases.schemes[scheme];

@@ -33,6 +33,19 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
     let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
     let mut inner =
         inner(&across, &unit.title(metric.what), &Metric::columns(unit), &gather.cases.schemes);
+    let up = marks::amount(
+        &Metric::columns(unit)[0],
+        &unit.title(metric.what),
+        rows.numbers(&Metric::columns(unit)[0]),
+    );
+    for layer in inner["layer"].as_array_mut().into_iter().flatten() {
+        layer["encoding"]["y"]["scale"] = up["scale"].clone();
+        for channel in ["color", "strokeDash", "shape"] {
+            if names.len() == 1 && layer["encoding"][channel].is_object() {
+                layer["encoding"][channel]["legend"]["columns"] = json!(2);
+            }
+        }
+    }
     if let (false, Some(layers)) = (intervals, inner["layer"].as_array_mut()) {
         layers.remove(0);
     }

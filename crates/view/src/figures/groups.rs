@@ -25,8 +25,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     for (&(point, scheme), timed) in &gather.timed {
         let cases = &gather.cases;
         // Groups of a scheme are compared with each other, the one group of all schemes with theirs.
-        let panel =
-            if several { cases.panel(point, scheme) } else { cases.points[point].name.clone() };
+        let panel = if several { cases.panel(point, scheme) } else { cases.brief(point) };
         for (group, rate) in &timed.groups {
             for (_, bin) in rate.iter() {
                 let words = [&*panel, &*cases.schemes[scheme], &**group].map(Value::from);

@@ -52,23 +52,23 @@ pub(super) const ALL: [Metric; 7] = [
     Metric {
         id: "fct-mean",
         key: "fct.all.mean_s",
-        what: "Mean completion time",
+        what: "Completion time, mean",
         units: units::TIMES,
         about: "Of the flows that count and finished.",
     },
     Metric {
         id: "fct-p99",
         key: "fct.all.p99_s",
-        what: "99th percentile of completion times",
+        what: "Completion time, 99th percentile",
         units: units::TIMES,
         about: "Of the flows that count and finished.",
     },
     Metric {
         id: "fct-small-p99",
         key: "fct.small.p99_s",
-        what: "99th percentile of small flows' completion times",
+        what: "Small flows: 99th percentile",
         units: units::TIMES,
-        about: "Of the small flows that count and finished.",
+        about: "Completion times of the small flows that count and finished.",
     },
 ];
 

@@ -39,7 +39,7 @@ pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
                 let half = estimate.ci95.filter(|half| half.is_finite())?;
                 Some(unit.put((estimate.mean + sign * half).max(0.0)))
             };
-            let words = [&*cases.points[point].name, CLASSES[class], &*cases.schemes[scheme], part];
+            let words = [&*cases.brief(point), CLASSES[class], &*cases.schemes[scheme], part];
             let figures = [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0))];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }
@@ -48,7 +48,7 @@ pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
         return None;
     }
     let seeds = all().map(|(_, _, of)| of.n).max().unwrap_or(0);
-    let panels: Vec<String> = points.iter().map(|&at| cases.points[at].name.clone()).collect();
+    let panels: Vec<String> = points.iter().map(|&at| cases.brief(at)).collect();
     Some(Figure {
         id: "completion-percentiles".to_owned(),
         title: "Completion times by size".to_owned(),

@@ -25,7 +25,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
             for (size, mut slowdowns) in by_size(flows) {
                 slowdowns.sort_unstable_by(f64::total_cmp);
                 let mut add = |part: &str, value: f64| {
-                    let words = [&*cases.points[point].name, &**label, part].map(Value::from);
+                    let words = [&*cases.brief(point), &**label, part].map(Value::from);
                     let figures = [
                         units::round(size).into(),
                         units::round(value).into(),
@@ -43,7 +43,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     if rows.is_empty() {
         return None;
     }
-    let panels: Vec<String> = points.iter().map(|&at| cases.points[at].name.clone()).collect();
+    let panels: Vec<String> = points.iter().map(|&at| cases.brief(at)).collect();
     Some(Figure {
         id: "slowdown-by-size".to_owned(),
         title: "Slowdown against size".to_owned(),

@@ -1,0 +1,110 @@
+//! `new` and `completions` from outside. That every choice of `new` is a good scenario is tested where it is written,
+//! in lab/src/template.rs.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::fs;
+
+use support::{Folder, text};
+
+fn fails(folder: &Folder, arguments: &[&str], words: &[&str]) {
+    let output = folder.shallop(arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{word} is not in: {said}");
+    }
+}
+
+#[test]
+fn without_a_terminal_and_flags_the_usual_is_written_and_told() {
+    let folder = Folder::with("");
+    let said = folder.done(&["new", "--out", "first.toml"]);
+    for flag in ["--topology", "--traffic", "--transport"] {
+        assert!(said.contains(flag), "{said}");
+    }
+    let written = fs::read_to_string(folder.path("first.toml")).unwrap();
+    assert!(written.contains("\"dumbbell\"") && written.contains("\"flashpass\""), "{written}");
+    let comments = written.lines().filter(|line| line.contains("# ")).count();
+    assert!(comments >= 10, "{written}");
+    folder.done(&["check", "first.toml"]);
+    let run = folder.json(&["run", "first.toml", "--quick", "--set", "duration=300ms", "--json"]);
+    assert_eq!(run["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let folder = Folder::with("mine");
+    fails(&folder, &["new", "--out", "scenario.toml"], &["scenario.toml", "--force"]);
+    assert_eq!(fs::read_to_string(folder.path("scenario.toml")).unwrap(), "mine");
+    folder.done(&["new", "--force"]);
+    assert_ne!(fs::read_to_string(folder.path("scenario.toml")).unwrap(), "mine");
+}
+
+#[test]
+fn flags_choose_and_nothing_is_asked() {
+    let folder = Folder::with("");
+    let flags = ["--topology", "leaf-spine", "--transport", "dctcp,bbr", "--transport", "dctcp"];
+    let said =
+        folder.done(&[&["new", "--out", "f.toml", "--traffic", "incast"][..], &flags].concat());
+    assert_eq!(said, "");
+    let written = fs::read_to_string(folder.path("f.toml")).unwrap();
+    assert_eq!(written.matches("[[scheme]]").count(), 2, "{written}");
+    assert!(written.contains("mark = "), "{written}");
+    folder.done(&["check", "f.toml"]);
+}
+
+#[test]
+fn a_network_file_is_found_from_the_folder_of_the_scenario() {
+    let folder = Folder::with("");
+    let sites = "from,to,rate,delay\nLyon,Geneva,1Gbps,2ms\nGeneva,Zurich,1Gbps,3ms\n";
+    fs::create_dir(folder.path("nets")).unwrap();
+    fs::write(folder.path("nets/sites.csv"), sites).unwrap();
+    let network =
+        ["new", "--transport", "cubic", "--network", "nets/sites.csv", "--traffic", "long"];
+    for out in ["nets/a.toml", "b.toml"] {
+        folder.done(&[&network[..], &["--out", out]].concat());
+        folder.done(&["check", out]);
+    }
+    fs::create_dir(folder.path("other")).unwrap();
+    folder.done(&[&network[..], &["--out", "other/c.toml"]].concat());
+    folder.done(&["check", "other/c.toml"]);
+    fails(&folder, &["new", "--topology", "file", "--out", "d.toml"], &["--network"]);
+    let both = ["new", "--topology", "campus", "--network", "nets/sites.csv", "--out", "d.toml"];
+    fails(&folder, &both, &["--topology campus"]);
+    fs::write(folder.path("bad.csv"), "from,to\nA,B,C\n").unwrap();
+    fails(&folder, &["new", "--network", "bad.csv", "--out", "d.toml"], &["bad.csv"]);
+    assert!(!folder.path("d.toml").exists());
+}
+
+#[test]
+fn what_is_misspelt_brings_the_nearest() {
+    let folder = Folder::with("");
+    fails(&folder, &["new", "--transport", "cubik"], &["'cubic'"]);
+    fails(&folder, &["new", "--topology", "dumbel"], &["'dumbbell'"]);
+    fails(&folder, &["completions", "bahs"], &["'bash'"]);
+    folder.done(&["new", "--out", "s.toml"]);
+    let set = |change: &'static str| ["check", "s.toml", "--set", change];
+    fails(&folder, &set("group.all.sizes=web-serch"), &["web-search"]);
+    fails(&folder, &set("switch.default.chip=tomahak"), &["tomahawk"]);
+    fails(&folder, &set("group.all.from=lefft"), &["\"left\""]);
+    fails(&folder, &set("scheme.cubik.decrease=0.3"), &["scheme.cubic.decrease"]);
+}
+
+#[test]
+fn shells_are_told_commands_and_options() {
+    let folder = Folder::with("");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = folder.shallop(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = text(&output.stdout);
+        for word in ["reproduce", "completions", "transport"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        // The other two complete no values.
+        let values = ["bash", "zsh", "fish"].contains(&shell);
+        assert_eq!(script.contains("flashpass"), values, "{shell}");
+    }
+}
