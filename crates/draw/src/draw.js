@@ -1,6 +1,8 @@
 "use strict";
 // Gives the SVG of a spec, as text, and what Vega-Lite and Vega had to say about it.
 async (text) => {
+  // Who drags and clicks is listened to elsewhere.
+  globalThis.window ??= { addEventListener() {}, removeEventListener() {} };
   // Room for labels is measured with the font that PNG files are drawn with.
   vega.textMetrics.width = (item, words) => advance(String(words ?? "")) * (item.fontSize ?? 11);
   const config = {

@@ -189,7 +189,7 @@ fn result_files_can_be_read_back() {
         }
     }
     let names: Vec<_> = fs::read_dir(folder.path("deep/results")).unwrap().collect();
-    assert_eq!(names.len(), 4, "three files, and the runs");
+    assert_eq!(names.len(), 5, "the page, three files, and the runs");
 }
 
 #[test]

@@ -57,12 +57,11 @@ pub fn chosen<I: AsRef<str>>(ids: &[I]) -> Result<Vec<Shipped>> {
 fn unknown(id: &str, all: &[Shipped]) -> miette::Report {
     let names: Vec<&str> = all.iter().map(|shipped| shipped.id).collect();
     let near = |name: &&&str| strsim::jaro_winkler(id, name) > 0.8;
-    // The last of equals is what max_by gives: from behind, so that it is the first of them.
     let nearest = names
         .iter()
-        .rev()
         .filter(near)
-        .max_by(|a, b| strsim::jaro_winkler(id, a).total_cmp(&strsim::jaro_winkler(id, b)));
+        // Of several that are as near, the first.
+        .min_by(|a, b| strsim::jaro_winkler(id, b).total_cmp(&strsim::jaro_winkler(id, a)));
     let guess = nearest.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
     let help = format!("{guess}There are: {}, and all", names.join(", "));
     with_help(&format!("there is no experiment \"{id}\""), &help)

@@ -55,7 +55,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
         title: "Paper and measured".to_owned(),
         caption: format!(
             "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides; whiskers: \
-             the least and the most of any seed; grey: the accepted range.{rest}"
+             the least and the most of any seed; grey: the accepted range, if it has two ends.{rest}"
         ),
         spec: spec(&order),
         rows,
