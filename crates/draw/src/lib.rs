@@ -60,11 +60,11 @@ impl Artist {
         let scripts = [SHIM.to_owned(), VEGA.inline(), VEGA_LITE.inline()];
         context.with(|ctx| -> Result<(), DrawError> {
             for script in scripts {
-                ctx.eval::<(), _>(script).catch(&ctx).map_err(said)?;
+                ctx.eval::<(), _>(script).catch(&ctx).map_err(|why| said(&why))?;
             }
             let measure = Function::new(ctx.clone(), |text: String| advance(&text));
-            let measure = measure.catch(&ctx).map_err(said)?;
-            ctx.globals().set("advance", measure).catch(&ctx).map_err(said)
+            let measure = measure.catch(&ctx).map_err(|why| said(&why))?;
+            ctx.globals().set("advance", measure).catch(&ctx).map_err(|why| said(&why))
         })?;
         let mut fonts = Database::new();
         fonts.load_font_data(FONT.to_vec());
@@ -77,8 +77,9 @@ impl Artist {
     /// [`DrawError::Script`] if it is no spec.
     pub fn draw(&self, spec: &Value) -> Result<Drawing, DrawError> {
         let answer: String = self.context.with(|ctx| {
-            let draw: Function<'_> = ctx.eval(DRAW).catch(&ctx).map_err(said)?;
-            let promise: Promise<'_> = draw.call((spec.to_string(),)).catch(&ctx).map_err(said)?;
+            let draw: Function<'_> = ctx.eval(DRAW).catch(&ctx).map_err(|why| said(&why))?;
+            let promise: Promise<'_> =
+                draw.call((spec.to_string(),)).catch(&ctx).map_err(|why| said(&why))?;
             settle(&ctx, &promise)
         })?;
         let answer: Value =
@@ -113,11 +114,10 @@ impl Artist {
 
 /// Runs what is waiting until the promise is kept.
 fn settle<'js>(ctx: &Ctx<'js>, promise: &Promise<'js>) -> Result<String, DrawError> {
-    promise.finish::<String>().catch(ctx).map_err(said)
+    promise.finish::<String>().catch(ctx).map_err(|why| said(&why))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
-fn said(why: CaughtError<'_>) -> DrawError {
+fn said(why: &CaughtError<'_>) -> DrawError {
     DrawError::Script(why.to_string())
 }
 

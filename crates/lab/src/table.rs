@@ -39,8 +39,9 @@ pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
     summary.runs.iter().filter_map(|run| Some((place(run)?, run))).collect()
 }
 
-/// The runs at these points, each with the place of its point. Runs of one scheme at one point that differ in their seed are one row, their mean; three more
-/// rows say half the width of its 95 % confidence interval, and the least and the most of any seed.
+/// The runs at these points, each with the place of its point. Runs of one scheme at one point that differ in their
+/// seed are one row, their mean; three more rows say half the width of its 95 % confidence interval, and the least and
+/// the most of any seed.
 #[must_use]
 pub fn runs(points: &[Place], runs: &[(usize, &Run)]) -> Grid {
     let mut columns = columns(runs);

@@ -135,16 +135,13 @@ impl Gather {
         let class = self.class(size);
         let flows = self.flows.entry(place).or_default();
         if let Some(fct) = row.fct_s {
-            flows.done.push(Done {
-                fct_s: fct as f32,
-                slowdown: row.slowdown.map_or(f32::NAN, |slowdown| slowdown as f32),
-                size_bytes: size,
-            });
-        } else {
-            flows.open[0] += 1;
-            if class > 0 {
-                flows.open[class] += 1;
-            }
+            let slowdown = row.slowdown.map_or(f32::NAN, |slowdown| slowdown as f32);
+            flows.done.push(Done { fct_s: fct as f32, slowdown, size_bytes: size });
+            return;
+        }
+        flows.open[0] += 1;
+        if class > 0 {
+            flows.open[class] += 1;
         }
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use crate::figure::Figure;
-use crate::scripts::{NOTICES, VEGA, VEGA_EMBED, VEGA_LITE, digest};
+use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, digest};
 use crate::summary::Summary;
 use crate::text::{escape, json, list};
 
@@ -68,7 +68,7 @@ impl Page<'_> {
                  another lets them go. Where axes are quantities, dragging \
                  moves, the wheel with the Ctrl key zooms, a double click resets. Times and sizes of bytes are in \
                  powers of 1,000.</p>\n\
-                 <noscript><p class=\"note\">Figures are drawn by scripts, which this browser does not run.</p></noscript>\n\
+                 <noscript><p class=\"note\">Scripts draw figures, and this browser runs none.</p></noscript>\n\
                  <div class=\"figures\">\n",
             );
             self.figures.iter().for_each(|figure| plot(&mut body, figure));
@@ -142,8 +142,7 @@ impl Page<'_> {
             escape(&self.summary.version)
         );
         if !self.figures.is_empty() {
-            let [vega, lite, embed] =
-                [VEGA, VEGA_LITE, VEGA_EMBED].map(super::scripts::Script::version);
+            let [vega, lite, embed] = [VEGA, VEGA_LITE, VEGA_EMBED].map(Script::version);
             let _ = writeln!(
                 out,
                 "<details class=\"screen\"><summary>Drawn by Vega {vega}, Vega-Lite {lite} and vega-embed {embed}, \
@@ -158,7 +157,7 @@ impl Page<'_> {
         if self.figures.is_empty() {
             return Vec::new();
         }
-        let scripts = [VEGA, VEGA_LITE, VEGA_EMBED].map(super::scripts::Script::inline);
+        let scripts = [VEGA, VEGA_LITE, VEGA_EMBED].map(Script::inline);
         scripts.into_iter().chain([SCRIPT.to_owned()]).collect()
     }
 }
@@ -168,7 +167,9 @@ impl Page<'_> {
 pub fn index(version: &str, entries: &[Entry]) -> String {
     let mut body =
         String::from("<header>\n<h1>Results</h1>\n</header>\n<div class=\"scroll\"><table>\n");
-    body.push_str("<tr><th class=\"words\">report</th><th class=\"words\">shows</th><th class=\"words\">claims</th></tr>\n");
+    let headings =
+        ["report", "shows", "claims"].map(|text| format!("<th class=\"words\">{text}</th>"));
+    let _ = writeln!(body, "<tr>{}</tr>", headings.concat());
     for entry in entries {
         let quick = if entry.quick { " (quick)" } else { "" };
         let _ = writeln!(

@@ -1,6 +1,8 @@
 //! Pages and figures from outside: what is shown of which results, that nothing of a text is taken for HTML, that the
 //! same results give the same bytes.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -44,7 +46,7 @@ fn summary() -> Value {
 }
 
 fn read(summary: &Value) -> Summary {
-    serde_json::from_value(summary.clone()).unwrap_or_else(|why| panic!("{why}"))
+    serde_json::from_value(summary.clone()).unwrap()
 }
 
 /// The figures of these results, with a few flows and rows of each scheme.
@@ -141,16 +143,16 @@ fn every_column_a_spec_names_has_values_and_every_axis_a_title() {
         let columns: BTreeSet<&str> = figure.rows.columns.iter().map(String::as_str).collect();
         assert_eq!(columns.len(), figure.rows.columns.len(), "{}: a column twice", figure.id);
         assert!(figure.rows.rows.iter().all(|row| row.len() == columns.len()), "{}", figure.id);
-        let mut titles = 0;
+        let mut axes = 0;
         visit(&figure.spec, &mut |key, value| {
             if let ("field", Value::String(field)) = (key, value) {
                 assert!(columns.contains(field.as_str()), "{}: {field} of {columns:?}", figure.id);
             }
-            let named =
+            let titled =
                 |value: &Value| value["type"] == "quantitative" && value["title"].is_string();
-            titles += usize::from(matches!(key, "x" | "y") && named(value));
+            axes += usize::from(matches!(key, "x" | "y") && titled(value));
         });
-        assert!(titles > 0, "{}", figure.id);
+        assert!(axes > 0, "{}", figure.id);
         assert!(figure.caption.ends_with('.') && !figure.title.is_empty(), "{}", figure.id);
         let whole = figure.whole();
         assert_eq!(whole["data"]["values"].as_array().unwrap().len(), figure.rows.rows.len());

@@ -51,8 +51,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results in a folder: `summary.json`, `flows.parquet` and `series.parquet`. Memory holds sixteen bytes of
-    /// each flow and one batch of rows.
+    /// Reads the results in a folder: `summary.json`, `flows.parquet` and `series.parquet`. Memory holds sixteen bytes
+    /// of each flow and one batch of rows.
     ///
     /// # Errors
     /// If one of the files is missing or damaged.

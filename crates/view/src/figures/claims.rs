@@ -47,15 +47,15 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let rest = match left_out {
         0 => String::new(),
         1 => " One more claim has no figure of the paper, or zero, or was not measured: see the table.".to_owned(),
-        more => format!(" {more} more claims have no figure of the paper, or zero, or were not measured: see the table."),
+        more => format!(" {more} more claims have no figure of the paper, or zero, or no measured one: see the table."),
     };
     let order: Vec<&str> = shown.iter().map(|(claim, ..)| claim.what.as_str()).collect();
     Some(Figure {
         id: "paper-and-measured".to_owned(),
         title: "Paper and measured".to_owned(),
         caption: format!(
-            "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides; whiskers: \
-             the least and the most of any seed; grey: the accepted range, if it has two ends.{rest}"
+            "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides; \
+             whiskers: the least and the most of any seed; grey: the accepted range, if it has two ends.{rest}"
         ),
         spec: spec(&order),
         rows,
