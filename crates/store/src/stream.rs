@@ -15,7 +15,7 @@ pub const CAPSULE: &std::ffi::CStr = c"arrow_array_stream";
 /// A stream of batches, laid out as Arrow's C stream interface says. Whoever takes it over calls its `release`; if
 /// nobody does, it is released when it is dropped.
 #[repr(transparent)]
-pub struct Stream(#[expect(dead_code, reason = "read by who takes it over")] FFI_ArrowArrayStream);
+pub struct Stream(FFI_ArrowArrayStream);
 
 impl Stream {
     /// The rows of a Parquet file, read as they are asked for. Names, units and definitions of columns are in the

@@ -27,6 +27,7 @@ pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
 }
 
 /// Something is wrong with a scenario: points at its line.
+#[must_use]
 pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
     let Problem { message, label, help, span } = problem;
     let mut diagnostic = MietteDiagnostic::new(message);
@@ -67,6 +68,7 @@ pub fn text(report: &Report) -> String {
 }
 
 /// What a file is called in messages.
+#[must_use]
 pub fn name(path: &Path) -> String {
     path.display().to_string()
 }
