@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace, and those it builds on.
-const RULE: [(&str, &[&str]); 12] = [
+const RULE: [(&str, &[&str]); 11] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -32,16 +32,14 @@ const RULE: [(&str, &[&str]); 12] = [
         ],
     ),
     ("shallop", &["shallop-lab", "shallop-core", "shallop-draw"]),
-    ("shallop-python", &["shallop-lab", "shallop-store"]),
     ("xtask", &[]),
 ];
 
 /// Libraries that belong to some crates alone. A name also covers what begins with it and a dash.
-const BELONGS: [(&[&str], &[&str]); 5] = [
+const BELONGS: [(&[&str], &[&str]); 4] = [
     (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
     (&["arrow", "parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-lab", "shallop"]),
-    (&["pyo3"], &["shallop-python"]),
     (&["clap", "comfy-table", "miette"], &["shallop-lab", "shallop"]),
 ];
 

@@ -4,8 +4,6 @@
 pub mod error;
 pub mod files;
 pub mod read;
-#[cfg(feature = "stream")]
-pub mod stream;
 pub mod table;
 pub mod write;
 
