@@ -29,7 +29,10 @@ LYCHEE = 0.24.2
 NS3_VENV ?= .venv-ns3
 NS3_OPTIONS ?=
 
-.PHONY: help demo test check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv
+# Where the Python package is installed, with what its tests need.
+VENV ?= .venv
+
+.PHONY: help demo test python check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv
 
 help: ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -46,9 +49,28 @@ test: compiler lints ## All checks and tests, and every experiment in its quick 
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked
 	$(CARGO) run --quiet --locked --package xtask -- all
+	$(MAKE) --no-print-directory python
 	$(if $(QUICK_EXPERIMENTS),$(SHALLOP) $(QUICK_EXPERIMENTS))
 
-check-full: test docs book wasm msrv $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust and every experiment in full
+# In the release profile, after the command: with the same features, so all but the module itself is shared.
+python: compiler ## The Python package in .venv, its lints, types and tests
+	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) > /dev/null 2>&1 || { \
+	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	    apt-get update -qq < /dev/null && apt-get install -qq -y python3-venv < /dev/null && \
+	    python3 -m venv --clear $(VENV); } || { \
+	    echo "make python: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
+	@$(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	    echo "make python: Python 3.10 or later is needed." >&2; exit 1; }
+	$(CARGO) build --release --locked --quiet --package shallop
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	$(VENV)/bin/ruff check python
+	$(VENV)/bin/ruff format --check python
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python -m mypy.stubtest shallop._native
+	$(VENV)/bin/python -m pytest --quiet
+
+check-full: test docs book wasm msrv $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, notebooks and every experiment in full
+	$(VENV)/bin/python -m pytest --quiet -m notebooks
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
 
 check-report: compiler ## Opens reports in a headless Chromium, which it installs

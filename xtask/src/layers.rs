@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace, and those it builds on.
-const RULE: [(&str, &[&str]); 11] = [
+const RULE: [(&str, &[&str]); 13] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -19,6 +19,7 @@ const RULE: [(&str, &[&str]); 11] = [
     ("shallop-store", &["shallop-core"]),
     ("shallop-view", &[]),
     ("shallop-draw", &["shallop-view"]),
+    ("shallop-features", &[]),
     (
         "shallop-lab",
         &[
@@ -31,15 +32,17 @@ const RULE: [(&str, &[&str]); 11] = [
             "shallop-view",
         ],
     ),
-    ("shallop", &["shallop-lab", "shallop-core", "shallop-draw"]),
+    ("shallop", &["shallop-lab", "shallop-core", "shallop-draw", "shallop-features"]),
+    ("shallop-python", &["shallop-features", "shallop-lab", "shallop-store"]),
     ("xtask", &[]),
 ];
 
 /// Libraries that belong to some crates alone. A name also covers what begins with it and a dash.
-const BELONGS: [(&[&str], &[&str]); 4] = [
+const BELONGS: [(&[&str], &[&str]); 5] = [
     (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
     (&["arrow", "parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-lab", "shallop"]),
+    (&["pyo3"], &["shallop-python"]),
     (&["clap", "comfy-table", "miette"], &["shallop-lab", "shallop"]),
 ];
 

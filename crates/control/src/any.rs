@@ -27,6 +27,12 @@ macro_rules! controllers {
                 all
             }
 
+            /// What the controller is called in code.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$name(_) => stringify!($name),)+ }
+            }
+
             /// The controller of a new flow.
             #[must_use]
             pub fn build(&self, start: &$crate::Start) -> AnyWindow {

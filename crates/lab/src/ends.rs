@@ -78,6 +78,7 @@ fn flow<S, R>(
         to: flow.to,
         sender: Peer::Sender(Box::new(sender)),
         receiver: Peer::Receiver(Box::new(receiver)),
+        connections: setup.plan.groups[flow.group].keeps.then_some(flow.group as u32),
     }
 }
 
@@ -104,8 +105,9 @@ impl Ends for MixedEnds<'_> {
 
     fn flow(&self, spec: &flows::Flow) -> Flow<AnyEnd> {
         fn any<E>(flow: Flow<E>, end: fn(E) -> AnyEnd) -> Flow<AnyEnd> {
-            let Flow { facts, start, from, to, sender, receiver } = flow;
-            Flow { facts, start, from, to, sender: end(sender), receiver: end(receiver) }
+            let Flow { facts, start, from, to, sender, receiver, connections } = flow;
+            let (sender, receiver) = (end(sender), end(receiver));
+            Flow { facts, start, from, to, sender, receiver, connections }
         }
         let setup = self.setup;
         match &setup.plan.transport(setup.scheme, spec.group).transport {

@@ -208,6 +208,8 @@ pub struct Group {
     pub transport: Option<Scheme>,
     /// So many of the first flows, and of the last, only make the load: they are not judged.
     pub edges: (usize, usize),
+    /// Its flows use connections that earlier ones between the same hosts have left idle.
+    pub keeps: bool,
 }
 
 impl Group {

@@ -97,11 +97,7 @@ fn topology(topology: &Topology) -> &'static str {
 
 fn words(scheme: &Scheme) -> String {
     let transport = match &scheme.transport {
-        Transport::Tcp { controller, .. } => {
-            // The derived text begins with the name of the controller's variant.
-            let text = format!("{controller:?}");
-            format!("TCP with {}", text.split('(').next().unwrap_or_default())
-        }
+        Transport::Tcp { controller, .. } => format!("TCP with {}", controller.name()),
         Transport::ExpressPass(_) => "ExpressPass".to_owned(),
         Transport::FlashPass(_) => "FlashPass".to_owned(),
         Transport::Udp(_) => "UDP".to_owned(),

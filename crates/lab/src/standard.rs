@@ -74,12 +74,7 @@ impl Case {
         match self.what {
             What::Dumbbell(flows) => plan(flows, duration),
             What::LeafSpine { shared } => {
-                let text = if shared {
-                    LEAF_SPINE.to_owned()
-                } else {
-                    // What a queue alone may have: of the pool, and private room.
-                    LEAF_SPINE.replace(SHARED, "buffer = \"2648KB\"")
-                };
+                let text = LEAF_SPINE.replace("MEMORY", if shared { SHARED } else { OWN });
                 filled(&text, [("duration", duration.to_string())].into_iter())
             }
         }
@@ -115,13 +110,15 @@ topology.rate = "100Gbps"
 topology.delay = "1us"
 topology.access_delay = "19us"
 topology.mtu = "9000B"
-switch.default = { shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }, mark = { above = "720KB" } }
+switch.default = { MEMORY, mark = { above = "720KB" } }
 scheme = [{ transport = "dctcp" }]
 group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", flows = 256, start = "0us..100us" }]
 "#;
 
-/// What is there for own memory to take the place of.
+/// Memory that ports share.
 const SHARED: &str = r#"shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }"#;
+/// What a queue alone may have of that, and private room, for each port.
+const OWN: &str = r#"buffer = "2648KB""#;
 
 /// This many flows over a dumbbell for this long, under each of [`TRANSPORTS`].
 ///

@@ -1,10 +1,12 @@
 //! Results as rows of text, for people: what `run` and `reproduce` print. Which columns there are and in which units
 //! their figures are depends on the figures; how the rows are drawn is up to the command.
 
+use std::collections::BTreeSet;
+
 use crate::aggregate::Estimate;
 use crate::setting::Place;
 use crate::study::Range;
-use crate::summary::{FULL_FRAME, Run};
+use crate::summary::{FULL_FRAME, Run, Summary};
 use crate::verdict::{Judged, Verdict, count, words};
 
 /// A table in words.
@@ -28,6 +30,13 @@ struct Column {
     heading: String,
     figure: Figure,
     digits: usize,
+}
+
+/// The runs of a summary, each with the place of its point.
+#[must_use]
+pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
+    let place = |run: &Run| summary.points.iter().position(|point| point.set == run.point);
+    summary.runs.iter().filter_map(|run| Some((place(run)?, run))).collect()
 }
 
 /// The runs at these points, each with the place of its point. Runs of one scheme at one point that differ in their
@@ -219,22 +228,32 @@ pub const SWEEP_LEGEND: &str = "\
 Gb/s: IP bytes that arrived. queue: longest data queue of a switch. Jain: fairness in the last second.
 Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
 
-/// The warnings of the runs at these points, each with the run it is about; those of other seeds only as a count.
+/// The warnings of the runs at these points: each once for a scheme, whatever figures are in it, with the first run
+/// that has it and how many do.
 #[must_use]
 pub fn warnings(points: &[Place], runs: &[(usize, &Run)]) -> Vec<String> {
+    let words = |text: &str| -> String { text.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    let has = |run: &Run, kind: &str| run.warnings.iter().any(|text| words(text) == kind);
+    let mut told = BTreeSet::new();
     let mut lines = Vec::new();
-    for (number, point) in points.iter().enumerate() {
-        for scheme in &point.schemes {
-            let mine = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
-            let mut warned = mine.filter(|(_, run)| !run.warnings.is_empty());
-            let Some((_, first)) = warned.next() else { continue };
-            let place =
-                if point.name.is_empty() { String::new() } else { format!("{}, ", point.name) };
-            let named = |text: &String| format!("warning: {place}{scheme}: {text}");
-            lines.extend(first.warnings.iter().map(named));
-            let more = warned.count();
-            if more > 0 {
-                lines.push(format!("  (seed {}; {more} more with warnings)", first.seed));
+    for (at, run) in runs {
+        for text in &run.warnings {
+            let kind = words(text);
+            if !told.insert((run.scheme.clone(), kind.clone())) {
+                continue;
+            }
+            lines.push(format!("warning: {}: {text}", run.scheme));
+            let same = runs.iter().filter(|(_, other)| other.scheme == run.scheme);
+            let (all, warned) = same.fold((0, 0), |(all, warned), (_, other)| {
+                (all + 1, warned + usize::from(has(other, &kind)))
+            });
+            if all > 1 {
+                let point = points.get(*at).map_or("", |point| point.name.as_str());
+                let place = if point.is_empty() { String::new() } else { format!("{point}, ") };
+                lines.push(format!(
+                    "  ({place}seed {}; {warned} of {all} runs of it are warned of this)",
+                    run.seed
+                ));
             }
         }
     }

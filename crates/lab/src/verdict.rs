@@ -262,8 +262,9 @@ fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, S
                 .ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?
         }
     };
-    // A port that lost nothing, or never queued anything, is not in these lists.
-    let lossless = metric.starts_with("loss_by_place.");
+    // A port that lost nothing, or never queued anything, is not in these lists; but one that carried nothing either is
+    // no port of this network, or nothing that can be claimed of.
+    let lossless = metric.strip_prefix("loss_by_place.").is_some_and(|port| carried(run, port));
     if let Some((list, name, rest)) = listed(metric) {
         let mut entries = place[list].as_array().into_iter().flatten();
         // Names may have dots, as fields have. Of the queues of a port it is that of the data.
@@ -272,7 +273,7 @@ fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, S
             let path = rest.strip_prefix(entry[name].as_str()?)?.strip_prefix('.')?;
             within(entry, path).filter(|_| data(entry))?.as_f64()
         });
-        let figure = figure.or((list == "queues").then_some(0.0));
+        let figure = figure.or((list == "queues" && carried(run, rest)).then_some(0.0));
         return figure.ok_or_else(|| format!("{metric} does not apply here"));
     }
     let mut found = place;
@@ -288,6 +289,16 @@ fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, S
         rest = more;
     }
     found.as_f64().ok_or_else(|| format!("{metric} is no number"))
+}
+
+/// Whether a metric is of a switch port that carried data: its place, or that with a dot and a field.
+fn carried(run: &Value, metric: &str) -> bool {
+    let mut ports = run["utilization_by_place"].as_object().into_iter().flatten();
+    ports.any(|(port, _)| {
+        metric
+            .strip_prefix(port.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
 /// What lies at a path with dots. Keys may have dots themselves.

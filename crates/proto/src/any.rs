@@ -127,4 +127,13 @@ impl Endpoint for AnyEnd {
     fn report(&self) -> Report {
         ask!(self, end => end.report())
     }
+    fn follow(&mut self, before: &Self) {
+        match (self, before) {
+            (Self::Tcp(end), Self::Tcp(before)) => end.follow(before),
+            (Self::ExpressPass(end), Self::ExpressPass(before)) => end.follow(before),
+            (Self::FlashPass(end), Self::FlashPass(before)) => end.follow(before),
+            (Self::Udp(end), Self::Udp(before)) => end.follow(before),
+            _ => debug_assert!(false, "flows that share connections have one transport"),
+        }
+    }
 }

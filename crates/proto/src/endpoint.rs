@@ -65,6 +65,11 @@ pub trait Endpoint {
 
     /// What it has done so far.
     fn report(&self) -> Report;
+
+    /// Goes on where the same end of another flow between the same hosts ended, on one connection: takes over what that
+    /// learnt. Called before anything else, when all of that flow has arrived. Nothing, for transports without
+    /// connections.
+    fn follow(&mut self, _before: &Self) {}
 }
 
 /// The host's link, as an end sees it.

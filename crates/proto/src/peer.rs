@@ -57,6 +57,13 @@ impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
     fn report(&self) -> Report {
         ask!(self, end => end.report())
     }
+    fn follow(&mut self, before: &Self) {
+        match (self, before) {
+            (Self::Sender(end), Self::Sender(before)) => end.follow(before),
+            (Self::Receiver(end), Self::Receiver(before)) => end.follow(before),
+            _ => debug_assert!(false, "an end follows one of its kind"),
+        }
+    }
 }
 
 /// A boxed end is an end: senders and receivers of one array then take no more memory than they need.
@@ -92,5 +99,8 @@ impl<E: Endpoint> Endpoint for Box<E> {
     }
     fn report(&self) -> Report {
         (**self).report()
+    }
+    fn follow(&mut self, before: &Self) {
+        (**self).follow(before);
     }
 }

@@ -103,7 +103,7 @@ pub struct Completions {
 pub struct Run {
     /// The scenario, a TOML file
     pub scenario: PathBuf,
-    /// Run the smaller form of the scenario, as its [quick] table says
+    /// Run the smaller form of the scenario, as its `[quick]` table says
     #[arg(long)]
     pub quick: bool,
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
@@ -151,7 +151,7 @@ pub struct Sweep {
     /// Make only each N-th run, from the I-th on: 1/4 to 4/4 share a sweep out
     #[arg(long, value_name = "I/N", requires = "out")]
     pub shard: Option<Shard>,
-    /// Run the smaller form of the scenario, as its [quick] table says
+    /// Run the smaller form of the scenario, as its `[quick]` table says
     #[arg(long)]
     pub quick: bool,
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps

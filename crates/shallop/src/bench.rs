@@ -10,8 +10,8 @@ use shallop_lab::standard::{CASES, Case};
 use shallop_lab::table::Grid;
 
 use crate::args;
-use crate::fail::{Result, plain};
 use crate::print;
+use shallop_lab::host::pointed::{Result, plain};
 
 /// Measures.
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {

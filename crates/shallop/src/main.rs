@@ -3,7 +3,6 @@
 mod args;
 mod bench;
 mod examples;
-mod fail;
 mod new;
 mod print;
 mod progress;
@@ -17,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use shallop_lab::host::pointed::{Result, plain};
 
 use crate::args::{Arguments, Command};
-use crate::fail::{Result, plain};
 
 /// The exit code of bad input.
 const BAD_INPUT: u8 = 2;

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use dialoguer::theme::ColorfulTheme;
 use dialoguer::{MultiSelect, Select};
 use shallop_lab::host;
-use shallop_lab::scenario::{self, Options};
+use shallop_lab::host::pointed::{Result, name, plain, with_help};
+use shallop_lab::host::work::{can_run, of_text};
+use shallop_lab::scenario::Options;
 use shallop_lab::template::{
     self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item,
 };
 
 use crate::args;
-use crate::fail::{Result, in_text, name, plain, with_help};
 use crate::{print, work};
 
 /// Writes a scenario.
@@ -27,9 +28,7 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     let text = template::write(&choice).map_err(|why| plain(&why))?;
     // What is written must be good, or somebody's first step fails; a network file may not be.
     let options = Options { files: work::files(&args.out), ..Options::default() };
-    let study = scenario::read(&text, &options)
-        .map_err(|problem| in_text(&name(&args.out), &text, problem))?;
-    work::check(&study)?;
+    can_run(&of_text(&name(&args.out), &text, &options)?)?;
     host::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
     let file = name(&args.out);
     print::line(&format!(

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 use shallop_draw::Artist;
+use shallop_lab::host::pointed::{Result, name, plain};
 use shallop_lab::host::{self, REPORT, Results, report};
 
 use crate::args::{self, Picture};
-use crate::fail::{Result, name, plain};
 use crate::print;
 
 /// Makes the page of a folder of results; of a folder with several in it, the page of each and one that leads to them.
@@ -33,9 +33,13 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
 }
 
 /// Writes the page of a folder of results, and its figures if they are asked for.
-pub fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
+fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
     let results = Results::publish(folder).map_err(|why| plain(&why))?;
-    let Some(picture) = pictures else { return Ok(()) };
+    pictures.map_or(Ok(()), |picture| draw(folder, &results, picture))
+}
+
+/// Writes the figures of a folder of results as files.
+pub fn draw(folder: &Path, results: &Results, picture: Picture) -> Result<()> {
     let artist = Artist::new().map_err(|why| plain(&why))?;
     for figure in &results.figures {
         let drawing = artist.draw(&figure.whole()).map_err(|why| plain(&why))?;

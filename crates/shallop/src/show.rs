@@ -6,20 +6,20 @@ use clap::CommandFactory;
 use serde_json::Value;
 use shallop_lab::chips::{self, Chip};
 use shallop_lab::explain;
-use shallop_lab::host::describe;
+use shallop_lab::host::pointed::{Result, plain};
+use shallop_lab::host::{self, describe};
 use shallop_lab::scenario::{self, Options};
 use shallop_lab::table::Grid;
 
 use crate::args::{self, Arguments};
-use crate::fail::{Result, plain};
 use crate::{print, work};
 
 /// Checks a scenario.
 pub fn check(args: &args::Check) -> Result<ExitCode> {
     let files = work::files(&args.scenario);
     let options = Options { set: args.set.clone(), quick: args.quick, files, ..Options::default() };
-    let study = work::read(&args.scenario, &options)?;
-    work::check(&study)?;
+    let study = host::work::read(&args.scenario, &options)?;
+    host::work::can_run(&study)?;
     print::line(&format!("ok: {}", explain::work(&study)))?;
     if args.explain {
         for section in explain::explain(&study).map_err(|why| plain(&why))? {

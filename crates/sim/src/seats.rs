@@ -2,9 +2,14 @@
 //! none of them has a deadline and none of its packets is queued or on a wire, nothing can ever happen to it again: it
 //! retires, and its seats go to a later flow. So memory grows with the flows under way, not with those that have been.
 //!
-//! State: the seats in pairs, which of them are free, and for each flow its seats and hosts; of the first flows that
-//! have retired nothing. An end's place, twice the
-//! number of its flow's pair of seats plus one for the receiver, is its number towards the agenda.
+//! Flows may share connections: one that starts then takes the seats of one that has retired between the same hosts, if
+//! there is any, goes on where its ends ended and by the way it went.
+//!
+//! State: the seats in pairs, which of them are free or kept, and for each flow its seats and hosts; of the first flows
+//! that have retired nothing. An end's place, twice the number of its flow's pair of seats plus one for the receiver,
+//! is its number towards the agenda.
+
+use std::collections::BTreeMap;
 
 use shallop_core::{End, Node};
 use shallop_proto::{Endpoint, Report, Row};
@@ -40,6 +45,22 @@ struct Pair<E> {
     under_way: u32,
     /// The flow; [`NOBODY`] once it has retired.
     flow: u32,
+    /// The first flow of its connection, whose way all of them go.
+    way: u32,
+    /// Whose connections it is one of, if it is kept.
+    line: Option<Line>,
+}
+
+/// The connections of a number between two hosts.
+type Line = (u32, [Node; 2]);
+
+/// A flow under way.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Its pair of seats; [`NOBODY`] once it has retired.
+    place: u32,
+    hosts: [Node; 2],
+    way: u32,
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -50,8 +71,10 @@ pub(crate) struct Seats<E> {
     pairs: Vec<Pair<E>>,
     /// Pairs of seats that nobody takes, the next one last.
     free: Vec<u32>,
-    /// By flow, from `first` on: its pair of seats, and the hosts of its ends. Those before it have retired.
-    flows: Vec<(u32, [Node; 2])>,
+    /// Pairs of seats of idle connections, the one that was used last last.
+    kept: BTreeMap<Line, Vec<u32>>,
+    /// By flow, from `first` on. Those before it have retired.
+    flows: Vec<Known>,
     first: u32,
     retires: bool,
     retired: Vec<Retired>,
@@ -60,7 +83,8 @@ pub(crate) struct Seats<E> {
 impl<E> Default for Seats<E> {
     fn default() -> Self {
         let (pairs, free, flows, retired) = (vec![], vec![], vec![], vec![]);
-        Self { pairs, free, flows, first: 0, retires: false, retired }
+        let kept = BTreeMap::new();
+        Self { pairs, free, kept, flows, first: 0, retires: false, retired }
     }
 }
 
@@ -77,33 +101,50 @@ impl<E: Endpoint> Seats<E> {
 
     /// The pair of seats of an end's flow, and the hosts of its ends.
     #[inline]
-    fn of(&self, end: End) -> &(u32, [Node; 2]) {
+    fn of(&self, end: End) -> &Known {
         &self.flows[(end.flow() - self.first) as usize]
     }
 
-    /// Seats the ends of the next flow, which are at these hosts.
-    pub fn add(&mut self, ends: [Seat<E>; 2], hosts: [Node; 2]) {
-        let pair = Pair { ends, under_way: 0, flow: self.started() as u32 };
-        let place = if let Some(place) = self.free.pop() {
+    /// The flow whose way the next flow will go: its own, or that of the connection between these hosts it will take.
+    pub fn way(&self, connections: Option<u32>, hosts: [Node; 2]) -> u32 {
+        let idle = connections.and_then(|number| self.kept.get(&(number, hosts))?.last());
+        idle.map_or(self.started() as u32, |&place| self.pairs[place as usize].way)
+    }
+
+    /// Seats the ends of the next flow, which are at these hosts. If it may take a connection of this number, and there
+    /// is an idle one, it goes on where that ended.
+    pub fn add(&mut self, mut ends: [Seat<E>; 2], hosts: [Node; 2], connections: Option<u32>) {
+        let line = connections.map(|number| (number, hosts));
+        let (flow, way) = (self.started() as u32, self.way(connections, hosts));
+        let kept = line.and_then(|line| self.kept.get_mut(&line)?.pop());
+        if let Some(place) = kept {
+            for (end, before) in ends.iter_mut().zip(&self.pairs[place as usize].ends) {
+                end.machine.follow(&before.machine);
+            }
+        }
+        let pair = Pair { ends, under_way: 0, flow, way, line };
+        let place = if let Some(place) = kept.or_else(|| self.free.pop()) {
             self.pairs[place as usize] = pair;
             place
         } else {
             self.pairs.push(pair);
             self.pairs.len() as u32 - 1
         };
-        self.flows.push((place, hosts));
+        self.flows.push(Known { place, hosts, way });
     }
 
-    /// The host this end is at.
+    /// The host this end is at, and the end that stands for it where ways are chosen.
     #[inline]
-    pub fn host(&self, end: End) -> Node {
-        self.of(end).1[(end.0 & 1) as usize]
+    pub fn target(&self, end: End) -> (Node, End) {
+        let Known { hosts, way, .. } = *self.of(end);
+        let side = end.0 & 1;
+        (hosts[side as usize], End(way << 1 | side))
     }
 
     /// The place of an end.
     #[inline]
     pub fn place(&self, end: End) -> u32 {
-        self.of(end).0 << 1 | end.0 & 1
+        self.of(end).place << 1 | end.0 & 1
     }
 
     /// The end that has this place.
@@ -121,7 +162,7 @@ impl<E: Endpoint> Seats<E> {
     /// The same, and how many packets of its flow are under way.
     #[inline]
     pub fn get_counted(&mut self, end: End) -> (&mut Seat<E>, &mut u32) {
-        let place = self.of(end).0;
+        let place = self.of(end).place;
         let pair = &mut self.pairs[place as usize];
         debug_assert!(pair.flow == end.flow(), "nothing happens to a flow that has retired");
         (&mut pair.ends[(end.0 & 1) as usize], &mut pair.under_way)
@@ -138,7 +179,7 @@ impl<E: Endpoint> Seats<E> {
     /// Whether nothing but a deadline can happen to the flow of this end any more.
     #[inline]
     pub fn is_over(&self, end: End) -> bool {
-        let pair = &self.pairs[self.of(end).0 as usize];
+        let pair = &self.pairs[self.of(end).place as usize];
         let [sender, receiver] = &pair.ends;
         let idle = |seat: &Seat<E>| seat.complete && seat.waiting.is_none();
         pair.under_way == 0 && self.retires && idle(sender) && idle(receiver)
@@ -146,12 +187,15 @@ impl<E: Endpoint> Seats<E> {
 
     /// The flow of this end retires.
     pub fn remove(&mut self, end: End) {
-        let place = self.of(end).0;
+        let place = self.of(end).place;
         let pair = &mut self.pairs[place as usize];
         pair.flow = NOBODY;
-        self.flows[(end.flow() - self.first) as usize].0 = NOBODY;
+        self.flows[(end.flow() - self.first) as usize].place = NOBODY;
         let [sender, receiver] = pair.ends.each_ref().map(|seat| seat.machine.report());
-        self.free.push(place);
+        match pair.line {
+            Some(line) => self.kept.entry(line).or_default().push(place),
+            None => self.free.push(place),
+        }
         self.retired.push(Retired { flow: end.flow(), sender, receiver });
     }
 
@@ -168,7 +212,7 @@ impl<E: Endpoint> Seats<E> {
 
     /// Forgets the first flows if they have retired, and are at least half of those that are known.
     fn forget(&mut self) {
-        let gone = self.flows.iter().take_while(|(place, _)| *place == NOBODY).count();
+        let gone = self.flows.iter().take_while(|known| known.place == NOBODY).count();
         if gone > 0 && gone * 2 >= self.flows.len() {
             self.flows.drain(..gone);
             self.first += gone as u32;

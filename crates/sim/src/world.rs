@@ -29,6 +29,9 @@ pub struct Flow<E> {
     pub receiver: E,
     /// What those who observe the run are told of it.
     pub facts: Facts,
+    /// It goes on a connection of this number between its hosts that is idle, if there is one, and leaves its own to
+    /// later flows; `None` for one that has a connection to itself. Connections are idle once their flows have retired.
+    pub connections: Option<u32>,
 }
 
 /// The network part of a world.
@@ -220,12 +223,13 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
 
     fn start_flows(&mut self, now: Time) {
         while let Some(flow) = self.starts.next_if(|flow| flow.start <= now) {
-            let Flow { from, to, sender, receiver, facts, .. } = flow;
+            let Flow { from, to, sender, receiver, facts, connections, .. } = flow;
             let first = self.seats.next_flow();
             self.probe.on_start(now, first.flow(), &facts);
+            let way = End::sender(self.seats.way(connections, [from, to]));
             let pair =
-                [self.seat(sender, first, from, to), self.seat(receiver, first.peer(), to, from)];
-            self.seats.add(pair, [from, to]);
+                [self.seat(sender, way, from, to), self.seat(receiver, way.peer(), to, from)];
+            self.seats.add(pair, [from, to], connections);
             self.on_end_timer(now, first);
         }
         let next = self.starts.peek().map(|flow| flow.start);
@@ -285,7 +289,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             return self.deliver(now, packet);
         }
         let end = packet.envelope.end;
-        let Some(number) = self.routes.next(node, self.seats.host(end), end) else {
+        let (host, way) = self.seats.target(end);
+        let Some(number) = self.routes.next(node, host, way) else {
             self.lost += 1;
             self.seats.landed(end);
             return;

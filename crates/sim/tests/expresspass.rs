@@ -117,6 +117,7 @@ fn start(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, 
                 to: net.right[0],
                 sender: Peer::Sender(Sender::new(&config, size)),
                 receiver: Peer::Receiver(Receiver::new(&config, rule, chance)),
+                connections: None,
             }
         })
         .collect();

@@ -82,6 +82,7 @@ fn run<M: Middlebox<Head = Head>>(
             to: hosts[to],
             sender: Peer::Sender(Sender::new(&config, Some(300_000))),
             receiver: Peer::Receiver(Receiver::new(&config, rule, chance)),
+            connections: None,
         }
     };
     let flows: Vec<_> = (0..).zip([(0, 2), (1, 2), (2, 0)]).map(flow).collect();

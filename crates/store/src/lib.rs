@@ -4,6 +4,7 @@
 pub mod error;
 pub mod files;
 pub mod read;
+pub mod stream;
 pub mod table;
 pub mod write;
 

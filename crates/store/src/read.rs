@@ -19,11 +19,12 @@ use crate::write::{DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
 pub struct TableReader {
     at: String,
     heading: Table,
+    rows: u64,
     batches: ParquetRecordBatchReader,
 }
 
 /// Rows read at a time.
-const BATCH: usize = 1 << 14;
+pub(crate) const BATCH: usize = 1 << 14;
 
 impl TableReader {
     /// Opens a file.
@@ -41,6 +42,12 @@ impl TableReader {
         &self.heading
     }
 
+    /// How many rows all batches have together.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
     fn over<T: ChunkReader + 'static>(at: &str, input: T) -> Result<Self, StoreError> {
         let builder =
             ParquetRecordBatchReaderBuilder::try_new(input).map_err(|why| unreadable(at, &why))?;
@@ -55,8 +62,9 @@ impl TableReader {
         let fields = builder.schema().fields().clone();
         let columns = fields.iter().map(|field| heading(at, field)).collect::<Result<_, _>>()?;
         let heading = Table { name: name.unwrap_or_default(), notes, columns };
+        let rows = builder.metadata().file_metadata().num_rows().try_into().unwrap_or(0);
         let batches = builder.with_batch_size(BATCH).build().map_err(|why| unreadable(at, &why))?;
-        Ok(Self { at: at.to_owned(), heading, batches })
+        Ok(Self { at: at.to_owned(), heading, rows, batches })
     }
 }
 
@@ -91,14 +99,14 @@ pub fn from_parquet(at: &str, bytes: Vec<u8>) -> Result<Table, StoreError> {
 }
 
 fn whole(reader: TableReader) -> Result<Table, StoreError> {
-    let TableReader { at, heading: mut table, batches } = reader;
+    let TableReader { at, heading: mut table, batches, .. } = reader;
     for batch in batches {
         append(&mut table, &batch.map_err(|why| unreadable(&at, &why))?);
     }
     Ok(table)
 }
 
-fn unreadable(at: &str, why: &dyn std::fmt::Display) -> StoreError {
+pub(crate) fn unreadable(at: &str, why: &dyn std::fmt::Display) -> StoreError {
     StoreError::Unreadable { at: at.to_owned(), why: why.to_string() }
 }
 

@@ -151,11 +151,14 @@ mod tests {
     #[test]
     fn the_key_with_the_most_values_is_the_axis_and_others_are_panels() {
         let grid = [(2, "8pkt"), (3, "8pkt"), (4, "8pkt"), (2, "20KB"), (3, "20KB"), (4, "20KB")];
-        let sets = grid.map(
-            |(senders, buffer)| json!({ "topology.senders": senders, "switch.a.buffer": buffer }),
-        );
+        let sets = grid.map(|(senders, buffer)| {
+            json!({ "topology.senders": senders, "switch.default.buffer": buffer })
+        });
         let Axis::Quantity { title, panels, .. } = Axis::of(&points(&sets)) else { panic!() };
-        assert_eq!((title.as_str(), panels[5].as_str()), ("topology senders", "a buffer = 20KB"));
+        assert_eq!(
+            (title.as_str(), panels[5].as_str()),
+            ("topology senders", "default buffer = 20KB")
+        );
     }
 
     #[test]

@@ -140,6 +140,31 @@ pub fn figure(field: &str, title: &str) -> Value {
     json!({ "field": field, "title": title, "type": "quantitative", "format": ".4~r" })
 }
 
+/// Lines over `time_s`, one a name, that can be toggled and zoomed.
+#[must_use]
+pub fn lines(
+    names: &Names<'_>,
+    (value, title): (&str, &str),
+    height: u32,
+    hints: &[Value],
+) -> Value {
+    let own = [figure("time_s", "time (s)"), figure(value, title)];
+    let hints: Vec<&Value> = hints.iter().chain(&own).collect();
+    json!({
+        "height": height,
+        "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
+        "params": [names.toggle(), zoom()],
+        "encoding": {
+            "x": quantity("time_s", "time (s)"),
+            "y": quantity(value, title),
+            "color": names.colour(),
+            "strokeDash": names.dash(),
+            "opacity": names.opacity(1.0),
+            "tooltip": hints,
+        },
+    })
+}
+
 /// Panels side by side, each with its own name above it, in one row or several. One alone is as wide as `alone`.
 #[must_use]
 pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {

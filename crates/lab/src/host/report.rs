@@ -145,12 +145,9 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
 
 /// The tables as they are printed, but for the time that runs took: that differs from one time to the next.
 fn tables(summary: &Summary) -> Vec<page::Table> {
-    let mut runs: Vec<Run> = summary.runs.clone();
-    for run in &mut runs {
-        run.wall_s = None;
-    }
-    let place = |run: &Run| summary.points.iter().position(|point| point.set == run.point);
-    let runs: Vec<(usize, &Run)> = runs.iter().filter_map(|run| Some((place(run)?, run))).collect();
+    let runs = summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
+    let summary = Summary { runs, ..summary.clone() };
+    let runs = table::placed(&summary);
     let mut tables = Vec::new();
     if !runs.is_empty() {
         let grid = table::runs(&summary.points, &runs);

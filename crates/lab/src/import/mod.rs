@@ -2,7 +2,7 @@
 //! (docs/topologies.md, "file"). Nodes of a file become switches; hosts are hung at them.
 //!
 //! Each format is read into a [`Drawing`], nodes and links with attributes in words; what the attributes mean is the
-//! same for all of them ([`facts`]).
+//! same for all of them (`facts`).
 
 mod edges;
 mod facts;

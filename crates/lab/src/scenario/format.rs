@@ -264,6 +264,12 @@ pub(super) const GROUP: Keys = &[&[
     ),
     key("arrivals", Form::Table(ARRIVALS), "Starts at random or in bursts, in place of `start`."),
     key("trace", Form::Text, "A file of flows (start,source,destination,bytes) says it all."),
+    key(
+        "connections",
+        Form::Choice(&["new", "kept"]),
+        "TCP: each flow opens one, or takes one that an earlier one of the group between the same hosts has left idle, \
+         with all it learnt. Default: \"new\".",
+    ),
     key("warm_up", Form::Count(0, MOST_FLOWS), "So many first flows are not judged. Default: 0."),
     key("cool_down", Form::Count(0, MOST_FLOWS), "So many last ones are not. Default: 0."),
 ]];

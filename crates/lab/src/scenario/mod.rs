@@ -1,7 +1,7 @@
 //! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] that points at the line.
 //!
-//! What a scenario may say is data ([`shallop_core::form`], [`format`], [`options`]); sections are read by it, the
-//! schema is written from it, and changes of single keys ([`set`]) are held against it.
+//! What a scenario may say is data ([`shallop_core::form`], `format`, `options`); sections are read by it, the
+//! schema is written from it, and changes of single keys (`set`) are held against it.
 
 mod buffers;
 mod check;

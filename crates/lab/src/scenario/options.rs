@@ -45,6 +45,12 @@ const TCP: &[Key] = &[
     key("stack", Form::Choice(STACKS), "Whose TCP it is. Default: that of the scenario."),
     key("initial_window", Form::Count(1, 10_000), "Segments in the first window."),
     key("handshake", Form::Truth, "A round trip passes before the first data."),
+    key(
+        "slow_start_after_idle",
+        Form::Truth,
+        "After a silence of more than a timeout a flow, or the next one on its connection, begins again with the first \
+         window. Default: true.",
+    ),
     key("rto_initial", Form::Time(Span::from_us(1), LONGEST), "Timeout before any sample."),
     key("rto_min", Form::Time(Span::from_us(1), LONGEST), "The least timeout."),
     key("rto_max", Form::Time(Span::from_us(1), LONGEST), "The largest timeout."),

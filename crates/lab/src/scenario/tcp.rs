@@ -43,6 +43,7 @@ fn config(section: &Section<'_>, stack: Config, asked: Marking) -> Result<Config
     let mut config = Config {
         initial_window: section.or("initial_window", stack.initial_window)?,
         handshake: section.or("handshake", stack.handshake)?,
+        slow_start_after_idle: section.or("slow_start_after_idle", stack.slow_start_after_idle)?,
         buffer: section.or("receive_buffer", stack.buffer)?,
         ..stack
     };

@@ -95,7 +95,13 @@ impl Reader<'_, '_> {
             start,
             transport: self.transport()?,
             edges: self.edges(flows)?,
+            keeps: self.keeps()?,
         })
+    }
+
+    /// Whether its flows keep their connections for later ones.
+    fn keeps(&self) -> Result<bool, Problem> {
+        Ok(self.section.or("connections", "new")? == "kept")
     }
 
     /// Its transport, if that is not the one of the scheme.
@@ -118,7 +124,7 @@ impl Reader<'_, '_> {
     /// A group that a file describes.
     fn traced(&self) -> Result<Group, Problem> {
         let section = self.section;
-        let own = ["name", "trace", "transport", "warm_up", "cool_down"];
+        let own = ["name", "trace", "transport", "connections", "warm_up", "cool_down"];
         let vain = all(GROUP)
             .map(|key| key.name)
             .find(|key| !own.contains(key) && section.item(key).is_some());
@@ -155,6 +161,7 @@ impl Reader<'_, '_> {
             start,
             transport: self.transport()?,
             edges: self.edges(flows)?,
+            keeps: self.keeps()?,
         })
     }
 

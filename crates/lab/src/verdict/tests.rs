@@ -57,6 +57,7 @@ fn runs(study: &Study, gbps: impl Fn(usize, &str, u64) -> f64) -> Vec<(Job, Run)
         let label = LABELS[job.scheme];
         let mut run: Run =
             crate::run(&study.points[0].plan, job.scheme, 1, &mut |_| true).unwrap().run;
+        run.utilization_by_place = BTreeMap::from([("here".to_owned(), 0.5)]);
         run.throughput_bps = gbps(job.point, label, job.seed) * 1e9;
         run.jain = None;
         let window = |from_s, to_s, throughput_bps| Window {
@@ -205,6 +206,10 @@ fn fields_are_found_by_their_path_and_window() {
         (Claim { scheme: "cubic".to_owned(), ..loss }, "credit.loss_rate does not apply here"),
         (Claim { metric: "through".to_owned(), ..claim() }, "a run has no field through"),
         (Claim { metric: "drops".to_owned(), ..claim() }, "drops is no number"),
+        (
+            Claim { metric: "loss_by_place.heer".to_owned(), ..claim() },
+            "a run has no field loss_by_place.heer",
+        ),
     ] {
         let judged = judged(claim, |_, _, _| 9.5);
         assert_eq!((judged.verdict, judged.why.as_str()), (Verdict::Fails, why));
@@ -223,11 +228,13 @@ fn queues_and_pools_go_by_their_places() {
             { "place": "a>b", "class": "data", "max_bytes": 7, "above": { "1.5MB": 0.25 } },
         ],
         "pools": [{ "place": "a/0", "max_bytes": 9 }],
+        "utilization_by_place": { "a>b": 0.5, "b>a": 0.1 },
     });
     let at = |metric: &str| field(&run, metric, None);
     assert_eq!(at("queues.a>b.max_bytes"), Ok(7.0));
     assert_eq!(at("queues.a>b.above.1.5MB"), Ok(0.25), "a level may have a dot");
     assert_eq!(at("queues.b>a.max_bytes"), Ok(0.0), "nothing was ever queued there");
+    assert!(at("queues.b>c.max_bytes").is_err(), "no such port carried anything");
     assert_eq!(at("pools.a/0.max_bytes"), Ok(9.0));
     assert!(at("pools.a/1.max_bytes").is_err(), "every pool is in the list");
 }

@@ -67,6 +67,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
         transport: None,
         edges: (0, 0),
+        keeps: false,
         pattern: Pattern::Turn,
     }
 }

@@ -155,9 +155,8 @@ impl<W: Window> Sender<W> {
         if self.repair != Repair::None || self.board.lost() == 0 {
             return false;
         }
-        let loss = self.congestion(now, flying);
-        self.window.on_loss(&loss);
-        (self.repair, self.point, self.rescued) = (Repair::Fast, loss.next, false);
+        self.window.on_loss(&self.congestion(now, flying));
+        (self.repair, self.point, self.rescued) = (Repair::Fast, self.board.next(), false);
         self.tell_reduced = true;
         self.tail.cancel();
         self.reduction = self.new_reduction(delivered);
@@ -212,8 +211,8 @@ impl<W: Window> Sender<W> {
             advanced: Bytes::new(self.board.una() - before.una),
             round_start: false,
             recovering: self.reduction.is_some() || self.repair == Repair::Fast,
-            una: self.board.una(),
-            next: self.board.next(),
+            una: self.earlier + self.board.una(),
+            next: self.earlier + self.board.next(),
         }
     }
 }

@@ -107,6 +107,8 @@ pub struct Config {
     pub initial_threshold: Bytes,
     /// A round trip passes before the first data.
     pub handshake: bool,
+    /// A silence of more than a timeout is told to the controller (RFC 5681, 4.1; Linux: the sysctl of this name).
+    pub slow_start_after_idle: bool,
     /// The retransmission timeout.
     pub timeout: rtt::Config,
     /// How losses are found.
@@ -168,6 +170,7 @@ impl Stack {
             initial_window: 2,
             initial_threshold: Bytes::MAX,
             handshake: true,
+            slow_start_after_idle: true,
             timeout: rtt::Config {
                 initial: Span::from_secs(3),
                 min: Span::from_ms(200),

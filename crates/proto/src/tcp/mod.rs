@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod echo;
 pub mod head;
 pub mod holes;
+mod kept;
 pub mod loss;
 pub mod news;
 pub mod receiver;

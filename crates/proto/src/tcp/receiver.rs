@@ -44,13 +44,13 @@ pub struct Receiver {
     latest: [Range<u64>; BLOCKS],
     /// The first byte that was never allowed. It does not move back (RFC 7323, 2.4).
     edge: u64,
-    echo: Echo,
+    pub(super) echo: Echo,
     owed: VecDeque<Owed>,
     greeting: bool,
     /// Segments in order that no acknowledgement told of yet.
     unacknowledged: u32,
     /// Segments still to be acknowledged at once.
-    quick: u32,
+    pub(super) quick: u32,
     /// Where the last segment began.
     seq: u64,
     /// When an acknowledgement that is held back must leave; [`Time::LAST`] if there is none.
@@ -257,5 +257,9 @@ impl Endpoint for Receiver {
 
     fn report(&self) -> Report {
         Report { received: self.received, duplicates: self.duplicates, ..Report::default() }
+    }
+
+    fn follow(&mut self, before: &Self) {
+        self.take_over(before);
     }
 }

@@ -77,11 +77,13 @@ pub struct Sender<W> {
     pub(super) detector: Detector,
     pub(super) tail: Tail,
     pub(super) reduction: Option<Reduction>,
-    pace: Option<Pace>,
+    pub(super) pace: Option<Pace>,
     /// When the pace allows the next packet.
-    pace_due: Time,
+    pub(super) pace_due: Time,
     /// The time of the last call, for telling deadlines to come from those that passed.
     seen: Time,
+    /// Bytes that earlier flows sent on the connection: controllers count from its beginning.
+    pub(super) earlier: u64,
     /// The first byte the receiver does not allow.
     pub(super) edge: u64,
     /// The most that may be in flight, by the controller or by the reduction in progress.
@@ -115,6 +117,8 @@ pub struct Sender<W> {
     pub(super) repair: Repair,
     pub(super) errand: Errand,
     scale: u8,
+    /// Silences are told to the controller.
+    tells_idle: bool,
     /// The one retransmission of the tail that a recovery may add (RFC 6675, 4, rule 4) was used.
     pub(super) rescued: bool,
     /// The receiver is to be told that the window shrank.
@@ -139,6 +143,7 @@ impl<W: Window> Sender<W> {
             pace,
             pace_due: Time::ZERO,
             seen: Time::ZERO,
+            earlier: 0,
             edge: buffer,
             allowed,
             limited_until: 0,
@@ -160,6 +165,7 @@ impl<W: Window> Sender<W> {
             repair: Repair::None,
             errand: if config.handshake { Errand::Greet } else { Errand::None },
             scale: scale_for(buffer),
+            tells_idle: config.slow_start_after_idle,
             rescued: false,
             tell_reduced: false,
         }
@@ -193,6 +199,7 @@ impl<W: Window> Sender<W> {
     pub(super) fn congestion(&self, now: Time, in_flight: u64) -> Loss {
         let (una, next) = (self.board.una(), self.board.next());
         let after_mark = una < self.marked_until;
+        let (una, next) = (self.earlier + una, self.earlier + next);
         Loss { now, in_flight: Bytes::new(in_flight), after_mark, una, next }
     }
 
@@ -318,7 +325,8 @@ impl<W: Window> Sender<W> {
     fn wake(&mut self, now: Time) {
         let idle = now.saturating_since(self.sent_at);
         self.timer_from = now;
-        if self.board.next() > 0 && idle > self.rtt.single() {
+        let used = self.earlier + self.board.next() > 0;
+        if used && self.tells_idle && idle > self.rtt.single() {
             self.window.on_idle(idle);
         }
         self.window.on_restart(now, self.delivery.is_limited());
@@ -350,7 +358,7 @@ impl<W: Window> Sender<W> {
     }
 }
 
-impl<W: Window> Endpoint for Sender<W> {
+impl<W: Window + Clone> Endpoint for Sender<W> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
@@ -437,5 +445,9 @@ impl<W: Window> Endpoint for Sender<W> {
     fn report(&self) -> Report {
         let (sent, retransmits, timeouts) = (self.sent, self.retransmits, self.timeouts.into());
         Report { sent, retransmits, timeouts, ..Report::default() }
+    }
+
+    fn follow(&mut self, before: &Self) {
+        self.take_over(before);
     }
 }

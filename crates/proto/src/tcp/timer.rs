@@ -78,12 +78,13 @@ impl<W: Window> Sender<W> {
     /// Nothing came for a whole timeout: all that is in flight is taken for lost.
     fn expire(&mut self, now: Time) {
         let loss = self.congestion(now, self.board.flying() + self.board.lost());
-        let first = self.expired_for != loss.una;
+        let first = self.expired_for != self.board.una();
         self.board.lose_all();
         self.rtt.back_off();
         self.timeouts += 1;
         self.window.on_rto(&loss, first);
-        (self.expired_for, self.point, self.timer_from) = (loss.una, loss.next, now);
+        (self.point, self.timer_from) = (self.board.next(), now);
+        self.expired_for = self.board.una();
         (self.repair, self.reduction, self.reorder_due) = (Repair::Timeout, None, Time::LAST);
         self.tell_reduced = true;
         self.tail.cancel();

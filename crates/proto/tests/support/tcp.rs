@@ -191,7 +191,7 @@ pub fn spied(config: &Config, spy: Spy, size: u64, path: Path) -> Pair<Tcp<Spy>>
 }
 
 /// The sender of a pair.
-pub fn sender<W: Window>(pair: &Pair<Tcp<W>>) -> &Sender<W> {
+pub fn sender<W: Window + Clone>(pair: &Pair<Tcp<W>>) -> &Sender<W> {
     match &pair.ends[0] {
         Tcp::Sender(sender) => sender,
         Tcp::Receiver(_) => unreachable!("the first end of a pair sends"),

@@ -1,6 +1,6 @@
 //! Throughput over time, of all flows or by group.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::figure::{Figure, Rows};
 use crate::gather::Gather;
@@ -45,6 +45,8 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     } else {
         Names { field: "scheme", title: "scheme", all: &gather.cases.schemes }
     };
+    let hints = [marks::hint("scheme", "scheme"), marks::hint("group", "group")];
+    let inner = marks::lines(&names, (&value, &unit.title("throughput")), 220, &hints);
     let points = gather.cases.timed();
     Some(Figure {
         id: "throughput-over-time".to_owned(),
@@ -55,33 +57,8 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
              between them.{}",
             gather.cases.shown(&points)
         ),
-        spec: marks::panels(
-            &panels,
-            &inner(&names, &value, &unit.title("throughput")),
-            marks::WIDE,
-        ),
+        spec: marks::panels(&panels, &inner, marks::WIDE),
         rows,
         wide: true,
-    })
-}
-
-fn inner(names: &Names<'_>, value: &str, title: &str) -> Value {
-    json!({
-        "height": 220,
-        "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
-        "params": [names.toggle(), marks::zoom()],
-        "encoding": {
-            "x": marks::quantity("time_s", "time (s)"),
-            "y": marks::quantity(value, title),
-            "color": names.colour(),
-            "strokeDash": names.dash(),
-            "opacity": names.opacity(1.0),
-            "tooltip": [
-                marks::hint("scheme", "scheme"),
-                marks::hint("group", "group"),
-                marks::figure("time_s", "time (s)"),
-                marks::figure(value, title),
-            ],
-        },
     })
 }

@@ -1,7 +1,5 @@
 //! What waited in the longest data queue over time, for each scheme.
 
-use serde_json::json;
-
 use crate::figure::{Figure, Rows};
 use crate::gather::Gather;
 use crate::marks::{self, Names};
@@ -33,24 +31,8 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     }
     let names = Names { field: "measure", title: "bytes in the queue", all: &measures };
     let title = unit.title("data queue");
-    let inner = json!({
-        "height": 150,
-        "mark": { "type": "line", "strokeWidth": 1.3, "clip": true },
-        "params": [names.toggle(), marks::zoom()],
-        "encoding": {
-            "x": marks::quantity("time_s", "time (s)"),
-            "y": marks::quantity(&value, &title),
-            "color": names.colour(),
-            "strokeDash": names.dash(),
-            "opacity": names.opacity(1.0),
-            "tooltip": [
-                marks::hint("queue", "queue"),
-                marks::figure("time_s", "time (s)"),
-                marks::figure(&value, &title),
-                marks::hint("measure", "measure"),
-            ],
-        },
-    });
+    let hints = [marks::hint("queue", "queue"), marks::hint("measure", "measure")];
+    let inner = marks::lines(&names, (&value, &title), 150, &hints);
     let points = gather.cases.timed();
     Some(Figure {
         id: "queue-over-time".to_owned(),

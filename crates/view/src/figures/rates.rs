@@ -57,23 +57,7 @@ fn each(gather: &Gather, most: usize, unit: Unit) -> (Rows, Value, String) {
         }
     }
     let names = Names { field: "flow", title: "flow", all: &flows };
-    let inner = json!({
-        "height": 170,
-        "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
-        "params": [names.toggle(), marks::zoom()],
-        "encoding": {
-            "x": marks::quantity("time_s", "time (s)"),
-            "y": marks::quantity(&value, &title),
-            "color": names.colour(),
-            "strokeDash": names.dash(),
-            "opacity": names.opacity(1.0),
-            "tooltip": [
-                marks::hint("flow", "flow"),
-                marks::figure("time_s", "time (s)"),
-                marks::figure(&value, &title),
-            ],
-        },
-    });
+    let inner = marks::lines(&names, (&value, &title), 170, &[marks::hint("flow", "flow")]);
     (rows, inner, String::new())
 }
 

@@ -3,11 +3,15 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
-use shallop_lab::scenario::Problem;
+pub use miette::Report;
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
+
+use crate::scenario::Problem;
 
 /// Longer lines are not shown: the message must fit the screen.
 const LONGEST_LINE: usize = 240;
+/// Messages that no terminal sets the width of are this wide.
+const COLUMNS: usize = 100;
 
 /// What most functions here return.
 pub type Result<T> = std::result::Result<T, Report>;
@@ -23,6 +27,7 @@ pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
 }
 
 /// Something is wrong with a scenario: points at its line.
+#[must_use]
 pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
     let Problem { message, label, help, span } = problem;
     let mut diagnostic = MietteDiagnostic::new(message);
@@ -50,7 +55,20 @@ fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<
     short.then(|| start..span.end.clamp(start, end_of_line))
 }
 
+/// All of it as text without colours.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let theme = GraphicalTheme::unicode_nocolor();
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(COLUMNS);
+    let mut text = String::new();
+    match handler.render_report(&mut text, report.as_ref()) {
+        Ok(()) => text.trim_end().to_owned(),
+        Err(_) => report.to_string(),
+    }
+}
+
 /// What a file is called in messages.
+#[must_use]
 pub fn name(path: &Path) -> String {
     path.display().to_string()
 }

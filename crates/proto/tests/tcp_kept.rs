@@ -1,0 +1,93 @@
+//! Flows one after the other on a connection that is kept: what the later one knows from the start.
+
+mod support;
+
+use shallop_core::{Bytes, Span};
+use shallop_proto::Endpoint;
+use shallop_proto::tcp::{Config, Receiver, Sender, Stack, Tcp};
+use support::tcp::{Hand, SEGMENT, Spy, ms, plain, spied};
+use support::{Pair, Path};
+
+/// Four segments that were acknowledged at 10 ms and 20 ms, with a window of two.
+fn done() -> Hand {
+    let mut hand = Hand::sized(&plain(), Spy::new(2), Some(4));
+    assert_eq!(hand.leaving(), [0, 1]);
+    hand.ack(ms(10), 2, &[]);
+    assert_eq!(hand.leaving(), [2, 3]);
+    hand.ack(ms(20), 4, &[]);
+    assert!(hand.sender.is_complete());
+    hand
+}
+
+/// A flow of three segments after it, from this time on.
+fn next(before: &Hand, at: u64) -> Hand {
+    let mut sender = Sender::new(&plain(), Spy::new(1), Some(3 * SEGMENT));
+    sender.follow(&before.sender);
+    sender.on_timer(ms(at));
+    Hand { sender, now: ms(at), before: vec![] }
+}
+
+#[test]
+fn the_window_and_the_round_trip_are_known_and_the_controller_counts_on() {
+    let mut hand = next(&done(), 21);
+    assert_eq!(hand.leaving(), [0, 1], "the window of the flow before, its own bytes from zero");
+    assert_eq!(hand.sender.rtt().smoothed(), Span::from_ms(10));
+    hand.ack(ms(31), 2, &[]);
+    let last = hand.spy().acks.last().copied();
+    let (una, next) = last.map(|ack| (ack.una, ack.next)).unwrap_or_default();
+    assert_eq!((una, next), (6 * SEGMENT, 6 * SEGMENT));
+    assert_eq!(last.map(|ack| ack.delivered), Some(Bytes::new(6 * SEGMENT)));
+    assert_eq!(hand.leaving(), [2]);
+    hand.ack(ms(41), 3, &[]);
+    assert!(hand.sender.is_complete());
+    assert_eq!((hand.sender.report().sent, hand.spy().idles.len()), (3, 0));
+}
+
+#[test]
+fn a_silence_longer_than_a_timeout_is_told_unless_the_host_does_not_care() {
+    let mut hand = next(&done(), 2_000);
+    hand.leaving();
+    // The last segment left at 10 ms.
+    assert_eq!(hand.spy().idles, [Span::from_ms(1_990)]);
+    let config = Config { slow_start_after_idle: false, ..plain() };
+    let mut sender = Sender::new(&config, Spy::new(1), Some(3 * SEGMENT));
+    sender.follow(&done().sender);
+    sender.on_timer(ms(2_000));
+    let mut hand = Hand { sender, now: ms(2_000), before: vec![] };
+    assert_eq!((hand.leaving(), hand.spy().idles.len()), (vec![0, 1], 0));
+}
+
+#[test]
+fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flow() {
+    let mut hand = next(&done(), 21);
+    assert_eq!(hand.leaving(), [0, 1]);
+    let mut again = hand.pass(ms(2_000));
+    again.truncate(1);
+    assert_eq!(again.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0]);
+    let told: Vec<_> = hand.spy().timeouts.iter().map(|(loss, first)| (loss.una, *first)).collect();
+    assert_eq!(told[0], (4 * SEGMENT, true));
+    assert!(told[1..].iter().all(|&(_, first)| !first), "one byte, one first timeout");
+    hand.ack(ms(2_001), 2, &[]);
+    hand.leaving();
+    hand.ack(ms(2_012), 3, &[]);
+    assert!(hand.sender.is_complete());
+    assert_eq!(hand.spy().exits.len(), 1, "the repair ended");
+}
+
+#[test]
+fn nothing_greets_on_a_connection_that_is_open() {
+    let config = Config { handshake: true, ..Stack::LINUX.tcp };
+    let mut first = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
+    assert!(first.run(ms(100)));
+    let (mut sender, mut receiver) = (
+        Tcp::Sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),
+        Tcp::Receiver(Receiver::new(&config, Some(5 * SEGMENT))),
+    );
+    sender.follow(&first.ends[0]);
+    receiver.follow(&first.ends[1]);
+    let mut second = Pair::new(sender, receiver, Path::clean(), 7);
+    assert!(second.run(ms(100)));
+    assert!(second.seen.iter().all(|seen| seen.body.end > 0 || seen.from == 1));
+    let faster = (first.now - second.now).ratio(Span::from_ms(10));
+    assert!((1.0..1.01).contains(&faster), "by {faster} round trips");
+}

@@ -1,0 +1,26 @@
+"""Congestion control for networks whose switches have very little buffer.
+
+``run`` makes the runs of a scenario, ``sweep`` those of every combination of some keys' values, ``reproduce``
+those of a paper's experiment with its claims judged. Each gives a `Results`: a summary, tables of flows and of
+series that polars, pandas and pyarrow read, and figures.
+"""
+
+from ._native import ScenarioError, ShallopError, Table, __version__
+from ._results import Results, Summary
+from ._run import Experiment, experiments, reproduce, run, sweep
+from ._scenario import Scenario
+
+__all__ = [
+    "Experiment",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "ShallopError",
+    "Summary",
+    "Table",
+    "__version__",
+    "experiments",
+    "reproduce",
+    "run",
+    "sweep",
+]

@@ -1,0 +1,131 @@
+"""Scenarios as Python has them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Union
+
+import tomli_w
+
+from ._native import ScenarioError, Study, read_text
+
+Value = Union[bool, int, float, str, Sequence["Value"]]
+Source = Union["Scenario", Mapping[str, object], str, "os.PathLike[str]"]
+
+
+class Typed(str):
+    """A value as it is typed at the command line: TOML, or a text without its quotes."""
+
+
+class Scenario:
+    """A network, a workload and the transports to try on it.
+
+    Parameters
+    ----------
+    source
+        A dictionary, a path, or TOML text. A string with a line end in it is text, any other a path.
+    folder
+        Where files that the scenario names are; that of the scenario's own file, or the working directory.
+
+    Examples
+    --------
+    >>> two = Scenario({
+    ...     "title": "Two flows",
+    ...     "duration": "100ms",
+    ...     "topology": {"kind": "dumbbell", "senders": 2, "rate": "1Gbps", "delay": "1ms"},
+    ...     "scheme": [{"transport": "cubic"}],
+    ...     "group": [{"name": "all"}],
+    ... })
+    >>> two.name
+    'scenario'
+    """
+
+    text: str
+    name: str
+    folder: Path
+
+    def __init__(self, source: Source, folder: str | os.PathLike[str] | None = None) -> None:
+        if isinstance(source, Scenario):
+            self.text, self.name, self.folder = source.text, source.name, source.folder
+        elif isinstance(source, Mapping):
+            self.text, self.name, self.folder = _dump(source), "scenario", Path()
+        elif isinstance(source, str) and "\n" in source:
+            self.text, self.name, self.folder = source, "scenario", Path()
+        else:
+            path = Path(source)
+            self.text, self.name, self.folder = read_text(str(path)), str(path), path.parent
+        if folder is not None:
+            self.folder = Path(folder)
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.name!r}, folder={str(self.folder)!r})"
+
+    def study(
+        self,
+        *,
+        quick: bool = False,
+        seed: int | None = None,
+        seeds: int | None = None,
+        overrides: Mapping[str, Value] | None = None,
+        vary: Mapping[str, Sequence[Value]] | None = None,
+        files: Mapping[str, str] | None = None,
+    ) -> Study:
+        """Reads and checks it, with changes. `files` stand for those in its folder.
+
+        Raises
+        ------
+        ScenarioError
+            With the line and what is allowed there.
+        """
+        return Study.read(
+            self.text,
+            name=self.name,
+            folder=str(self.folder),
+            files=files,
+            quick=quick,
+            seed=seed,
+            seeds=seeds,
+            set=[(_key(key), _literal(key, value)) for key, value in (overrides or {}).items()],
+            vary=[
+                (_key(key), [_literal(key, value) for value in values])
+                for key, values in (vary or {}).items()
+            ],
+        )
+
+
+def _dump(source: Mapping[str, object]) -> str:
+    try:
+        return tomli_w.dumps(dict(source))
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"the dictionary cannot be written as TOML: {error}") from error
+
+
+def _key(key: str) -> str:
+    """A key as a keyword argument has it: two underscores for a dot."""
+    return key.replace("__", ".")
+
+
+def _literal(key: str, value: Value) -> str:
+    """A value as TOML."""
+    if isinstance(value, Typed):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # Numbers of NumPy too, whose repr names their type.
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, str):
+        # A basic string of TOML is one of JSON but for DEL, which no key takes.
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Sequence):
+        return f"[{', '.join(_literal(key, item) for item in value)}]"
+    raise ScenarioError(
+        f"{key}: a value must be a string, a number, a truth value or a list of them, "
+        f"not {type(value).__name__}"
+    )

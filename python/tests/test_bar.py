@@ -1,0 +1,42 @@
+"""Bars over the work that is done."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+
+import nbformat
+from nbclient import NotebookClient
+from scenarios import TWO
+
+RUN = f"import shallop\nshallop.run({TWO!r}).summary['version']"
+
+
+def test_a_terminal_shows_a_bar_and_a_pipe_none() -> None:
+    here, there = pty.openpty()
+    rows_and_columns = struct.pack("HHHH", 24, 100, 0, 0)
+    fcntl.ioctl(there, termios.TIOCSWINSZ, rows_and_columns)
+    # A terminal holds what is written to it until it is read, if that is little.
+    child = subprocess.run([sys.executable, "-c", RUN], stderr=there, stdout=subprocess.PIPE)
+    os.close(there)
+    said = os.read(here, 1 << 16).decode()
+    os.close(here)
+    assert child.returncode == 0
+    assert child.stdout == b""
+    assert "2 of 2 runs" in said
+    assert "100 % |" in said
+    piped = subprocess.run([sys.executable, "-c", RUN], capture_output=True, check=True)
+    assert piped.stderr == b""
+
+
+def test_a_notebook_shows_a_bar() -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(RUN)])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    kinds = [output.get("data", {}).keys() for output in notebook.cells[0].outputs]
+    assert any("application/vnd.jupyter.widget-view+json" in kind for kind in kinds)
+    assert not [output for output in notebook.cells[0].outputs if output.get("name") == "stderr"]

@@ -1,0 +1,52 @@
+"""What the pages on Python show is run, as a reader would: blocks of `python`, and of `sh` that say so."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+FENCED = re.compile(
+    r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+)
+RUN_HERE = "python/tests/test_pages.py runs it"
+
+
+class Block(NamedTuple):
+    note: str
+    kind: str
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    found = FENCED.finditer((DOCS / page).read_text())
+    return [Block(one["note"] or "", one["kind"], one["text"]) for one in found]
+
+
+@pytest.mark.parametrize(("page", "programs"), [("python.md", 5), ("clusters.md", 2)])
+def test_what_a_page_shows_works(page: str, programs: int, tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    python, ran = "", 0
+    for block in blocks(page):
+        if block.kind == "toml":
+            name = block.text.splitlines()[0].removeprefix("# ")
+            (tmp_path / name).write_text(block.text)
+        elif block.kind == "sh" and RUN_HERE in block.note:
+            subprocess.run(["bash", "-ec", block.text], cwd=tmp_path, env=environment, check=True)
+            ran += 1
+        elif block.kind == "python":
+            python += block.text
+            ran += 1
+    # In a process of its own, all blocks one after the other; `spawn` wants a guard that readers see no use of.
+    program = "if __name__ == '__main__':\n" + "".join(
+        f"    {line}\n" for line in python.splitlines()
+    )
+    (tmp_path / "page.py").write_text(program)
+    subprocess.run([sys.executable, "page.py"], cwd=tmp_path, check=True)
+    assert ran == programs

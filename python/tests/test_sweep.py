@@ -1,0 +1,199 @@
+"""Sweeps, here and on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from distributed import Client, LocalCluster
+from scenarios import TWO
+
+import shallop
+from shallop.__main__ import main
+
+VARY: dict[str, list[shallop._scenario.Value]] = {
+    "topology.senders": [2, 3, 4],
+    "topology.delay": ["1ms", "2ms"],
+}
+
+
+def local_cluster() -> LocalCluster:
+    """Two workers; nothing listens but on the loopback."""
+    return LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with local_cluster() as cluster:
+        yield cluster
+
+
+def test_every_combination_runs_once() -> None:
+    results = shallop.sweep(TWO, VARY, seeds=2, progress=False)
+    assert len(results.runs) == 3 * 2 * 2 * 2
+    points = {
+        (run["point"]["topology.senders"], run["point"]["topology.delay"]) for run in results.runs
+    }
+    assert len(points) == 6
+
+
+def finished(out: Path) -> int:
+    return len(list((out / "runs").glob("[!.]*.json")))
+
+
+def test_a_cluster_gives_the_rows_of_a_local_sweep_though_a_worker_dies(tmp_path: Path) -> None:
+    # Long enough for a worker to be in the middle of something.
+    slow = {**TWO, "duration": "3s", "group": [{"name": "all"}]}
+    out = tmp_path / "cluster"
+    there_when_killed = []
+
+    def kill(pid: int) -> None:
+        until = time.monotonic() + 120
+        while finished(out) < 5 and time.monotonic() < until:
+            time.sleep(0.005)
+        os.kill(pid, signal.SIGKILL)
+        there_when_killed.append(finished(out))
+
+    # A cluster of its own: the others' workers stay as they are.
+    with local_cluster() as cluster, Client(cluster) as client:
+        before = set(client.run(os.getpid).values())
+        assert len(before) == 2
+        killer = threading.Thread(target=kill, args=(min(before),))
+        killer.start()
+        results = shallop.sweep(slow, VARY, seeds=2, out=out, client=client, progress=False)
+        killer.join()
+        # Dask may have started another one by now, or not yet.
+        after = set(client.run(os.getpid).values())
+        assert min(before) not in after
+        assert max(before) in after
+    assert 5 <= there_when_killed[0] < 24
+    local = shallop.sweep(slow, VARY, seeds=2, out=tmp_path / "local", progress=False)
+    assert len(local.runs) == 24
+    check_same(local, results)
+    runs = pl.DataFrame(results.flows).group_by("point", "scheme", "seed").len()
+    assert runs.height == 24
+    assert sorted(runs["len"]) == sorted([2, 3, 4] * 8)
+
+
+def check_same(one: shallop.Results, other: shallop.Results) -> None:
+    for name in ("flows", "series"):
+        here, there = (pl.DataFrame(getattr(of, name)) for of in (one, other))
+        assert here.equals(there)
+        assert here.height > 0
+    here_runs, there_runs = ([{**run, "wall_s": 0} for run in of.runs] for of in (one, other))
+    assert here_runs == there_runs
+
+
+def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    slow = {**TWO, "duration": "3s", "group": [{"name": "all"}]}
+    (tmp_path / "slow.toml").write_text(shallop.Scenario(slow).text)
+    program = (
+        f"import shallop; shallop.sweep('slow.toml', {VARY!r}, out='a', jobs=1, progress=False)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
+    while finished(tmp_path / "a") < 3:
+        assert child.poll() is None
+        time.sleep(0.005)
+    child.kill()
+    child.wait()
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "a/runs").glob("[!.]*.json")}
+    assert 3 <= len(kept) < 12
+    results = shallop.sweep(slow, VARY, out=tmp_path / "a", progress=False)
+    assert finished(tmp_path / "a") == 12
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+    assert not list((tmp_path / "a").rglob(".*"))
+    check_same(shallop.sweep(slow, VARY, progress=False), results)
+
+
+def test_runs_that_are_there_are_not_made_again(cluster: LocalCluster, tmp_path: Path) -> None:
+    with Client(cluster) as client:
+        shallop.sweep(TWO, VARY, out=tmp_path, client=client, progress=False)
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+        assert len(before) == 3 * 12
+        time.sleep(0.01)
+        shallop.sweep(TWO, VARY, out=tmp_path, client=client, progress=False)
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+
+
+def test_files_that_a_scenario_names_travel(cluster: LocalCluster, tmp_path: Path) -> None:
+    (tmp_path / "sizes.txt").write_text("size,cdf\n1000,0\n20000,1\n")
+    scenario = {
+        **TWO,
+        "group": [
+            {"name": "all", "sizes": "sizes.txt", "arrivals": {"per_second": 1000}, "flows": 5}
+        ],
+    }
+    with Client(cluster) as client:
+        results = shallop.sweep(
+            shallop.Scenario(scenario, folder=tmp_path),
+            {"topology.senders": [2, 3]},
+            client=client,
+            progress=False,
+        )
+    assert len(results.flows) == 2 * 2 * 5
+
+
+def test_the_command_sweeps_on_a_scheduler(
+    cluster: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text(shallop.Scenario(TWO).text)
+    out = tmp_path / "out"
+    arguments = ["sweep", str(path), "--vary", "topology.senders=2,3", "--out", str(out)]
+    assert main([*arguments, "--scheduler", cluster.scheduler_address]) == 0
+    assert str(out) in capsys.readouterr().out
+    assert (out / "summary.json").exists()
+    seed = [
+        "sweep",
+        str(path),
+        "--set",
+        "duration=9ms",
+        "--seed",
+        "7",
+        "--out",
+        str(tmp_path / "b"),
+    ]
+    assert main([*seed, "--scheduler", cluster.scheduler_address]) == 0
+    assert json.loads((tmp_path / "b/summary.json").read_text())["seeds"] == [7]
+    bad = ["sweep", str(path), "--set", "topology.sendrs=2", "--out", str(out)]
+    assert main([*bad, "--scheduler", cluster.scheduler_address]) == 2
+    assert "did you mean" in capsys.readouterr().err
+    assert main(["sweep", str(path), "--out", str(out), "--scheduler", "nowhere"]) == 2
+    assert "--scheduler nowhere" in capsys.readouterr().err
+
+
+def test_jobs_of_slurm_are_asked_for_as_was_typed(tmp_path: Path) -> None:
+    from shallop import __main__ as command
+
+    arguments = ["sweep", "two.toml", "--out", str(tmp_path), "--slurm", "--workers", "0"]
+    options = ["--memory", "3GB", "--queue", "short", "--walltime", "00:30:00", "--interface", "lo"]
+    args = command._parser().parse_args([*arguments, *options])
+    with command._cluster(args) as cluster:
+        script = cluster.job_script()
+    for line in ("-p short", "--cpus-per-task=1", "--mem=3G", "-t 00:30:00"):
+        assert f"#SBATCH {line}" in script
+    assert "--nthreads 1" in script
+    assert "tcp://127.0.0.1:" in script
+
+
+def test_an_error_on_a_worker_is_the_one_that_is_raised_here(
+    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shallop import _dask
+
+    wrong = [(0, "of another version")]
+    monkeypatch.setattr(_dask, "_wanted", lambda *_: wrong)
+    with Client(cluster) as client, pytest.raises(shallop.ShallopError, match="another version"):
+        shallop.sweep(TWO, VARY, out=tmp_path, client=client, progress=False)
+    assert not finished(tmp_path)
