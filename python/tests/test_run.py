@@ -1,0 +1,200 @@
+"""Runs, results and errors."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scenarios import TWO
+
+import shallop
+
+
+def test_a_dictionary_a_text_and_a_file_are_the_same_scenario(tmp_path: Path) -> None:
+    scenario = shallop.Scenario(TWO)
+    path = tmp_path / "two.toml"
+    path.write_text(scenario.text)
+    runs = [shallop.run(source, progress=False) for source in (TWO, scenario.text, path)]
+    frames = [pl.DataFrame(results.flows) for results in runs]
+    assert frames[0].height == 4
+    assert frames[0].equals(frames[1])
+    assert frames[0].equals(frames[2])
+
+
+def test_a_summary_is_data_and_prints_as_tables() -> None:
+    summary = shallop.run(TWO, progress=False).summary
+    assert [run["scheme"] for run in summary["runs"]] == ["cubic", "flashpass"]
+    assert "flashpass" in str(summary)
+    assert "goodput" in str(summary)
+    assert summary["version"] == shallop.__version__
+    assert "<pre>" in summary._repr_html_()
+
+
+def test_whoever_reads_arrow_reads_the_tables() -> None:
+    results = shallop.run(TWO, progress=False)
+    table = pa.table(results.flows)
+    assert table.num_rows == len(results.flows) == 4
+    assert table.schema.field("fct_s").metadata[b"unit"] == b"s"
+    assert ("fct_s", "s") in [(name, unit) for name, unit, _ in results.flows.columns]
+    assert pl.DataFrame(results.flows)["received_bytes"].to_list() == [20_000] * 4
+    assert pd.DataFrame.from_arrow(results.flows)["received_bytes"].tolist() == [20_000] * 4
+    assert pl.DataFrame(results.series).height == len(results.series) > 0
+
+
+def test_the_files_are_those_of_the_command(tmp_path: Path) -> None:
+    results = shallop.run(TWO, out=tmp_path / "out", progress=False)
+    on_disk = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert on_disk == dict(results.summary)
+    again = shallop.run(TWO, out=tmp_path / "out", resume=True, progress=False)
+    assert dict(again.summary) == on_disk
+
+
+def test_a_temporary_folder_goes_with_its_results_and_their_tables() -> None:
+    results = shallop.run(TWO, progress=False)
+    folder = results.folder
+    assert folder.is_dir()
+    assert str(folder) not in str(results.summary)
+    flows = results.flows
+    del results
+    assert pl.DataFrame(flows).height == 4
+    del flows
+    assert not folder.exists()
+    assert pl.DataFrame(shallop.run(TWO, progress=False).flows).height == 4
+
+
+def test_keys_are_changed() -> None:
+    results = shallop.run(TWO, progress=False, topology__senders=3, duration="20ms", seed=9)
+    assert results.runs[0]["seed"] == 9
+    assert results.runs[0]["duration_s"] <= 0.02
+    assert len(results.flows) == 6
+
+
+def test_values_are_written_as_toml_has_them() -> None:
+    numpy = pytest.importorskip("numpy")
+    results = shallop.run(
+        TWO,
+        progress=False,
+        topology__senders=numpy.int64(3),
+        switch__default__buffer="30KB",
+        windows=["0s..2ms", "2ms..4ms"],
+    )
+    assert len(results.flows) == 6
+    assert len(results.runs[0]["windows"]) == 2
+    with pytest.raises(shallop.ScenarioError, match="not object"):
+        shallop.run(TWO, progress=False, duration=object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ({**TWO, "topology": {"kind": "dumbel"}}, ["dumbel", "did you mean", "dumbbell"]),
+        ("title = [\n", ["scenario", "title = ["]),
+        ("nothing.toml", ["nothing.toml", "could not read"]),
+        ("", ["could not read"]),
+        ({**TWO, "title": {1, 2}}, ["cannot be written as TOML"]),
+    ],
+)
+def test_a_bad_scenario_is_pointed_at(scenario: shallop._scenario.Source, words: list[str]) -> None:
+    with pytest.raises(shallop.ScenarioError) as error:
+        shallop.run(scenario, progress=False)
+    for word in words:
+        assert word in str(error.value)
+    assert "\x1b" not in str(error.value)
+
+
+def test_the_examples_of_docstrings_are_true() -> None:
+    for module in (shallop._scenario, shallop._run):
+        assert not doctest.testmod(module).failed
+    assert doctest.testmod(shallop._scenario).attempted == 2
+
+
+def test_an_experiment_that_is_not_there_is_guessed_at() -> None:
+    with pytest.raises(shallop.ScenarioError, match="fp-fig10a"):
+        shallop.reproduce("fp-fig10")
+
+
+def test_a_file_that_is_not_there_is_an_error_as_the_command_has_it(tmp_path: Path) -> None:
+    with pytest.raises(shallop.ScenarioError, match="No such file"):
+        shallop.run(tmp_path / "none.toml")
+    empty = tmp_path / "empty.toml"
+    empty.touch()
+    with pytest.raises(shallop.ScenarioError, match="the file is empty"):
+        shallop.run(empty)
+
+
+def test_an_experiment_is_judged() -> None:
+    experiments = {experiment.id: experiment for experiment in shallop.experiments()}
+    assert "fp-fig10a" in experiments
+    assert experiments["fp-fig10a"].takes_quick
+    results = shallop.reproduce("ae-table2", quick=True, progress=False)["ae-table2"]
+    assert results.claims
+    assert {claim["verdict"] for claim in results.claims} <= {"holds", "differs", "not run"}
+
+
+def test_ctrl_c_ends_a_sweep_soon_and_keeps_what_was_finished(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        f"""
+        import shallop
+        try:
+            shallop.sweep({TWO!r}, {{"duration": ["50ms", "10000s"]}}, out="out", jobs=1,
+                          group__all__size="1TB")
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    out = tmp_path / "out"
+    until = time.monotonic() + 60
+    # Both runs of 50 ms are there, and the first of the long ones is under way.
+    while len(list(out.glob("runs/*.json"))) < 2 or not list(out.glob("runs/.*.tmp")):
+        assert child.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    said, _ = child.communicate(timeout=20)
+    assert said == "interrupted\n"
+    assert time.monotonic() - asked < 2
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["interrupted"]
+    assert [run["duration_s"] for run in summary["runs"]] == [0.05, 0.05]
+    assert len(list((out / "runs").iterdir())) == 2 * 3
+    assert not list(out.rglob(".*"))
+
+
+def test_other_threads_go_on_while_a_run_is_made() -> None:
+    import threading
+    import time
+
+    ticks: list[float] = []
+    over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(0.005):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.monotonic()
+    try:
+        shallop.run({**TWO, "duration": "60s", "group": [{"name": "all"}]}, progress=False)
+    finally:
+        end = time.monotonic()
+        over.set()
+        thread.join()
+    # However long the run takes, a run that holds the interpreter leaves a silence as long as itself.
+    moments = [start, *(tick for tick in ticks if start < tick < end), end]
+    silence = max(later - earlier for earlier, later in zip(moments, moments[1:], strict=False))
+    assert silence < (end - start) / 2
