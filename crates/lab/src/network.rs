@@ -31,6 +31,8 @@ pub struct Network {
     frames: Option<Aggregate>,
     /// For each link, the trouble it makes: loss, jitter, changes. Empty if none of them makes any.
     troubles: Vec<GraphLink>,
+    /// Each packet of a host takes up to this much longer.
+    nic_jitter: Span,
 }
 
 impl Network {
@@ -57,7 +59,8 @@ impl Network {
             Topology::Campus(campus) => campus.frames,
             _ => None,
         };
-        Self { graph, names, sets, sites, links, switch_of, frames, troubles }
+        let nic_jitter = plan.nic_jitter;
+        Self { graph, names, sets, sites, links, switch_of, frames, troubles, nic_jitter }
     }
 
     /// The site of each node; `None` for switches, and for hosts that are at none.
@@ -94,13 +97,22 @@ impl Network {
     /// The random trouble of this port's wire, if any.
     #[must_use]
     pub fn impairment(&self, port: u32, seed: Seed) -> Option<Impairment> {
-        let link = self.troubles.get(port as usize / 2)?;
-        let trouble = link.loss > 0.0 || !link.jitter.is_zero();
-        trouble.then(|| Impairment {
-            loss: link.loss,
-            jitter: link.jitter,
-            stream: seed.stream("wire", u64::from(port)),
+        let loss = self.trouble(port).map_or(0.0, |link| link.loss);
+        let jitter = self.jitter(port);
+        (loss > 0.0 || !jitter.is_zero()).then(|| {
+            let stream = seed.stream("wire", u64::from(port));
+            Impairment { loss, jitter, stream }
         })
+    }
+
+    fn trouble(&self, port: u32) -> Option<&GraphLink> {
+        self.troubles.get(port as usize / 2)
+    }
+
+    /// How much longer a packet may take by this port: the link's own jitter, and the host's if it is one's.
+    fn jitter(&self, port: u32) -> Span {
+        let own = self.trouble(port).map_or(Span::ZERO, |link| link.jitter);
+        if self.is_switch_port(port) { own } else { own + self.nic_jitter }
     }
 
     /// The frames that data leave in by this port, if they do not leave one by one.
@@ -114,13 +126,12 @@ impl Network {
     #[must_use]
     pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
         let link = self.graph.link_of(port);
-        let Some(trouble) = self.troubles.get(port as usize / 2) else {
-            return (link.rate, link.delay);
-        };
+        let jitter = self.jitter(port);
+        let Some(trouble) = self.trouble(port) else { return (link.rate, link.delay + jitter) };
         let rates = trouble.changes.iter().filter_map(|change| change.1);
         let delays = trouble.changes.iter().filter_map(|change| change.2);
         let (rate, delay) = (rates.fold(link.rate, Ord::min), delays.fold(link.delay, Ord::max));
-        (rate, delay + trouble.jitter)
+        (rate, delay + jitter)
     }
 
     /// The longest that a packet of this size ever takes through these ports when nothing else is there.
@@ -136,7 +147,7 @@ impl Network {
     /// What this port's link becomes in the course of the run.
     #[must_use]
     pub fn changes(&self, port: u32) -> Vec<Change> {
-        let Some(link) = self.troubles.get(port as usize / 2) else { return Vec::new() };
+        let Some(link) = self.trouble(port) else { return Vec::new() };
         let change = |&(at, rate, delay): &(Span, _, _)| {
             let at = Time::after_start(at);
             Change { at, rate, delay }

@@ -46,6 +46,8 @@ pub struct Plan {
     pub nic_buffer: BufferSize,
     /// Depth of the queue of credits or emulation packets of a host's link; `None` for that of a switch.
     pub nic_credit_queue: Option<BufferSize>,
+    /// Each packet of a host takes up to this much longer.
+    pub nic_jitter: Span,
     /// How long queues and pools held more than each of these is reported.
     pub levels: Vec<Bytes>,
     /// Sets of links whose packets are captured, and how many packets at most.

@@ -74,6 +74,7 @@ fn what_is_written_arrives() {
     assert_eq!(study.seeds, [3, 4]);
     let plan = &study.points[0].plan;
     assert_eq!((plan.nic, plan.nic_buffer), (NicMode::Fifo, BufferSize::Packets(100)));
+    assert_eq!(plan.nic_jitter, Span::from_us(1));
     assert!(!plan.symmetric);
     let Topology::Graph { nodes, links } = &plan.topology else { panic!() };
     assert_eq!((nodes.len(), links.len()), (5, 4));

@@ -75,6 +75,11 @@ pub(super) const SCENARIO: Keys = &[&[
         Form::Buffer,
         "Depth of a host's queue of credits or emulation packets. Default: as switches; FlashPass \"2pkt\".",
     ),
+    key(
+        "nic_jitter",
+        delay(),
+        "Each packet takes up to this much longer to leave its host's link. Default: \"0s\".",
+    ),
     need("topology", Form::Kinds(&TOPOLOGY), "The network."),
     key("switch", Form::Named(SWITCH), "What switches are like; \"default\" where none is named."),
     need("scheme", Form::KindsTables(&SCHEMES), "What is compared."),

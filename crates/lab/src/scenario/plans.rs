@@ -60,6 +60,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         nic: nic(&top)?,
         nic_buffer: top.or("nic_buffer", NIC_BUFFER)?,
         nic_credit_queue: top.get("nic_credit_queue")?,
+        nic_jitter: top.or("nic_jitter", Span::ZERO)?,
         levels: top.or("levels", Vec::new())?,
         capture: (top.or("capture", Vec::new())?, top.or("capture_limit", LIMIT)?),
         groups: Vec::new(),

@@ -35,6 +35,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         levels: vec![],
         capture: (vec![], 0),
         nic_credit_queue: None,
+        nic_jitter: Span::ZERO,
         schemes: schemes(),
     }
 }

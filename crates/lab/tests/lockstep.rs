@@ -1,0 +1,62 @@
+//! Hosts whose packets all take exactly as long keep in step with a full queue: some flows always find it full, others
+//! never do (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991). A frame's worth of
+//! jitter, as they recommend, ends that.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
+use shallop_lab::scenario::{Options, read};
+use shallop_lab::{Outcome, run};
+
+/// Four near flows and four far ones behind one link of 1 Gb/s: the first point of gm-fig3.12.
+fn outcome(jitter: &str) -> Outcome {
+    let text = format!(
+        r#"
+        title = "lockstep"
+        duration = "20s"
+        stack = "linux"
+        nic_jitter = "{jitter}"
+        switch.dc = {{ shared = {{ size = "4194304B", alpha = 0.2 }} }}
+        switch.border = {{ buffer = "10000pkt" }}
+        scheme = [{{ transport = "cubic" }}]
+
+        [topology]
+        kind = "cross-dc"
+        dc_switch = "dc"
+        border_switch = "border"
+        wan_delay = "200us"
+
+        [[group]]
+        name = "near"
+        from = ["dc0s0h1", "dc0s0h2", "dc0s0h3", "dc0s0h4"]
+        to = "dc0s0h0"
+        flows = 4
+        start = "0s..10ms"
+
+        [[group]]
+        name = "far"
+        from = ["dc1s0h0", "dc1s0h1", "dc1s0h2", "dc1s0h3"]
+        to = "dc0s0h0"
+        flows = 4
+        start = "0s..10ms"
+        "#
+    );
+    let study = read(&text, &Options::default()).unwrap();
+    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap()
+}
+
+fn share_of_the_near(outcome: &Outcome) -> f64 {
+    let [near, far] = ["near", "far"].map(|name| {
+        outcome.run.groups.iter().find(|group| group.name == name).unwrap().goodput_bps
+    });
+    near / (near + far)
+}
+
+#[test]
+fn jitter_of_a_frame_ends_lockstep() {
+    let frame = outcome("12.3us");
+    assert!(share_of_the_near(&frame) > 0.4, "{}", share_of_the_near(&frame));
+    assert_eq!(frame.run.timeouts, 0);
+    let none = outcome("0s");
+    assert!(share_of_the_near(&none) < 0.2, "{}", share_of_the_near(&none));
+    assert!(none.run.timeouts > 50, "{}", none.run.timeouts);
+}
