@@ -28,9 +28,9 @@ pub(crate) const RESERVED_NOTES: [&str; 2] = [NAME_NOTE, "ARROW:schema"];
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
-/// Rows gathered before they are encoded. A row group is a whole number of these.
+/// Rows gathered before they are encoded. A row group is a whole number of these; it is kept until it is whole.
 const CHUNK: usize = 1 << 16;
-const ROW_GROUP: usize = 16 * CHUNK;
+const ROW_GROUP: usize = 4 * CHUNK;
 
 /// Writes one table, batch by batch.
 pub struct TableWriter<W: Write + Send> {
