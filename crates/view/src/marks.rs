@@ -1,14 +1,15 @@
 //! Parts that specs share: colours, dashes and shapes of names, axes, what can be clicked and dragged.
 //!
 //! Colours are those of Okabe and Ito (Color Universal Design, 2008) without yellow and black, which vanish on white
-//! and on dark ground. Dashes and shapes tell the same apart without colour.
+//! and on dark ground, then a grey and Tol's olive. Dashes and shapes tell the same apart without colour.
 
 use serde_json::{Value, json};
 
 /// The version of Vega-Lite that specs are written for.
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
-const COLOURS: [&str; 6] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"];
+const COLOURS: [&str; 8] =
+    ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F", "#999933"];
 const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
 const SHAPES: [&str; 7] =
     ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
