@@ -54,7 +54,7 @@ def finished(out: Path) -> int:
 
 def test_a_cluster_gives_the_rows_of_a_local_sweep_though_a_worker_dies(tmp_path: Path) -> None:
     # Long enough for a worker to be in the middle of something.
-    slow = {**TWO, "duration": "3s", "group": [{"name": "all"}]}
+    slow = {**TWO, "duration": "8s", "group": [{"name": "all"}]}
     out = tmp_path / "cluster"
     there_when_killed = []
 
@@ -96,7 +96,7 @@ def check_same(one: shallop.Results, other: shallop.Results) -> None:
 
 
 def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
-    slow = {**TWO, "duration": "3s", "group": [{"name": "all"}]}
+    slow = {**TWO, "duration": "8s", "group": [{"name": "all"}]}
     (tmp_path / "slow.toml").write_text(shallop.Scenario(slow).text)
     program = (
         f"import shallop; shallop.sweep('slow.toml', {VARY!r}, out='a', jobs=1, progress=False)"
