@@ -11,6 +11,7 @@
 //! keep a link busy; in the round trip before a mark is answered, slow start brings C RTT more.
 
 use shallop_core::BitsPerSec;
+use shallop_switch::MarkAt;
 
 use crate::plan::{Bcc, Shared};
 
@@ -97,11 +98,15 @@ impl Thresholds {
         let upper =
             format!("{} - {} / {}: B - B_R / alpha", shared.size, size(required), shared.alpha);
         let lower = format!("{} - {rate} × {ports} ports × {}: Kmax - C N h", size(max), bcc.h);
+        let certain = match bcc.at {
+            MarkAt::Enqueue => "of marking at Kmax; all above",
+            MarkAt::Dequeue => "of marking at Kmax; all above; as packets leave",
+        };
         vec![
             ("B_R", size(required), of(bcc.required.is_some(), needed)),
             ("Kmax", size(max), of(bcc.max.is_some(), upper)),
             ("Kmin", size(min), of(bcc.min.is_some(), lower)),
-            ("Pmax", format!("{} %", bcc.most * 100.0), "of marking at Kmax; all above".to_owned()),
+            ("Pmax", format!("{} %", bcc.most * 100.0), certain.to_owned()),
         ]
     }
 }

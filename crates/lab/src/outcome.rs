@@ -56,6 +56,7 @@ pub fn summarise(
         goodput_bps: rate(total.report.received, end),
         windows: windows(setup, measure, series),
         loss_rate: ratio(data, total.report.sent),
+        mean_port_drop_rate: mean_drop_rate(setup, ports),
         drops: Drops {
             data,
             scheduled: unscheduled.map(|_| gone(Class::Data)),
@@ -154,6 +155,17 @@ pub(crate) fn fairness(
     jain(&shares.collect::<Vec<f64>>())
 }
 
+fn mean_drop_rate(setup: &Setup<'_>, ports: &[Counts]) -> f64 {
+    let (mut sum, mut used) = (0.0, 0u32);
+    for (_, counts) in switch_ports(setup, ports) {
+        let dropped = counts.dropped.iter().sum();
+        let came = dropped + counts.sent.iter().sum::<u64>();
+        sum += ratio(dropped, came);
+        used += u32::from(came > 0);
+    }
+    sum / f64::from(used.max(1))
+}
+
 fn loss_by_place(setup: &Setup<'_>, ports: &[Counts]) -> BTreeMap<String, f64> {
     let places = ports.iter().enumerate().filter_map(|(port, counts)| {
         let dropped = data(&counts.dropped);
@@ -202,6 +214,14 @@ pub(crate) fn above(setup: &Setup<'_>, held: &Occupancy) -> BTreeMap<String, f64
     levels.map(|&level| (level.to_string(), held.above(level))).collect()
 }
 
+/// The ports of switches, by their numbers.
+fn switch_ports<'a>(
+    setup: &'a Setup<'_>,
+    ports: &'a [Counts],
+) -> impl Iterator<Item = (u32, &'a Counts)> {
+    (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
+}
+
 /// The data queues of switches.
 fn data_queues<'a>(
     setup: &'a Setup<'_>,
@@ -219,19 +239,15 @@ fn longest_data_queue(setup: &Setup<'_>, measure: &Measure) -> u64 {
 }
 
 fn utilization(setup: &Setup<'_>, ports: &[Counts], end: Span) -> f64 {
-    let busiest = (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port)).map(
-        |(port, counts)| {
-            let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
-            ratio(counts.bytes, capacity)
-        },
-    );
+    let busiest = switch_ports(setup, ports).map(|(port, counts)| {
+        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
+        ratio(counts.bytes, capacity)
+    });
     busiest.fold(0.0, f64::max)
 }
 
 fn utilizations(setup: &Setup<'_>, ports: &[Counts], end: Span) -> BTreeMap<String, f64> {
-    let carried = (0u32..)
-        .zip(ports)
-        .filter(|&(port, counts)| setup.network.is_switch_port(port) && data(&counts.sent) > 0);
+    let carried = switch_ports(setup, ports).filter(|(_, counts)| data(&counts.sent) > 0);
     let part = |(port, counts): (u32, &Counts)| {
         let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
         (setup.network.port_name(port), ratio(counts.bytes, capacity))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
 use shallop_proto::wire;
-use shallop_switch::{MarkAt, Member, Pool, PoolConfig, RedConfig};
+use shallop_switch::{Member, Pool, PoolConfig, RedConfig};
 
 use crate::bcc::Thresholds;
 use crate::network::Network;
@@ -114,7 +114,7 @@ impl Shares {
             let (bcc, thresholds) = (switch.bcc?, self.thresholds(switches, network)?);
             let [min, max] = [thresholds.min, thresholds.max]
                 .map(|bytes| BufferSize::Bytes(Bytes::new(bytes.max(0.0) as u64)));
-            Some(Marking { min, max, most: bcc.most, ..Marking::step(max, MarkAt::Enqueue) })
+            Some(Marking { min, max, most: bcc.most, ..Marking::step(max, bcc.at) })
         })
     }
 

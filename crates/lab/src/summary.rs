@@ -121,6 +121,10 @@ pub struct Run {
     pub windows: Vec<Window>,
     /// Data packets dropped or lost on a wire, as a fraction of those sent.
     pub loss_rate: f64,
+    /// The mean, over the switch ports that packets came to, of the part of these that the port dropped, packets of all
+    /// classes: what simulations that count at queues call loss.
+    #[serde(default)]
+    pub mean_port_drop_rate: f64,
     /// Packets dropped or lost, by what they were.
     pub drops: Drops,
     /// For each port that lost data, the fraction of the data offered to it that it lost.

@@ -146,6 +146,8 @@ pub struct Bcc {
     pub h: Span,
     /// The probability at the upper threshold.
     pub most: f64,
+    /// When the pool looks at a packet.
+    pub at: MarkAt,
     /// What a queue needs of the pool, if not what the rule says.
     pub required: Option<Bytes>,
     /// The lower threshold, if not what the rule says.

@@ -124,7 +124,8 @@ fn thresholds_are_those_of_the_paper() {
         let us = |time: f64| Span::from_ns((time * 1e3) as u64);
         let none = None;
         let (rtt, h, most) = (us(rtt), us(h), 0.1);
-        let bcc = Bcc { rtt, lambda, h, most, required: none, min: none, max: none };
+        let at = MarkAt::Enqueue;
+        let bcc = Bcc { rtt, lambda, h, most, at, required: none, min: none, max: none };
         let shared = Shared { alpha, private: kb(private), ..Shared::new(kb(size)) };
         let found = Thresholds::of(&bcc, &shared, BitsPerSec::gbps(gbps as u64), ports as u32);
         for (what, found, expected) in

@@ -93,6 +93,28 @@ fn a_pool_marks_all_its_ports_and_no_others() {
 }
 
 #[test]
+fn bcc_marks_as_a_pool_with_its_thresholds_does() {
+    for at in ["enqueue", "dequeue"] {
+        let ramp = format!("min = \"150KB\", max = \"450KB\", probability = 0.1, at = \"{at}\"");
+        let pool = shared(&format!("alpha = 1, mark = {{ {ramp} }}"));
+        let bcc =
+            format!("{}\nbcc = {{ rtt = \"20us\", lambda = 1, {ramp} }}", shared("alpha = 1"));
+        let runs = [pool, bcc].map(|switch| outcome(TCP, &switch, &beside(HOG)));
+        assert!(runs[0].marks > 100, "{at}: {}", runs[0].marks);
+        assert_eq!(runs[0], runs[1], "{at}");
+    }
+}
+
+#[test]
+fn the_mean_over_ports_counts_each_port_once_and_packets_of_every_class() {
+    let run = outcome(TCP, &shared("alpha = 1"), &beside(HOG));
+    // Of 15 Gb/s to f 10 pass; c has data and a and b have acknowledgements, all of which pass; nothing goes to d and e.
+    let third = run.loss_by_place["x>f"];
+    assert!((third - 1.0 / 3.0).abs() < 0.02, "{third}");
+    assert!((run.mean_port_drop_rate - third / 4.0).abs() < 1e-12, "{}", run.mean_port_drop_rate);
+}
+
+#[test]
 fn who_is_not_capable_is_kept_or_dropped_as_the_switch_is_told() {
     let marks = "alpha = 1, mark = { above = \"200KB\", not_ect = \"drop\" }";
     let dropped = outcome(TCP, &shared(marks), &beside(HOG));

@@ -90,10 +90,7 @@ fn marking(
     size: &impl Fn(&str) -> Result<Option<BufferSize>, Problem>,
     weight: u32,
 ) -> Result<Marking, Problem> {
-    let at = match mark.or("at", "enqueue")? {
-        "dequeue" => MarkAt::Dequeue,
-        _ => MarkAt::Enqueue,
-    };
+    let at = at(mark)?;
     let drops = mark.or("not_ect", "keep")? == "drop";
     if drops && at == MarkAt::Dequeue {
         let problem = mark.reject("not_ect", "only what arrives is dropped");
@@ -121,6 +118,14 @@ fn marking(
         return Err(problem.with_help("write `min` and `max` in place of `above`"));
     }
     Ok(Marking { min, max, most: mark.or("probability", 1.0)?, weight, at, drops })
+}
+
+/// When packets are looked at.
+fn at(section: &Section<'_>) -> Result<MarkAt, Problem> {
+    Ok(match section.or("at", "enqueue")? {
+        "dequeue" => MarkAt::Dequeue,
+        _ => MarkAt::Enqueue,
+    })
 }
 
 /// That two thresholds can be compared, and are in order.
@@ -158,6 +163,7 @@ pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Opti
         lambda: bcc.must("lambda")?,
         h: bcc.or("h", Span::from_us(8))?,
         most: bcc.or("probability", 0.1)?,
+        at: at(&bcc)?,
         required: bcc.get("required")?,
         min: bcc.get("min")?,
         max: bcc.get("max")?,

@@ -203,13 +203,16 @@ pub(super) const SHARED_MARK: Keys = &[
 
 const MARKING: &[Key] = &[
     key("probability", PROBABILITY, "That of a mark at `max`. Default: 1."),
-    key("at", Form::Choice(&["enqueue", "dequeue"]), "When it is looked at. Default: \"enqueue\"."),
+    AT,
     key(
         "not_ect",
         Form::Choice(&["keep", "drop"]),
         "What becomes of packets that are not ECN-capable where others are marked. Default: \"keep\".",
     ),
 ];
+
+const AT: Key =
+    key("at", Form::Choice(&["enqueue", "dequeue"]), "When it is looked at. Default: \"enqueue\".");
 
 const PROBABILITY: Form = Form::Above(0.0, 1.0);
 
@@ -227,6 +230,7 @@ pub(super) const BCC: Keys = &[&[
         "From Kmin to Kmax the ports of a pool take so long. Default: \"8us\".",
     ),
     key("probability", PROBABILITY, "That of a mark at Kmax. Default: 0.1."),
+    AT,
     key(
         "required",
         Form::Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)),
