@@ -26,8 +26,19 @@ pub struct Config {
     pub basis: Basis,
     /// Slow start.
     pub slow_start: hystart::Config,
+    /// The window after a silence.
+    pub restart: Restart,
     /// Packets leave evenly spaced.
     pub pacing: bool,
+}
+
+/// The window after a silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// The first one, or what it was if that is less (RFC 5681, 4.1; kernel: `tcp_cwnd_restart`).
+    Lesser,
+    /// The first one (ns-2: `CLOSE_CWND_INIT`).
+    First,
 }
 
 impl Config {
@@ -36,6 +47,7 @@ impl Config {
         decrease: 0.5,
         basis: Basis::Flight,
         slow_start: hystart::Config::STANDARD,
+        restart: Restart::Lesser,
         pacing: false,
     };
     /// As in Linux: slow start adds all that was acknowledged, reductions start from the window.
@@ -43,6 +55,7 @@ impl Config {
         decrease: 0.5,
         basis: Basis::Window,
         slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
+        restart: Restart::Lesser,
         pacing: false,
     };
 
@@ -50,7 +63,7 @@ impl Config {
     #[must_use]
     pub const fn of(host: Host) -> Self {
         match host {
-            Host::Ns2 => Self { basis: Basis::Window, ..Self::RFC },
+            Host::Ns2 => Self { basis: Basis::Window, restart: Restart::First, ..Self::RFC },
             // In ns-3 it is `TcpLinuxReno`: `TcpNewReno` does not count what is acknowledged.
             Host::Ns3 | Host::Linux => Self::LINUX,
         }
@@ -86,6 +99,7 @@ pub struct Reno {
     basis: Basis,
     segment: Bytes,
     initial: Bytes,
+    restart: Restart,
     window: Bytes,
     threshold: Bytes,
     /// Bytes acknowledged towards the next segment of growth.
@@ -103,6 +117,7 @@ impl Reno {
             basis: config.basis,
             segment: start.segment,
             initial: start.window,
+            restart: config.restart,
             window: start.window.max(start.segment),
             threshold: start.threshold,
             credit: Bytes::ZERO,
@@ -189,7 +204,10 @@ impl Window for Reno {
     }
 
     fn on_idle(&mut self, _idle: Span) {
-        self.window = self.window.min(self.initial);
+        self.window = match self.restart {
+            Restart::Lesser => self.window.min(self.initial),
+            Restart::First => self.initial,
+        };
     }
 
     fn window(&self) -> Bytes {

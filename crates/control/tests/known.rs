@@ -3,6 +3,7 @@
 mod support;
 
 use shallop_control::any::{AnyWindow, Config};
+use shallop_control::options::Host;
 use shallop_control::{
     Ack, Cubic, Loss, Reno, Start, Window, cubic, dctcp, gemini, hystart, reno, vegas,
 };
@@ -178,6 +179,21 @@ fn cubic_grows_by_no_more_than_half_in_a_round_trip() {
         assert!(cubic.segments() <= before * 1.5, "{before} to {}", cubic.segments());
         assert!(cubic.segments() > before * 1.45);
     }
+}
+
+#[test]
+fn after_a_silence_ns_2_has_the_first_window_and_others_no_more_than_they_had() {
+    let after = |host| {
+        let mut reno = Reno::new(&reno::Config::of(host), &start());
+        reno.on_rto(&Course::new(Span::from_ms(1)).loss(&reno), true);
+        let before = segments(&reno);
+        reno.on_idle(Span::from_secs(1));
+        (before, segments(&reno))
+    };
+    let first = segments(&Reno::new(&reno::Config::RFC, &start()));
+    assert_eq!(after(Host::Ns2), (1.0, first));
+    assert_eq!(after(Host::Linux), (1.0, 1.0));
+    assert!(first > 1.0, "{first}");
 }
 
 /// Slow start over round trips of these lengths; gives the window after each and whether slow start is over.

@@ -39,7 +39,8 @@ fn a_host_has_its_own_ways() {
     let of = |name| Host::ALL.map(|host| plain(name, host));
     let linux = reno::Config::LINUX;
     // What ns-3 has like Linux is its `TcpLinuxReno`; Vegas it makes from `TcpNewReno`.
-    let renos = [reno::Config { basis: Basis::Window, ..reno::Config::RFC }, linux, linux];
+    let (basis, restart) = (Basis::Window, reno::Restart::First);
+    let renos = [reno::Config { basis, restart, ..reno::Config::RFC }, linux, linux];
     assert_eq!(of("newreno"), renos.map(Config::Reno));
     assert_eq!(of("ecn-star"), renos.map(Config::Reno));
     let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };

@@ -108,6 +108,12 @@ impl Rtt {
         self.timeout
     }
 
+    /// The smoothed time and four deviations, whatever the bounds of timeouts are; before any sample the timeout.
+    #[must_use]
+    pub fn estimate(&self) -> Span {
+        if self.shortest.is_zero() { self.timeout } else { self.smoothed + self.deviation * 4 }
+    }
+
     /// The timeout expired: the next one is twice as long.
     pub fn back_off(&mut self) {
         self.doubled = (self.doubled + 1).min(30);
@@ -156,6 +162,7 @@ mod tests {
         rtt.sample(Span::from_ms(180));
         assert_eq!(rtt.smoothed(), Span::from_ms(110));
         assert_eq!(rtt.timeout(), Span::from_us(110_000 + 4 * 57_500));
+        assert_eq!(rtt.estimate(), rtt.timeout(), "nothing bounds it here");
         assert_eq!(rtt.shortest(), Span::from_ms(100));
     }
 

@@ -4,7 +4,7 @@ mod support;
 
 use shallop_core::{Bytes, Span};
 use shallop_proto::Endpoint;
-use shallop_proto::tcp::{Config, Receiver, Sender, Stack, Tcp};
+use shallop_proto::tcp::{Config, Receiver, Sender, Silence, Stack, Tcp};
 use support::tcp::{Hand, SEGMENT, Spy, ms, plain, spied};
 use support::{Pair, Path};
 
@@ -21,7 +21,11 @@ fn done() -> Hand {
 
 /// A flow of three segments after it, from this time on.
 fn next(before: &Hand, at: u64) -> Hand {
-    let mut sender = Sender::new(&plain(), Spy::new(1), Some(3 * SEGMENT));
+    next_with(&plain(), before, at)
+}
+
+fn next_with(config: &Config, before: &Hand, at: u64) -> Hand {
+    let mut sender = Sender::new(config, Spy::new(1), Some(3 * SEGMENT));
     sender.follow(&before.sender);
     sender.on_timer(ms(at));
     Hand { sender, now: ms(at), before: vec![] }
@@ -49,12 +53,23 @@ fn a_silence_longer_than_a_timeout_is_told_unless_the_host_does_not_care() {
     hand.leaving();
     // The last segment left at 10 ms.
     assert_eq!(hand.spy().idles, [Span::from_ms(1_990)]);
-    let config = Config { slow_start_after_idle: false, ..plain() };
-    let mut sender = Sender::new(&config, Spy::new(1), Some(3 * SEGMENT));
-    sender.follow(&done().sender);
-    sender.on_timer(ms(2_000));
-    let mut hand = Hand { sender, now: ms(2_000), before: vec![] };
+    let config = Config { slow_start_after_idle: Silence::Never, ..plain() };
+    let mut hand = next_with(&config, &done(), 2_000);
     assert_eq!((hand.leaving(), hand.spy().idles.len()), (vec![0, 1], 0));
+}
+
+#[test]
+fn a_silence_may_be_long_by_the_estimate_alone() {
+    // Two round trips of 10 ms: smoothed 10 ms, deviation 3.75 ms, and so 25 ms; timeouts are 200 ms at least.
+    let idles = |silence, at| {
+        let config = Config { slow_start_after_idle: silence, ..plain() };
+        let mut hand = next_with(&config, &done(), at);
+        hand.leaving();
+        hand.spy().idles.len()
+    };
+    // The last segment left at 10 ms.
+    assert_eq!([30, 40].map(|at| idles(Silence::Estimate, at)), [0, 1]);
+    assert_eq!([40, 200].map(|at| idles(Silence::Timeout, at)), [0, 0]);
 }
 
 #[test]

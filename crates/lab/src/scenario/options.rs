@@ -47,9 +47,9 @@ const TCP: &[Key] = &[
     key("handshake", Form::Truth, "A round trip passes before the first data."),
     key(
         "slow_start_after_idle",
-        Form::Truth,
+        Form::Either(&[Form::Truth, Form::Choice(&["estimate"])]),
         "After a silence of more than a timeout a flow, or the next one on its connection, begins again with the first \
-         window. Default: true.",
+         window; \"estimate\" forgets `rto_min` there, as ns-2 does. Default: true.",
     ),
     key("rto_initial", Form::Time(Span::from_us(1), LONGEST), "Timeout before any sample."),
     key("rto_min", Form::Time(Span::from_us(1), LONGEST), "The least timeout."),

@@ -4,10 +4,11 @@ use shallop_control::any;
 use shallop_control::options::{self, Kind, Marking, Refused};
 use shallop_core::form::find;
 use shallop_proto::rtt;
-use shallop_proto::tcp::{Capable, Config, Detection, Marks, Stack};
+use shallop_proto::tcp::{Capable, Config, Detection, Marks, Silence, Stack};
 
 use super::problem::Problem;
 use super::section::Section;
+use super::tree::Item;
 use crate::plan::Transport;
 
 /// The stack of this name.
@@ -43,7 +44,7 @@ fn config(section: &Section<'_>, stack: Config, asked: Marking) -> Result<Config
     let mut config = Config {
         initial_window: section.or("initial_window", stack.initial_window)?,
         handshake: section.or("handshake", stack.handshake)?,
-        slow_start_after_idle: section.or("slow_start_after_idle", stack.slow_start_after_idle)?,
+        slow_start_after_idle: silence(section)?.unwrap_or(stack.slow_start_after_idle),
         buffer: section.or("receive_buffer", stack.buffer)?,
         ..stack
     };
@@ -76,6 +77,16 @@ fn config(section: &Section<'_>, stack: Config, asked: Marking) -> Result<Config
         return Err(section.reject("ecn_gradual", "ECN is off").with_help(help));
     }
     Ok(config)
+}
+
+/// The silence after which the first window comes again, if it is said.
+fn silence(section: &Section<'_>) -> Result<Option<Silence>, Problem> {
+    const KEY: &str = "slow_start_after_idle";
+    if section.item(KEY).and_then(Item::text) == Some("estimate") {
+        return Ok(Some(Silence::Estimate));
+    }
+    let told = section.get(KEY)?;
+    Ok(told.map(|told: bool| if told { Silence::Timeout } else { Silence::Never }))
 }
 
 fn marks(section: &Section<'_>, default: Marks) -> Result<Marks, Problem> {

@@ -35,6 +35,18 @@ pub enum Detection {
     Rack,
 }
 
+/// The silence after which a sender begins with its first window again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// None.
+    Never,
+    /// More than a timeout (RFC 5681, 4.1; Linux).
+    Timeout,
+    /// More than the smoothed round trip and four deviations, without the least timeout (ns-2:
+    /// `FullTcpAgent::idle_restart`).
+    Estimate,
+}
+
 /// Which packets say that they understand marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capable {
@@ -107,8 +119,8 @@ pub struct Config {
     pub initial_threshold: Bytes,
     /// A round trip passes before the first data.
     pub handshake: bool,
-    /// A silence of more than a timeout is told to the controller (RFC 5681, 4.1; Linux: the sysctl of this name).
-    pub slow_start_after_idle: bool,
+    /// Which silences are told to the controller (Linux: the sysctl of this name).
+    pub slow_start_after_idle: Silence,
     /// The retransmission timeout.
     pub timeout: rtt::Config,
     /// How losses are found.
@@ -170,7 +182,7 @@ impl Stack {
             initial_window: 2,
             initial_threshold: Bytes::MAX,
             handshake: true,
-            slow_start_after_idle: true,
+            slow_start_after_idle: Silence::Timeout,
             timeout: rtt::Config {
                 initial: Span::from_secs(3),
                 min: Span::from_ms(200),

@@ -18,7 +18,7 @@ pub mod sender;
 pub mod tail;
 mod timer;
 
-pub use config::{Acks, Capable, Config, Detection, Marks, Stack};
+pub use config::{Acks, Capable, Config, Detection, Marks, Silence, Stack};
 pub use head::{Block, Flags, Head};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -5,7 +5,7 @@
 use shallop_control::{Loss, Window};
 use shallop_core::{Bytes, Class, Ecn, Pace, Span, Time};
 
-use super::config::{Capable, Config, Marks};
+use super::config::{Capable, Config, Marks, Silence};
 use super::delivery::Delivery;
 use super::head::{Flags, Head, scale_for};
 use super::loss::Detector;
@@ -117,8 +117,8 @@ pub struct Sender<W> {
     pub(super) repair: Repair,
     pub(super) errand: Errand,
     scale: u8,
-    /// Silences are told to the controller.
-    tells_idle: bool,
+    /// Which silences are told to the controller.
+    silence: Silence,
     /// The one retransmission of the tail that a recovery may add (RFC 6675, 4, rule 4) was used.
     pub(super) rescued: bool,
     /// The receiver is to be told that the window shrank.
@@ -165,7 +165,7 @@ impl<W: Window> Sender<W> {
             repair: Repair::None,
             errand: if config.handshake { Errand::Greet } else { Errand::None },
             scale: scale_for(buffer),
-            tells_idle: config.slow_start_after_idle,
+            silence: config.slow_start_after_idle,
             rescued: false,
             tell_reduced: false,
         }
@@ -326,7 +326,12 @@ impl<W: Window> Sender<W> {
         let idle = now.saturating_since(self.sent_at);
         self.timer_from = now;
         let used = self.earlier + self.board.next() > 0;
-        if used && self.tells_idle && idle > self.rtt.single() {
+        let long = match self.silence {
+            Silence::Never => false,
+            Silence::Timeout => idle > self.rtt.single(),
+            Silence::Estimate => idle > self.rtt.estimate(),
+        };
+        if used && long {
             self.window.on_idle(idle);
         }
         self.window.on_restart(now, self.delivery.is_limited());
