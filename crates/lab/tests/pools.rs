@@ -108,7 +108,7 @@ fn bcc_marks_as_a_pool_with_its_thresholds_does() {
 #[test]
 fn the_mean_over_ports_counts_each_port_once_and_packets_of_every_class() {
     let run = outcome(TCP, &shared("alpha = 1"), &beside(HOG));
-    // Of 15 Gb/s to f 10 pass; c has data and a and b have acknowledgements, all of which pass; nothing goes to d and e.
+    // Of 15 Gb/s to f 10 pass; c has data, a and b have acknowledgements, all of which pass; to d and e nothing goes.
     let third = run.loss_by_place["x>f"];
     assert!((third - 1.0 / 3.0).abs() < 0.02, "{third}");
     assert!((run.mean_port_drop_rate - third / 4.0).abs() < 1e-12, "{}", run.mean_port_drop_rate);
