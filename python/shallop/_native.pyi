@@ -1,4 +1,4 @@
-"""What the compiled part has: a thin face of the same library that the command uses."""
+"""The compiled part: a thin layer over the library that the command uses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import final
@@ -9,6 +9,7 @@ __all__ = [
     "Study",
     "Table",
     "__version__",
+    "drops_by_cause",
     "experiments",
     "figures",
     "read_text",
@@ -20,33 +21,33 @@ __all__ = [
 __version__: str
 
 class ShallopError(Exception):
-    """Something is wrong, in the words that the command prints."""
+    """An error, with the message that the command prints."""
 
 class ScenarioError(ShallopError):
-    """A scenario is not a good one; the message shows the line."""
+    """An error of a scenario; the message shows the line."""
 
 @final
 class Table:
-    """Rows in a Parquet file, read batch by batch by whoever takes Arrow streams.
+    """A table that libraries read batch by batch as an Arrow stream.
 
     ``polars.DataFrame(table)``, ``pandas.DataFrame.from_arrow(table)`` and ``pyarrow.table(table)`` read it.
     """
 
     @property
-    def path(self) -> str:
-        """The file: one of the results', or, without a folder for those, of a temporary one."""
+    def path(self) -> str | None:
+        """The Parquet file of the table; None for a table in memory."""
     @property
     def columns(self) -> list[tuple[str, str, str]]:
-        """For each column its name, its unit (empty if it has none) and its definition."""
+        """Name, unit (empty if it has none) and definition of each column."""
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Study:
-    """A scenario that was read and checked, with everything it varies."""
+    """A checked scenario with its points and seeds."""
 
     @staticmethod
     def read(
@@ -69,10 +70,10 @@ class Study:
     def title(self) -> str: ...
     @property
     def jobs(self) -> list[tuple[str, str, int]]:
-        """For each run to make its point, its scheme and its seed."""
+        """The point, the scheme and the seed of each job."""
     @property
     def identities(self) -> list[str]:
-        """For each run the name it is kept under: a digest of all that decides what comes of it."""
+        """The identity of each job: a digest of everything that determines its results."""
     @property
     def named_files(self) -> list[str]:
         """The files that the scenario names."""
@@ -87,7 +88,7 @@ class Study:
         temporary: bool = False,
         progress: Callable[[float, int, str], object] | None = None,
     ) -> tuple[str, str]:
-        """Makes the runs, writes the results to a folder, and gives the summary as JSON and the tables as text.
+        """Makes the runs, writes the results to a folder, and returns the summary as JSON and the tables as text.
 
         `progress` is called with the part of the work that is done (0 to 1), the number of runs that ended, and
         what was started last; in the calling thread, several times a second. The text says where the results are
@@ -95,22 +96,25 @@ class Study:
         """
 
 def table(path: str, owner: object | None = None) -> Table:
-    """A table in a file, which `owner` may remove once nobody holds it."""
+    """A table in a file that `owner` removes at its end."""
+
+def drops_by_cause(folder: str) -> Table:
+    """The causes of drops of the results in a folder: a row for each run, port, class and cause."""
 
 def read_text(path: str) -> str:
     """The text of a scenario's file."""
 
 def experiments() -> list[tuple[str, str, str, str, str]]:
-    """For each experiment that is built in: id, title, about, and how long it takes in full and quick."""
+    """Id, title, about, and the computing time in full and quick of each shipped experiment."""
 
 def values(text: str) -> list[str]:
-    """Values with commas between them, as they are typed; those with commas of their own in quotes."""
+    """Values separated by commas, as typed; values that contain commas are in quotes."""
 
 def schema() -> str:
     """The JSON Schema of scenarios."""
 
 def figures(folder: str) -> list[tuple[str, str]]:
-    """The figures of the results in a folder: for each its name and its Vega-Lite specification, as JSON."""
+    """The figures of the results in a folder: name and Vega-Lite specification as JSON."""
 
 def report(folder: str) -> str:
-    """Writes report.html for the results in a folder and gives its path."""
+    """Writes report.html for the results in a folder and returns its path."""

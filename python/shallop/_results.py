@@ -1,4 +1,4 @@
-"""What came of runs."""
+"""The results of runs."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     import altair
 
 
-class Place:
-    """The folder of some results; without a name for it a temporary one, which goes when nobody holds this."""
+class ResultsFolder:
+    """The folder of results: a given one, or a temporary one that is removed with the last reference to it."""
 
-    folder: Path
+    path: Path
     temporary: bool
 
     def __init__(self, out: str | os.PathLike[str] | None) -> None:
         self.temporary = out is None
-        self.folder = Path(tempfile.mkdtemp(prefix="shallop-") if out is None else out)
+        self.path = Path(tempfile.mkdtemp(prefix="shallop-") if out is None else out)
         if self.temporary:
-            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Summary(Mapping[str, Any]):
-    """What summary.json holds, as a mapping; printed, the tables that the command prints."""
+    """The content of summary.json as a mapping; its text form is the tables that the command prints."""
 
     def __init__(self, text: str, tables: str) -> None:
         self._data: dict[str, Any] = json.loads(text)
@@ -62,18 +62,18 @@ class Summary(Mapping[str, Any]):
 class Results:
     """The results of a scenario, a sweep or an experiment.
 
-    Without a folder of their own they are in a temporary one, which goes with this object and its tables.
+    Without a folder of their own they are in a temporary one, which is removed with this object and its tables.
     """
 
     summary: Summary
-    """What summary.json holds; printed, the tables that the command prints."""
+    """The content of summary.json; its text form is the tables that the command prints."""
     folder: Path
-    """Where the files are: summary.json, flows.parquet, series.parquet, report.html and the finished runs."""
+    """The folder of summary.json, flows.parquet, series.parquet, report.html and the finished runs."""
 
-    def __init__(self, summary: Summary, place: Place) -> None:
+    def __init__(self, summary: Summary, results_folder: ResultsFolder) -> None:
         self.summary = summary
-        self.folder = place.folder
-        self._place = place
+        self.folder = results_folder.path
+        self._results_folder = results_folder
 
     def __repr__(self) -> str:
         return f"<Results of {self.summary['scenario']!r} in {str(self.folder)!r}>"
@@ -83,13 +83,13 @@ class Results:
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """For each run what is in `runs` of summary.json: SI units, named in each key's end."""
+        """`runs` of summary.json: a dictionary for each run. The ends of keys name the units."""
         runs: list[dict[str, Any]] = self.summary["runs"]
         return runs
 
     @property
     def claims(self) -> list[dict[str, Any]]:
-        """What is claimed, with what was measured and the verdict; empty if nothing is."""
+        """The claims with their measured figures and verdicts; empty if there are none."""
         claims: list[dict[str, Any]] = self.summary["claims"]
         return claims
 
@@ -100,14 +100,23 @@ class Results:
 
     @cached_property
     def series(self) -> Table:
-        """Queues and rates over time, a row each: `time_s`, `what`, `place`, `value`, beside the run's names.
+        """Queues and rates over time, with the columns `time_s`, `what`, `place`, `value` and those of the run.
 
         The end of `what` is the unit of `value`: ``queue_bytes``, ``rate_bps``.
         """
         return self._table("series.parquet")
 
+    @cached_property
+    def drops_by_cause(self) -> Table:
+        """The causes of drops: a row for each run, port, class and cause, with the number of packets.
+
+        Shape (rows, 7): `point`, `scheme`, `seed`, `place`, `class`, `cause`, `packets`; `Table.columns` defines each.
+        Ports, classes and causes without drops have no row.
+        """
+        return _native.drops_by_cause(str(self.folder))
+
     def _table(self, name: str) -> Table:
-        return _native.table(str(self.folder / name), self._place)
+        return _native.table(str(self.folder / name), self._results_folder)
 
     @cached_property
     def figures(self) -> dict[str, altair.TopLevelMixin]:
@@ -128,5 +137,5 @@ class Results:
         return charts
 
     def report(self) -> Path:
-        """Writes report.html, one page that needs nothing else, and gives its path."""
+        """Writes report.html, one page that needs no other files, and returns its path."""
         return Path(_native.report(str(self.folder)))

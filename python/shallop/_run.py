@@ -11,7 +11,7 @@ from . import _native
 from ._bar import Bar
 from ._dask import Recipe, distribute
 from ._native import Study
-from ._results import Place, Results, Summary
+from ._results import Results, ResultsFolder, Summary
 from ._scenario import Scenario, Source, Value
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def run(
         On Ctrl-C; what was finished is in ``out/runs``.
     """
     study = Scenario(scenario).study(quick=quick, seed=seed, overrides=overrides)
-    return _carry_out(study, Place(out), jobs=jobs, resume=resume, progress=progress)
+    return _carry_out(study, ResultsFolder(out), jobs=jobs, resume=resume, progress=progress)
 
 
 def sweep(
@@ -118,13 +118,13 @@ def carry_out(
     progress: bool | None = None,
 ) -> Results:
     """A sweep, made here or by the workers of a Dask client."""
-    study, place = recipe.study(), Place(out)
+    study, results_folder = recipe.study(), ResultsFolder(out)
     if client is not None:
         with Bar(progress, len(study.jobs)) as bar:
-            distribute(client, recipe, place.folder, bar.ended)
+            distribute(client, recipe, results_folder.path, bar.ended)
         # Everything is there: nothing is left to watch.
         progress = False
-    return _carry_out(study, place, jobs=jobs, resume=True, progress=progress, sweep=True)
+    return _carry_out(study, results_folder, jobs=jobs, resume=True, progress=progress, sweep=True)
 
 
 def reproduce(
@@ -146,16 +146,16 @@ def reproduce(
     """
     names = [one.id for one in experiments()] if "all" in ids else list(dict.fromkeys(ids))
     studies = {id: Study.experiment(id, quick=quick) for id in names}
-    places = {id: Place(None if out is None else Path(out) / id) for id in names}
+    folders = {id: ResultsFolder(None if out is None else Path(out) / id) for id in names}
     return {
-        id: _carry_out(study, places[id], jobs=jobs, resume=resume, progress=progress)
+        id: _carry_out(study, folders[id], jobs=jobs, resume=resume, progress=progress)
         for id, study in studies.items()
     }
 
 
 def _carry_out(
     study: Study,
-    place: Place,
+    results_folder: ResultsFolder,
     *,
     jobs: int | None,
     resume: bool,
@@ -164,11 +164,11 @@ def _carry_out(
 ) -> Results:
     with Bar(progress, len(study.jobs)) as bar:
         summary, tables = study.run(
-            out=str(place.folder),
+            out=str(results_folder.path),
             jobs=jobs or 0,
             resume=resume,
             sweep=sweep,
-            temporary=place.temporary,
+            temporary=results_folder.temporary,
             progress=bar.show,
         )
-    return Results(Summary(summary, tables), place)
+    return Results(Summary(summary, tables), results_folder)

@@ -51,6 +51,27 @@ def test_whoever_reads_arrow_reads_the_tables() -> None:
     assert pl.DataFrame(results.series).height == len(results.series) > 0
 
 
+def test_causes_of_drops_are_a_table() -> None:
+    results = shallop.run(TWO, progress=False, switch__default__buffer="5KB")
+    drops = pl.DataFrame(results.drops_by_cause)
+    assert drops.columns == ["point", "scheme", "seed", "place", "class", "cause", "packets"]
+    rows = [
+        (run["scheme"], run["seed"], drop["place"], drop["class"], drop["cause"], drop["packets"])
+        for run in results.runs
+        for drop in run["drops_by_cause"]
+    ]
+    assert drops.drop("point").rows() == rows
+    lost = drops.filter((pl.col("scheme") == "cubic") & (pl.col("class") == "data"))
+    assert lost["packets"].sum() == results.runs[0]["drops"]["data"] > 0
+    assert ("packets", "packets") in [
+        (name, unit) for name, unit, _ in results.drops_by_cause.columns
+    ]
+    assert results.drops_by_cause.path is None
+    assert pa.table(results.drops_by_cause).num_rows == len(results.drops_by_cause) == len(rows)
+    none = shallop.run(TWO, progress=False, switch__default__buffer="1MB").drops_by_cause
+    assert len(none) == pl.DataFrame(none).height
+
+
 def test_the_files_are_those_of_the_command(tmp_path: Path) -> None:
     results = shallop.run(TWO, out=tmp_path / "out", progress=False)
     on_disk = json.loads((tmp_path / "out" / "summary.json").read_text())
@@ -138,7 +159,12 @@ def test_an_experiment_is_judged() -> None:
     assert experiments["fp-fig10a"].takes_quick
     results = shallop.reproduce("ae-table2", quick=True, progress=False)["ae-table2"]
     assert results.claims
-    assert {claim["verdict"] for claim in results.claims} <= {"holds", "differs", "not run"}
+    assert {claim["verdict"] for claim in results.claims} <= {
+        "reported",
+        "holds",
+        "differs",
+        "not run",
+    }
 
 
 def test_ctrl_c_ends_a_sweep_soon_and_keeps_what_was_finished(tmp_path: Path) -> None:
@@ -194,7 +220,7 @@ def test_other_threads_go_on_while_a_run_is_made() -> None:
         end = time.monotonic()
         over.set()
         thread.join()
-    # However long the run takes, a run that holds the interpreter leaves a silence as long as itself.
+    # A run that holds the interpreter lock leaves a gap as long as the run.
     moments = [start, *(tick for tick in ticks if start < tick < end), end]
-    silence = max(later - earlier for earlier, later in zip(moments, moments[1:], strict=False))
-    assert silence < (end - start) / 2
+    longest_gap = max(later - earlier for earlier, later in zip(moments, moments[1:], strict=False))
+    assert longest_gap < (end - start) / 2

@@ -1,8 +1,12 @@
-//! Checks of the workspace itself. Each is a function from what is there to findings; `cargo test` runs all of them on
-//! the tree and on planted violations, and so does `cargo run -p xtask -- VERB` for one or all.
+//! Checks of the workspace itself. Each is a function from files to findings. `cargo test` runs all of them on the tree
+//! and on planted violations; `cargo run -p xtask -- VERB` runs one or all.
 
+mod circles;
+mod follow;
 mod layers;
-mod status;
+mod page;
+mod picture;
+mod record;
 mod tidy;
 mod tokens;
 mod tree;
@@ -15,31 +19,36 @@ use tree::Finding;
 /// A check of the tree; `Err` if it could not be made.
 type Check = fn() -> Result<Vec<Finding>, String>;
 
-/// The verbs, with what each of them holds the tree to.
-const VERBS: [(&str, &str, Check); 4] = [
+/// The verbs with their rules.
+const VERBS: [(&str, &str, Check); 5] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
+    (
+        "circles",
+        "few files import each other, and no crate holds a quarter of the lines",
+        circles::check_tree,
+    ),
+    ("picture", "the picture of the crates is that of the rule", picture::check_tree),
     ("walls", "machines touch no file, thread, clock, environment or socket", walls::check_tree),
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
-    (
-        "status",
-        "the page of every figure is what the records of full runs make",
-        status::check_tree,
-    ),
 ];
 
 #[expect(clippy::print_stderr, reason = "findings are for whoever started the check")]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [verb, revision, folders @ ..] = &arguments[..]
-        && verb == "record"
-    {
-        return match status::record(revision, folders) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(why) => {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["record", revision, ..] => Some(record::record(revision, &arguments[2..])),
+        ["page"] => Some(follow::follow()),
+        _ => None,
+    };
+    if let Some(done) = done {
+        return done.map_or_else(
+            |why| {
                 eprintln!("{why}");
                 ExitCode::FAILURE
-            }
-        };
+            },
+            |()| ExitCode::SUCCESS,
+        );
     }
     let verb = arguments.first().cloned().unwrap_or_default();
     let chosen: Vec<_> = VERBS.iter().filter(|known| verb == "all" || verb == known.0).collect();
@@ -49,8 +58,9 @@ fn main() -> ExitCode {
             eprintln!("  {name:<8}{what}");
         }
         eprintln!("  {:<8}every one of these", "all");
+        eprintln!("or  page: follow docs/add-a-controller.md literally, on a copy of the tree");
         eprintln!(
-            "or  record REVISION [DIR...]: note the full runs in these folders, made by that revision"
+            "or  record REVISION DIR...: record the full runs in these folders, which that revision made"
         );
         return ExitCode::from(2);
     }

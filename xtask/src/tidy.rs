@@ -1,13 +1,13 @@
-//! Files stay short, clean and free of loose ends. A ratchet lists files that are longer than the limit; it may only
-//! shrink.
+//! Limits of files: length, width, and no unfinished code. A list has the files that are longer than the limit; it may
+//! only shrink.
 
 use toml::{Table, Value};
 
 use crate::tree::{Finding, Source, sources};
 
-/// Lines a source file may have, its tests included.
+/// The most lines of a source file, its tests included.
 const LINES: usize = 500;
-/// Columns of a line.
+/// The most columns of a line.
 const COLUMNS: usize = 120;
 
 /// Files that are longer, with their lines: lower or remove an entry when its file gets shorter, add none.
@@ -27,7 +27,7 @@ const MACHINE: [&str; 4] = [
     concat!("arti", "factory"),
 ];
 
-/// Looks for untidy files in the tree.
+/// Checks the files of the tree.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     Ok(check(&sources()?, &RATCHET))
 }
@@ -75,7 +75,7 @@ fn length(source: &Source, ratchet: &[(&str, usize)], findings: &mut Vec<Finding
     findings.push(Finding::new(&source.path, 0, &what));
 }
 
-/// Whether the file is written here, not made by a tool or taken over whole.
+/// Whether the file was written for this project, not generated or copied.
 fn is_written_here(source: &Source) -> bool {
     match source.extension() {
         "rs" | "py" | "pyi" | "toml" | "md" | "sh" | "c" | "h" | "yml" | "yaml" => true,
@@ -111,7 +111,7 @@ fn line_objections(source: &Source, line: &str) -> Vec<String> {
     what
 }
 
-/// Whether `line` holds `words`, not as a part of longer words.
+/// Whether `line` contains `words`, not as a part of longer words.
 fn holds(line: &str, words: &str) -> bool {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(words).any(|(at, _)| {

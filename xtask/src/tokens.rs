@@ -8,16 +8,12 @@ use syn::visit_mut::{self, VisitMut};
 /// How a path is mentioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// In an expression, a type or an attribute.
+    /// In an expression, a type or a macro, or by `use` with all that is in it.
     Named,
     /// By `use`.
     Imported,
-    /// By `use`, with all that is in it.
-    Everything,
-    /// As a macro.
-    Invoked,
-    /// Not a path: an attribute or item that would let code in, or a ban out, past whoever reads paths.
-    Loophole,
+    /// In an attribute.
+    Attribute,
 }
 
 /// A path that the code mentions.
@@ -52,19 +48,13 @@ pub fn read(code: &str) -> Result<Said, String> {
             said.test_modules.push(module.ident.to_string());
         }
     }
-    let mut tests = WithoutTests::default();
-    tests.visit_file_mut(&mut file);
-    said.mentions = tests.loopholes;
-    scan(file.into_token_stream(), "", false, &mut said.mentions);
+    WithoutTests.visit_file_mut(&mut file);
+    scan(file.into_token_stream(), ("", How::Named), &mut said.mentions);
     Ok(said)
 }
 
-/// Takes out items that are compiled for tests alone. What carries the attribute and is no item stays in. Notes
-/// loopholes in the rest.
-#[derive(Default)]
-struct WithoutTests {
-    loopholes: Vec<Mention>,
-}
+/// Takes out items that are compiled for tests alone. What carries the attribute and is no item stays in.
+struct WithoutTests;
 
 impl VisitMut for WithoutTests {
     fn visit_file_mut(&mut self, file: &mut syn::File) {
@@ -90,27 +80,6 @@ impl VisitMut for WithoutTests {
             |stmt: &syn::Stmt| matches!(stmt, syn::Stmt::Item(item) if is_for_tests(item));
         block.stmts.retain(|stmt| !is_test(stmt));
         visit_mut::visit_block_mut(self, block);
-    }
-    fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
-        let words = words(attribute.meta.to_token_stream());
-        let lifts = |word: &String| word == "allow" || word == "expect";
-        let what = if words.windows(2).any(|pair| pair == ["path", "="]) {
-            "#[path]"
-        } else if words.iter().any(lifts) && words.iter().any(|word| word == "warnings") {
-            "#[allow(warnings)]"
-        } else {
-            return;
-        };
-        self.note(what, attribute.pound_token.span.start().line);
-    }
-    fn visit_item_extern_crate_mut(&mut self, item: &mut syn::ItemExternCrate) {
-        self.note("extern crate", item.extern_token.span.start().line);
-    }
-}
-
-impl WithoutTests {
-    fn note(&mut self, what: &str, line: usize) {
-        self.loopholes.push(Mention { path: what.to_owned(), line, how: How::Loophole });
     }
 }
 
@@ -164,30 +133,34 @@ fn words(tokens: TokenStream) -> Vec<String> {
     all
 }
 
-/// Collects the paths in `tokens`. In a `use` they go on from `prefix`.
-fn scan(tokens: TokenStream, prefix: &str, importing: bool, found: &mut Vec<Mention>) {
+/// Collects the paths in `tokens`, which are mentioned in this way. In a `use` they go on from a prefix.
+fn scan(tokens: TokenStream, (prefix, how): (&str, How), found: &mut Vec<Mention>) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
-    let (mut at, mut import) = (0, importing);
+    let (mut at, mut now) = (0, how);
     while at < trees.len() {
+        let imports = now == How::Imported;
         match &trees[at] {
             TokenTree::Ident(word) if word == "use" && !is_punct(&trees, at + 1, '<') => {
-                import = true;
+                now = How::Imported;
                 at += 1;
             }
             // A new name for what was imported is no mention.
-            TokenTree::Ident(word) if import && word == "as" => at += 2,
-            TokenTree::Ident(_) => at = follow(&trees, at, (prefix, import), found),
-            TokenTree::Punct(star) if import && star.as_char() == '*' => {
+            TokenTree::Ident(word) if imports && word == "as" => at += 2,
+            TokenTree::Ident(_) => at = follow(&trees, at, (prefix, now), found),
+            TokenTree::Punct(star) if imports && star.as_char() == '*' => {
                 let line = star.span().start().line;
-                found.push(Mention { path: prefix.to_owned(), line, how: How::Everything });
+                found.push(Mention { path: prefix.to_owned(), line, how: How::Named });
                 at += 1;
             }
             TokenTree::Group(group) => {
-                scan(group.stream(), prefix, import, found);
+                let is_attribute = group.delimiter() == Delimiter::Bracket
+                    && (is_behind(&trees, at, "#") || is_behind(&trees, at, "#!"));
+                let inside = if is_attribute { How::Attribute } else { now };
+                scan(group.stream(), (prefix, inside), found);
                 at += 1;
             }
             TokenTree::Punct(end) if end.as_char() == ';' => {
-                import = false;
+                now = how;
                 at += 1;
             }
             _ => at += 1,
@@ -199,10 +172,10 @@ fn scan(tokens: TokenStream, prefix: &str, importing: bool, found: &mut Vec<Ment
 fn follow(
     trees: &[TokenTree],
     mut at: usize,
-    context: (&str, bool),
+    (prefix, how): (&str, How),
     found: &mut Vec<Mention>,
 ) -> usize {
-    let (prefix, import) = context;
+    let imports = how == How::Imported;
     let (mut path, line) = (prefix.to_owned(), trees[at].span().start().line);
     while let Some(TokenTree::Ident(word)) = trees.get(at) {
         let word = word.to_string();
@@ -217,26 +190,27 @@ fn follow(
         }
         match trees.get(at + 2) {
             Some(TokenTree::Ident(_)) => at += 2,
-            Some(TokenTree::Group(group)) if import => {
-                scan(group.stream(), &path, true, found);
+            Some(TokenTree::Group(group)) if imports => {
+                scan(group.stream(), (&path, how), found);
                 return at + 3;
             }
-            Some(TokenTree::Punct(star)) if import && star.as_char() == '*' => {
-                found.push(Mention { path, line, how: How::Everything });
+            Some(TokenTree::Punct(star)) if imports && star.as_char() == '*' => {
+                found.push(Mention { path, line, how: How::Named });
                 return at + 3;
             }
             _ => break,
         }
     }
-    let invoked =
-        is_punct(trees, at, '!') && matches!(trees.get(at + 1), Some(TokenTree::Group(_)));
-    let how = match (invoked, import) {
-        (true, _) => How::Invoked,
-        (false, true) => How::Imported,
-        (false, false) => How::Named,
-    };
     found.push(Mention { path, line, how });
     at
+}
+
+/// Whether these signs stand before a place.
+fn is_behind(trees: &[TokenTree], at: usize, signs: &str) -> bool {
+    let first = at.checked_sub(signs.len());
+    first.is_some_and(|first| {
+        (first..).zip(signs.chars()).all(|(at, sign)| is_punct(trees, at, sign))
+    })
 }
 
 fn is_punct(trees: &[TokenTree], at: usize, sign: char) -> bool {
@@ -304,16 +278,17 @@ mod tests {
     }
 
     #[test]
-    fn loopholes_are_noted() {
-        for (code, what) in [
-            ("#[path = \"x.rs\"] mod x;", "#[path]"),
-            ("#[cfg_attr(unix, path = \"x.rs\")] mod x;", "#[path]"),
-            ("#![allow(unused, warnings)]", "#[allow(warnings)]"),
-            ("extern crate std as rust;", "extern crate"),
-        ] {
-            let mentions = read(code).unwrap().mentions;
-            let noted = |mention: &Mention| mention.how == How::Loophole && mention.path == what;
-            assert!(mentions.iter().any(noted), "{code}: {mentions:?}");
-        }
+    fn what_an_attribute_says_is_told_apart() {
+        let code = "#![a::b] #[cfg_attr(unix, c(d::e))] fn f() { [a::g]; } macro_rules! m { () => { #[h::i] }; }";
+        let mentions = read(code).unwrap().mentions.into_iter();
+        let paths = mentions.filter(|mention| mention.path.contains("::"));
+        let said: Vec<_> = paths.map(|mention| (mention.path, mention.how)).collect();
+        let expected = [
+            ("a::b", How::Attribute),
+            ("d::e", How::Attribute),
+            ("a::g", How::Named),
+            ("h::i", How::Attribute),
+        ];
+        assert_eq!(said, expected.map(|(path, how)| (path.to_owned(), how)));
     }
 }

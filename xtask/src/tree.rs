@@ -1,34 +1,34 @@
-//! The tree as the checks see it: the text files that git tracks, and what is found wrong with them.
+//! The tree that the checks read: the text files that git tracks, and findings in them.
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders at the root that hold what was made, not written; where git cannot say what is tracked they are left out.
+/// Folders at the root with generated files, which are skipped if git is not available.
 const MADE: [&str; 4] = [".git", ".venv", "results", "target"];
 
 /// A text file.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// From the root of the workspace, with `/`.
+    /// The path from the root of the workspace, with `/`.
     pub path: String,
     pub text: String,
 }
 
 impl Source {
-    /// What follows the last dot of the name; empty if there is none, or nothing before it.
+    /// The extension of the name; empty if it has none.
     pub fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or("", |parts| parts.1)
     }
 }
 
-/// Something that is not as it should be.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     path: String,
-    /// Zero if it is about the file as a whole.
+    /// The line; zero for the whole file.
     line: usize,
     what: String,
 }
@@ -48,15 +48,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The root of the workspace: where cargo runs this crate from, so that a binary built in one clone checks another.
+/// The root of the workspace from which cargo runs this crate, so that a binary built in one clone can check another.
 pub fn root() -> PathBuf {
     let here = std::env::var("CARGO_MANIFEST_DIR");
     let here = PathBuf::from(here.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()));
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
-/// The tracked text files under the root, in order of their paths. Without git, or outside a clone, every file that
-/// was not made by a build or a run.
+/// The tracked text files under the root, in order of their paths. Without git or outside a clone, all files that were
+/// not generated.
 pub fn sources() -> Result<Vec<Source>, String> {
     let root = root();
     let mut paths = match tracked(&root) {
@@ -65,7 +65,7 @@ pub fn sources() -> Result<Vec<Source>, String> {
     };
     paths.sort();
     let read = |path: String| {
-        // What is not text is data; what git tracks and is not there is being removed.
+        // Binary files are skipped, and tracked files that do not exist are being removed.
         let text = fs::read_to_string(root.join(&path)).ok()?;
         Some(Source { path, text })
     };
@@ -76,7 +76,7 @@ pub fn sources() -> Result<Vec<Source>, String> {
     Err(format!("{}: holds no Cargo.toml, so it is not the workspace", root.display()))
 }
 
-/// What git tracks. The owner of a clone may be another user, as in a container; listing files is safe all the same.
+/// The files that git tracks. Another user may own the clone, as in a container; listing files is safe in any case.
 fn tracked(root: &Path) -> Option<Vec<String>> {
     let git = Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z"])
@@ -107,7 +107,7 @@ fn walk(root: &Path, folder: &str) -> std::io::Result<Vec<String>> {
     Ok(paths)
 }
 
-/// Fails with one line a finding.
+/// Fails with one line for each finding.
 #[cfg(test)]
 pub fn assert_clean(findings: Result<Vec<Finding>, String>) {
     let lines: Vec<String> = findings.unwrap().iter().map(Finding::to_string).collect();

@@ -3,8 +3,8 @@
 
 /// Makes the choice among these controllers: `Config`, which one and how it is set up, and `AnyWindow`, one at work.
 ///
-/// A line names the module of a controller, and the controller as it is kept. The module has `KINDS`, its names in
-/// scenarios, and `Config`, which is made from options by `read`. The controller is made by `new` from that and a
+/// A line names the module of a controller, and the controller as it is kept. The module has `Config`, its
+/// [`Parameters`](crate::Parameters) with its names in scenarios. The controller is made by `new` from that and a
 /// [`Start`](crate::Start).
 #[macro_export]
 macro_rules! controllers {
@@ -16,15 +16,76 @@ macro_rules! controllers {
         }
 
         impl Config {
-            /// All names that scenarios have for controllers, each with what makes one from its options.
+            /// All names that scenarios have for controllers.
+            pub fn kinds() -> impl Iterator<Item = &'static $crate::Kind> + Clone {
+                use $crate::Parameters;
+                let all = [$($($module)::+::Config::KINDS),+];
+                all.into_iter().flatten()
+            }
+
+            /// The controller of this name by its options; `None` if there is none.
+            ///
+            /// # Errors
+            /// As [`Options::read`](::shallop_core::options::Options::read).
+            pub fn read<S: ::shallop_core::options::Source>(
+                name: &str,
+                source: &S,
+                stack: $crate::HostStack,
+            ) -> Option<Result<Self, S::Error>> {
+                use $crate::Parameters;
+                use ::shallop_core::options::Options;
+                $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
+                    let config = $($module)::+::Config::read(source, stack.into());
+                    return Some(config.map(Self::$name));
+                })+
+                None
+            }
+
+            /// The controller of this name as this stack has it; `None` if there is none.
             #[must_use]
-            pub fn kinds() -> Vec<(&'static $crate::Kind, $crate::options::Read<Self>)> {
-                let mut all: Vec<(_, $crate::options::Read<Self>)> = Vec::new();
-                $(all.extend($($module)::+::KINDS.iter().map(|kind| {
-                    let read = |options: &_| $($module)::+::Config::read(options).map(Self::$name);
-                    (kind, read as _)
-                }));)+
-                all
+            pub fn of(name: &str, stack: $crate::HostStack) -> Option<Self> {
+                use $crate::Parameters;
+                $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
+                    return Some(Self::$name($($module)::+::Config::of(stack.into())));
+                })+
+                None
+            }
+
+            /// The keys of the controller of this name.
+            #[must_use]
+            pub fn keys(name: &str) -> Vec<&'static ::shallop_core::form::Key> {
+                use $crate::Parameters;
+                use ::shallop_core::options::Options;
+                $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
+                    return $($module)::+::Config::keys();
+                })+
+                Vec::new()
+            }
+
+            /// The same with their defaults on this stack.
+            #[must_use]
+            pub fn describe(
+                name: &str,
+                stack: $crate::HostStack,
+            ) -> Vec<::shallop_core::form::Described> {
+                use $crate::Parameters;
+                use ::shallop_core::options::Options;
+                $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
+                    return $($module)::+::Config::describe(stack.into());
+                })+
+                Vec::new()
+            }
+
+            /// The keys of the controller with their values.
+            #[must_use]
+            pub fn values(&self) -> Vec<(&'static ::shallop_core::form::Key, Option<String>)> {
+                match self { $(Self::$name(config) => ::shallop_core::options::Options::values(config),)+ }
+            }
+
+            /// The slow-start threshold of a new connection, if it is set.
+            #[must_use]
+            pub fn initial_threshold(&self) -> Option<::shallop_core::Bytes> {
+                match self { $(Self::$name(config) => $crate::Parameters::initial_threshold(config),)+ }
             }
 
             /// What the controller is called in code.
@@ -74,6 +135,9 @@ macro_rules! controllers {
             }
             fn on_recovery_exit(&mut self, now: ::shallop_core::Time) {
                 match self { $(Self::$name(window) => window.on_recovery_exit(now),)+ }
+            }
+            fn on_undo(&mut self, undo: &$crate::Undo) {
+                match self { $(Self::$name(window) => window.on_undo(undo),)+ }
             }
             fn window(&self) -> ::shallop_core::Bytes {
                 match self { $(Self::$name(window) => window.window(),)+ }

@@ -1,484 +1,444 @@
-//! BBR, version 1: a model of the path (how much it delivers, how long it takes empty) says how fast to send and how
-//! much may be in flight; losses and marks do not. State: the model, the mode (startup, drain, probing for bandwidth,
-//! probing for the round trip), and what recovery interrupted. Units: bytes; bits per second; gains in 256ths.
-//! Source: kernel, `tcp_bbr.c` (with its estimate of bunched acknowledgements, `bursts.rs`, and of policers,
-//! `policer.rs`); draft-cardwell-iccrg-bbr-congestion-control-00.
+//! BBR, version 1. A model of the path, its bottleneck bandwidth (`bw`) and its round-trip propagation delay
+//! (`min_rtt`), sets the pacing rate and cwnd; losses and congestion marks do not. State: the model, the mode (STARTUP,
+//! DRAIN, `PROBE_BW`, `PROBE_RTT`), and cwnd before a recovery or `PROBE_RTT`. Units: bytes; bits per second; gains in
+//! 256ths (`BBR_UNIT`). Variables have the names of the source. Sources: kernel, `tcp_bbr.c`, with its estimate of ACK
+//! aggregation (`bbr/ack_aggregation.rs`) and its long-term bandwidth sampling for policers (`bbr/lt_bw.rs`);
+//! draft-cardwell-iccrg-bbr-congestion-control-00.
 //!
-//! Where this differs from Linux: time is not counted in jiffies; what is in flight is not corrected for what waits in
-//! the host's pacing queue (`bbr_packets_in_net_at_edt`), as here a packet is in flight once it left; no sample is
-//! known to be of a delayed acknowledgement. A recovery is never undone, as the sender does not find out.
+//! Differences from Linux: time is not rounded to jiffies. Bytes in flight need no correction for packets in the pacing
+//! queue (`bbr_packets_in_net_at_edt`), since a packet counts as in flight here when it leaves the host. RTT samples
+//! carry no flag for delayed ACKs (`is_ack_delayed`).
 
-mod bursts;
+mod ack_aggregation;
 mod config;
-mod policer;
+mod cwnd;
+mod lt_bw;
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time, seed};
 
-use crate::filter::Largest;
-use crate::window::{Ack, Loss, RateSample, Start, Window};
-use bursts::Bursts;
-pub use config::{Config, KEYS, KINDS};
-use policer::{Policer, Sight};
+use crate::win_minmax::WindowedMax;
+use crate::window::{Ack, Loss, RateSample, Start, Undo, Window};
+use ack_aggregation::AckAggregation;
+pub use config::Config;
+use lt_bw::LtBw;
 
 /// A gain of one.
-const UNIT: u64 = 256;
-/// 2 / ln 2: the least that doubles the rate each round trip; and its inverse, to drain what that piled up.
-const HIGH: u64 = 739;
-const DRAIN: u64 = 88;
-/// Probes for more, gives back what was piled up, then keeps to what is known.
-const CYCLE: [u64; 8] = [320, 192, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The cycle begins anywhere but with giving back.
-const STARTS: u64 = 7;
-/// Rounds that the largest delivery rate is remembered.
-const MEMORY: u64 = 10;
-/// The pipe is full when the rate grew by less than a quarter for three rounds.
-const GROWTH: u64 = 320;
-const FLAT_ROUNDS: u32 = 3;
-/// Segments in flight that keep the acknowledgements coming.
-const LEAST: u64 = 4;
-/// Of the rate believed, this many hundredths are sent.
-const MARGIN: u64 = 99;
-/// The round trip until one is known.
-const NOMINAL: Span = Span::from_ms(1);
-/// Below this rate a burst is one segment.
-const SLOW: u64 = 1_200_000;
+const BBR_UNIT: u64 = 256;
+/// 2 / ln 2, the smallest pacing gain that doubles the delivery rate every round trip; and its inverse, which drains
+/// the queue of STARTUP within a round trip.
+const HIGH_GAIN: u64 = 739;
+const DRAIN_GAIN: u64 = 88;
+/// Pacing gains of the phases of `PROBE_BW`: probe for bandwidth, drain the queue of the probe, cruise.
+const PACING_GAINS: [u64; 8] =
+    [320, 192, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT];
+/// Number of phases with which `PROBE_BW` may begin: all but the draining one (kernel: `bbr_cycle_rand`).
+const CYCLE_RAND: u64 = 7;
+/// Window of the maximum bandwidth, in rounds (kernel: `bbr_bw_rtts`).
+const BW_ROUNDS: u64 = 10;
+/// The pipe is full if the bandwidth grew by less than 25 % in each of three rounds (kernel: `bbr_full_bw_thresh`,
+/// `bbr_full_bw_cnt`).
+const FULL_BW_THRESH: u64 = 320;
+const FULL_BW_CNT: u32 = 3;
+/// Minimum cwnd in segments, which sustains ACK clocking with delayed ACKs (kernel: `bbr_cwnd_min_target`).
+const MIN_CWND: u64 = 4;
+/// Pacing rate in per cent of the gain times `bw`: the margin of 1 % keeps the queue short (kernel:
+/// `bbr_pacing_margin_percent`).
+const PACING_PERCENT: u64 = 99;
+/// RTT for the initial pacing rate before the first sample.
+const NOMINAL_RTT: Span = Span::from_ms(1);
 const PS_PER_SEC: u128 = 1_000_000_000_000;
 
-/// What it is doing.
+/// The mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Doubles its rate each round trip.
+    /// Doubles the delivery rate every round trip until the pipe is full.
     Startup,
-    /// Drains the queue that made.
+    /// Drains the queue that STARTUP created.
     Drain,
-    /// In this phase of the cycle: 0 probes for more, 1 gives it back, the others cruise.
-    ProbeBandwidth(usize),
-    /// Holds back to see the empty path.
+    /// `PROBE_BW`, with the phase of the gain cycle (`cycle_idx`): 0 probes for bandwidth, 1 drains, 2 to 7 cruise.
+    ProbeBw(usize),
+    /// `PROBE_RTT`: reduces cwnd to measure `min_rtt` with an empty queue.
     ProbeRtt,
 }
 
-/// What the sender is doing.
+/// State of the sender (kernel: `enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
-    None,
-    Fast,
-    Timeout,
+enum CaState {
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// Recovery after an RTO.
+    Loss,
 }
 
-/// A probe of the round trip, since so little was in flight.
+/// `PROBE_RTT` since cwnd is down at its minimum.
 #[derive(Clone, Copy, Debug)]
-struct Probe {
-    /// How long it takes at least.
-    until: Time,
-    /// A round of it is over.
-    round: bool,
+struct ProbeRtt {
+    /// The mode lasts at least until then (kernel: `probe_rtt_done_stamp`).
+    done_stamp: Time,
+    /// It has lasted a round trip (kernel: `probe_rtt_round_done`).
+    round_done: bool,
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     config: Config,
-    segment: Bytes,
-    initial: Bytes,
-    window: Bytes,
-    /// The window before a recovery or a probe of the round trip.
-    before: Bytes,
-    threshold: Bytes,
-    pacing: BitsPerSec,
-    /// The largest delivery rate, in bits per second by round.
-    rate: Largest,
-    rounds: u64,
-    /// The round ends when a segment is delivered that was sent when so much had been.
-    round_end: Bytes,
+    mss: Bytes,
+    initial_window: Bytes,
+    cwnd: Bytes,
+    /// cwnd before recovery or `PROBE_RTT`.
+    prior_cwnd: Bytes,
+    ssthresh: Bytes,
+    pacing_rate: BitsPerSec,
+    /// Maximum delivery rate over the last rounds, in bits per second.
+    bw: WindowedMax,
+    /// Rounds so far (kernel: `rtt_cnt`).
+    rtt_cnt: u64,
+    /// The round ends when a packet is delivered that was sent when `delivered` was at least this (kernel:
+    /// `next_rtt_delivered`).
+    next_rtt_delivered: Bytes,
     round_start: bool,
-    /// The shortest round trip, and when it was measured.
-    shortest: Option<(Span, Time)>,
+    /// `min_rtt`, and the time of that sample (kernel: `min_rtt_us`, `min_rtt_stamp`).
+    min_rtt: Option<(Span, Time)>,
     mode: Mode,
-    /// When the phase of the cycle began.
-    phase_at: Time,
-    chance: u64,
-    full_rate: u64,
-    flat_rounds: u32,
-    probe: Option<Probe>,
-    /// What was sent when between so much and so much had been delivered was held back to probe the round trip.
-    held: Option<(Bytes, Bytes)>,
-    restarting: bool,
-    repair: Repair,
-    /// What the sender was doing at the last acknowledgement.
-    seen: Repair,
-    /// As much leaves as arrives: the first round of a recovery.
-    conserving: bool,
-    /// All bytes delivered, and all taken for lost.
+    /// Start of the phase of the gain cycle (kernel: `cycle_mstamp`).
+    cycle_stamp: Time,
+    /// State of the flow's random numbers.
+    random: u64,
+    /// Bandwidth when it last grew by 25 %, and rounds since (kernel: `full_bw`, `full_bw_cnt`).
+    full_bw: u64,
+    full_bw_cnt: u32,
+    probe_rtt: Option<ProbeRtt>,
+    /// Packets sent while the count of delivered bytes was in this range were held back by `PROBE_RTT`. Their rate
+    /// samples count as app-limited.
+    probe_rtt_delivered: Option<(Bytes, Bytes)>,
+    /// Transmission restarted after idle, and no ACK arrived since.
+    idle_restart: bool,
+    ca_state: CaState,
+    /// `ca_state` at the previous ACK.
+    prev_ca_state: CaState,
+    /// First round of fast recovery: as many bytes are sent as are delivered.
+    packet_conservation: bool,
+    /// All bytes delivered, and all bytes lost.
     delivered: Bytes,
     lost: Bytes,
-    bursts: Bursts,
-    policer: Policer,
+    ack_aggregation: AckAggregation,
+    lt_bw: LtBw,
 }
 
 impl Bbr {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let mut new = Self {
             config: *config,
-            segment: start.segment.max(Bytes::new(1)),
-            initial: start.window,
-            window: start.window.max(start.segment),
-            before: Bytes::ZERO,
-            threshold: Bytes::MAX,
-            pacing: BitsPerSec::at_least_one(1),
-            rate: Largest::default(),
-            rounds: 0,
-            round_end: Bytes::ZERO,
+            mss: start.mss.max(Bytes::new(1)),
+            initial_window: start.initial_window,
+            cwnd: start.initial_window.max(start.mss),
+            prior_cwnd: Bytes::ZERO,
+            ssthresh: Bytes::MAX,
+            pacing_rate: BitsPerSec::at_least_one(1),
+            bw: WindowedMax::default(),
+            rtt_cnt: 0,
+            next_rtt_delivered: Bytes::ZERO,
             round_start: false,
-            shortest: None,
+            min_rtt: None,
             mode: Mode::Startup,
-            phase_at: Time::ZERO,
-            chance: start.draw,
-            full_rate: 0,
-            flat_rounds: 0,
-            probe: None,
-            held: None,
-            restarting: false,
-            repair: Repair::None,
-            seen: Repair::None,
-            conserving: false,
+            cycle_stamp: Time::ZERO,
+            random: start.seed,
+            full_bw: 0,
+            full_bw_cnt: 0,
+            probe_rtt: None,
+            probe_rtt_delivered: None,
+            idle_restart: false,
+            ca_state: CaState::Open,
+            prev_ca_state: CaState::Open,
+            packet_conservation: false,
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
-            bursts: Bursts::default(),
-            policer: Policer::default(),
+            ack_aggregation: AckAggregation::default(),
+            lt_bw: LtBw::default(),
         };
-        new.pace_by(NOMINAL);
+        new.init_pacing_rate(NOMINAL_RTT);
         new
     }
 
-    /// What it is doing.
+    /// The mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The delivery rate believed; `None` before any was measured.
+    /// The bottleneck bandwidth: `lt_bw` if a policer is detected, else the maximum delivery rate; `None` before the
+    /// first sample.
     #[must_use]
-    pub fn believed(&self) -> Option<BitsPerSec> {
-        BitsPerSec::new(self.policer.rate().unwrap_or(self.rate.best()))
+    pub fn bw(&self) -> Option<BitsPerSec> {
+        BitsPerSec::new(self.lt_bw.bw().unwrap_or(self.bw.get()))
     }
 
-    /// The shortest round trip; `None` before any was measured.
+    /// The round-trip propagation delay; `None` before the first sample.
     #[must_use]
-    pub fn shortest_rtt(&self) -> Option<Span> {
-        self.shortest.map(|(rtt, _)| rtt)
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt.map(|(rtt, _)| rtt)
     }
 
-    /// The pipe was filled.
-    fn is_full(&self) -> bool {
-        self.flat_rounds >= FLAT_ROUNDS
+    /// The pipe was full at the end of STARTUP.
+    fn full_bw_reached(&self) -> bool {
+        self.full_bw_cnt >= FULL_BW_CNT
     }
 
-    /// What the rate believed is multiplied by, in 256ths.
     fn pacing_gain(&self) -> u64 {
         match self.mode {
-            Mode::Startup => HIGH,
-            Mode::Drain => DRAIN,
-            Mode::ProbeBandwidth(_) if self.policer.rate().is_some() => UNIT,
-            Mode::ProbeBandwidth(phase) => CYCLE[phase],
-            Mode::ProbeRtt => UNIT,
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBw(_) if self.lt_bw.bw().is_some() => BBR_UNIT,
+            Mode::ProbeBw(phase) => PACING_GAINS[phase],
+            Mode::ProbeRtt => BBR_UNIT,
         }
     }
 
-    fn window_gain(&self) -> u64 {
+    fn cwnd_gain(&self) -> u64 {
         match self.mode {
-            Mode::Startup | Mode::Drain => HIGH,
-            Mode::ProbeBandwidth(_) => (self.config.window_gain * UNIT as f64).round() as u64,
-            Mode::ProbeRtt => UNIT,
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBw(_) => (self.config.window_gain * BBR_UNIT as f64).round() as u64,
+            Mode::ProbeRtt => BBR_UNIT,
         }
     }
 
-    /// The first window each round trip of this length.
-    fn pace_by(&mut self, rtt: Span) {
-        let rate = bits(self.window, rtt.max(Span::from_us(1)));
-        self.pacing = paced(rate, HIGH);
+    /// Sets the pacing rate to the high gain times cwnd / RTT (kernel: `bbr_init_pacing_rate_from_rtt`).
+    fn init_pacing_rate(&mut self, rtt: Span) {
+        let rate = bits_per_sec(self.cwnd, rtt.max(Span::from_us(1)));
+        self.pacing_rate = pacing_rate(rate, HIGH_GAIN);
     }
 
-    /// What is in flight at this rate with no queue, times a gain, in segments. The first window before any round trip.
-    fn product(&self, rate: u64, gain: u64) -> u64 {
-        let Some((rtt, _)) = self.shortest else { return self.initial.get() / self.segment.get() };
-        let bits = (u128::from(rate) * u128::from(rtt.as_ps())).saturating_mul(gain.into());
-        let segment = u128::from(self.segment.get() * 8 * UNIT) * PS_PER_SEC;
-        u32::try_from(bits.div_ceil(segment)).unwrap_or(u32::MAX).into()
-    }
-
-    /// Segments, with room for what the hosts hold at both ends and for acknowledgements of every second segment.
-    fn roomy(&self, segments: u64) -> Bytes {
-        let least = if self.pacing.get() < SLOW { 1 } else { 2 };
-        let most = (self.config.send_quantum.get() / self.segment.get()).clamp(1, 127);
-        let burst = self.pacing.get() / 8 / 1024 / self.segment.get();
-        let even = (segments + 3 * burst.max(least).min(most)).next_multiple_of(2);
-        let probing = self.mode == Mode::ProbeBandwidth(0);
-        self.segment * (even + if probing { 2 } else { 0 })
-    }
-
-    /// What is in flight with no queue but what a gain adds, by the largest rate measured.
-    fn in_flight_at(&self, gain: u64) -> Bytes {
-        self.roomy(self.product(self.rate.best(), gain))
-    }
-
-    fn limited(&self, sample: &RateSample) -> bool {
+    fn is_app_limited(&self, sample: &RateSample) -> bool {
         let sent_at = sample.prior_delivered;
-        let held = self.held.is_some_and(|(from, until)| from <= sent_at && sent_at <= until);
-        sample.app_limited || held
+        let in_probe_rtt =
+            self.probe_rtt_delivered.is_some_and(|(from, to)| from <= sent_at && sent_at <= to);
+        sample.is_app_limited || in_probe_rtt
     }
 
-    /// Takes in a delivery rate, and the end of a round. True if the application limited it.
-    fn measure(&mut self, ack: &Ack) -> bool {
+    /// Updates the round count and `bw`. True if the sample is app-limited.
+    fn update_bw(&mut self, ack: &Ack) -> bool {
         self.round_start = false;
-        self.lost += ack.lost;
+        self.lost += ack.losses;
         self.delivered = ack.delivered;
-        let Some(sample) = &ack.rate else { return false };
-        if sample.prior_delivered >= self.round_end {
-            (self.round_end, self.round_start) = (ack.delivered, true);
-            self.rounds += 1;
-            self.conserving = false;
+        let Some(sample) = &ack.rate_sample else { return false };
+        if sample.prior_delivered >= self.next_rtt_delivered {
+            (self.next_rtt_delivered, self.round_start) = (ack.delivered, true);
+            self.rtt_cnt += 1;
+            self.packet_conservation = false;
         }
-        let limited = self.limited(sample);
-        self.police(ack.now, ack.lost > Bytes::ZERO, limited);
-        let rate = bits(sample.delivered, sample.interval);
-        if !limited || rate >= self.rate.best() {
-            self.rate.add(self.rounds, rate, MEMORY);
+        let is_app_limited = self.is_app_limited(sample);
+        self.lt_bw_sampling(ack.now, ack.losses > Bytes::ZERO, is_app_limited);
+        let bw = bits_per_sec(sample.delivered, sample.interval);
+        if !is_app_limited || bw >= self.bw.get() {
+            self.bw.update(self.rtt_cnt, bw, BW_ROUNDS);
         }
-        self.bursts.on_ack(ack, self.round_start, self.believed(), self.window);
-        limited
+        self.ack_aggregation.on_ack(ack, self.round_start, self.bw(), self.cwnd);
+        is_app_limited
     }
 
-    fn police(&mut self, now: Time, losing: bool, limited: bool) {
+    fn lt_bw_sampling(&mut self, now: Time, has_losses: bool, is_app_limited: bool) {
         if !self.config.policer {
             return;
         }
-        let probing = matches!(self.mode, Mode::ProbeBandwidth(_));
-        let (delivered, lost, round) = (self.delivered, self.lost, self.round_start);
-        let sight = Sight { now, delivered, lost, losing, limited, round };
-        if self.policer.on_ack(&sight, probing) {
-            self.probe_bandwidth(now);
+        let probe_bw = matches!(self.mode, Mode::ProbeBw(_));
+        let (delivered, lost, round_start) = (self.delivered, self.lost, self.round_start);
+        let sample =
+            lt_bw::Sample { now, delivered, lost, has_losses, is_app_limited, round_start };
+        if self.lt_bw.on_sample(&sample, probe_bw) {
+            self.enter_probe_bw(now);
         }
     }
 
-    /// Begins the cycle anywhere but with giving back.
-    fn probe_bandwidth(&mut self, now: Time) {
-        self.chance = seed::hash(self.chance);
-        let draw = ((u128::from(self.chance) * u128::from(STARTS)) >> 64) as usize;
-        self.mode = Mode::ProbeBandwidth((CYCLE.len() - draw) % CYCLE.len());
-        self.phase_at = now;
+    /// Enters `PROBE_BW` at a random phase, any but the draining one (kernel: `bbr_reset_probe_bw_mode`).
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.random = seed::hash(self.random);
+        let draw = ((u128::from(self.random) * u128::from(CYCLE_RAND)) >> 64) as usize;
+        self.mode = Mode::ProbeBw((PACING_GAINS.len() - draw) % PACING_GAINS.len());
+        self.cycle_stamp = now;
     }
 
-    /// Moves the cycle on, if it is time.
-    fn cycle(&mut self, ack: &Ack) {
-        let Mode::ProbeBandwidth(phase) = self.mode else { return };
-        let shortest = self.shortest_rtt().unwrap_or(Span::MAX);
-        let whole = ack.now.saturating_since(self.phase_at) > shortest;
-        let before = ack.flight_before;
-        let over = match self.pacing_gain() {
-            UNIT => whole,
-            // Until what was asked for is in flight, unless the path does not hold that much.
-            up @ UNIT.. => whole && (ack.lost > Bytes::ZERO || before >= self.in_flight_at(up)),
-            _ => whole || before <= self.in_flight_at(UNIT),
+    /// Advances the gain cycle at the end of a phase (kernel: `bbr_update_cycle_phase`).
+    fn update_cycle_phase(&mut self, ack: &Ack) {
+        let Mode::ProbeBw(phase) = self.mode else { return };
+        let min_rtt = self.min_rtt().unwrap_or(Span::MAX);
+        let is_full_length = ack.now.saturating_since(self.cycle_stamp) > min_rtt;
+        let in_flight = ack.prior_in_flight;
+        let done = match self.pacing_gain() {
+            BBR_UNIT => is_full_length,
+            // Until the gain's bytes are in flight, or a loss shows that the path cannot hold them.
+            gain @ BBR_UNIT.. => {
+                is_full_length && (ack.losses > Bytes::ZERO || in_flight >= self.inflight(gain))
+            }
+            // Until the queue of the probe is drained.
+            _ => is_full_length || in_flight <= self.inflight(BBR_UNIT),
         };
-        if over {
-            self.mode = Mode::ProbeBandwidth((phase + 1) % CYCLE.len());
-            self.phase_at = ack.now;
+        if done {
+            self.mode = Mode::ProbeBw((phase + 1) % PACING_GAINS.len());
+            self.cycle_stamp = ack.now;
         }
     }
 
-    /// Ends startup when the rate no longer grows, and drains until there is no queue.
-    fn fill(&mut self, ack: &Ack, limited: bool) {
-        if !self.is_full() && self.round_start && !limited {
-            let rate = self.rate.best();
-            if rate >= self.full_rate.saturating_mul(GROWTH) / UNIT {
-                (self.full_rate, self.flat_rounds) = (rate, 0);
+    /// Enters DRAIN when the pipe is full, and `PROBE_BW` when the queue is drained (kernel:
+    /// `bbr_check_full_bw_reached`, `bbr_check_drain`).
+    fn check_full_bw_and_drain(&mut self, ack: &Ack, is_app_limited: bool) {
+        if !self.full_bw_reached() && self.round_start && !is_app_limited {
+            let bw = self.bw.get();
+            if bw >= self.full_bw.saturating_mul(FULL_BW_THRESH) / BBR_UNIT {
+                (self.full_bw, self.full_bw_cnt) = (bw, 0);
             } else {
-                self.flat_rounds += 1;
+                self.full_bw_cnt += 1;
             }
         }
-        if self.mode == Mode::Startup && self.is_full() {
+        if self.mode == Mode::Startup && self.full_bw_reached() {
             self.mode = Mode::Drain;
-            self.threshold = self.in_flight_at(UNIT);
+            self.ssthresh = self.inflight(BBR_UNIT);
         }
-        if self.mode == Mode::Drain && ack.in_flight <= self.in_flight_at(UNIT) {
-            self.probe_bandwidth(ack.now);
+        if self.mode == Mode::Drain && ack.in_flight <= self.inflight(BBR_UNIT) {
+            self.enter_probe_bw(ack.now);
         }
     }
 
-    /// Takes in a round trip; if none was shorter for long, holds back until the path is empty.
-    fn time(&mut self, ack: &Ack) {
-        let every = self.config.probe_rtt_every;
-        let old = |(_, at): (Span, Time)| ack.now.saturating_since(at) > every;
-        let expired = self.shortest.is_some_and(old);
-        if ack.rtt.is_some() && self.shortest.is_none() {
-            self.pace_by(ack.smoothed_rtt);
+    /// Updates `min_rtt`. Enters `PROBE_RTT` when it expires, and leaves it when it is done.
+    fn update_min_rtt(&mut self, ack: &Ack) {
+        let window = self.config.probe_rtt_every;
+        let is_old = |(_, stamp): (Span, Time)| ack.now.saturating_since(stamp) > window;
+        let expired = self.min_rtt.is_some_and(is_old);
+        if ack.rtt.is_some() && self.min_rtt.is_none() {
+            self.init_pacing_rate(ack.srtt);
         }
         if let Some(rtt) = ack.rtt
-            && (expired || self.shortest_rtt().is_none_or(|shortest| rtt < shortest))
+            && (expired || self.min_rtt().is_none_or(|min_rtt| rtt < min_rtt))
         {
-            self.shortest = Some((rtt, ack.now));
+            self.min_rtt = Some((rtt, ack.now));
         }
-        if expired && !self.restarting && self.mode != Mode::ProbeRtt {
-            (self.mode, self.probe) = (Mode::ProbeRtt, None);
-            self.save();
-            self.held = Some((ack.delivered, ack.delivered));
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            (self.mode, self.probe_rtt) = (Mode::ProbeRtt, None);
+            self.save_cwnd();
+            self.probe_rtt_delivered = Some((ack.delivered, ack.delivered));
         }
         if self.mode == Mode::ProbeRtt {
-            let from = self.held.map_or(ack.delivered, |(from, _)| from);
-            self.held = Some((from, ack.delivered + ack.in_flight));
-            if let Some(probe) = &mut self.probe {
-                probe.round |= self.round_start;
-                if probe.round {
-                    self.end_probe(ack.now);
+            let from = self.probe_rtt_delivered.map_or(ack.delivered, |(from, _)| from);
+            self.probe_rtt_delivered = Some((from, ack.delivered + ack.in_flight));
+            if let Some(probe_rtt) = &mut self.probe_rtt {
+                probe_rtt.round_done |= self.round_start;
+                if probe_rtt.round_done {
+                    self.check_probe_rtt_done(ack.now);
                 }
-            } else if ack.in_flight <= self.segment * LEAST {
-                let until = ack.now + self.config.probe_rtt_for;
-                (self.probe, self.round_end) = (Some(Probe { until, round: false }), ack.delivered);
+            } else if ack.in_flight <= self.mss * MIN_CWND {
+                let done_stamp = ack.now + self.config.probe_rtt_for;
+                self.probe_rtt = Some(ProbeRtt { done_stamp, round_done: false });
+                self.next_rtt_delivered = ack.delivered;
             }
         }
-        self.restarting = false;
+        self.idle_restart = false;
     }
 
-    /// Ends the probe of the round trip, if it has lasted long enough.
-    fn end_probe(&mut self, now: Time) {
-        if self.probe.is_none_or(|probe| now <= probe.until) {
+    /// Leaves `PROBE_RTT` if it has lasted long enough.
+    fn check_probe_rtt_done(&mut self, now: Time) {
+        if self.probe_rtt.is_none_or(|probe_rtt| now <= probe_rtt.done_stamp) {
             return;
         }
-        if let Some((_, at)) = &mut self.shortest {
-            *at = now;
+        if let Some((_, stamp)) = &mut self.min_rtt {
+            *stamp = now;
         }
-        self.window = self.window.max(self.before);
-        if self.is_full() {
-            self.probe_bandwidth(now);
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.full_bw_reached() {
+            self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;
         }
     }
 
-    /// Remembers the window, unless something has cut it already.
-    fn save(&mut self) {
-        let cut = self.seen != Repair::None || self.mode == Mode::ProbeRtt;
-        self.before = if cut { self.before.max(self.window) } else { self.window };
-    }
-
-    fn set_pacing(&mut self, gain: u64) {
-        let rate = self.believed().map_or(self.pacing, |rate| paced(rate.get(), gain));
-        // Startup does not slow down before it has seen the pipe full.
-        if self.is_full() || rate > self.pacing {
-            self.pacing = rate;
-        }
-    }
-
-    /// Recovery: as much as arrives leaves in the first round, twice as much at most after it, and in the end the
-    /// window is what it was.
-    fn recover(&mut self, ack: &Ack) {
-        if ack.lost > Bytes::ZERO {
-            self.window = self.window.saturating_sub(ack.lost).max(self.segment);
-        }
-        let flight = ack.in_flight + ack.acked;
-        if self.repair == Repair::Fast && self.seen != Repair::Fast {
-            self.conserving = true;
-            (self.round_end, self.window) = (ack.delivered, flight);
-        } else if self.repair == Repair::None && self.seen != Repair::None {
-            self.conserving = false;
-            self.window = self.window.max(self.before);
-        }
-        self.seen = self.repair;
-        if self.conserving {
-            self.window = self.window.max(flight);
-        }
-    }
-
-    fn set_window(&mut self, ack: &Ack) {
-        self.recover(ack);
-        if !self.conserving {
-            let room = self.is_full().then(|| self.bursts.room(self.believed()));
-            let room = room.unwrap_or_default().get() / self.segment.get();
-            let rate = self.believed().map_or(0, BitsPerSec::get);
-            let target = self.roomy(self.product(rate, self.window_gain()) + room);
-            let grown = self.window + ack.acked;
-            if self.is_full() {
-                self.window = grown.min(target);
-            } else if self.window < target || ack.delivered < self.initial {
-                self.window = grown;
-            }
-            self.window = self.window.max(self.segment * LEAST);
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.window = self.window.min(self.segment * LEAST);
+    fn set_pacing_rate(&mut self, gain: u64) {
+        let rate = self.bw().map_or(self.pacing_rate, |bw| pacing_rate(bw.get(), gain));
+        // The pacing rate does not decrease before the pipe is full.
+        if self.full_bw_reached() || rate > self.pacing_rate {
+            self.pacing_rate = rate;
         }
     }
 }
 
-/// Bits per second of so many bytes in so long.
-fn bits(bytes: Bytes, span: Span) -> u64 {
-    let bits = u128::from(bytes.get()) * 8 * PS_PER_SEC / u128::from(span.as_ps().max(1));
+/// The rate of `bytes` per `interval`, in bits per second.
+fn bits_per_sec(bytes: Bytes, interval: Span) -> u64 {
+    let bits = u128::from(bytes.get()) * 8 * PS_PER_SEC / u128::from(interval.as_ps().max(1));
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
-/// A rate times a gain, less the margin.
-fn paced(rate: u64, gain: u64) -> BitsPerSec {
-    let bits = u128::from(rate) * u128::from(gain * MARGIN) / u128::from(UNIT * 100);
+/// A bandwidth times a gain, less the pacing margin.
+fn pacing_rate(bw: u64, gain: u64) -> BitsPerSec {
+    let bits = u128::from(bw) * u128::from(gain * PACING_PERCENT) / u128::from(BBR_UNIT * 100);
     BitsPerSec::at_least_one(u64::try_from(bits).unwrap_or(u64::MAX))
 }
 
 impl Window for Bbr {
     fn on_handshake(&mut self, now: Time, rtt: Span) {
-        self.shortest = Some((rtt, now));
-        self.pace_by(rtt);
+        self.min_rtt = Some((rtt, now));
+        self.init_pacing_rate(rtt);
     }
 
     fn on_restart(&mut self, now: Time, app_limited: bool) {
-        if !app_limited && self.held.is_none_or(|(_, until)| until < self.delivered) {
+        let in_probe_rtt = self.probe_rtt_delivered.is_some_and(|(_, to)| to >= self.delivered);
+        if !app_limited && !in_probe_rtt {
             return;
         }
-        self.restarting = true;
-        self.bursts.restart(now);
+        self.idle_restart = true;
+        self.ack_aggregation.restart(now);
         match self.mode {
-            Mode::ProbeBandwidth(_) => self.set_pacing(UNIT),
-            Mode::ProbeRtt => self.end_probe(now),
+            Mode::ProbeBw(_) => self.set_pacing_rate(BBR_UNIT),
+            Mode::ProbeRtt => self.check_probe_rtt_done(now),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        let limited = self.measure(ack);
-        self.cycle(ack);
-        self.fill(ack, limited);
-        self.time(ack);
-        self.set_pacing(self.pacing_gain());
-        self.set_window(ack);
+        let is_app_limited = self.update_bw(ack);
+        self.update_cycle_phase(ack);
+        self.check_full_bw_and_drain(ack, is_app_limited);
+        self.update_min_rtt(ack);
+        self.set_pacing_rate(self.pacing_gain());
+        self.set_cwnd(ack);
     }
 
     fn on_loss(&mut self, _loss: &Loss) {
-        self.save();
-        self.repair = Repair::Fast;
+        self.save_cwnd();
+        self.ca_state = CaState::Recovery;
     }
 
     fn on_rto(&mut self, loss: &Loss, _first: bool) {
-        self.save();
-        (self.repair, self.seen) = (Repair::Timeout, Repair::Timeout);
-        self.window = self.segment;
-        (self.full_rate, self.round_start) = (0, true);
-        self.police(loss.now, true, false);
+        self.save_cwnd();
+        (self.ca_state, self.prev_ca_state) = (CaState::Loss, CaState::Loss);
+        self.cwnd = self.mss;
+        (self.full_bw, self.round_start) = (0, true);
+        self.lt_bw_sampling(loss.now, true, false);
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {
-        self.repair = Repair::None;
+        self.ca_state = CaState::Open;
+    }
+
+    /// The slow-down was no sign of a full pipe, nor of a policer (kernel: `bbr_undo_cwnd`). The window itself is
+    /// restored as recovery ends.
+    fn on_undo(&mut self, _undo: &Undo) {
+        if !self.full_bw_reached() {
+            (self.full_bw, self.full_bw_cnt) = (0, 0);
+        }
+        self.lt_bw = LtBw::default();
     }
 
     fn window(&self) -> Bytes {
-        self.window
+        self.cwnd
     }
 
     fn slow_start_threshold(&self) -> Bytes {
-        self.threshold
+        self.ssthresh
     }
 
     fn pacing(&self) -> Option<BitsPerSec> {
-        Some(self.pacing)
+        Some(self.pacing_rate)
     }
 
     fn owns_recovery(&self) -> bool {

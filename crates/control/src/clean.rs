@@ -1,226 +1,250 @@
-//! CLEAN's law: the window that a proxy at the last hop enforces on one flow, from the marks on the data it passes on.
-//! After a mark the window shrinks, at most once for each window of data, and returns to where it was along CUBIC's
-//! curve. State: the window, the curve, what was answered, and the part that was marked ([`crate::ewma`]). Integers
-//! only, so that a kernel computes the same numbers. Source: clean-campus, Algorithm 1, (1) to (3); docs/clean.md.
+//! Congestion control of CLEAN: the window that a proxy at the last hop enforces on one flow through its receive
+//! window, from the CE marks of the data packets that pass. After a mark the window is reduced, at most once per window
+//! of data, and returns to its former value along CUBIC's function of time. State: the window, the epoch of the cubic
+//! function, the sequence number up to which marks are answered, and alpha ([`crate::ewma`]). Variables have the names
+//! of Algorithm 1. Integers only, so that a kernel implementation gives the same numbers. Source: Huang et al., CLEAN:
+//! Minimize Switch Queue Length via Transparent ECN-proxy in Campus Networks, Algorithm 1, (1) to (3); docs/clean.md.
 //!
-//! | what | format | largest |
+//! | quantity | format | maximum |
 //! |---|---|---|
-//! | windows: the present one, `W_max`, `W_min` | 2^-10 segments | [`MOST_WINDOW`], 2^20 segments |
-//! | times on the curve: t, K | 2^-10 s, from nanoseconds | 2^21, more counts as that |
-//! | C, the steepness of the curve | 2^-10 segments per cubic second | [`MOST_SCALE`], 2^12 |
-//! | alpha, the part that was marked | 2^-10 | 1 |
+//! | windows: `windowSize`, `W_max`, `W_min` | 2^-10 segments | [`MAX_WINDOW`], 2^20 segments |
+//! | times: t, K | 2^-10 s, from nanoseconds | 2^21; saturates |
+//! | C | 2^-10 segments per cubic second | [`MAX_C`], 2^12 |
+//! | alpha, the average fraction of marked packets | 2^-10 | 1 |
 //! | sequence numbers | bytes, modulo 2^32 as in TCP | |
 //!
-//! No product but one exceeds 64 bits; that one saturates ([`curve`]).
+//! All products but one fit into 64 bits; that one saturates ([`w_cubic`]).
 
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::form::Key;
+use shallop_core::options::Refused;
+use shallop_core::{Bytes, Span, Time, options, words};
 
-use crate::ewma::Marked;
-use crate::ewma::smooth;
+use crate::binary::{Fraction, Gain};
+use crate::ewma::{Alpha, update_alpha};
 
 /// Windows are in 2^-10 segments.
 pub const WINDOW_BITS: u32 = 10;
-/// A segment.
+/// One segment.
 pub const SEGMENT: u64 = 1 << WINDOW_BITS;
-/// The largest window.
-pub const MOST_WINDOW: u64 = 1 << (20 + WINDOW_BITS);
-/// The largest C.
-pub const MOST_SCALE: u32 = 1 << 12;
-/// Half of the space of sequence numbers, less one: no window reaches further ahead.
-const MOST_AHEAD: u64 = (1 << 31) - 1;
-/// The longest time on the curve, 2,048 seconds.
-const MOST_TICKS: u64 = 1 << 21;
-/// What scales a cube of ticks to 2^-10 segments: 2^-30 for the cube and 2^-10 for C, less 2^10.
+/// Maximum window.
+pub const MAX_WINDOW: u64 = 1 << (20 + WINDOW_BITS);
+/// Maximum C.
+pub const MAX_C: u32 = 1 << 12;
+/// Half of the sequence number space, less one: the longest distance by which one number is after another.
+const MAX_SEQ_DISTANCE: u64 = (1 << 31) - 1;
+/// Maximum time, 2,048 seconds.
+const MAX_TICKS: u64 = 1 << 21;
+/// Shift that converts C times the cube of ticks to 2^-10 segments: 30 bits for the cube and 10 for C, less 10 for the
+/// result.
 const CUBE_BITS: u32 = 30;
 
 /// What is left of a window after a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decrease {
     /// Half (Algorithm 1, line 6).
     Half,
     /// 1 - alpha / 2, with alpha the part that was marked (2).
-    #[default]
     Marked,
 }
 
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// What is left of a window after a mark.
-    pub decrease: Decrease,
-    /// C in 2^-10 segments per cubic second, from 1 to [`MOST_SCALE`].
-    pub scale: u32,
-    /// The weight of the latest window of data is 2 to the power of minus this, at most [`Marked::BITS`].
-    pub shift: u32,
-    /// Alpha at first, in 2^-10.
-    pub alpha: u32,
-    /// The window at first, in segments; no less than `least`.
-    pub initial: u32,
-    /// What a reduction leaves at least, in segments, at least one.
-    pub least: u32,
+words! { Decrease { Half = "half", Marked = "alpha" } }
+
+options! {
+    /// Parameters of the law of a flow.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config(const) {
+        /// What a mark takes of the window: alpha / 2 of it (equation 2), or half (Algorithm 1, line 6).
+        key decrease: Decrease = Decrease::Marked;
+        /// C, which scales the cubic function, in segments per cubic second; kept in 1/1024 (0.4 is 410/1024, as in
+        /// Linux).
+        key scale: Fraction [Above(0.0, 4.0)] = Fraction::new(410);
+        /// g, the weight of the latest window of data in alpha: a power of two down to 1/1024 (RFC 8257, 4.2).
+        key gain: Gain [Above(0.0, 1.0)] = Gain::new(4);
+        /// Alpha before the first window of data (RFC 8257; the paper does not say).
+        key alpha_initial: Fraction [Number(0.0, 1.0)] = Fraction::ONE;
+        /// The least window that a mark leaves, in segments (Linux: `dctcp_ssthresh`; the paper does not say).
+        #[was("least_window")]
+        key min_window: u32 [Integer(1, 10_000)] = 2;
+        /// The initial window of a flow, in segments (RFC 6928; the paper does not say).
+        key initial_window: u32 [Integer(1, 10_000)] = if min_window > 10 { min_window } else { 10 };
+    }
+    check Config::check;
 }
 
 impl Default for Config {
-    /// C = 0.4 and g = 1/16. What the paper leaves open: alpha is 1 at first (RFC 8257), the window ten segments (RFC
-    /// 6928), and two are left at least (Linux: `dctcp_ssthresh`).
     fn default() -> Self {
-        let decrease = Decrease::default();
-        Self { decrease, scale: 410, shift: 4, alpha: Marked::ONE, initial: 10, least: 2 }
+        Self::of(())
     }
 }
 
-/// What is known of a segment of data that passes the proxy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
-    /// When.
-    pub now: Time,
-    /// The number of its first byte.
-    pub seq: u32,
-    /// It was marked on its way.
-    pub marked: bool,
-    /// The number of the first byte that the sender may not send yet.
-    pub allowed: u32,
-    /// Bytes of payload in a full segment of this flow.
-    pub segment: u16,
-    /// Growth ends at this window; [`MOST_WINDOW`] for no such bound.
-    pub most: u64,
+impl Config {
+    fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let Self { initial_window: initial, min_window: least, .. } = self;
+        if initial >= least {
+            return Ok(());
+        }
+        let message = format!("{initial} segments are less than the least, {least}");
+        let help = "initial_window is not below min_window";
+        Err(Refused::new(Self::KEY.initial_window, message, help))
+    }
 }
 
-/// The law for one flow.
+/// A data packet that passes the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataPacket {
+    /// Time of arrival.
+    pub now: Time,
+    /// Sequence number of its first byte.
+    pub seq: u32,
+    /// It carries CE (Congestion Experienced).
+    pub ce: bool,
+    /// Right edge of the largest window offered to the sender: the first sequence number that it may not send yet.
+    pub window_edge: u32,
+    /// Maximum segment size of this flow, in bytes of payload.
+    pub mss: u16,
+    /// Upper bound of the growth of the window; [`MAX_WINDOW`] for none.
+    pub growth_limit: u64,
+}
+
+/// The congestion control of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clean {
-    /// Nanoseconds since the run began at the last mark (`epochStartTime`).
-    epoch: u64,
-    /// `windowSize`, `W_max`, and K for these.
-    window: u64,
-    peak: u64,
-    delay: u64,
-    /// `ecnCWRSeq`: a mark on data up to here was answered.
-    answered: u32,
-    /// A window of data ends before this.
-    until: u32,
-    passed: u32,
-    marked: u32,
+    /// `epochStartTime`: time of the last CE mark, in nanoseconds since the run began.
+    epoch_start_time: u64,
+    /// `windowSize`.
+    window_size: u64,
+    /// `W_max`, and K for `W_max` and `W_min`.
+    w_max: u64,
+    k: u64,
+    /// `ecnCWRSeq`: marks on data up to here are answered.
+    ecn_cwr_seq: u32,
+    /// End of the observation window of alpha: the sequence number at which the next one begins.
+    observation_end: u32,
+    /// Packets in the observation window, and those of them with CE.
+    packets: u32,
+    packets_ce: u32,
     alpha: u32,
     /// `isSlowStart`.
-    slow_start: bool,
+    is_slow_start: bool,
 }
 
 impl Clean {
-    /// The law of a flow whose next byte has this number.
+    /// The congestion control of a flow whose next byte has the sequence number `next`.
     #[must_use]
     pub fn new(config: &Config, next: u32) -> Self {
-        let window = u64::from(config.initial.max(config.least).max(1)) << WINDOW_BITS;
+        let window = u64::from(config.initial_window.max(config.min_window).max(1)) << WINDOW_BITS;
         Self {
-            epoch: 0,
-            window: window.min(MOST_WINDOW),
-            peak: 0,
-            delay: 0,
-            answered: next.wrapping_sub(1),
-            until: next,
-            passed: 0,
-            marked: 0,
-            alpha: config.alpha.min(Marked::ONE),
-            slow_start: true,
+            epoch_start_time: 0,
+            window_size: window.min(MAX_WINDOW),
+            w_max: 0,
+            k: 0,
+            ecn_cwr_seq: next.wrapping_sub(1),
+            observation_end: next,
+            packets: 0,
+            packets_ce: 0,
+            alpha: config.alpha_initial.units().min(Alpha::MAX),
+            is_slow_start: true,
         }
     }
 
-    /// The window in 2^-10 segments.
+    /// `windowSize`, in 2^-10 segments.
     #[must_use]
-    pub const fn window(&self) -> u64 {
-        self.window
+    pub const fn window_size(&self) -> u64 {
+        self.window_size
     }
 
-    /// The window in bytes, with segments of this size, rounded up.
+    /// `windowSize` in bytes, rounded up, for segments of this size.
     #[must_use]
-    pub fn bytes(&self, segment: u16) -> Bytes {
-        Bytes::new((self.window * u64::from(segment)).div_ceil(SEGMENT))
+    pub fn window_bytes(&self, mss: u16) -> Bytes {
+        Bytes::new((self.window_size * u64::from(mss)).div_ceil(SEGMENT))
     }
 
-    /// The part that was marked, in 2^-10.
+    /// alpha, the average fraction of marked packets, in 2^-10.
     #[must_use]
     pub const fn alpha(&self) -> u32 {
         self.alpha
     }
 
-    /// `ecnCWRSeq`: a mark on data up to here was answered.
+    /// `ecnCWRSeq`: marks on data up to here are answered.
     #[must_use]
-    pub const fn answered(&self) -> u32 {
-        self.answered
+    pub const fn ecn_cwr_seq(&self) -> u32 {
+        self.ecn_cwr_seq
     }
 
-    /// True until the first mark.
+    /// `isSlowStart`: true until the first mark.
     #[must_use]
     pub const fn is_slow_start(&self) -> bool {
-        self.slow_start
+        self.is_slow_start
     }
 
-    /// A segment passes.
-    pub fn on_data(&mut self, config: &Config, passed: &Passed) {
-        self.count(config, passed);
-        let now = passed.now.since_start().as_ps() / 1_000;
-        if passed.marked {
-            self.epoch = now;
-            if is_after(passed.seq, self.answered) {
-                self.shrink(config, passed);
+    /// A data packet passes (Algorithm 1).
+    pub fn on_data(&mut self, config: &Config, packet: &DataPacket) {
+        self.update_alpha(config, packet);
+        let now = packet.now.since_start().as_ps() / 1_000;
+        if packet.ce {
+            self.epoch_start_time = now;
+            if is_after(packet.seq, self.ecn_cwr_seq) {
+                self.reduce(config, packet);
             }
-        } else if self.slow_start {
-            self.grow(self.window + SEGMENT, passed.most);
+        } else if self.is_slow_start {
+            self.grow(self.window_size + SEGMENT, packet.growth_limit);
         } else {
-            let elapsed = ticks(now.saturating_sub(self.epoch));
-            self.grow(curve(config.scale, self.peak, self.delay, elapsed), passed.most);
+            let t = ticks(now.saturating_sub(self.epoch_start_time));
+            self.grow(w_cubic(config.scale.units(), self.w_max, self.k, t), packet.growth_limit);
         }
     }
 
-    /// A silence of this length does not count on the curve.
-    pub fn on_silence(&mut self, length: Span) {
-        self.epoch = self.epoch.saturating_add(length.as_ps() / 1_000);
+    /// The flow was idle; this time does not count as time since the epoch began.
+    pub fn on_idle(&mut self, idle: Span) {
+        self.epoch_start_time = self.epoch_start_time.saturating_add(idle.as_ps() / 1_000);
     }
 
-    /// Counts it, after the window of data before it if that is over.
-    fn count(&mut self, config: &Config, passed: &Passed) {
-        if !is_after(self.until, passed.seq) {
-            if self.passed > 0 {
-                let (all, marked) = (u64::from(self.passed), u64::from(self.marked));
-                self.alpha = smooth(self.alpha, config.shift.min(Marked::BITS), all, marked);
+    /// Counts a packet. The first packet after an observation window updates alpha.
+    fn update_alpha(&mut self, config: &Config, packet: &DataPacket) {
+        if !is_after(self.observation_end, packet.seq) {
+            if self.packets > 0 {
+                let (all, ce) = (u64::from(self.packets), u64::from(self.packets_ce));
+                self.alpha = update_alpha(self.alpha, config.gain.shift(), all, ce);
             }
-            (self.passed, self.marked) = (0, 0);
-            self.until = ahead(passed.seq, self.window, passed.segment);
+            (self.packets, self.packets_ce) = (0, 0);
+            self.observation_end = advance(packet.seq, self.window_size, packet.mss);
         }
-        self.passed = self.passed.saturating_add(1);
-        self.marked = self.marked.saturating_add(u32::from(passed.marked));
+        self.packets = self.packets.saturating_add(1);
+        self.packets_ce = self.packets_ce.saturating_add(u32::from(packet.ce));
     }
 
-    fn shrink(&mut self, config: &Config, passed: &Passed) {
-        self.peak = self.window;
-        self.answered = ahead(passed.seq, self.window - SEGMENT, passed.segment);
-        // What was let go by a larger window, or by one rounded up, is on its way as well.
-        let sent = passed.allowed.wrapping_sub(1);
-        if is_after(sent, self.answered) {
-            self.answered = sent;
+    /// Algorithm 1, lines 4 to 8.
+    fn reduce(&mut self, config: &Config, packet: &DataPacket) {
+        self.w_max = self.window_size;
+        self.ecn_cwr_seq = advance(packet.seq, self.window_size - SEGMENT, packet.mss);
+        // The sender may have sent more than `windowSize` allows: what an earlier, larger window or a window rounded up
+        // to whole units allowed is in flight, too.
+        let last_allowed = packet.window_edge.wrapping_sub(1);
+        if is_after(last_allowed, self.ecn_cwr_seq) {
+            self.ecn_cwr_seq = last_allowed;
         }
-        let left = left(self.window, config.decrease, self.alpha);
-        let least = u64::from(config.least.max(1)) << WINDOW_BITS;
-        self.window = left.max(least).min(self.peak);
-        self.delay = delay(config.scale, self.peak - self.window);
-        self.slow_start = false;
+        let reduced = reduced_window(self.window_size, config.decrease, self.alpha);
+        let min_window = u64::from(config.min_window.max(1)) << WINDOW_BITS;
+        self.window_size = reduced.max(min_window).min(self.w_max);
+        self.k = k(config.scale.units(), self.w_max - self.window_size);
+        self.is_slow_start = false;
     }
 
-    /// Takes over a window, but does not grow beyond `most`.
-    fn grow(&mut self, window: u64, most: u64) {
-        self.window = window.min(most.clamp(self.window, MOST_WINDOW));
+    /// Sets the window, but does not grow it beyond `limit`.
+    fn grow(&mut self, window: u64, limit: u64) {
+        self.window_size = window.min(limit.clamp(self.window_size, MAX_WINDOW));
     }
 }
 
-/// Whether a byte comes after another, by their numbers modulo 2^32.
+/// True if `seq` is after `other`, modulo 2^32.
 const fn is_after(seq: u32, other: u32) -> bool {
-    other.wrapping_sub(seq) > MOST_AHEAD as u32
+    other.wrapping_sub(seq) > MAX_SEQ_DISTANCE as u32
 }
 
-/// The number of the byte a window of whole segments further on.
-fn ahead(seq: u32, window: u64, segment: u16) -> u32 {
-    let bytes = (window >> WINDOW_BITS) * u64::from(segment);
-    seq.wrapping_add(bytes.min(MOST_AHEAD) as u32)
+/// The sequence number one window, rounded down to whole segments, after `seq`.
+fn advance(seq: u32, window: u64, mss: u16) -> u32 {
+    let bytes = (window >> WINDOW_BITS) * u64::from(mss);
+    seq.wrapping_add(bytes.min(MAX_SEQ_DISTANCE) as u32)
 }
 
 /// Nanoseconds in 2^-10 s, rounded down.
@@ -230,43 +254,43 @@ pub fn ticks(ns: u64) -> u64 {
     (ns.min(1 << 41) << 10) / 1_000_000_000
 }
 
-/// What a mark leaves of a window.
+/// The window after the multiplicative decrease.
 #[must_use]
-pub fn left(window: u64, decrease: Decrease, alpha: u32) -> u64 {
+pub fn reduced_window(window: u64, decrease: Decrease, alpha: u32) -> u64 {
     match decrease {
         Decrease::Half => window >> 1,
         Decrease::Marked => {
-            let alpha = u64::from(alpha.min(Marked::ONE));
-            window - ((window * alpha) >> (Marked::BITS + 1))
+            let alpha = u64::from(alpha.min(Alpha::MAX));
+            window - ((window * alpha) >> (Alpha::BITS + 1))
         }
     }
 }
 
-/// K: the time after which the curve is back where it was, from what the window lost: the cube root of that over C.
+/// `K`, the time until the window is `W_max` again: the cube root of `reduction / C`, with `reduction = W_max - W_min`.
 #[must_use]
-pub fn delay(scale: u32, lost: u64) -> u64 {
-    cube_root((lost.min(MOST_WINDOW) << CUBE_BITS) / u64::from(scale.clamp(1, MOST_SCALE)))
+pub fn k(c: u32, reduction: u64) -> u64 {
+    cube_root((reduction.min(MAX_WINDOW) << CUBE_BITS) / u64::from(c.clamp(1, MAX_C)))
 }
 
-/// The window on the curve `C (t - K)^3 + W_max`; zero where it would be negative.
+/// The window at time `t`, `C (t - K)^3 + W_max`; zero if that is negative.
 #[must_use]
-pub fn curve(scale: u32, peak: u64, delay: u64, elapsed: u64) -> u64 {
-    let off = elapsed.abs_diff(delay).min(MOST_TICKS);
-    // At most 2^63 before C.
-    let cube = (off * off * off).saturating_mul(u64::from(scale.clamp(1, MOST_SCALE)));
-    let by = cube >> CUBE_BITS;
-    let window = if elapsed >= delay { peak + by } else { peak.saturating_sub(by) };
-    window.min(MOST_WINDOW)
+pub fn w_cubic(c: u32, w_max: u64, k: u64, t: u64) -> u64 {
+    let distance = t.abs_diff(k).min(MAX_TICKS);
+    // The cube is at most 2^63; its product with C may saturate.
+    let cube = (distance * distance * distance).saturating_mul(u64::from(c.clamp(1, MAX_C)));
+    let difference = cube >> CUBE_BITS;
+    let window = if t >= k { w_max + difference } else { w_max.saturating_sub(difference) };
+    window.min(MAX_WINDOW)
 }
 
-/// The largest whole number whose cube is not above this.
+/// The integer cube root, rounded down.
 #[must_use]
-pub fn cube_root(of: u64) -> u64 {
+pub fn cube_root(value: u64) -> u64 {
     let mut root = 0u64;
     for bit in (0..22).rev() {
-        let next = root | 1 << bit;
-        if next.checked_pow(3).is_some_and(|cube| cube <= of) {
-            root = next;
+        let candidate = root | 1 << bit;
+        if candidate.checked_pow(3).is_some_and(|cube| cube <= value) {
+            root = candidate;
         }
     }
     root

@@ -1,56 +1,41 @@
-//! Copa: steers towards the rate `1 / (delta dq)` packets a second, where `dq` is the queueing delay that does not go
-//! away, so that a flow alone keeps some `1 / delta` packets queued and the queue empties every five round trips. If it
-//! does not empty, others fill it, and Copa competes: `1 / delta` grows by one each round trip and halves on loss.
-//! State: the window, its velocity and direction, and three delays, each of a window of time. Units: segments, as
-//! fractions. Source: Arun and Balakrishnan, Copa (NSDI 2018), 2 and 4.
+//! Copa: the target rate is `1 / (delta dq)` packets per second, where `dq` is the standing queueing delay, the
+//! difference of the standing RTT and the minimum RTT. cwnd moves towards it by `velocity / delta` segments per round
+//! trip. A flow alone then keeps about `1 / delta` packets queued, and the queue empties once in five round trips. If
+//! it does not, buffer-filling flows share the bottleneck: in competitive mode `1 / delta` grows by one per round trip
+//! and halves on a loss. State: cwnd, velocity and direction, and three windowed RTT filters. Units: segments, as real
+//! numbers. Source: Arun and Balakrishnan, Copa (NSDI 2018), 2 and 4.
 //!
-//! Where the paper says nothing: the window is two segments at least, and grows only while it limits the sender; after
-//! a timeout it is two segments, and slow start begins again. Two rules are added, without which flows alone misbehave
-//! (docs/copa.md): velocity gained one way is not used the other way, not even for the rest of a round trip (as in
-//! mvfst); and a queue is also nearly empty when it delays by less than a packet takes at the flow's rate.
+//! Where the paper says nothing: cwnd is at least two segments, and grows only while it limits the sender; an RTO sets
+//! it to two segments and restarts slow start. Two rules are additions, without which single flows misbehave
+//! (docs/copa.md): a change of direction resets the velocity at once, not at the end of the round trip (as in mvfst);
+//! and the queue counts as nearly empty, too, when the queueing delay is below the time of one packet at the flow's
+//! rate.
 //!
-//! The code by the authors (genericCC) differs: its directions are majorities within a round trip and its velocity
-//! doubles at once, and is bounded by the window; it cuts the window by 0.3 when 30 % are lost; it takes every gap for
-//! a loss. mvfst (`Copa.cpp`) has delta 0.05, no competitive mode, and by default the latest delay instead of the
-//! standing one. None of that is done here.
+//! The authors' code (genericCC) differs: it takes the direction from the majority of the steps of a round trip,
+//! doubles the velocity at once and bounds it by cwnd, reduces cwnd by 30 % if 30 % of the packets are lost, and takes
+//! every sequence gap for a loss. mvfst (`Copa.cpp`) has a delta of 0.05, no competitive mode, and by default the
+//! latest RTT instead of the standing RTT. This controller does none of that.
 
-use shallop_core::form::{Form, Part, key};
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
 
-use crate::filter::{Longest, Shortest};
-use crate::options::{Kind, Marking, Options, Refused};
-use crate::window::{Ack, Loss, Start, Window};
+use crate::options::{Kind, Marking, Parameters};
+use crate::win_minmax::{WindowedMaxRtt, WindowedMinRtt};
+use crate::window::{Ack, Loss, Start, Undo, Window};
 
-/// The shortest round trip is that of so long.
-const MEMORY: Span = Span::from_secs(10);
-/// Round trips over which the longest is taken, and those the queue may take to empty.
-const OSCILLATION: u64 = 4;
-const PATIENCE: u32 = 5;
-/// A queue is nearly empty below this part of what it oscillates by.
+/// Window of the minimum RTT.
+const MIN_RTT_WINDOW: Span = Span::from_secs(10);
+/// Window of the maximum RTT, in multiples of SRTT (paper, 2.2: four RTTs).
+const MAX_RTT_WINDOW: u64 = 4;
+/// Round trips without a nearly empty queue after which competitive mode begins (paper, 2.2).
+const MODE_SWITCH_ROUNDS: u32 = 5;
+/// The queue is nearly empty if `dq` is below this fraction of the difference of maximum and minimum RTT (paper, 2.2).
 const NEARLY_EMPTY: f64 = 0.1;
-/// Round trips in one direction, after the first, until the velocity doubles.
-const STEADY: u32 = 3;
-/// Packets leave at this many windows a round trip.
-const PACE: f64 = 2.0;
-/// The least window.
-const LEAST: f64 = 2.0;
-
-/// Options of its own.
-pub const KEYS: Part = &[
-    key(
-        "delta",
-        Form::Above(0.0, 10.0),
-        "The inverse of the packets a flow keeps queued. Default: 0.5.",
-    ),
-    key(
-        "mode",
-        Form::Choice(&["default", "competitive", "auto"]),
-        "Keeps its delta, competes with those who fill queues, or finds out. Default: \"auto\".",
-    ),
-];
-
-/// Its name.
-pub const KINDS: &[Kind] = &[Kind { name: "copa", keys: &[KEYS], marking: Marking::Off }];
+/// The velocity doubles once the direction has been the same for this many round trips after the first (paper, 2.1).
+const VELOCITY_ROUNDS: u32 = 3;
+/// Pacing rate in multiples of cwnd / standing RTT (paper, 2.1).
+const PACING_RATIO: f64 = 2.0;
+/// Minimum cwnd in segments.
+const MIN_CWND: f64 = 2.0;
 
 /// How it meets others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,245 +48,262 @@ pub enum Mode {
     Auto,
 }
 
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The inverse of the packets a flow keeps queued.
-    pub delta: f64,
-    /// How it meets others.
-    pub mode: Mode,
+words! { Mode { Default = "default", Competitive = "competitive", Auto = "auto" } }
+
+options! {
+    /// Parameters of Copa.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config(const) {
+        /// The inverse of the number of packets that a flow keeps queued (Copa, 2.1).
+        key delta: f64 [Above(0.0, 10.0)] = 0.5;
+        /// How Copa meets flows that fill queues: it keeps its delta (`"default"`), competes with them
+        /// (`"competitive"`), or detects them and competes only then (`"auto"`; Copa, 2.2).
+        key mode: Mode = Mode::Auto;
+    }
+}
+
+impl Parameters for Config {
+    const KINDS: &[Kind] = &[Kind {
+        name: "copa",
+        about: "its own queueing delay: a target rate",
+        marking: Marking::Off,
+    }];
 }
 
 impl Config {
     /// As in the paper.
-    pub const PAPER: Self = Self { delta: 0.5, mode: Mode::Auto };
+    pub const PAPER: Self = Self::of(());
+}
 
-    /// By its options.
-    ///
-    /// # Errors
-    /// None.
-    pub fn read(options: &Options) -> Result<Self, Refused> {
-        let mode = match options.or("mode", "auto") {
-            "default" => Mode::Default,
-            "competitive" => Mode::Competitive,
-            _ => Mode::Auto,
-        };
-        Ok(Self { delta: options.or("delta", Self::PAPER.delta), mode })
-    }
+/// Direction in which cwnd moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Copa {
     config: Config,
-    segment: f64,
-    initial: f64,
-    window: f64,
+    mss: f64,
+    initial_window: f64,
+    cwnd: f64,
     /// `1 / delta`.
-    packets: f64,
-    slow_start: bool,
+    inverse_delta: f64,
+    in_slow_start: bool,
     velocity: f64,
-    /// The window at the beginning of the round.
-    before: f64,
-    /// It grew in the last round.
-    grew: Option<bool>,
-    /// Rounds in a row it went on in that direction.
-    steady: u32,
-    /// Over ten seconds, half a round trip and four of them.
-    shortest: Shortest,
-    standing: Shortest,
-    longest: Longest,
-    /// Rounds since the queue was nearly empty.
-    full_rounds: u32,
-    /// Something was lost in this round.
-    losing: bool,
+    /// cwnd when the current round trip began.
+    cwnd_at_round_start: f64,
+    /// Direction over the last round trip.
+    direction: Option<Direction>,
+    /// Further round trips in this direction.
+    rounds_in_direction: u32,
+    min_rtt: WindowedMinRtt,
+    /// Minimum over half an SRTT.
+    standing_rtt: WindowedMinRtt,
+    max_rtt: WindowedMaxRtt,
+    /// Round trips since the queue was last nearly empty.
+    rounds_since_empty: u32,
+    /// A loss was detected in this round trip.
+    loss_in_round: bool,
 }
 
 impl Copa {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
-        let window = start.window.ratio(start.segment).max(LEAST);
+        let cwnd = start.initial_window.ratio(start.mss).max(MIN_CWND);
         Self {
             config: *config,
-            segment: start.segment.get() as f64,
-            initial: window,
-            window,
-            packets: 1.0 / config.delta,
-            slow_start: true,
+            mss: start.mss.get() as f64,
+            initial_window: cwnd,
+            cwnd,
+            inverse_delta: 1.0 / config.delta,
+            in_slow_start: true,
             velocity: 1.0,
-            before: window,
-            grew: None,
-            steady: 0,
-            shortest: Shortest::default(),
-            standing: Shortest::default(),
-            longest: Longest::default(),
-            full_rounds: 0,
-            losing: false,
+            cwnd_at_round_start: cwnd,
+            direction: None,
+            rounds_in_direction: 0,
+            min_rtt: WindowedMinRtt::default(),
+            standing_rtt: WindowedMinRtt::default(),
+            max_rtt: WindowedMaxRtt::default(),
+            rounds_since_empty: 0,
+            loss_in_round: false,
         }
     }
 
-    /// The window in segments.
+    /// cwnd in segments.
     #[must_use]
-    pub fn segments(&self) -> f64 {
-        self.window
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
     }
 
-    /// The inverse of the packets it keeps queued.
+    /// delta: the inverse of the packets that the flow keeps queued.
     #[must_use]
     pub fn delta(&self) -> f64 {
-        1.0 / self.packets
+        1.0 / self.inverse_delta
     }
 
-    /// How fast it moves, in multiples of `1 / delta` segments a round trip.
+    /// The velocity: cwnd moves by `velocity / delta` segments per round trip.
     #[must_use]
     pub fn velocity(&self) -> f64 {
         self.velocity
     }
 
-    /// True until the target is first exceeded.
+    /// True until the current rate first exceeds the target rate.
     #[must_use]
-    pub fn is_slow_start(&self) -> bool {
-        self.slow_start
+    pub fn in_slow_start(&self) -> bool {
+        self.in_slow_start
     }
 
-    /// True while it takes others to fill the queue.
+    /// True in competitive mode.
     #[must_use]
-    pub fn is_competing(&self) -> bool {
+    pub fn is_competitive(&self) -> bool {
         match self.config.mode {
             Mode::Default => false,
             Mode::Competitive => true,
-            Mode::Auto => self.full_rounds > PATIENCE,
+            Mode::Auto => self.rounds_since_empty > MODE_SWITCH_ROUNDS,
         }
     }
 
-    /// The queueing delay that does not go away.
-    fn queueing(&self) -> Span {
-        self.standing.best().saturating_sub(self.shortest.best())
+    /// `dq`, the standing queueing delay.
+    fn queueing_delay(&self) -> Span {
+        self.standing_rtt.get().saturating_sub(self.min_rtt.get())
     }
 
-    /// The present rate is not above the target: `window / standing <= 1 / (delta dq)`.
+    /// The current rate is at most the target rate: `cwnd / standing RTT <= 1 / (delta dq)`.
     fn is_below_target(&self) -> bool {
-        let standing = self.standing.best().as_secs_f64();
-        self.window * self.queueing().as_secs_f64() <= self.packets * standing
+        let standing_rtt = self.standing_rtt.get().as_secs_f64();
+        self.cwnd * self.queueing_delay().as_secs_f64() <= self.inverse_delta * standing_rtt
     }
 
-    fn measure(&mut self, now: Time, rtt: Span, smoothed: Span) {
-        self.shortest.add(now, rtt, MEMORY);
-        self.standing.add(now, rtt, smoothed / 2);
-        self.longest.add(now, rtt, smoothed * OSCILLATION);
-        let oscillation = self.longest.best().saturating_sub(self.shortest.best());
-        // No dip is seen that is smaller than a packet.
-        let packet = self.standing.best().scale(1.0 / self.window);
-        if self.queueing() <= oscillation.scale(NEARLY_EMPTY).max(packet) {
-            self.full_rounds = 0;
+    fn update_rtt(&mut self, now: Time, rtt: Span, srtt: Span) {
+        self.min_rtt.update(now, rtt, MIN_RTT_WINDOW);
+        self.standing_rtt.update(now, rtt, srtt / 2);
+        self.max_rtt.update(now, rtt, srtt * MAX_RTT_WINDOW);
+        let max_queueing_delay = self.max_rtt.get().saturating_sub(self.min_rtt.get());
+        // Queues consist of whole packets, so a dip of less than one packet cannot show.
+        let packet_time = self.standing_rtt.get().scale(1.0 / self.cwnd);
+        if self.queueing_delay() <= max_queueing_delay.scale(NEARLY_EMPTY).max(packet_time) {
+            self.rounds_since_empty = 0;
             if self.config.mode == Mode::Auto {
-                self.packets = 1.0 / self.config.delta;
+                self.inverse_delta = 1.0 / self.config.delta;
             }
         }
     }
 
-    /// A round trip is over: which way the window went, and whether the queue emptied.
-    fn turn(&mut self) {
-        let grows = self.window > self.before;
-        if (self.window - self.before).abs() < f64::EPSILON {
-            (self.grew, self.steady, self.velocity) = (None, 0, 1.0);
-        } else if self.grew == Some(grows) {
-            self.steady += 1;
-            if self.steady >= STEADY {
+    /// A round trip ends: updates direction, velocity, mode and, in competitive mode, delta.
+    fn end_round(&mut self) {
+        let up = self.cwnd > self.cwnd_at_round_start;
+        let direction = if up { Direction::Up } else { Direction::Down };
+        if (self.cwnd - self.cwnd_at_round_start).abs() < f64::EPSILON {
+            (self.direction, self.rounds_in_direction, self.velocity) = (None, 0, 1.0);
+        } else if self.direction == Some(direction) {
+            self.rounds_in_direction += 1;
+            if self.rounds_in_direction >= VELOCITY_ROUNDS {
                 self.velocity *= 2.0;
             }
         } else {
-            (self.grew, self.steady, self.velocity) = (Some(grows), 0, 1.0);
+            (self.direction, self.rounds_in_direction, self.velocity) = (Some(direction), 0, 1.0);
         }
-        self.before = self.window;
-        self.full_rounds += u32::from(!self.slow_start);
-        if self.is_competing() && !self.losing {
-            self.packets += 1.0;
+        self.cwnd_at_round_start = self.cwnd;
+        self.rounds_since_empty += u32::from(!self.in_slow_start);
+        if self.is_competitive() && !self.loss_in_round {
+            self.inverse_delta += 1.0;
         }
-        self.losing = false;
+        self.loss_in_round = false;
     }
 
-    /// Moves the window by the velocity, over a round trip.
-    fn step(&mut self, ack: &Ack) {
-        let acked = ack.acked.get() as f64 / self.segment;
+    /// Moves cwnd towards the target rate, by `velocity / delta` segments per round trip.
+    fn update_cwnd(&mut self, ack: &Ack) {
+        let acked = ack.acked_sacked.get() as f64 / self.mss;
         let below = self.is_below_target();
-        if self.slow_start {
+        if self.in_slow_start {
             if below {
-                self.window += if ack.window_limited { acked } else { 0.0 };
+                self.cwnd += if ack.is_cwnd_limited { acked } else { 0.0 };
                 return;
             }
-            self.begin();
+            self.exit_slow_start();
         }
-        if self.velocity > 1.0 && self.grew != Some(below) {
-            // What was gained one way is not for the other.
-            (self.grew, self.velocity, self.before) = (None, 1.0, self.window);
+        let direction = if below { Direction::Up } else { Direction::Down };
+        if self.velocity > 1.0 && self.direction != Some(direction) {
+            (self.direction, self.velocity) = (None, 1.0);
+            self.cwnd_at_round_start = self.cwnd;
         }
-        let step = self.velocity * self.packets * acked / self.window;
+        let step = self.velocity * self.inverse_delta * acked / self.cwnd;
         if !below {
-            self.window = (self.window - step).max(LEAST);
-        } else if ack.window_limited {
-            self.window += step;
+            self.cwnd = (self.cwnd - step).max(MIN_CWND);
+        } else if ack.is_cwnd_limited {
+            self.cwnd += step;
         }
     }
 
-    /// Leaves slow start.
-    fn begin(&mut self) {
-        (self.slow_start, self.velocity, self.grew) = (false, 1.0, None);
-        (self.before, self.full_rounds) = (self.window, 0);
+    fn exit_slow_start(&mut self) {
+        (self.in_slow_start, self.velocity, self.direction) = (false, 1.0, None);
+        (self.cwnd_at_round_start, self.rounds_since_empty) = (self.cwnd, 0);
     }
 
-    /// Slow start again, from so many segments.
-    fn begin_again(&mut self, window: f64) {
-        (self.window, self.slow_start) = (self.window.min(window), true);
-        self.full_rounds = 0;
+    /// Starts slow start with a cwnd of at most `segments`.
+    fn restart_slow_start(&mut self, segments: f64) {
+        (self.cwnd, self.in_slow_start) = (self.cwnd.min(segments), true);
+        self.rounds_since_empty = 0;
     }
 }
 
 impl Window for Copa {
     fn on_handshake(&mut self, now: Time, rtt: Span) {
-        // To pace the first window by; small frames are faster than those to come, so nothing else is learnt.
-        self.standing.add(now, rtt, Span::ZERO);
+        // Gives the initial window a pacing rate only. The handshake's frames are small, so its RTT is below the
+        // minimum RTT of data packets and must not become the minimum.
+        self.standing_rtt.update(now, rtt, Span::ZERO);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            self.measure(ack.now, rtt, ack.smoothed_rtt);
+            self.update_rtt(ack.now, rtt, ack.srtt);
         }
-        if ack.round_start && !self.slow_start {
-            self.turn();
+        if ack.round_start && !self.in_slow_start {
+            self.end_round();
         }
-        self.step(ack);
+        self.update_cwnd(ack);
     }
 
     fn on_loss(&mut self, _loss: &Loss) {
-        if self.is_competing() {
-            self.packets = (self.packets / 2.0).max(1.0 / self.config.delta);
+        if self.is_competitive() {
+            self.inverse_delta = (self.inverse_delta / 2.0).max(1.0 / self.config.delta);
         }
-        self.losing = true;
+        self.loss_in_round = true;
     }
 
     fn on_rto(&mut self, loss: &Loss, _first: bool) {
         self.on_loss(loss);
-        self.begin_again(LEAST);
+        self.restart_slow_start(MIN_CWND);
     }
 
     fn on_idle(&mut self, _idle: Span) {
-        self.begin_again(self.initial);
+        self.restart_slow_start(self.initial_window);
+    }
+
+    /// The paper and its code do not undo; this is the least that follows from their rules. Losses alone do not shrink
+    /// the window.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.prior_cwnd.get() as f64 / self.mss);
+        self.in_slow_start = undo.prior_ssthresh == Bytes::MAX;
+        (self.cwnd_at_round_start, self.loss_in_round) = (self.cwnd, false);
     }
 
     fn window(&self) -> Bytes {
-        Bytes::new((self.window * self.segment) as u64)
+        Bytes::new((self.cwnd * self.mss) as u64)
     }
 
     fn slow_start_threshold(&self) -> Bytes {
-        if self.slow_start { Bytes::MAX } else { self.window() }
+        if self.in_slow_start { Bytes::MAX } else { self.window() }
     }
 
     fn pacing(&self) -> Option<BitsPerSec> {
-        let standing = self.standing.best();
-        (standing < Span::MAX).then(|| {
-            let bits = PACE * self.window * self.segment * 8.0 / standing.as_secs_f64();
+        let standing_rtt = self.standing_rtt.get();
+        (standing_rtt < Span::MAX).then(|| {
+            let bits = PACING_RATIO * self.cwnd * self.mss * 8.0 / standing_rtt.as_secs_f64();
             BitsPerSec::at_least_one(bits as u64)
         })
     }

@@ -1,364 +1,383 @@
-//! CUBIC: after a loss the window returns to where it was along a cubic curve of time, lingers there and then explores.
-//! State: the curve (its plateau, and time on it) and what Reno would have by now. Units: segments, as fractions;
-//! seconds. The curve's clock stands while the window is not what limits the sender. Sources: RFC 9438; kernel:
+//! CUBIC: after a congestion event cwnd follows a cubic function of time, which is flat near the cwnd at which the
+//! congestion occurred (`W_max`). Variables have the names of RFC 9438, 4.1. State: `W_max`, `cwnd_prior`, and the
+//! current congestion avoidance epoch with `K` and `W_est`, the cwnd that Reno would have. Units: segments, as real
+//! numbers; seconds. Time in which cwnd does not limit the sender is not counted. Sources: RFC 9438; kernel:
 //! `tcp_cubic.c`.
 
-use shallop_core::form::{self, Part, key};
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_core::options::HostStack;
+use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
 
-use crate::hystart::{self, SlowStart, Step};
-use crate::loss;
-use crate::options::{Host, Kind, Marking, Options, Refused};
-use crate::pacing::{self, Pacing};
-use crate::window::{Ack, Basis, Loss, Start, Window};
+use crate::hystart::{self, SlowStart, SlowStartStep};
+use crate::options::{Kind, Marking, Parameters};
+use crate::pacing::Pacing;
+use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
-/// A window grows by no more than half of itself in a round trip.
-const FASTEST: f64 = 1.5;
-/// Linux, as long as no loss has said where to stop: at least a twentieth of the window each round trip.
-const BLIND: f64 = 1.05;
+/// cwnd grows by at most half of itself per round trip (RFC 9438, 4.2: the upper bound of `target`).
+const MAX_TARGET: f64 = 1.5;
+/// Linux before the first loss: cwnd grows by at least 5 % per round trip (`bictcp_update`: `cnt` is at most 20 while
+/// `last_max_cwnd` is zero).
+const LINUX_MIN_TARGET: f64 = 1.05;
 
-/// Whose form of the rules.
+/// Which specification the details follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// RFC 9438: looks a smoothed round trip ahead; Reno's pace rises to a segment a round trip beyond the old window.
+pub enum Variant {
+    /// RFC 9438: the target is `W_cubic(t + SRTT)`; `alpha_cubic` becomes 1 once `W_est` reaches `cwnd_prior`.
     Rfc,
-    /// Linux: looks the shortest round trip ahead, keeps Reno's pace, grows by a twentieth while no loss was seen.
+    /// Linux: the target is `W_cubic(t + minimum RTT)`; `alpha_cubic` is constant; before the first loss cwnd grows by
+    /// at least 5 % per round trip.
     Linux,
 }
 
-/// Options of its own.
-pub const KEYS: Part = &[
-    key(
-        "scale",
-        form::Form::Above(0.0, 100.0),
-        "C: steepness of the curve, in segments per cubic second.",
-    ),
-    key("fast_convergence", form::Form::Truth, "Gives way to newcomers."),
-    key("reno_friendly", form::Form::Truth, "Never slower than Reno would be."),
-    key("form", form::Form::Choice(&["rfc", "linux"]), "Whose form of the rules."),
-];
+words! { Variant { Rfc = "rfc", Linux = "linux" } }
 
-/// Its name.
-pub const KINDS: &[Kind] =
-    &[Kind { name: "cubic", keys: &[loss::KEYS, pacing::KEYS, KEYS], marking: Marking::Off }];
+options! {
+    /// Parameters of CUBIC.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config(const stack: HostStack) {
+        /// Multiplicative decrease: the fraction of `basis` by which congestion reduces the congestion window, `1 -
+        /// beta_cubic`. RFC 9438, 4.6: 0.3; Linux: 307/1024; kernels of 2007 and the papers' "beta 0.2": 0.2.
+        key decrease: f64 [Above(0.0, 0.99)] = match stack {
+            HostStack::Ns2 => 0.2,
+            HostStack::Ns3 => 0.3,
+            HostStack::Linux => 307.0 / 1024.0,
+        };
+        /// C, which scales the cubic function, in segments per cubic second (RFC 9438: 0.4; Linux: 410/1024).
+        key scale: f64 [Above(0.0, 100.0)] = 410.0 / 1024.0;
+        /// Whether `W_max` is reduced further if the congestion window has not reached the previous `W_max`,
+        /// which frees bandwidth for new flows (RFC 9438, 4.7).
+        key fast_convergence: bool = true;
+        /// Whether the congestion window is at least the one that Reno would have (RFC 9438, 4.3).
+        key reno_friendly: bool = true;
+        /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 9438) or the
+        /// congestion window (`"window"`, Linux).
+        key basis: Basis = Basis::Window;
+        /// Which rules hold in detail. `"rfc"`: the target is that of a smoothed round-trip time ahead, and Reno's
+        /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
+        /// growth is constant, and before the first loss the window grows by at least 5 % per round trip.
+        key form: Variant = Variant::Linux;
+        /// Slow start.
+        part slow_start: hystart::Config = match stack {
+            HostStack::Ns2 => hystart::Config::STANDARD,
+            HostStack::Ns3 => hystart::Config::NS3,
+            HostStack::Linux => hystart::Config::LINUX,
+        };
+        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+        key pacing: bool = false;
+    }
+}
 
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The part of the window that is kept on congestion: 0.7, or 0.8 as in older kernels (the papers' "beta 0.2").
-    pub decrease: f64,
-    /// Steepness of the curve, in segments per cubic second.
-    pub scale: f64,
-    /// Gives way to newcomers: a peak lower than the last is lowered further.
-    pub fast_convergence: bool,
-    /// Never slower than Reno would be.
-    pub reno_friendly: bool,
-    /// What a reduction starts from.
-    pub basis: Basis,
-    /// Whose form of the rules.
-    pub form: Form,
-    /// Slow start.
-    pub slow_start: hystart::Config,
-    /// Packets leave evenly spaced.
-    pub pacing: bool,
+impl Parameters for Config {
+    const KINDS: &[Kind] = &[Kind {
+        name: "cubic",
+        about: "losses: a curve of time; the default of most hosts",
+        marking: Marking::Off,
+    }];
+
+    fn initial_threshold(&self) -> Option<Bytes> {
+        self.slow_start.initial_threshold
+    }
 }
 
 impl Config {
+    /// As in Linux.
+    pub const LINUX: Self = Self::of(HostStack::Linux);
     /// As the RFC has it, with `HyStart++`.
     pub const RFC: Self = Self {
-        decrease: 0.7,
+        decrease: 0.3,
         scale: 0.4,
-        fast_convergence: true,
-        reno_friendly: true,
         basis: Basis::Flight,
-        form: Form::Rfc,
+        form: Variant::Rfc,
         slow_start: hystart::Config::PLUS_PLUS,
-        pacing: false,
+        ..Self::LINUX
     };
-    /// As in Linux: beta is 717/1024 and C is 410/1024.
-    pub const LINUX: Self = Self {
-        decrease: 717.0 / 1024.0,
-        scale: 410.0 / 1024.0,
-        basis: Basis::Window,
-        form: Form::Linux,
-        slow_start: hystart::Config::LINUX,
-        ..Self::RFC
-    };
-
-    /// As a host has it: ns-2 the kernel's of 2007, ns-3 with a `HyStart` that lets pass a longer delay.
-    #[must_use]
-    pub const fn of(host: Host) -> Self {
-        let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
-        match host {
-            Host::Ns2 => {
-                Self { decrease: 0.8, slow_start: hystart::Config::STANDARD, ..Self::LINUX }
-            }
-            Host::Ns3 => Self {
-                decrease: 0.7,
-                slow_start: hystart::Config {
-                    limit: u64::MAX,
-                    exit: hystart::Exit::Classic(patient),
-                },
-                ..Self::LINUX
-            },
-            Host::Linux => Self::LINUX,
-        }
-    }
-
-    /// By its options.
-    ///
-    /// # Errors
-    /// As [`loss::slow_start`].
-    pub fn read(options: &Options) -> Result<Self, Refused> {
-        let default = Self::of(options.host);
-        Ok(Self {
-            decrease: loss::kept(options, default.decrease),
-            scale: options.or("scale", default.scale),
-            fast_convergence: options.or("fast_convergence", default.fast_convergence),
-            reno_friendly: options.or("reno_friendly", default.reno_friendly),
-            basis: loss::basis(options, default.basis),
-            form: match options.get("form") {
-                Some("rfc") => Form::Rfc,
-                Some(_) => Form::Linux,
-                None => default.form,
-            },
-            slow_start: loss::slow_start(options, default.slow_start)?,
-            pacing: options.or("pacing", default.pacing),
-        })
-    }
 }
 
-/// Where on its curve the window is.
+/// A congestion avoidance epoch: the time from the end of one congestion event to the next.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Time on the curve.
-    elapsed: Span,
-    /// When that time was last taken; `None` after a silence that must not count.
-    taken: Option<Time>,
-    /// Where the curve flattens, and after how many seconds.
-    plateau: f64,
-    delay: f64,
-    /// Once Reno would be back here, it may grow as fast as it does alone.
-    prior: f64,
-    /// What Reno would have.
-    reno: f64,
+    /// `t`: time since the epoch began (`t_epoch`), without the time in which cwnd did not limit the sender.
+    t: Span,
+    /// Time of the last update of `t`; `None` after an idle period, which is not counted.
+    last_update: Option<Time>,
+    /// `W_max`: cwnd just before the last reduction, or cwnd now if that is unknown or lower.
+    w_max: f64,
+    /// `K`: seconds until `W_cubic(t)` reaches `W_max`.
+    k: f64,
+    /// `cwnd_prior`: `alpha_cubic` becomes 1 once `W_est` reaches it.
+    cwnd_prior: f64,
+    /// `W_est`: the cwnd that Reno would have in this epoch.
+    w_est: f64,
+}
+
+/// What there was before a reduction, in case it is undone: `prior_cwnd`, `prior_Wmax` and so on of RFC 9438, 4.9.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "cwnd_prior is RFC 9438's name")]
+struct Prior {
+    cwnd: f64,
+    w_max: f64,
+    cwnd_prior: f64,
+    epoch: Option<Epoch>,
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    decrease: f64,
-    scale: f64,
+    /// `beta_cubic`, the multiplicative decrease factor: the fraction of cwnd that a congestion event leaves.
+    beta: f64,
+    /// `C`, in segments per cubic second.
+    c: f64,
     fast_convergence: bool,
     reno_friendly: bool,
     basis: Basis,
-    form: Form,
-    segment: f64,
-    /// Segments in a byte.
-    unit: f64,
-    initial: f64,
-    window: f64,
-    threshold: f64,
-    /// Where the next curve is to flatten; zero while unknown.
-    peak: f64,
-    /// The window before the last reduction.
-    before: f64,
+    variant: Variant,
+    /// SMSS in bytes, and its inverse.
+    mss: f64,
+    inverse_mss: f64,
+    initial_window: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    /// `W_max` of the next epoch: cwnd just before the last reduction, less if fast convergence applied; zero before
+    /// the first.
+    w_max: f64,
+    /// `cwnd_prior`: cwnd just before the last reduction.
+    cwnd_prior: f64,
     epoch: Option<Epoch>,
+    prior: Option<Prior>,
     slow_start: SlowStart,
     pacing: Pacing,
 }
 
 impl Cubic {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
-        let segments = |bytes: Bytes| bytes.ratio(start.segment);
+        let segments = |bytes: Bytes| bytes.ratio(start.mss);
         Self {
-            decrease: config.decrease,
-            scale: config.scale,
+            beta: 1.0 - config.decrease,
+            c: config.scale,
             fast_convergence: config.fast_convergence,
             reno_friendly: config.reno_friendly,
             basis: config.basis,
-            form: config.form,
-            segment: start.segment.get() as f64,
-            unit: 1.0 / start.segment.get() as f64,
-            initial: segments(start.window),
-            window: segments(start.window).max(1.0),
-            threshold: if start.threshold == Bytes::MAX {
+            variant: config.form,
+            mss: start.mss.get() as f64,
+            inverse_mss: 1.0 / start.mss.get() as f64,
+            initial_window: segments(start.initial_window),
+            cwnd: segments(start.initial_window).max(1.0),
+            ssthresh: if start.initial_ssthresh == Bytes::MAX {
                 f64::INFINITY
             } else {
-                segments(start.threshold)
+                segments(start.initial_ssthresh)
             },
-            peak: 0.0,
-            before: 0.0,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
             epoch: None,
-            slow_start: SlowStart::new(&config.slow_start, start.segment).paced(config.pacing),
+            prior: None,
+            slow_start: SlowStart::new(&config.slow_start, start.mss).paced(config.pacing),
             pacing: Pacing::new(config.pacing),
         }
     }
 
-    /// The window in segments.
+    /// cwnd in segments.
     #[must_use]
-    pub fn segments(&self) -> f64 {
-        self.window
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
     }
 
-    /// The plateau the curve aims at, in segments; zero before the first reduction.
+    /// `W_max` in segments; zero before the first reduction.
     #[must_use]
-    pub fn peak(&self) -> f64 {
-        self.peak
+    pub fn w_max(&self) -> f64 {
+        self.w_max
     }
 
-    /// How many segments Reno gains in a round trip if it is to lose as much of its window as CUBIC does on each loss
-    /// and still hold half on average (RFC 9438, 4.3).
-    fn reno_pace(&self) -> f64 {
-        let kept = self.decrease;
-        3.0 * (1.0 - kept) / (1.0 + kept)
+    /// `alpha_cubic`: segments per round trip by which an AIMD flow that decreases by `beta_cubic` grows if it is to
+    /// have the average cwnd of Reno (RFC 9438, 4.3).
+    fn alpha_cubic(&self) -> f64 {
+        3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
     fn bytes(&self, segments: f64) -> Bytes {
-        Bytes::new((segments * self.segment) as u64)
+        Bytes::new((segments * self.mss) as u64)
     }
 
-    /// Begins a curve at the present window.
-    fn begin(&self, now: Time) -> Epoch {
-        let known = self.peak > self.window;
-        let (plateau, prior) =
-            if known { (self.peak, self.before) } else { (self.window, self.window) };
-        let delay = delay(self.scale, plateau, self.window);
-        let (elapsed, taken) = (Span::ZERO, Some(now));
-        Epoch { elapsed, taken, plateau, delay, prior, reno: self.window }
+    /// Begins an epoch; the present cwnd is its `cwnd_epoch`.
+    fn new_epoch(&self, now: Time) -> Epoch {
+        let cwnd_epoch = self.cwnd;
+        let (w_max, cwnd_prior) = if self.w_max > cwnd_epoch {
+            (self.w_max, self.cwnd_prior)
+        } else {
+            (cwnd_epoch, cwnd_epoch)
+        };
+        let k = k(self.c, w_max, cwnd_epoch);
+        let (t, last_update) = (Span::ZERO, Some(now));
+        Epoch { t, last_update, w_max, k, cwnd_prior, w_est: cwnd_epoch }
     }
 
-    fn avoid(&mut self, ack: &Ack, segments: f64) {
-        let blind = self.peak <= 0.0 && self.form == Form::Linux;
-        let mut epoch = self.epoch.unwrap_or_else(|| self.begin(ack.now));
-        if let Some(taken) = epoch.taken.replace(ack.now).filter(|_| ack.window_limited) {
-            epoch.elapsed += ack.now.saturating_since(taken);
+    /// Grows cwnd for an ACK of `segments_acked` segments (RFC 9438, 4.2 to 4.5).
+    fn avoid_congestion(&mut self, ack: &Ack, segments_acked: f64) {
+        let before_first_loss = self.w_max <= 0.0 && self.variant == Variant::Linux;
+        let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(ack.now));
+        let last_update = epoch.last_update.replace(ack.now);
+        if let Some(last_update) = last_update.filter(|_| ack.is_cwnd_limited) {
+            epoch.t += ack.now.saturating_since(last_update);
         }
-        if ack.window_limited {
-            let ahead = match self.form {
-                Form::Rfc => ack.smoothed_rtt,
-                Form::Linux => ack.min_rtt,
+        if ack.is_cwnd_limited {
+            let rtt = match self.variant {
+                Variant::Rfc => ack.srtt,
+                Variant::Linux => ack.min_rtt,
             };
-            let windows = segments / self.window;
-            self.reno(&mut epoch, windows);
-            let least = if blind { BLIND * self.window } else { self.window };
-            let target = self.curve(&epoch, ahead).clamp(least, FASTEST * self.window);
-            let grown = self.window + (target - self.window) * windows;
-            let reno_leads = self.reno_friendly && self.curve(&epoch, Span::ZERO) < epoch.reno;
-            self.window = match self.form {
-                _ if !reno_leads => grown,
-                Form::Rfc => self.window.max(epoch.reno),
-                Form::Linux => grown.max(epoch.reno),
+            let windows_acked = segments_acked / self.cwnd;
+            self.update_w_est(&mut epoch, windows_acked);
+            let min_target =
+                if before_first_loss { LINUX_MIN_TARGET * self.cwnd } else { self.cwnd };
+            let target = self.w_cubic(&epoch, rtt).clamp(min_target, MAX_TARGET * self.cwnd);
+            let grown = self.cwnd + (target - self.cwnd) * windows_acked;
+            let is_reno_friendly =
+                self.reno_friendly && self.w_cubic(&epoch, Span::ZERO) < epoch.w_est;
+            self.cwnd = match self.variant {
+                _ if !is_reno_friendly => grown,
+                Variant::Rfc => self.cwnd.max(epoch.w_est),
+                Variant::Linux => grown.max(epoch.w_est),
             };
         }
         self.epoch = Some(epoch);
     }
 
-    /// Moves on what Reno would have, by this part of a window acknowledged.
-    fn reno(&self, epoch: &mut Epoch, windows: f64) {
-        let caught_up = self.form == Form::Rfc && epoch.reno >= epoch.prior;
-        let pace = if caught_up { 1.0 } else { self.reno_pace() };
-        epoch.reno += pace * windows;
+    /// Grows `W_est` by `alpha_cubic` per acknowledged window (RFC 9438, 4.3).
+    fn update_w_est(&self, epoch: &mut Epoch, windows_acked: f64) {
+        let reached_prior = self.variant == Variant::Rfc && epoch.w_est >= epoch.cwnd_prior;
+        let alpha_cubic = if reached_prior { 1.0 } else { self.alpha_cubic() };
+        epoch.w_est += alpha_cubic * windows_acked;
     }
 
-    fn curve(&self, epoch: &Epoch, ahead: Span) -> f64 {
-        let time = (epoch.elapsed + ahead).as_secs_f64() - epoch.delay;
-        curve(self.scale, time, epoch.plateau)
+    /// `W_cubic(t + ahead)`, in segments.
+    fn w_cubic(&self, epoch: &Epoch, ahead: Span) -> f64 {
+        let from_k = (epoch.t + ahead).as_secs_f64() - epoch.k;
+        w_cubic(self.c, from_k, epoch.w_max)
     }
 
-    /// Shrinks, to no less than `floor` segments, and remembers where from.
-    fn shrink(&mut self, loss: &Loss, floor: f64) {
-        let kept = self.decrease;
-        let gives_way = self.fast_convergence && self.window < self.peak;
-        self.peak = if gives_way { self.window * (1.0 + kept) / 2.0 } else { self.window };
-        self.before = self.window;
-        let reduced = self.reduced(loss, kept);
-        self.window = reduced.max(floor);
-        self.threshold = reduced.max(2.0);
+    /// Multiplicative decrease to at least `min_segments`, with fast convergence (RFC 9438, 4.6 and 4.7).
+    fn reduce(&mut self, loss: &Loss, min_segments: f64) {
+        self.remember();
+        let converge = self.fast_convergence && self.cwnd < self.w_max;
+        self.w_max = if converge { self.cwnd * (1.0 + self.beta) / 2.0 } else { self.cwnd };
+        self.cwnd_prior = self.cwnd;
+        let reduced = self.reduced(loss);
+        self.cwnd = reduced.max(min_segments);
+        self.ssthresh = reduced.max(2.0);
         self.epoch = None;
         self.slow_start.on_congestion();
     }
 
-    fn reduced(&self, loss: &Loss, kept: f64) -> f64 {
-        let from = match self.basis {
-            Basis::Window => self.window,
-            Basis::Flight => self.window.min(loss.in_flight.get() as f64 * self.unit),
+    /// Keeps the state of the curve, in case the reduction that follows is undone.
+    fn remember(&mut self) {
+        let Self { cwnd, w_max, cwnd_prior, epoch, .. } = *self;
+        self.prior = Some(Prior { cwnd, w_max, cwnd_prior, epoch });
+    }
+
+    /// The basis of the reduction times `beta_cubic`, in segments.
+    fn reduced(&self, loss: &Loss) -> f64 {
+        let basis = match self.basis {
+            Basis::Window => self.cwnd,
+            Basis::Flight => self.cwnd.min(loss.prior_in_flight.get() as f64 * self.inverse_mss),
         };
-        from * kept
+        basis * self.beta
     }
 }
 
-/// Seconds from a reduction to `window` until the curve is back at `peak`.
-fn delay(scale: f64, peak: f64, window: f64) -> f64 {
-    libm::cbrt((peak - window).max(0.0) / scale)
+/// `K`: seconds from `cwnd_epoch` to `w_max` (RFC 9438, 4.2).
+fn k(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
+    libm::cbrt((w_max - cwnd_epoch).max(0.0) / c)
 }
 
-/// The curve, `time` seconds from its plateau.
-fn curve(scale: f64, time: f64, peak: f64) -> f64 {
-    scale * time * time * time + peak
+/// `C (t - K)^3 + W_max` (RFC 9438, 4.2), where `from_k` is `t - K` in seconds.
+fn w_cubic(c: f64, from_k: f64, w_max: f64) -> f64 {
+    c * from_k * from_k * from_k + w_max
 }
 
 impl Window for Cubic {
     fn on_ack(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
-        // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
-        if ack.recovering || ack.advanced == Bytes::ZERO || ack.marked > Bytes::ZERO {
+        // cwnd does not grow on an ACK with ECN-Echo (RFC 3168, 6.1.2).
+        if ack.in_cwnd_reduction || ack.snd_una_advance == Bytes::ZERO || ack.marked > Bytes::ZERO {
             return;
         }
-        let mut left = ack.acked.get() as f64 * self.unit;
-        if self.window < self.threshold {
-            if !ack.window_limited {
+        let mut segments_acked = ack.acked_sacked.get() as f64 * self.inverse_mss;
+        if self.cwnd < self.ssthresh {
+            if !ack.is_cwnd_limited {
                 return;
             }
-            match self.slow_start.on_ack(ack, self.bytes(self.window)) {
-                Step::Leave => self.threshold = self.window,
-                Step::Grow(by) => {
-                    let grown = self.window + by.get() as f64 * self.unit;
-                    left = (grown - self.threshold).max(0.0);
-                    self.window = grown.min(self.threshold);
+            match self.slow_start.on_ack(ack, self.bytes(self.cwnd)) {
+                SlowStartStep::Exit => self.ssthresh = self.cwnd,
+                SlowStartStep::Grow(by) => {
+                    let grown = self.cwnd + by.get() as f64 * self.inverse_mss;
+                    segments_acked = (grown - self.ssthresh).max(0.0);
+                    self.cwnd = grown.min(self.ssthresh);
                 }
             }
-            if self.window < self.threshold {
+            if self.cwnd < self.ssthresh {
                 return;
             }
         }
-        self.avoid(ack, left);
+        self.avoid_congestion(ack, segments_acked);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        if !loss.after_mark {
-            self.shrink(loss, 2.0);
+        if !loss.in_cwr {
+            self.reduce(loss, 2.0);
         }
     }
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
         if first {
-            self.threshold = self.reduced(loss, self.decrease).max(2.0);
+            self.remember();
+            self.ssthresh = self.reduced(loss).max(2.0);
         }
-        // The next curve begins on its plateau (RFC 9438, 4.8).
-        (self.window, self.peak, self.epoch) = (1.0, 0.0, None);
+        // W_max is the cwnd at which the next epoch begins, and K is 0 (RFC 9438, 4.8).
+        (self.cwnd, self.w_max, self.epoch) = (1.0, 0.0, None);
         self.slow_start.on_congestion();
     }
 
     fn on_mark(&mut self, mark: &Loss) {
-        self.shrink(mark, 1.0);
+        self.reduce(mark, 1.0);
     }
 
     fn on_idle(&mut self, _idle: Span) {
-        self.window = self.window.min(self.initial);
+        self.cwnd = self.cwnd.min(self.initial_window);
         if let Some(epoch) = &mut self.epoch {
-            epoch.taken = None;
+            epoch.last_update = None;
+        }
+    }
+
+    /// RFC 9438, 4.9, restores the curve with the window, unless that has grown to what it was. Linux restores the
+    /// window and the threshold alone (`tcp_reno_undo_cwnd`): its next curve begins at `w_max`.
+    fn on_undo(&mut self, undo: &Undo) {
+        if undo.prior_ssthresh == Bytes::MAX {
+            self.ssthresh = f64::INFINITY;
+        } else {
+            self.ssthresh = self.ssthresh.max(undo.prior_ssthresh.get() as f64 * self.inverse_mss);
+        }
+        if self.window() >= undo.prior_cwnd {
+            return;
+        }
+        self.cwnd = undo.prior_cwnd.get() as f64 * self.inverse_mss;
+        // A timeout during a recovery undoes both: then the curve was remembered too late.
+        let prior = self.prior.take();
+        if let Some(prior) = prior.filter(|prior| self.bytes(prior.cwnd) == undo.prior_cwnd) {
+            self.cwnd = prior.cwnd;
+            if self.variant == Variant::Rfc {
+                (self.w_max, self.cwnd_prior, self.epoch) =
+                    (prior.w_max, prior.cwnd_prior, prior.epoch);
+            }
         }
     }
 
     fn window(&self) -> Bytes {
-        self.bytes(self.window)
+        self.bytes(self.cwnd)
     }
 
     fn slow_start_threshold(&self) -> Bytes {
-        if self.threshold.is_finite() { self.bytes(self.threshold) } else { Bytes::MAX }
+        if self.ssthresh.is_finite() { self.bytes(self.ssthresh) } else { Bytes::MAX }
     }
 
     fn pacing(&self) -> Option<BitsPerSec> {

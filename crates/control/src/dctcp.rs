@@ -1,176 +1,162 @@
-//! DCTCP: on marks the window shrinks by half the fraction of data that was marked. State: alpha, that fraction
-//! smoothed over windows of data ([`crate::ewma`]). Alpha is counted in units of 2^-10 and the window is cut in whole
-//! packets, in integers, so that a kernel gives the same numbers. Bytes are counted where the kernel counts packets,
-//! which comes to the same as long as segments are full. Growth, and the answer to losses, are Reno's. Sources: RFC
-//! 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
+//! DCTCP: on congestion marks cwnd is reduced by half the fraction of marked bytes. State: alpha, the moving average
+//! of that fraction ([`crate::ewma`]), and `WindowEnd`. alpha is in units of 2^-10 and cwnd is reduced to whole
+//! packets, in integers as in the kernel. The kernel counts packets for alpha, this controller bytes, which gives
+//! the same values while segments are full-sized. Growth, and the response to losses, are Reno's. Units: bytes,
+//! packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
-use shallop_core::form::{Form, Part, key};
-use shallop_core::{Bytes, Span};
+use shallop_core::options::HostStack;
+use shallop_core::{Bytes, Span, options};
 
-use crate::ewma::Marked;
+use crate::binary::{Fraction, Gain};
+use crate::ewma::Alpha;
 use crate::loss;
-use crate::options::{Host, Kind, Marking, Options, Refused};
+use crate::options::{Kind, Marking, Parameters};
 use crate::reno::{self, Reno};
-use crate::window::{Ack, Basis, Loss, Start, Window};
+use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
-/// Packets that a cut leaves at least.
-const FLOOR: u64 = 2;
+/// Minimum cwnd after a reduction, in packets (kernel: `dctcp_ssthresh`).
+const MIN_CWND: u64 = 2;
 
-/// Options of its own.
-pub const KEYS: Part = &[
-    key(
-        "gain",
-        Form::Above(0.0, 1.0),
-        "g: weight of the latest window of data, a power of two down to 1/1024. Default: 0.0625.",
-    ),
-    key("alpha_initial", Form::Number(0.0, 1.0), "Alpha at first: 1 (RFC 8257), 0 (ns-2)."),
-];
+options! {
+    /// Parameters of DCTCP.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config(const stack: HostStack) {
+        /// Growth and the response to losses.
+        part loss: loss::Config = loss::Config::reno(stack);
+        /// The estimation gain g, the weight of the latest observation window in alpha: a power of two down to 1/1024
+        /// (RFC 8257, 4.2; Linux: `dctcp_shift_g`).
+        key gain: Gain [Above(0.0, 1.0)] = Gain::new(4);
+        /// Alpha before the first observation window: 1 in RFC 8257 and Linux, 0 in the ns-2 patch, where the first
+        /// mark reduces the window by next to nothing.
+        key alpha_initial: Fraction [Number(0.0, 1.0)] = match stack {
+            HostStack::Ns2 => Fraction::new(0),
+            HostStack::Ns3 | HostStack::Linux => Fraction::ONE,
+        };
+    }
+}
 
-/// Its name.
-pub const KINDS: &[Kind] =
-    &[Kind { name: "dctcp", keys: &[loss::KEYS, KEYS], marking: Marking::Exact }];
+impl Parameters for Config {
+    const KINDS: &[Kind] = &[Kind {
+        name: "dctcp",
+        about: "marks: as much as the part that is marked",
+        marking: Marking::Exact,
+    }];
 
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// How it grows and answers losses.
-    pub reno: reno::Config,
-    /// The weight of the latest window of data is 2 to the power of minus this, at most [`Marked::BITS`].
-    pub shift: u32,
-    /// Alpha to begin with, in units of 2^-10, at most [`Marked::ONE`].
-    pub alpha: u32,
+    fn initial_threshold(&self) -> Option<Bytes> {
+        self.loss.slow_start.initial_threshold
+    }
 }
 
 impl Config {
+    /// As in Linux.
+    pub const LINUX: Self = Self::of(HostStack::Linux);
     /// As the RFC has it: g is 1/16, and the first mark halves the window.
-    pub const RFC: Self = Self { reno: reno::Config::RFC, shift: 4, alpha: Marked::ONE };
-    /// As in Linux, which differs in what it takes from Reno alone.
-    pub const LINUX: Self = Self { reno: reno::Config::LINUX, ..Self::RFC };
-
-    /// As a host has it; in ns-2 the first mark takes next to nothing.
-    #[must_use]
-    pub const fn of(host: Host) -> Self {
-        let reno = reno::Config::of(host);
-        match host {
-            Host::Ns2 => Self { reno, alpha: 0, ..Self::RFC },
-            Host::Ns3 | Host::Linux => Self { reno, ..Self::RFC },
-        }
-    }
-
-    /// By its options.
-    ///
-    /// # Errors
-    /// As [`reno::Config::within`], and if the weight is no power of one half.
-    pub fn read(options: &Options) -> Result<Self, Refused> {
-        let default = Self::of(options.host);
-        let shift = match options.get::<f64>("gain") {
-            Some(gain) => Marked::shift(gain).ok_or_else(|| {
-                let help =
-                    "0.0625 is 1/16; down to 1/1024, since alpha is counted in units of that";
-                Refused::new("gain", format!("{gain} is not a power of two"), help)
-            })?,
-            None => default.shift,
-        };
-        let alpha = match options.get::<f64>("alpha_initial") {
-            Some(alpha) => (alpha * f64::from(Marked::ONE)).round() as u32,
-            None => default.alpha,
-        };
-        Ok(Self { reno: reno::Config::within(options, default.reno)?, shift, alpha })
-    }
+    pub const RFC: Self = Self { loss: loss::Config::RFC, ..Self::LINUX };
 }
 
-/// What marks leave of a window of so many packets.
+/// cwnd after a reduction for congestion marks, in packets: `cwnd (1 - alpha / 2)`, with alpha in 2^-10 (kernel:
+/// `dctcp_ssthresh`).
 #[must_use]
-pub fn cut(packets: u64, alpha: u32) -> u64 {
-    let less = (u128::from(packets) * u128::from(alpha)) >> (Marked::BITS + 1);
-    packets.saturating_sub(less as u64).max(FLOOR)
+pub fn reduced_cwnd(cwnd: u64, alpha: u32) -> u64 {
+    let reduction = (u128::from(cwnd) * u128::from(alpha)) >> (Alpha::BITS + 1);
+    cwnd.saturating_sub(reduction as u64).max(MIN_CWND)
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: Reno,
-    kept: f64,
+    /// Multiplicative decrease factor for losses: the fraction of the basis that a loss leaves.
+    beta: f64,
     basis: Basis,
-    segment: Bytes,
-    marked: Marked,
-    /// The present window of data ends when this byte is next to be acknowledged.
-    end: u64,
-    /// The window without what the last acknowledgement added if it echoed a mark.
-    steady: Bytes,
-    /// What a loss would have been measured by when marks shrank the window last.
-    before: Bytes,
+    mss: Bytes,
+    alpha: Alpha,
+    /// `DCTCP.WindowEnd`: the observation window ends when SND.UNA reaches it.
+    window_end: u64,
+    /// cwnd without the growth of the last ACK, if that ACK carried ECN-Echo: the reduction applies to it.
+    cwnd_before_mark: Bytes,
+    /// The basis of a loss at the time of the last ECN reduction. A loss in the same window of data reduces from here,
+    /// so that both reductions together leave as much as the loss alone.
+    prior_basis: Bytes,
 }
 
 impl Dctcp {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
-        let reno = Reno::new(&config.reno, start);
-        let steady = reno.window();
+        let reno = Reno::new(&reno::Config { loss: config.loss, pacing: false }, start);
+        let cwnd = reno.window();
         Self {
             reno,
-            kept: config.reno.decrease,
-            basis: config.reno.basis,
-            segment: start.segment,
-            marked: Marked::new(config.alpha, config.shift),
-            end: 0,
-            steady,
-            before: steady,
+            beta: 1.0 - config.loss.decrease,
+            basis: config.loss.basis,
+            mss: start.mss,
+            alpha: Alpha::new(config.alpha_initial.units(), config.gain.shift()),
+            window_end: 0,
+            cwnd_before_mark: cwnd,
+            prior_basis: cwnd,
         }
     }
 
-    /// The smoothed fraction of marked data, in units of 2^-10.
+    /// alpha, in units of 2^-10.
     #[must_use]
     pub fn alpha(&self) -> u32 {
-        self.marked.alpha()
+        self.alpha.value()
     }
 
-    fn packets(&self, window: Bytes) -> u64 {
-        window.get() / self.segment.get()
+    fn packets(&self, bytes: Bytes) -> u64 {
+        bytes.get() / self.mss.get()
     }
 
-    /// What a loss leaves. If marks have shrunk the window already, both together leave what the loss alone would have.
-    fn halved(&self, loss: &Loss) -> Bytes {
-        let window = self.reno.window();
-        let from = if loss.after_mark { self.before } else { self.basis.of(window, loss) };
-        let packets = (self.packets(from) as f64 * self.kept) as u64;
-        (self.segment * packets).min(window)
+    /// cwnd after a loss.
+    fn reduced_for_loss(&self, loss: &Loss) -> Bytes {
+        let cwnd = self.reno.window();
+        let basis = if loss.in_cwr { self.prior_basis } else { self.basis.bytes(cwnd, loss) };
+        let packets = (self.packets(basis) as f64 * self.beta) as u64;
+        (self.mss * packets).min(cwnd)
     }
 }
 
 impl Window for Dctcp {
     fn on_ack(&mut self, ack: &Ack) {
-        self.marked.count(ack.acked, ack.marked);
-        if ack.una >= self.end {
-            self.marked.end_window();
-            self.end = ack.next;
+        self.alpha.count(ack.acked_sacked, ack.marked);
+        if ack.snd_una >= self.window_end {
+            self.alpha.end_window();
+            self.window_end = ack.snd_nxt;
         }
-        let before = self.reno.window();
+        let prior_cwnd = self.reno.window();
         self.reno.grow(ack);
-        self.steady = if ack.marked == Bytes::ZERO { self.reno.window() } else { before };
+        let is_marked = ack.marked != Bytes::ZERO;
+        self.cwnd_before_mark = if is_marked { prior_cwnd } else { self.reno.window() };
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.reno.shrink(self.halved(loss), FLOOR);
-        self.steady = self.reno.window();
+        self.reno.reduce(self.reduced_for_loss(loss), MIN_CWND);
+        self.cwnd_before_mark = self.reno.window();
     }
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
-        self.reno.collapse(first.then(|| self.halved(loss)));
-        self.steady = self.reno.window();
+        self.reno.reset(first.then(|| self.reduced_for_loss(loss)));
+        self.cwnd_before_mark = self.reno.window();
     }
 
     fn on_mark(&mut self, mark: &Loss) {
-        let window = self.steady.min(self.reno.window());
-        self.before = self.basis.of(window, mark);
-        self.reno.shrink(self.segment * cut(self.packets(window), self.alpha()), FLOOR);
-        self.steady = self.reno.window();
+        let cwnd = self.cwnd_before_mark.min(self.reno.window());
+        self.prior_basis = self.basis.bytes(cwnd, mark);
+        let packets = reduced_cwnd(self.packets(cwnd), self.alpha());
+        self.reno.reduce(self.mss * packets, MIN_CWND);
+        self.cwnd_before_mark = self.reno.window();
     }
 
     fn on_idle(&mut self, idle: Span) {
         self.reno.on_idle(idle);
-        self.steady = self.reno.window();
+        self.cwnd_before_mark = self.reno.window();
+    }
+
+    /// As `dctcp_cwnd_undo` has it; alpha stays.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.reno.on_undo(undo);
+        self.cwnd_before_mark = self.reno.window();
     }
 
     fn window(&self) -> Bytes {

@@ -1,65 +1,86 @@
-//! `ExpressPass`: the rate of credits, steered by how many of them come back as data. Two rules, by name: that of the
-//! 2017 paper, and that of the public code, whose target, increase and decrease all differ from it.
-//! State: the rate, the weight of the ceiling in an increase, and whether the last epoch allowed one. Units: fractions
-//! of the maximum credit rate. Source: PROTOCOLS 7.3 (SIGCOMM'17) and 7.4 (kaist-ina/ns2-xpass f4e38bc, xpass.cc).
+//! Feedback control of `ExpressPass`: the credit rate follows the credit loss rate, the fraction of the credits that
+//! did not return as data. Two rules: that of the 2017 paper, and that of the authors' ns-2 code, which has another
+//! target loss, increase and decrease. State: the credit rate `cur_rate`, the aggressiveness factor `w`, and whether
+//! the last update was an increase. Units: fractions of the maximum credit rate. Sources: Cho, Jang and Han,
+//! Credit-Scheduled Delay-Bounded Congestion Control for Datacenters (SIGCOMM 2017), Algorithm 1; kaist-ina/ns2-xpass
+//! f4e38bc, `xpass/xpass.cc`.
+
+use shallop_core::form::Key;
+use shallop_core::options;
+use shallop_core::options::Refused;
 
 use crate::rate::{Epoch, Rate};
 
-/// Constants of the public code's rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CodeConfig {
-    /// The rate a transfer starts at. The code's scripts moved from 1/16 to 1/2 in 2018.
-    pub alpha: f64,
-    /// The weight a transfer starts with.
-    pub initial_weight: f64,
-    /// The least weight.
-    pub min_weight: f64,
-    /// The largest weight.
-    pub max_weight: f64,
-    /// What each further increase in a row adds to the weight.
-    pub weight_step: f64,
-    /// The loss tolerated at rate zero; it falls linearly to none at the full rate.
-    pub target_scale: f64,
-    /// A transfer that asks for fewer packets than this starts in proportion below `alpha`. The code has 40; `None`
-    /// starts every transfer at `alpha`.
-    pub full_start: Option<u32>,
+options! {
+    /// Parameters of the public code's rule. Rates are fractions of the maximum credit rate.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CodeConfig(const) {
+        /// The initial credit rate of a transfer (the code's scripts changed it from 1/16 to 1/2 in 2018).
+        key alpha: f64 [Above(0.0, 1.0)] = 0.5;
+        /// The initial aggressiveness factor w, the weight of the maximum rate in an increase.
+        key w_init: f64 [Above(0.0, 1.0)] = 0.5;
+        /// The least aggressiveness factor.
+        key w_min: f64 [Above(0.0, 1.0)] = 0.01;
+        /// The largest aggressiveness factor.
+        key w_max: f64 [Above(0.0, 1.0)] = 0.5;
+        /// The increment of the aggressiveness factor at each consecutive increase.
+        key w_step: f64 [Number(0.0, 1.0)] = 0.05;
+        /// The target credit loss at rate zero; it falls linearly to zero at the full rate.
+        key target_scale: f64 [Number(0.0, 1.0)] = 0.125;
+        /// A transfer of fewer packets than this starts at a rate proportionally below `alpha` (40 in the code).
+        key full_start: Option<u32> [Integer(1, 1_000_000)] = None, "none: every transfer starts at `alpha`";
+    }
+    check CodeConfig::check;
 }
 
 impl Default for CodeConfig {
     fn default() -> Self {
-        Self {
-            alpha: 0.5,
-            initial_weight: 0.5,
-            min_weight: 0.01,
-            max_weight: 0.5,
-            weight_step: 0.05,
-            target_scale: 0.125,
-            full_start: None,
-        }
+        Self::of(())
     }
 }
 
-/// The public code's rule: a loss above the target lowers the rate to what was measured to come back.
+impl CodeConfig {
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
+        in_order(keys, [self.w_min, self.w_init, self.w_max], is_written)
+    }
+}
+
+/// That the least weight, the first and the largest are in this order.
+fn in_order(
+    keys: [&'static Key; 3],
+    [least, first, most]: [f64; 3],
+    is_written: &dyn Fn(&'static Key) -> bool,
+) -> Result<(), Refused> {
+    if least <= first && first <= most {
+        return Ok(());
+    }
+    let key = keys.into_iter().find(|key| is_written(key)).unwrap_or(keys[0]);
+    let message = format!("weights are out of order: {least}, {first}, {most}");
+    Err(Refused::new(key, message, "w_min must not be above w_init, nor w_init above w_max"))
+}
+
+/// The ns-2 code's rule: if the loss exceeds the target loss, the rate becomes the measured rate of returned credits.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeRule {
     config: CodeConfig,
-    rate: f64,
-    weight: f64,
-    /// The last epoch was no decrease, so another increase may weigh more.
-    rising: bool,
+    cur_rate: f64,
+    w: f64,
+    /// The last update was an increase, so a further one increases `w`.
+    increasing: bool,
 }
 
 impl CodeRule {
     /// A rule before its first transfer.
     #[must_use]
     pub fn new(config: CodeConfig) -> Self {
-        Self { config, rate: config.alpha, weight: config.initial_weight, rising: false }
+        Self { config, cur_rate: config.alpha, w: config.w_init, increasing: false }
     }
 
-    /// The weight of the ceiling in the next increase, for measuring.
+    /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
     #[must_use]
-    pub fn weight(&self) -> f64 {
-        self.weight
+    pub fn w(&self) -> f64 {
+        self.w
     }
 }
 
@@ -67,87 +88,95 @@ impl Rate for CodeRule {
     fn on_start(&mut self, demand: Option<u64>) {
         *self = Self::new(self.config);
         if let (Some(full), Some(demand)) = (self.config.full_start, demand) {
-            self.rate *= (demand as f64 / f64::from(full)).min(1.0);
+            self.cur_rate *= (demand as f64 / f64::from(full)).min(1.0);
         }
     }
 
     fn on_epoch(&mut self, epoch: &Epoch) {
-        let Self { config, rate: old, .. } = *self;
-        let (loss, target) = (epoch.loss(), (1.0 - old) * config.target_scale);
-        if loss > target {
-            // Without a measurement the best guess of what came back is what was not lost.
-            let kept =
-                if epoch.returned_rate > 0.0 { epoch.returned_rate } else { old * (1.0 - loss) };
-            self.rate = (kept * (1.0 + target)).min(old);
-            self.weight = (self.weight / 2.0).max(config.min_weight);
-            self.rising = false;
+        let Self { config, cur_rate, .. } = *self;
+        let (loss, target_loss) = (epoch.loss(), (1.0 - cur_rate) * config.target_scale);
+        if loss > target_loss {
+            // If the rate of returned credits was not measured, the loss gives an estimate of it.
+            let returned_rate = if epoch.returned_rate > 0.0 {
+                epoch.returned_rate
+            } else {
+                cur_rate * (1.0 - loss)
+            };
+            self.cur_rate = (returned_rate * (1.0 + target_loss)).min(cur_rate);
+            self.w = (self.w / 2.0).max(config.w_min);
+            self.increasing = false;
         } else {
-            if self.rising {
-                self.weight = (self.weight + config.weight_step).min(config.max_weight);
+            if self.increasing {
+                self.w = (self.w + config.w_step).min(config.w_max);
             }
-            self.rising = true;
-            self.rate = self.weight + (1.0 - self.weight) * old;
+            self.increasing = true;
+            self.cur_rate = self.w + (1.0 - self.w) * cur_rate;
         }
-        self.rate = self.rate.max(epoch.floor).min(1.0);
+        self.cur_rate = self.cur_rate.max(epoch.min_rate).min(1.0);
     }
 
     fn rate(&self) -> f64 {
-        self.rate
+        self.cur_rate
     }
 }
 
-/// Constants of the paper's rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PaperConfig {
-    /// The rate a transfer starts at.
-    pub alpha: f64,
-    /// The weight a transfer starts with.
-    pub initial_weight: f64,
-    /// The least weight.
-    pub min_weight: f64,
-    /// The largest weight.
-    pub max_weight: f64,
-    /// The loss tolerated at every rate. The ceiling lies above the maximum by this much, so that there is loss to see.
-    pub target_loss: f64,
-    /// A decrease scales the rate that the lost credits were sent at instead of the present one, which may have been
-    /// lowered for the same congestion since. Not in the paper.
-    pub attribute: bool,
+options! {
+    /// Parameters of the paper's rule. Rates are fractions of the maximum credit rate.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PaperConfig(const) {
+        /// The initial credit rate of a transfer.
+        key alpha: f64 [Above(0.0, 1.0)] = 1.0 / 16.0;
+        /// The initial aggressiveness factor w, the weight of the maximum rate in an increase.
+        key w_init: f64 [Above(0.0, 1.0)] = 1.0 / 16.0;
+        /// The least aggressiveness factor.
+        key w_min: f64 [Above(0.0, 1.0)] = 0.01;
+        /// The largest aggressiveness factor.
+        key w_max: f64 [Above(0.0, 1.0)] = 0.5;
+        /// The target credit loss, at every rate. The maximum rate is exceeded by as much, so that there is loss to
+        /// measure.
+        key target_loss: f64 [Above(0.0, 1.0)] = 0.1;
+        /// Whether a decrease scales the rate at which the lost credits were sent, instead of the present rate, which
+        /// may have been decreased for the same congestion since. Not in the paper.
+        key attribute: bool = false;
+    }
+    check PaperConfig::check;
 }
 
 impl Default for PaperConfig {
     fn default() -> Self {
-        Self {
-            alpha: 1.0 / 16.0,
-            initial_weight: 1.0 / 16.0,
-            min_weight: 0.01,
-            max_weight: 0.5,
-            target_loss: 0.1,
-            attribute: false,
-        }
+        Self::of(())
     }
 }
 
-/// The 2017 paper's rule: a loss above the target scales the rate down, anything else moves it towards a ceiling.
+impl PaperConfig {
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
+        in_order(keys, [self.w_min, self.w_init, self.w_max], is_written)
+    }
+}
+
+/// The paper's rule: if the loss exceeds the target loss, the rate is multiplied by (1 - loss) (1 + target loss);
+/// otherwise it moves towards the maximum, (1 + target loss) times the maximum credit rate.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperRule {
     config: PaperConfig,
-    rate: f64,
-    weight: f64,
-    /// The last epoch was an increase.
-    rising: bool,
+    cur_rate: f64,
+    w: f64,
+    /// The last update was an increase, so a further one increases `w`.
+    increasing: bool,
 }
 
 impl PaperRule {
     /// A rule before its first transfer.
     #[must_use]
     pub fn new(config: PaperConfig) -> Self {
-        Self { config, rate: config.alpha, weight: config.initial_weight, rising: false }
+        Self { config, cur_rate: config.alpha, w: config.w_init, increasing: false }
     }
 
-    /// The weight of the ceiling in the next increase, for measuring.
+    /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
     #[must_use]
-    pub fn weight(&self) -> f64 {
-        self.weight
+    pub fn w(&self) -> f64 {
+        self.w
     }
 }
 
@@ -157,44 +186,44 @@ impl Rate for PaperRule {
     }
 
     fn on_epoch(&mut self, epoch: &Epoch) {
-        let Self { config, rate: old, .. } = *self;
-        let (loss, ceiling) = (epoch.loss(), 1.0 + config.target_loss);
+        let Self { config, cur_rate, .. } = *self;
+        let (loss, max_rate) = (epoch.loss(), 1.0 + config.target_loss);
         if loss > config.target_loss {
-            let base = if config.attribute { epoch.rate } else { old };
-            self.rate = (base * (1.0 - loss) * ceiling).min(old);
-            self.weight = (self.weight / 2.0).max(config.min_weight);
-            self.rising = false;
+            let lossy_rate = if config.attribute { epoch.rate } else { cur_rate };
+            self.cur_rate = (lossy_rate * (1.0 - loss) * max_rate).min(cur_rate);
+            self.w = (self.w / 2.0).max(config.w_min);
+            self.increasing = false;
         } else {
-            if self.rising {
-                self.weight = f64::midpoint(self.weight, config.max_weight);
+            if self.increasing {
+                self.w = f64::midpoint(self.w, config.w_max);
             }
-            self.rising = true;
-            self.rate = (1.0 - self.weight) * old + self.weight * ceiling;
+            self.increasing = true;
+            self.cur_rate = (1.0 - self.w) * cur_rate + self.w * max_rate;
         }
-        self.rate = self.rate.max(epoch.floor).min(ceiling);
+        self.cur_rate = self.cur_rate.max(epoch.min_rate).min(max_rate);
     }
 
     fn rate(&self) -> f64 {
-        self.rate
+        self.cur_rate
     }
 }
 
 /// One of the two rules, chosen at run time.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
-    /// The public code's.
+    /// The ns-2 code's.
     Code(CodeRule),
     /// The 2017 paper's.
     Paper(PaperRule),
 }
 
 impl Rule {
-    /// The weight of the ceiling in the next increase, for measuring.
+    /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
     #[must_use]
-    pub fn weight(&self) -> f64 {
+    pub fn w(&self) -> f64 {
         match self {
-            Self::Code(rule) => rule.weight(),
-            Self::Paper(rule) => rule.weight(),
+            Self::Code(rule) => rule.w(),
+            Self::Paper(rule) => rule.w(),
         }
     }
 }
@@ -229,21 +258,21 @@ mod tests {
     use shallop_core::{Span, Time};
     use std::fmt::Write;
 
-    const FLOOR: f64 = 0.01;
+    const MIN_RATE: f64 = 0.01;
 
     fn epoch(rate: f64, loss: f64, returned_rate: f64) -> Epoch {
-        let (sent, floor) = (1_000_000, FLOOR);
+        let (sent, min_rate) = (1_000_000, MIN_RATE);
         let returned = sent - (loss * sent as f64).round() as u64;
         let elapsed = Span::from_ms(1);
-        Epoch { now: Time::ZERO, rate, sent, returned, elapsed, returned_rate, floor }
+        Epoch { now: Time::ZERO, rate, sent, returned, elapsed, returned_rate, min_rate }
     }
 
-    fn code(alpha: f64, initial_weight: f64) -> Rule {
-        Rule::Code(CodeRule::new(CodeConfig { alpha, initial_weight, ..CodeConfig::default() }))
+    fn code(alpha: f64, w_init: f64) -> Rule {
+        Rule::Code(CodeRule::new(CodeConfig { alpha, w_init, ..CodeConfig::default() }))
     }
 
-    fn paper(alpha: f64, initial_weight: f64) -> Rule {
-        Rule::Paper(PaperRule::new(PaperConfig { alpha, initial_weight, ..PaperConfig::default() }))
+    fn paper(alpha: f64, w_init: f64) -> Rule {
+        Rule::Paper(PaperRule::new(PaperConfig { alpha, w_init, ..PaperConfig::default() }))
     }
 
     /// The rows of a vector file, without comments and header.
@@ -254,24 +283,24 @@ mod tests {
             .map(|line| line.split(',').collect())
     }
 
-    /// Agreement to all digits that are written down.
-    fn agree(written: &str, value: f64) -> bool {
-        let digits = written.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    /// True if `value` rounds to `expected`, with as many decimals as `expected` has, or if `expected` is empty.
+    fn agree(expected: &str, value: f64) -> bool {
+        let digits = expected.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let tolerance = 0.5 / (0..digits).fold(1.0, |scale, _| scale * 10.0) + 1e-9;
-        written.is_empty() || (written.parse::<f64>().unwrap() - value).abs() <= tolerance
+        expected.is_empty() || (expected.parse::<f64>().unwrap() - value).abs() <= tolerance
     }
 
     fn check(vectors: &str, new: fn(f64, f64) -> Rule) {
         let mut rule = new(0.0, 0.0);
         for row in rows(vectors) {
-            let &[_, step, loss, returned_rate, rate, weight] = &row[..] else { panic!("{row:?}") };
+            let &[_, step, loss, returned_rate, rate, w] = &row[..] else { panic!("{row:?}") };
             if step == "0" {
-                rule = new(rate.parse().unwrap(), weight.parse().unwrap());
+                rule = new(rate.parse().unwrap(), w.parse().unwrap());
             } else {
                 let measured = returned_rate.parse().unwrap_or(0.0);
                 rule.on_epoch(&epoch(rule.rate(), loss.parse().unwrap(), measured));
             }
-            assert!(agree(rate, rule.rate()) && agree(weight, rule.weight()), "{row:?} {rule:?}");
+            assert!(agree(rate, rule.rate()) && agree(w, rule.w()), "{row:?} {rule:?}");
         }
     }
 
@@ -285,19 +314,20 @@ mod tests {
         check(include_str!("../vectors/expresspass_paper.csv"), paper);
     }
 
-    /// Lets flows of one rate share a link for so many updates. Gives the last sums of their rates, with the weight.
+    /// Flows with the same rate share a link and update at the same times. Returns the sum of their rates and `w` after
+    /// each update.
     fn synchronised(rule: &mut Rule, flows: f64, updates: usize) -> Vec<(f64, f64)> {
         let history = (0..updates).map(|_| {
             let sum = rule.rate() * flows;
             let loss = (1.0 - 1.0 / sum).max(0.0);
             rule.on_epoch(&epoch(rule.rate(), loss, rule.rate() * (1.0 - loss)));
-            (rule.rate() * flows, rule.weight())
+            (rule.rate() * flows, rule.w())
         });
         history.collect()
     }
 
     #[test]
-    fn flows_in_step_alternate_between_two_sums() {
+    fn synchronised_flows_alternate_between_two_total_rates() {
         for row in rows(include_str!("../vectors/expresspass_synchronised.csv")) {
             let &[name, flows, low, high] = &row[..] else { panic!("{row:?}") };
             let mut rule = if name == "code" { code(0.5, 0.5) } else { paper(0.0625, 0.0625) };
@@ -305,23 +335,22 @@ mod tests {
             let mut last: Vec<f64> = history[498..].iter().map(|(sum, _)| *sum).collect();
             last.sort_by(f64::total_cmp);
             let close =
-                |written: &str, sum: f64| (written.parse::<f64>().unwrap() - sum).abs() < 6e-4;
+                |expected: &str, sum: f64| (expected.parse::<f64>().unwrap() - sum).abs() < 6e-4;
             assert!(close(low, last[0]) && close(high, last[1]), "{row:?}: {last:?}");
         }
     }
 
     #[test]
-    fn two_flows_in_step_under_the_paper_rule_find_no_rest_at_the_least_weight() {
+    fn w_of_two_synchronised_flows_does_not_stay_at_w_min_with_the_paper_rule() {
         let history = synchronised(&mut paper(0.0625, 0.0625), 2.0, 500);
-        let weights = history[400..].iter().map(|(_, weight)| *weight);
-        let (low, high) = weights.fold((1.0f64, 0.0f64), |(l, h), w| (l.min(w), h.max(w)));
-        assert!(low <= 0.011 && high > 0.2, "the weight stays within {low} and {high}");
+        let all_w = history[400..].iter().map(|(_, w)| *w);
+        let (low, high) = all_w.fold((1.0f64, 0.0f64), |(l, h), w| (l.min(w), h.max(w)));
+        assert!(low <= 0.011 && high > 0.2, "w is from {low} to {high}");
     }
 
     #[test]
-    fn a_small_demand_starts_in_proportion_if_asked_to() {
-        let config =
-            CodeConfig { initial_weight: 0.0625, full_start: Some(40), ..CodeConfig::default() };
+    fn a_small_request_starts_at_a_proportionally_lower_rate_with_full_start() {
+        let config = CodeConfig { w_init: 0.0625, full_start: Some(40), ..CodeConfig::default() };
         let mut rule = CodeRule::new(config);
         for (demand, rate) in [(Some(10), 0.125), (Some(40), 0.5), (Some(1000), 0.5), (None, 0.5)] {
             rule.on_start(demand);
@@ -333,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attributed_loss_lowers_no_rate_that_was_lowered_for_it_already() {
+    fn an_attributed_loss_does_not_decrease_a_rate_that_was_decreased_for_it_before() {
         for (attribute, expected) in [(false, 0.22), (true, 0.4)] {
             let config = PaperConfig { alpha: 0.4, attribute, ..PaperConfig::default() };
             let mut rule = PaperRule::new(config);
@@ -343,21 +372,21 @@ mod tests {
     }
 
     #[test]
-    fn rates_over_a_standard_loss_script() {
-        let script =
+    fn rates_and_w_over_a_series_of_loss_rates() {
+        let losses =
             [0.0, 0.0, 0.0, 0.0, 0.2, 0.2, 0.05, 0.0, 0.0, 0.12, 0.0, 0.6, 1.0, 0.0, 0.0, 0.0];
         let (mut code, mut paper) = (code(0.5, 0.5), paper(0.0625, 0.0625));
-        let mut table = "loss   code rate weight   paper rate weight\n".to_owned();
-        for loss in script {
+        let mut table = "loss   code rate      w   paper rate      w\n".to_owned();
+        for loss in losses {
             for rule in [&mut code, &mut paper] {
                 rule.on_epoch(&epoch(rule.rate(), loss, rule.rate() * (1.0 - loss)));
             }
-            let (a, b) = ((code.rate(), code.weight()), (paper.rate(), paper.weight()));
+            let (a, b) = ((code.rate(), code.w()), (paper.rate(), paper.w()));
             writeln!(table, "{loss:.2}      {:.4} {:.4}       {:.4} {:.4}", a.0, a.1, b.0, b.1)
                 .unwrap();
         }
         insta::assert_snapshot!(table, @r"
-        loss   code rate weight   paper rate weight
+        loss   code rate      w   paper rate      w
         0.00      0.7500 0.5000       0.1273 0.0625
         0.00      0.8750 0.5000       0.4009 0.2812
         0.00      0.9375 0.5000       0.6740 0.3906
@@ -379,16 +408,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_history_leaves_the_floor_and_the_ceiling(
+        fn the_rate_and_w_stay_within_their_bounds(
             history in prop::collection::vec((0.0..=1.0f64, 0.0..2.0f64), 1..100),
             paper_rule in any::<bool>(),
         ) {
-            let (mut rule, ceiling) =
+            let (mut rule, max_rate) =
                 if paper_rule { (paper(0.0625, 0.0625), 1.1) } else { (code(0.5, 0.5), 1.0) };
             for (loss, measured) in history {
                 rule.on_epoch(&epoch(rule.rate(), loss, measured));
-                prop_assert!((FLOOR..=ceiling + 1e-12).contains(&rule.rate()), "{rule:?}");
-                prop_assert!((0.01..=0.5).contains(&rule.weight()), "{rule:?}");
+                prop_assert!((MIN_RATE..=max_rate + 1e-12).contains(&rule.rate()), "{rule:?}");
+                prop_assert!((0.01..=0.5).contains(&rule.w()), "{rule:?}");
             }
         }
     }

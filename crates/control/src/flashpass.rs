@@ -1,128 +1,158 @@
-//! Feedback laws of `FlashPass`: how fast to emulate after the loss of an epoch's emulation packets is known. Both
-//! scale the rate *that epoch* was sent at, so one congestion is answered once (docs/flashpass.md tells why this
-//! matters). Rates are fractions of the full emulation rate.
+//! Emulation feedback control of `FlashPass`: sets the rate of emulation packets from the loss rate of each epoch.
+//! Both rules scale the rate at which *that epoch* was sent, so that the same congestion is answered once
+//! (docs/flashpass.md says why this matters). Units: fractions of the maximum emulation rate.
 //!
-//! [`Mimd`] is Algorithm 1 of flashpass-icnp21. [`Aimd`] is ours: keep what passed, add a step that is the same for
-//! every flow, since it depends on nothing but the smoothed loss, which all flows of a bottleneck share:
+//! [`Mimd`] is Algorithm 1 of Zeng et al., `FlashPass` (ICNP 2021). [`Aimd`] is an alternative of this project: the
+//! rate that was delivered, plus an additive step. The step depends only on the smoothed loss rate, which all flows of
+//! a bottleneck share, so it is the same for each of them:
 //!
 //! `rate = epoch rate * (1 - loss) + step * exp(-smoothed loss / decay)`
 //!
-//! At its fixed point every flow has the rate `step(loss) / loss`, whatever its round-trip time or history. A step that
-//! shrinks as the loss grows keeps the loss below a tenth up to some 25 flows and a fifth up to some 300; beyond that
-//! the step shrinks no further, and the loss grows to 60 % for 2,000, so that they still become fair in seconds.
+//! At the fixed point every flow has the rate `step * exp(-loss / decay) / loss`, whatever its RTT or its rate before.
+//! Since the step shrinks as the loss rate grows, the loss rate stays below 10 % up to about 25 flows and below 20 %
+//! up to about 300. Beyond that the step is constant and the loss rate grows, to 60 % with 2,000 flows, which keeps
+//! the convergence to fair rates within seconds.
+
+use shallop_core::form::Key;
+use shallop_core::options;
+use shallop_core::options::Refused;
 
 use crate::rate::{Epoch, Rate};
 
-/// Parameters of Algorithm 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MimdConfig {
-    /// Below this loss the rate grows.
-    pub min_target_loss: f64,
-    /// Above this loss the rate shrinks; also the step of growth.
-    pub max_target_loss: f64,
+options! {
+    /// Parameters of Algorithm 1.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct MimdConfig(const) {
+        /// The rate increases, by the factor 1 + `max_target_loss`, if the loss of an epoch is below this (paper,
+        /// IV.A).
+        key min_target_loss: f64 [Number(0.0, 1.0)] = 0.01;
+        /// The rate decreases, by the factor (1 - loss) (1 + `min_target_loss`), if the loss of an epoch is above this
+        /// (paper, IV.A).
+        key max_target_loss: f64 [Number(0.0, 1.0)] = 0.1;
+    }
+    check MimdConfig::check;
 }
 
 impl Default for MimdConfig {
     fn default() -> Self {
-        Self { min_target_loss: 0.01, max_target_loss: 0.10 }
+        Self::of(())
     }
 }
 
-/// Algorithm 1 with each loss attributed to its epoch.
+impl MimdConfig {
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let Self { min_target_loss: low, max_target_loss: high } = self;
+        if low <= high {
+            return Ok(());
+        }
+        let keys = Self::KEY;
+        let written = is_written(keys.min_target_loss);
+        let key = if written { keys.min_target_loss } else { keys.max_target_loss };
+        Err(Refused::new(key, format!("the band is upside down: from {low} to {high}"), ""))
+    }
+}
+
+/// Algorithm 1, multiplicative increase and decrease, applied to the rate of the epoch that lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Mimd {
     config: MimdConfig,
-    rate: f64,
+    cur_rate: f64,
 }
 
 impl Mimd {
-    /// Starts at the full rate.
+    /// Starts at the maximum rate.
     #[must_use]
     pub fn new(config: MimdConfig) -> Self {
-        Self { config, rate: 1.0 }
+        Self { config, cur_rate: 1.0 }
     }
 }
 
 impl Rate for Mimd {
     fn on_epoch(&mut self, epoch: &Epoch) {
-        let (loss, low, high) =
-            (epoch.loss(), self.config.min_target_loss, self.config.max_target_loss);
-        let rate = if loss > high {
-            epoch.rate * (1.0 - loss) * (1.0 + low)
-        } else if loss < low {
-            epoch.rate * (1.0 + high)
+        let MimdConfig { min_target_loss, max_target_loss } = self.config;
+        let loss = epoch.loss();
+        let rate = if loss > max_target_loss {
+            epoch.rate * (1.0 - loss) * (1.0 + min_target_loss)
+        } else if loss < min_target_loss {
+            epoch.rate * (1.0 + max_target_loss)
         } else {
             epoch.rate
         };
-        self.rate = bounded(rate, epoch.floor);
+        self.cur_rate = bounded(rate, epoch.min_rate);
     }
 
     fn rate(&self) -> f64 {
-        self.rate
+        self.cur_rate
     }
 }
 
-/// Parameters of our law. The defaults were chosen for 2 to 2,000 flows (docs/flashpass.md).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AimdConfig {
-    /// The step at no loss.
-    pub step: f64,
-    /// The loss that shrinks the step by a factor of e.
-    pub decay: f64,
-    /// Losses count at most this much when they are smoothed, so that a burst of arrivals is forgotten soon.
-    pub most: f64,
-    /// Weight of an epoch in the smoothed loss while losses grow.
-    pub gain: f64,
-    /// Weight of an epoch while they shrink: larger, so that bandwidth given up by others is soon taken.
-    pub ease: f64,
+options! {
+    /// Parameters of our law. The defaults were chosen for 2 to 2,000 flows (docs/flashpass.md).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct AimdConfig(const) {
+        /// The additive increase at no loss, per epoch, as a fraction of the full emulation rate.
+        #[was("step")]
+        key increase: f64 [Above(0.0, 1.0)] = 0.04;
+        /// The smoothed loss at which the additive increase is smaller by a factor of e.
+        key decay: f64 [Above(0.0, 10.0)] = 0.045;
+        /// The largest loss of an epoch that the smoothed loss takes in, so that it soon forgets a burst of arrivals.
+        #[was("most")]
+        key max_loss: f64 [Above(0.0, 1.0)] = 0.18;
+        /// The weight of an epoch in the smoothed loss while the loss rises.
+        #[was("gain")]
+        key gain_rising: f64 [Above(0.0, 1.0)] = 0.05;
+        /// The weight of an epoch while the loss falls: larger, so that bandwidth given up by others is soon used.
+        #[was("ease")]
+        key gain_falling: f64 [Above(0.0, 1.0)] = 0.15;
+    }
 }
 
 impl Default for AimdConfig {
     fn default() -> Self {
-        Self { step: 0.04, decay: 0.045, most: 0.18, gain: 0.05, ease: 0.15 }
+        Self::of(())
     }
 }
 
-/// Additive increase by a step that depends on the smoothed loss alone.
+/// Additive increase by a step that depends on the smoothed loss rate only, and multiplicative decrease.
 #[derive(Clone, Copy, Debug)]
 pub struct Aimd {
     config: AimdConfig,
-    rate: f64,
-    smoothed: Option<f64>,
+    cur_rate: f64,
+    smoothed_loss: Option<f64>,
 }
 
 impl Aimd {
-    /// Starts at the full rate.
+    /// Starts at the maximum rate.
     #[must_use]
     pub fn new(config: AimdConfig) -> Self {
-        Self { config, rate: 1.0, smoothed: None }
+        Self { config, cur_rate: 1.0, smoothed_loss: None }
     }
 }
 
 impl Rate for Aimd {
     fn on_epoch(&mut self, epoch: &Epoch) {
-        let AimdConfig { step, decay, most, gain, ease } = self.config;
+        let AimdConfig { increase, decay, max_loss, gain_rising, gain_falling } = self.config;
         let loss = epoch.loss();
-        let counted = loss.min(most);
-        let smoothed = self
-            .smoothed
-            .map_or(counted, |old| old + if counted > old { gain } else { ease } * (counted - old));
-        self.smoothed = Some(smoothed);
-        let rate = epoch.rate * (1.0 - loss) + step * libm::exp(-smoothed / decay);
-        self.rate = bounded(rate, epoch.floor);
+        let sample = loss.min(max_loss);
+        let smoothed_loss = self.smoothed_loss.map_or(sample, |old| {
+            old + if sample > old { gain_rising } else { gain_falling } * (sample - old)
+        });
+        self.smoothed_loss = Some(smoothed_loss);
+        let rate = epoch.rate * (1.0 - loss) + increase * libm::exp(-smoothed_loss / decay);
+        self.cur_rate = bounded(rate, epoch.min_rate);
     }
 
     fn rate(&self) -> f64 {
-        self.rate
+        self.cur_rate
     }
 }
 
-/// One of the two laws, chosen at run time.
+/// One of the two rules, chosen at run time.
 #[derive(Clone, Copy, Debug)]
 pub enum Law {
-    /// Algorithm 1.
+    /// Algorithm 1 of the paper.
     Mimd(Mimd),
-    /// Ours.
+    /// The alternative with additive increase.
     Aimd(Aimd),
 }
 
@@ -142,7 +172,7 @@ impl Rate for Law {
     }
 }
 
-/// No faster than the full rate, no slower than one packet in a round trip.
-fn bounded(rate: f64, floor: f64) -> f64 {
-    rate.max(floor).min(1.0)
+/// At most the maximum rate, at least one packet per round trip.
+fn bounded(rate: f64, min_rate: f64) -> f64 {
+    rate.max(min_rate).min(1.0)
 }

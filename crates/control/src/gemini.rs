@@ -1,424 +1,395 @@
-//! Gemini: two signals, one window. Marks tell of queues in a data centre, a delay that lasts tells of queues in the
-//! wide area. Marks take alpha F of the window, F = 4K / (C RTT + K), delay takes beta, both together the larger; an
-//! acknowledgement that tells of neither adds h / window, h = H C RTT. Always paced; slow start and losses as in Reno.
+//! Gemini: two congestion signals. Marks (ECN) indicate congestion in a data centre network (DCN), an increased RTT
+//! indicates congestion in a wide area network (WAN). Marks reduce cwnd by `f_dcn = alpha F`, with
+//! `F = 4K / (C RTT_base + K)`, delay reduces it by `f_wan = beta`; if both signals are present, the larger reduction
+//! applies. An ACK without either signal adds `h / cwnd` segments, with `h = H C RTT_base`. Packets are always paced;
+//! slow start and the response to losses are Reno's.
 //!
-//! State: whole segments and what was grown towards the next ([`law`] has the formats), alpha in 1/1024, the shortest
-//! round trip of all and that of the present window of data. No cut before data sent after the last one is
-//! acknowledged; without `recount` delay counts only where all that was measured was sent after the last answer to
-//! delay. Arithmetic is on integers. Units: segments, bits, nanoseconds. Source: gemini-flashpass-thesis,
-//! chapter 3, Algorithm 1; kernel: `tcp_dctcp.c` for alpha, `tcp_cong.c` for slow start and losses.
+//! State: cwnd ([`law`] has the formats), alpha in 2^-10, `RTT_base`, the minimum RTT of the connection, and `RTT_min`,
+//! that of the current window of data. cwnd is reduced at most once per window of data. With `recount` off the delay
+//! signal counts only if all of its samples are of data sent after the last reduction for delay. All arithmetic is in
+//! integers. Units: segments, bits, nanoseconds. Sources: Zeng et al., Congestion Control for Cross-Datacenter Networks
+//! (ICNP 2019), and Zeng's doctoral thesis, chapter 3, Algorithm 1; kernel: `tcp_dctcp.c` for alpha, `tcp_cong.c` for
+//! slow start and losses.
 
 pub mod law;
 
-use shallop_core::form::{Form, Part, key};
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
+use shallop_core::form::Key;
+use shallop_core::options::{HostStack, Refused};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time, options};
 
-use crate::ewma::Marked;
-use crate::hystart::{self, SlowStart, Step};
+use crate::binary::Gain;
+use crate::ewma::Alpha;
+use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::loss;
-use crate::options::{Kind, LONGEST, Marking, Options, Refused};
+use crate::options::{Kind, LONGEST, Marking, Parameters};
 use crate::pacing::Pacing;
-use crate::reno;
-use crate::window::{Ack, Basis, Loss, Start, Window};
-use law::{CUT_BITS, INCREASE_BITS, STEP_BITS, Segments};
+use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
+use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 
-/// A packet of a threshold in packets: a full frame of the usual size, as it occupies the link.
+/// Size of a packet where the marking threshold K is given in packets: an Ethernet frame of 1,500 bytes of payload,
+/// with preamble and inter-frame gap.
 pub const PACKET: Bytes = Bytes::new(1_538);
-/// F and h before the first round-trip sample: those of DCTCP and Reno.
-const UNKNOWN: (u64, u64) = (1 << (CUT_BITS - 1), 1 << STEP_BITS);
+/// F and h before the first RTT sample: 1/2 as in DCTCP, and one segment as in Reno.
+const DEFAULT_SCALE_FACTOR: u64 = 1 << (REDUCTION_BITS - 1);
+const DEFAULT_STEP: u64 = 1 << STEP_BITS;
 
-/// Options of its own.
-pub const KEYS: Part = &[
-    key(
-        "capacity",
-        Form::Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)),
-        "C: the bandwidth of the network. Default: that of the sender's link.",
-    ),
-    key(
-        "k",
-        Form::Buffer,
-        "K: the threshold at which switches mark, as they say it. Default: \"76.9KB/Gbps\", 50 full frames.",
-    ),
-    key(
-        "delay_threshold",
-        Form::Time(Span::ZERO, LONGEST),
-        "T: delay counts beyond this above the shortest. Default: \"5ms\".",
-    ),
-    key(
-        "increase",
-        Form::Number(0.0, 1e-3),
-        "H: segments a round trip for each bit of C RTT, from 0.1 to 5 in all. Default: 1.2e-7.",
-    ),
-    key(
-        "alpha_gain",
-        Form::Number(1.0 / 1024.0, 1.0),
-        "Weight of a window in the part that is marked: 1, 1/2, 1/4 to 1/1024. Default: 0.0625.",
-    ),
-    key(
-        "rtt_noise",
-        Form::Time(Span::ZERO, LONGEST),
-        "Each round trip is measured too long by up to this, uniformly. Default: \"0s\".",
-    ),
-    key("dcn", Form::Truth, "Marks count. Default: true."),
-    key("wan", Form::Truth, "Delay counts. Default: true."),
-    key(
-        "recount",
-        Form::Truth,
-        "Delay cuts again a round trip later, for data sent before the cut: as Algorithm 1 is written. Default: true.",
-    ),
-];
-
-/// Its name.
-pub const KINDS: &[Kind] =
-    &[Kind { name: "gemini", keys: &[loss::KEYS, KEYS], marking: Marking::Exact }];
-
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// C, the bandwidth of the network; that of the flow's own link if not said.
-    pub capacity: Option<BitsPerSec>,
-    /// K, the threshold at which switches mark.
-    pub mark: BufferSize,
-    /// T: delay counts beyond this above the shortest.
-    pub delay_threshold: Span,
-    /// beta: the part of the window that delay takes.
-    pub decrease: f64,
-    /// H, in segments for each bit of C RTT.
-    pub increase: f64,
-    /// A window of data weighs 2^-`gain_shift` in alpha.
-    pub gain_shift: u32,
-    /// Each round-trip sample is too long by up to this, drawn uniformly.
-    pub rtt_noise: Span,
-    /// Marks count.
-    pub dcn: bool,
-    /// Delay counts.
-    pub wan: bool,
-    /// Delay counts again in the window after a cut, which was sent before it: Algorithm 1 as it is written. Otherwise
-    /// each delay is answered once.
-    pub recount: bool,
-    /// What half is taken from after a loss.
-    pub basis: Basis,
-    /// Slow start.
-    pub slow_start: hystart::Config,
+options! {
+    /// Parameters of Gemini. Symbols are those of Table 3.4 of the thesis, where the defaults are from.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config(const stack: HostStack) {
+        /// C, the bandwidth of the network.
+        key capacity: Option<BitsPerSec>
+            [Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000))] =
+            None, "the rate of the sender's link";
+        /// K, the queue length at which switches mark, written as the `mark.above` of a switch; the default is 50 full
+        /// frames of 1538 B per Gb/s.
+        key k: BufferSize = BufferSize::PerGbps(Bytes::new(50 * PACKET.get()));
+        /// T, the queueing delay above which the wide area counts as congested: the round-trip time less its minimum.
+        key delay_threshold: Span [Time(Span::ZERO, LONGEST)] = Span::from_ms(5);
+        /// beta, the fraction of the congestion window given up for delay; 0.5 at most.
+        key decrease: f64 [Above(0.0, 0.99)] = 0.2;
+        /// H: the additive increase in segments per round trip for each bit of C RTT. The increase is between 0.1 and 5
+        /// segments.
+        key increase: f64 [Number(0.0, 1e-3)] = 1.2e-7;
+        /// The gain of the moving average of marked bytes (g of DCTCP): a power of two down to 1/1024.
+        key alpha_gain: Gain [Number(1.0 / 1024.0, 1.0)] = Gain::new(4);
+        /// An error of measurement: each round-trip sample is too long by a time drawn uniformly from zero to this
+        /// (Table 3.5).
+        key rtt_noise: Span [Time(Span::ZERO, LONGEST)] = Span::ZERO;
+        /// Whether marks reduce the window.
+        key dcn: bool = true;
+        /// Whether delay reduces the window.
+        key wan: bool = true;
+        /// Whether delay reduces the window again one round trip after a reduction, on the samples of data sent before
+        /// it, as Algorithm 1 is written.
+        key recount: bool = true;
+        /// The quantity that losses halve: the bytes in flight (`"flight"`) or the congestion window (`"window"`).
+        key basis: Basis = loss::Config::reno(stack).basis;
+        /// Slow start.
+        part slow_start: hystart::Config = loss::Config::reno(stack).slow_start;
+    }
+    check Config::check;
 }
 
-impl Config {
-    /// As in Table 3.4, on Linux: 50 packets for each Gb/s, 5 ms, 0.2, 1.2e-7.
-    pub const THESIS: Self = Self {
-        capacity: None,
-        mark: BufferSize::PerGbps(Bytes::new(50 * PACKET.get())),
-        delay_threshold: Span::from_ms(5),
-        decrease: 0.2,
-        increase: 1.2e-7,
-        gain_shift: 4,
-        rtt_noise: Span::ZERO,
-        dcn: true,
-        wan: true,
-        recount: true,
-        basis: Basis::Window,
-        slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
-    };
+impl Parameters for Config {
+    const KINDS: &[Kind] = &[Kind {
+        name: "gemini",
+        about: "marks in the data centre, delay in the wide area",
+        marking: Marking::Exact,
+    }];
 
-    /// By its options. Slow start and losses are those of the host's Reno.
-    ///
-    /// # Errors
-    /// As [`loss::slow_start`], and if a weight or a decrease is none that it can have.
-    pub fn read(options: &Options) -> Result<Self, Refused> {
-        let (thesis, reno) = (Self::THESIS, reno::Config::of(options.host));
-        let gain = options.or("alpha_gain", 1.0 / f64::from(1 << thesis.gain_shift));
-        let Some(gain_shift) = Marked::shift(gain) else {
-            let message = format!("{gain} is no power of a half");
-            let help = "write 0.5, 0.25, 0.125, 0.0625 and so on";
-            return Err(Refused::new("alpha_gain", message, help));
-        };
-        let decrease = options.or("decrease", thesis.decrease);
-        if decrease > 0.5 {
-            let message = format!("{decrease} is more than half");
-            let help = "Gemini gives up half of its window at most";
-            return Err(Refused::new("decrease", message, help));
-        }
-        Ok(Self {
-            capacity: options.get("capacity"),
-            mark: options.or("k", thesis.mark),
-            delay_threshold: options.or("delay_threshold", thesis.delay_threshold),
-            decrease,
-            increase: options.or("increase", thesis.increase),
-            gain_shift,
-            rtt_noise: options.or("rtt_noise", thesis.rtt_noise),
-            dcn: options.or("dcn", thesis.dcn),
-            wan: options.or("wan", thesis.wan),
-            recount: options.or("recount", thesis.recount),
-            basis: loss::basis(options, reno.basis),
-            slow_start: loss::slow_start(options, reno.slow_start)?,
-        })
+    fn initial_threshold(&self) -> Option<Bytes> {
+        self.slow_start.initial_threshold
     }
 }
 
-/// What is known of round trips.
+impl Config {
+    /// As in Table 3.4, on Linux.
+    pub const THESIS: Self = Self::of(HostStack::Linux);
+
+    fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        if self.decrease <= 0.5 {
+            return Ok(());
+        }
+        let message = format!("{} is more than half", self.decrease);
+        let help = "Gemini gives up half of its window at most";
+        Err(Refused::new(Self::KEY.decrease, message, help))
+    }
+}
+
+/// The delay signal.
 #[derive(Clone, Debug)]
-struct Delay {
-    /// The shortest of all, and of the present window of data; [`Span::MAX`] before the first.
-    base: Span,
-    least: Span,
-    /// The shortest of the last window is too long, and nothing has been done about it.
-    congested: bool,
-    /// Data below was sent before the last answer to delay.
-    answered: u64,
+struct DelaySignal {
+    /// `RTT_base`: minimum RTT of the connection; [`Span::MAX`] before the first sample.
+    rtt_base: Span,
+    /// `RTT_min`: minimum RTT of the current window of data; [`Span::MAX`] before its first sample.
+    rtt_min: Span,
+    /// `RTT_min` of the last window was above `RTT_base + T`, and cwnd was not reduced since.
+    congested_wan: bool,
+    /// SND.NXT at the last reduction for delay, loss or RTO.
+    snd_nxt_at_reduction: u64,
+    /// Random numbers and maximum of the measurement error; `None` if there is no error.
     noise: Option<(Stream, Span)>,
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Gemini {
+    /// C.
     capacity: BitsPerSec,
-    mark: Bytes,
-    threshold: Span,
-    /// beta, H, F and h as `law` has them.
+    /// K.
+    k: Bytes,
+    /// T.
+    delay_threshold: Span,
+    /// beta, in 2^-20.
     beta: u64,
-    increase: u64,
-    scale: u64,
+    /// H, in 2^-40.
+    h_parameter: u64,
+    /// F, in 2^-20.
+    scale_factor: u64,
+    /// h, in 2^-16 segments per round trip.
     step: u64,
     dcn: bool,
     wan: bool,
     recount: bool,
     basis: Basis,
-    segment: Bytes,
-    initial: u64,
-    window: Segments,
-    /// Slow start ends at so many segments; `u64::MAX` while unknown.
-    slow_to: u64,
-    /// Bytes acknowledged that are not a whole segment yet.
-    odd: Bytes,
-    marked: Marked,
-    delay: Delay,
-    /// The present window of data.
-    round: (u64, u64),
-    /// Data below was sent before the last cut.
-    cut: u64,
+    mss: Bytes,
+    initial_window: u64,
+    cwnd: Cwnd,
+    /// ssthresh in segments; `u64::MAX` before the first reduction.
+    ssthresh: u64,
+    /// Acknowledged bytes that do not fill a segment yet.
+    partial_segment: Bytes,
+    alpha: Alpha,
+    delay: DelaySignal,
+    /// SND.UNA and SND.NXT when the current window of data began.
+    data_window: (u64, u64),
+    /// SND.NXT at the last reduction.
+    snd_nxt_at_reduction: u64,
     slow_start: SlowStart,
     pacing: Pacing,
 }
 
 impl Gemini {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
-        let capacity = config.capacity.unwrap_or(start.link);
-        let mark = match config.mark {
+        let capacity = config.capacity.unwrap_or(start.link_rate);
+        let k = match config.k {
             BufferSize::Packets(packets) => PACKET * u64::from(packets),
             size => size.bytes_at(capacity).unwrap_or(Bytes::ZERO),
         };
-        let segments = |bytes: Bytes| bytes.get() / start.segment.get().max(1);
-        let initial = segments(start.window).clamp(1, law::MOST_WINDOW);
-        let unlimited = start.threshold == Bytes::MAX;
-        let noise = || Seed::new(start.draw).stream("rtt noise", 0);
+        let segments = |bytes: Bytes| bytes.get() / start.mss.get().max(1);
+        let initial_window = segments(start.initial_window).clamp(1, law::MAX_CWND);
+        let unlimited = start.initial_ssthresh == Bytes::MAX;
+        let noise = || Seed::new(start.seed).stream("rtt noise", 0);
         Self {
             capacity,
-            mark,
-            threshold: config.delay_threshold,
-            beta: fixed(config.decrease, CUT_BITS).min(law::MOST_CUT),
-            increase: fixed(config.increase, INCREASE_BITS),
-            scale: UNKNOWN.0,
-            step: UNKNOWN.1,
+            k,
+            delay_threshold: config.delay_threshold,
+            beta: fixed(config.decrease, REDUCTION_BITS).min(law::MAX_REDUCTION),
+            h_parameter: fixed(config.increase, H_BITS),
+            scale_factor: DEFAULT_SCALE_FACTOR,
+            step: DEFAULT_STEP,
             dcn: config.dcn,
             wan: config.wan,
             recount: config.recount,
             basis: config.basis,
-            segment: start.segment,
-            initial,
-            window: Segments { whole: initial, grown: 0 },
-            slow_to: if unlimited { u64::MAX } else { segments(start.threshold) },
-            odd: Bytes::ZERO,
-            marked: Marked::new(Marked::ONE, config.gain_shift),
-            delay: Delay {
-                base: Span::MAX,
-                least: Span::MAX,
-                congested: false,
-                answered: 0,
+            mss: start.mss,
+            initial_window,
+            cwnd: Cwnd { segments: initial_window, cwnd_cnt: 0 },
+            ssthresh: if unlimited { u64::MAX } else { segments(start.initial_ssthresh) },
+            partial_segment: Bytes::ZERO,
+            alpha: Alpha::new(Alpha::MAX, config.alpha_gain.shift()),
+            delay: DelaySignal {
+                rtt_base: Span::MAX,
+                rtt_min: Span::MAX,
+                congested_wan: false,
+                snd_nxt_at_reduction: 0,
                 noise: (!config.rtt_noise.is_zero()).then(|| (noise(), config.rtt_noise)),
             },
-            round: (0, 0),
-            cut: 0,
-            slow_start: SlowStart::new(&config.slow_start, start.segment).paced(true),
+            data_window: (0, 0),
+            snd_nxt_at_reduction: 0,
+            slow_start: SlowStart::new(&config.slow_start, start.mss).paced(true),
             pacing: Pacing::new(true),
         }
     }
 
-    /// The shortest round trip so far; `None` before the first sample.
+    /// `RTT_base`; `None` before the first sample.
     #[must_use]
-    pub fn base(&self) -> Option<Span> {
-        (self.delay.base < Span::MAX).then_some(self.delay.base)
+    pub fn rtt_base(&self) -> Option<Span> {
+        (self.delay.rtt_base < Span::MAX).then_some(self.delay.rtt_base)
     }
 
-    /// The smoothed part of the data that was marked, in 1/1024.
+    /// alpha, the average fraction of marked bytes, in 2^-10.
     #[must_use]
     pub const fn alpha(&self) -> u32 {
-        self.marked.alpha()
+        self.alpha.value()
     }
 
-    /// F in 2^-20 and h in 2^-16.
+    /// F, the scale factor, in 2^-20.
     #[must_use]
-    pub const fn factors(&self) -> (u64, u64) {
-        (self.scale, self.step)
+    pub const fn scale_factor(&self) -> u64 {
+        self.scale_factor
     }
 
-    /// The shortest round trip of all decides F and h.
-    fn learn(&mut self, rtt: Span) {
-        if rtt < self.delay.base {
-            self.delay.base = rtt;
-            let product = law::product(self.capacity, rtt);
-            self.scale = law::scale(self.mark, product);
-            self.step = law::step(self.increase, product);
+    /// h, the increase step, in 2^-16 segments per round trip.
+    #[must_use]
+    pub const fn increase_step(&self) -> u64 {
+        self.step
+    }
+
+    /// Updates `RTT_base`, and with it F and h.
+    fn update_rtt_base(&mut self, rtt: Span) {
+        if rtt < self.delay.rtt_base {
+            self.delay.rtt_base = rtt;
+            let bdp = law::bdp(self.capacity, rtt);
+            self.scale_factor = law::scale_factor(self.k, bdp);
+            self.step = law::increase_step(self.h_parameter, bdp);
         }
     }
 
-    /// Takes in what an acknowledgement tells; a window of data ends when all that was sent at its begin is
-    /// acknowledged.
-    fn observe(&mut self, ack: &Ack) {
+    /// Algorithm 1, lines 1 to 3: updates alpha, `RTT_base` and `RTT_min`, and the delay signal at the end of a window
+    /// of data, when all data in flight at its beginning is acknowledged.
+    fn update_transport_state(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
-        self.marked.count(ack.acked, ack.marked);
+        self.alpha.count(ack.acked_sacked, ack.marked);
         if let Some(rtt) = ack.rtt {
-            let rtt = self.delay.measured(rtt);
-            self.delay.least = self.delay.least.min(rtt);
-            self.learn(rtt);
+            let rtt = self.delay.with_noise(rtt);
+            self.delay.rtt_min = self.delay.rtt_min.min(rtt);
+            self.update_rtt_base(rtt);
         }
-        if ack.una >= self.round.1 {
-            self.marked.end_window();
-            let fresh = self.recount || self.round.0 >= self.delay.answered;
-            let known = fresh && self.delay.least < Span::MAX;
-            let longest =
-                Span::from_ps(self.delay.base.as_ps().saturating_add(self.threshold.as_ps()));
-            self.delay.congested = self.wan && known && self.delay.least > longest;
-            self.delay.least = Span::MAX;
-            self.round = (ack.una, ack.next);
+        let (window_start, window_end) = self.data_window;
+        if ack.snd_una >= window_end {
+            self.alpha.end_window();
+            let sent_since = window_start >= self.delay.snd_nxt_at_reduction;
+            let valid = (self.recount || sent_since) && self.delay.rtt_min < Span::MAX;
+            let (base, threshold) = (self.delay.rtt_base.as_ps(), self.delay_threshold.as_ps());
+            let limit = Span::from_ps(base.saturating_add(threshold));
+            self.delay.congested_wan = self.wan && valid && self.delay.rtt_min > limit;
+            self.delay.rtt_min = Span::MAX;
+            self.data_window = (ack.snd_una, ack.snd_nxt);
         }
     }
 
-    /// Cuts the window for what the signals say, at most once in a round trip. Algorithm 1, lines 5 to 9.
-    fn answer(&mut self, marked: bool, una: u64, next: u64) {
-        if una <= self.cut {
+    /// Algorithm 1, lines 5 to 9: reduces cwnd for the present signals, at most once per round trip.
+    fn reduce_cwnd(&mut self, congested_dcn: bool, snd_una: u64, snd_nxt: u64) {
+        if snd_una <= self.snd_nxt_at_reduction {
             return;
         }
-        let dcn = if marked { law::marked_cut(self.marked.alpha(), self.scale) } else { 0 };
-        let wan = if self.delay.congested { self.beta } else { 0 };
-        self.window = law::shrink(self.window, dcn.max(wan));
-        self.slow_to = self.window.whole;
-        self.cut = next;
-        if self.delay.congested {
-            self.delay.answered = next;
+        let f_dcn =
+            if congested_dcn { law::f_dcn(self.alpha.value(), self.scale_factor) } else { 0 };
+        let f_wan = if self.delay.congested_wan { self.beta } else { 0 };
+        self.cwnd = law::reduce(self.cwnd, f_dcn.max(f_wan));
+        self.ssthresh = self.cwnd.segments;
+        self.snd_nxt_at_reduction = snd_nxt;
+        if self.delay.congested_wan {
+            self.delay.snd_nxt_at_reduction = snd_nxt;
         }
         self.slow_start.on_congestion();
     }
 
+    /// Grows cwnd in slow start, or by h per round trip (Algorithm 1, lines 11 and 12).
     fn grow(&mut self, ack: &Ack) {
-        if ack.recovering || ack.advanced == Bytes::ZERO || !ack.window_limited {
+        if ack.in_cwnd_reduction || ack.snd_una_advance == Bytes::ZERO || !ack.is_cwnd_limited {
             return;
         }
-        let mut acked = ack.acked;
-        if self.window.whole < self.slow_to {
+        let mut acked = ack.acked_sacked;
+        if self.cwnd.segments < self.ssthresh {
             match self.slow_start.on_ack(ack, self.window()) {
-                Step::Leave => self.slow_to = self.window.whole,
-                Step::Grow(by) => {
-                    let grown = self.window.whole + self.segments(by);
-                    self.window.whole = grown.min(self.slow_to).min(law::MOST_WINDOW);
-                    acked = self.segment * grown.saturating_sub(self.slow_to);
+                SlowStartStep::Exit => self.ssthresh = self.cwnd.segments,
+                SlowStartStep::Grow(by) => {
+                    let grown = self.cwnd.segments + self.whole_segments(by);
+                    self.cwnd.segments = grown.min(self.ssthresh).min(law::MAX_CWND);
+                    acked = self.mss * grown.saturating_sub(self.ssthresh);
                 }
             }
-            if self.window.whole < self.slow_to {
+            if self.cwnd.segments < self.ssthresh {
                 return;
             }
         }
-        let acked = self.segments(acked);
-        self.window = law::grow(self.window, acked, self.step);
+        let acked = self.whole_segments(acked);
+        self.cwnd = law::grow(self.cwnd, acked, self.step);
     }
 
-    /// Whole segments among these bytes and what was left of earlier ones.
-    fn segments(&mut self, bytes: Bytes) -> u64 {
-        let all = bytes.saturating_add(self.odd).get();
-        let segment = self.segment.get().max(1);
-        self.odd = Bytes::new(all % segment);
-        all / segment
+    /// Whole segments in `bytes` and the partial segment before; keeps the rest as partial segment.
+    fn whole_segments(&mut self, bytes: Bytes) -> u64 {
+        let total = bytes.saturating_add(self.partial_segment).get();
+        let mss = self.mss.get().max(1);
+        self.partial_segment = Bytes::new(total % mss);
+        total / mss
     }
 
-    /// Half of what a loss found, at least two segments.
-    fn half(&self, loss: &Loss) -> u64 {
-        let from = self.basis.of(self.window(), loss).get() / self.segment.get().max(1);
-        (from / 2).max(2)
+    /// ssthresh after a loss or RTO, in segments: half of the basis, at least two.
+    fn ssthresh_for_loss(&self, loss: &Loss) -> u64 {
+        let basis = self.basis.bytes(self.window(), loss).get() / self.mss.get().max(1);
+        (basis / 2).max(2)
     }
 
-    /// A loss answers what was seen before it.
-    fn begin_anew(&mut self, whole: u64, loss: &Loss) {
-        self.window = Segments { whole, grown: 0 };
-        self.delay.congested = false;
-        (self.cut, self.delay.answered) = (loss.next, loss.next);
+    /// Sets cwnd after a loss or RTO, which also answers the delay signal before it.
+    fn set_cwnd_for_loss(&mut self, segments: u64, loss: &Loss) {
+        self.cwnd = Cwnd { segments, cwnd_cnt: 0 };
+        self.delay.congested_wan = false;
+        self.snd_nxt_at_reduction = loss.snd_nxt;
+        self.delay.snd_nxt_at_reduction = loss.snd_nxt;
         self.slow_start.on_congestion();
     }
 }
 
-impl Delay {
-    /// A round trip, with the error it is given.
-    fn measured(&mut self, rtt: Span) -> Span {
+impl DelaySignal {
+    /// An RTT sample with its measurement error.
+    fn with_noise(&mut self, rtt: Span) -> Span {
         let error = match &mut self.noise {
-            Some((stream, most)) => stream.below(most.as_ps().saturating_add(1)),
+            Some((stream, max)) => stream.below(max.as_ps().saturating_add(1)),
             None => 0,
         };
         Span::from_ps(rtt.as_ps().saturating_add(error))
     }
 }
 
-/// A fraction in units of 2^-`bits`.
+/// A real number in units of 2^-`bits`.
 fn fixed(value: f64, bits: u32) -> u64 {
     (value * (1u64 << bits) as f64).round() as u64
 }
 
 impl Window for Gemini {
-    /// The handshake's round trip is one of all (kernel: `tcp_min_rtt`). Nothing of the flow's own is queued then.
+    /// The RTT of the handshake counts for `RTT_base` (kernel: `tcp_min_rtt`), since no data of this flow is queued
+    /// then.
     fn on_handshake(&mut self, _now: Time, rtt: Span) {
-        let rtt = self.delay.measured(rtt);
-        self.learn(rtt);
+        let rtt = self.delay.with_noise(rtt);
+        self.update_rtt_base(rtt);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.observe(ack);
-        let marked = self.dcn && ack.marked > Bytes::ZERO;
-        if marked || self.delay.congested {
-            self.answer(marked, ack.una, ack.next);
+        self.update_transport_state(ack);
+        let congested_dcn = self.dcn && ack.marked > Bytes::ZERO;
+        if congested_dcn || self.delay.congested_wan {
+            self.reduce_cwnd(congested_dcn, ack.snd_una, ack.snd_nxt);
         } else {
             self.grow(ack);
         }
     }
 
-    /// Also where marks, which take less, have just shrunk the window (kernel: `dctcp_react_to_loss`).
+    /// Halves cwnd even if marks have just reduced it, as that reduction may be small (kernel: `dctcp_react_to_loss`).
     fn on_loss(&mut self, loss: &Loss) {
-        self.slow_to = self.half(loss);
-        self.begin_anew(self.slow_to, loss);
+        self.ssthresh = self.ssthresh_for_loss(loss);
+        self.set_cwnd_for_loss(self.ssthresh, loss);
     }
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
         if first {
-            self.slow_to = self.half(loss);
+            self.ssthresh = self.ssthresh_for_loss(loss);
         }
-        self.begin_anew(1, loss);
+        self.set_cwnd_for_loss(1, loss);
     }
 
-    /// Marks echoed by an acknowledgement that delivered nothing; others were answered with it.
+    /// Answers ECN-Echo on an ACK that delivered no data. `on_ack` has answered any other.
     fn on_mark(&mut self, mark: &Loss) {
         if self.dcn {
-            self.answer(true, mark.una, mark.next);
+            self.reduce_cwnd(true, mark.snd_una, mark.snd_nxt);
         }
     }
 
     fn on_idle(&mut self, _idle: Span) {
-        self.window.whole = self.window.whole.min(self.initial);
-        self.window.grown = 0;
+        self.cwnd.segments = self.cwnd.segments.min(self.initial_window);
+        self.cwnd.cwnd_cnt = 0;
+    }
+
+    /// As DCTCP, which its kernel module is made from; marks and delay are still answered once a round trip.
+    fn on_undo(&mut self, undo: &Undo) {
+        let segments = |bytes: Bytes| bytes.get() / self.mss.get().max(1);
+        let (cwnd, ssthresh) = (segments(undo.prior_cwnd), segments(undo.prior_ssthresh));
+        self.cwnd.segments = self.cwnd.segments.max(cwnd);
+        let unlimited = undo.prior_ssthresh == Bytes::MAX;
+        self.ssthresh = if unlimited { u64::MAX } else { self.ssthresh.max(ssthresh) };
     }
 
     fn window(&self) -> Bytes {
-        self.segment * self.window.whole
+        self.mss * self.cwnd.segments
     }
 
     fn slow_start_threshold(&self) -> Bytes {
-        Bytes::new(self.segment.get().saturating_mul(self.slow_to))
+        Bytes::new(self.mss.get().saturating_mul(self.ssthresh))
     }
 
     fn pacing(&self) -> Option<BitsPerSec> {

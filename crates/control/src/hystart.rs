@@ -1,269 +1,416 @@
-//! Slow start: how much each acknowledgement adds to the window, and when a rising delay says that it is enough.
-//! A part of every controller that starts slowly. State: the delays of this round trip and of the last.
-//! Sources: RFC 5681, 3.1; RFC 3465 (limit); RFC 9406 (`HyStart++`); kernel: `hystart_update` (classic `HyStart`).
+//! Slow start, and the algorithms that end it before the first loss: Linux's classic `HyStart` and `HyStart++`.
+//! State: the minimum RTT of the current and of the last round. Units: bytes, time.
+//! Sources: RFC 5681, 3.1; RFC 3465 (limit L of appropriate byte counting); RFC 9406 (`HyStart++`, whose names the
+//! constants and variables have); kernel, `tcp_cubic.c`: `hystart_update` (classic `HyStart`).
 
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::form::{Described, Key};
+use shallop_core::options::{Options, Refused, Source};
+use shallop_core::{Bytes, Span, Time, options, words};
 
+use crate::options::LONGEST;
 use crate::window::Ack;
 
-/// A delay that rose by an eighth of itself, but by no less and no more than this, has risen (RFC 9406, 4.3).
-const RISE_MIN: Span = Span::from_ms(4);
-const RISE_MAX: Span = Span::from_ms(16);
-/// Round-trip samples that make a round's minimum trustworthy.
-const SAMPLES: u32 = 8;
-/// Conservative slow start: a quarter of the growth, for at most five rounds.
-const CONSERVATIVE_DIVISOR: u64 = 4;
-const CONSERVATIVE_ROUNDS: u32 = 5;
-/// Acknowledgements this close together belong to one train.
-const TRAIN_GAP: Span = Span::from_ms(2);
-/// Allowance for the burstiness of acknowledgements: this many bursts, and no more than this long.
-const TRAIN_BURSTS: u64 = 4;
-const TRAIN_ALLOWANCE: Span = Span::from_ms(1);
+/// Bounds of the increase of the RTT that ends slow start, an eighth of the RTT (RFC 9406, 4.3; kernel:
+/// `HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
+const MIN_RTT_THRESH: Span = Span::from_ms(4);
+const MAX_RTT_THRESH: Span = Span::from_ms(16);
+const MIN_RTT_DIVISOR: u64 = 8;
+/// RTT samples of a round before its minimum is used (RFC 9406; kernel: `HYSTART_MIN_SAMPLES`).
+const N_RTT_SAMPLE: u32 = 8;
+/// Divisor of the growth of cwnd in Conservative Slow Start (CSS).
+const CSS_GROWTH_DIVISOR: u64 = 4;
+/// Rounds of CSS after which congestion avoidance begins.
+const CSS_ROUNDS: u32 = 5;
+/// Classic: largest gap between two ACKs of one ACK train (kernel: `hystart_ack_delta_us`).
+const ACK_DELTA: Span = Span::from_ms(2);
+/// Classic: the delay that segmentation offload adds to an ACK train is the time to send this many bursts at the pacing
+/// rate, at most `ACK_DELAY_MAX` (kernel: `hystart_ack_delay`).
+const ACK_DELAY_BURSTS: u64 = 4;
+const ACK_DELAY_MAX: Span = Span::from_ms(1);
 
-/// How slow start proceeds and ends.
+/// Growth and end of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The most segments that one acknowledgement adds: 1 (RFC 5681), 2 (RFC 3465), 8 (RFC 9406), `u64::MAX` (Linux).
+    /// Limit L of the growth per ACK, in segments: 1 (RFC 5681), 2 (RFC 3465), 8 (RFC 9406), `u64::MAX` (Linux).
     pub limit: u64,
-    /// What ends it before a loss does.
+    /// The algorithm that may end slow start before the first loss.
     pub exit: Exit,
+    /// The threshold of the first slow start; `None` if it ends at congestion.
+    pub initial_threshold: Option<Bytes>,
 }
 
-/// What ends slow start before a loss does.
+/// The algorithm that may end slow start before the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Nothing.
+    /// None: slow start ends with a loss or mark.
     Loss,
-    /// The length of a train of acknowledgements, or a rise of delay.
+    /// Classic `HyStart`: the length of an ACK train, or an RTT increase.
     Classic(Classic),
-    /// A rise of delay that lasts.
+    /// `HyStart++`: an RTT increase that lasts.
     PlusPlus,
 }
 
-/// Classic `HyStart`.
+/// Parameters of classic `HyStart`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classic {
-    /// Segments in the window below which it does not look.
+    /// cwnd, in segments, below which it is inactive (kernel: `hystart_low_window`).
     pub low_window: u64,
-    /// The largest rise of delay that is let pass. Linux: 16 ms; ns-3: 1 s.
+    /// Upper bound of the RTT increase that ends slow start. Linux: 16 ms; ns-3: 1 s.
     pub delay_max: Span,
-    /// The largest burst a host hands to its link at once, from which the spacing of acknowledgements suffers.
+    /// The largest burst that the host passes to its link (kernel: `sk_gso_max_size`), which delays ACKs.
     pub burst: Bytes,
 }
 
 impl Classic {
-    /// As in Linux, where a burst is the largest segment given to the card.
-    pub const LINUX: Self = Self { low_window: 16, delay_max: RISE_MAX, burst: Bytes::new(65_536) };
+    /// Linux, with bursts of the largest GSO packet.
+    pub const LINUX: Self =
+        Self { low_window: 16, delay_max: MAX_RTT_THRESH, burst: Bytes::new(65_536) };
 }
 
 impl Config {
     /// One segment an acknowledgement, until loss (RFC 5681).
-    pub const STANDARD: Self = Self { limit: 1, exit: Exit::Loss };
+    pub const STANDARD: Self = Self { limit: 1, exit: Exit::Loss, initial_threshold: None };
+    /// As many as were acknowledged, until loss (Linux without `HyStart`).
+    pub const UNLIMITED: Self = Self { limit: u64::MAX, ..Self::STANDARD };
     /// As many as were acknowledged, with classic `HyStart`.
-    pub const LINUX: Self = Self { limit: u64::MAX, exit: Exit::Classic(Classic::LINUX) };
+    pub const LINUX: Self = Self { exit: Exit::Classic(Classic::LINUX), ..Self::UNLIMITED };
+    /// The same in ns-3, where it tolerates a rise of a second.
+    pub const NS3: Self = Self {
+        exit: Exit::Classic(Classic { delay_max: Span::from_secs(1), ..Classic::LINUX }),
+        ..Self::UNLIMITED
+    };
     /// `HyStart++` without pacing (RFC 9406).
-    pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus };
+    pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus, ..Self::STANDARD };
+
+    /// The same: what a controller has unless a scenario says otherwise.
+    #[must_use]
+    pub const fn of(default: Self) -> Self {
+        default
+    }
+
+    /// Classic `HyStart` as it is here, or as in Linux.
+    const fn classic(&self) -> Classic {
+        match self.exit {
+            Exit::Classic(classic) => classic,
+            _ => Classic::LINUX,
+        }
+    }
 }
 
-/// What an acknowledgement means in slow start.
+/// [`Exit`] without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The window grows by this.
-    Grow(Bytes),
-    /// The window is large enough: slow start ends here.
-    Leave,
+enum ExitBy {
+    Loss,
+    Classic,
+    PlusPlus,
 }
 
-/// Slow start in progress.
+words! { ExitBy { Loss = "off", Classic = "classic", PlusPlus = "plus-plus" } }
+
+options! {
+    /// [`Config`] as scenarios say it.
+    #[derive(Clone, Copy)]
+    struct Keys(default: Keys) {
+        /// The rule that ends slow start before a loss: none, classic HyStart (a long train of acknowledgements or a
+        /// rise of the round-trip time; Linux), or HyStart++ (RFC 9406).
+        key hystart: ExitBy = default.hystart;
+        /// Classic HyStart: the congestion window below which it does not act, in segments (Linux:
+        /// `hystart_low_window`).
+        key hystart_low_window: u64 [Integer(0, 1_000_000)] = default.hystart_low_window;
+        /// Classic HyStart: the largest rise of the round-trip time that it tolerates.
+        key hystart_delay_max: Span [Time(Span::ZERO, LONGEST)] = default.hystart_delay_max;
+        /// Growth per acknowledgement in slow start, in segments, at most (RFC 5681: 1; RFC 3465: 2).
+        key slow_start_limit: Option<u64> [Integer(1, 1_000_000)] =
+            default.slow_start_limit, or "none: all that is acknowledged";
+        /// The slow-start threshold of a new connection.
+        key initial_threshold: Option<Bytes> [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
+            default.initial_threshold, or "none: slow start ends at congestion";
+    }
+    check Keys::check;
+}
+
+impl Keys {
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let classic = [Self::KEY.hystart_low_window, Self::KEY.hystart_delay_max];
+        match classic.into_iter().find(|key| is_written(key)) {
+            Some(key) if self.hystart != ExitBy::Classic => {
+                let help = "write hystart = \"classic\" beside it";
+                Err(Refused::new(key, "only classic HyStart has it", help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A setup as a scenario would say it.
+    const fn of(config: &Config) -> Self {
+        let Classic { low_window, delay_max, .. } = config.classic();
+        Self {
+            hystart: match config.exit {
+                Exit::Loss => ExitBy::Loss,
+                Exit::Classic(_) => ExitBy::Classic,
+                Exit::PlusPlus => ExitBy::PlusPlus,
+            },
+            hystart_low_window: low_window,
+            hystart_delay_max: delay_max,
+            slow_start_limit: if config.limit == u64::MAX { None } else { Some(config.limit) },
+            initial_threshold: config.initial_threshold,
+        }
+    }
+}
+
+impl Options for Config {
+    type Context = Self;
+
+    fn keys() -> Vec<&'static Key> {
+        Keys::keys()
+    }
+
+    fn read<S: Source>(source: &S, default: Self) -> Result<Self, S::Error> {
+        let keys = Keys::read(source, Keys::of(&default))?;
+        let (low_window, delay_max) = (keys.hystart_low_window, keys.hystart_delay_max);
+        Ok(Self {
+            limit: keys.slow_start_limit.unwrap_or(u64::MAX),
+            exit: match keys.hystart {
+                ExitBy::Loss => Exit::Loss,
+                ExitBy::Classic => {
+                    Exit::Classic(Classic { low_window, delay_max, ..default.classic() })
+                }
+                ExitBy::PlusPlus => Exit::PlusPlus,
+            },
+            initial_threshold: keys.initial_threshold,
+        })
+    }
+
+    fn describe(default: Self) -> Vec<Described> {
+        Keys::describe(Keys::of(&default))
+    }
+
+    fn values(&self) -> Vec<(&'static Key, Option<String>)> {
+        Keys::of(self).values()
+    }
+}
+
+/// What an ACK does to cwnd in slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowStartStep {
+    /// cwnd grows by this.
+    Grow(Bytes),
+    /// Slow start ends: ssthresh becomes cwnd.
+    Exit,
+}
+
+/// Slow start of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowStart {
     limit: Bytes,
-    search: Search,
+    algorithm: Algorithm,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Search {
+enum Algorithm {
     Off,
-    Classic(Train),
-    PlusPlus(Rise),
+    Classic(ClassicHyStart),
+    PlusPlus(HyStartPlusPlus),
 }
 
 impl SlowStart {
-    /// The start of a flow.
+    /// Slow start of a new connection.
     #[must_use]
-    pub fn new(config: &Config, segment: Bytes) -> Self {
-        let search = match config.exit {
-            Exit::Loss => Search::Off,
-            Exit::Classic(classic) => Search::Classic(Train::new(&classic, segment)),
-            Exit::PlusPlus => Search::PlusPlus(Rise::default()),
+    pub fn new(config: &Config, mss: Bytes) -> Self {
+        let algorithm = match config.exit {
+            Exit::Loss => Algorithm::Off,
+            Exit::Classic(classic) => Algorithm::Classic(ClassicHyStart::new(&classic, mss)),
+            Exit::PlusPlus => Algorithm::PlusPlus(HyStartPlusPlus::default()),
         };
-        let limit = Bytes::new(segment.get().saturating_mul(config.limit));
-        Self { limit, search }
+        let limit = Bytes::new(mss.get().saturating_mul(config.limit));
+        Self { limit, algorithm }
     }
 
-    /// The same for a sender that paces: its trains of acknowledgements are half a round trip long by themselves, and
-    /// only longer ones say something (kernel: `hystart_update`, `sk_pacing_status`).
+    /// The same for a sender that paces. Pacing alone spreads the ACK train of a window over half a round trip, so only
+    /// a train of a whole round trip ends slow start (kernel: `hystart_update`, `sk_pacing_status`).
     #[must_use]
     pub fn paced(mut self, paced: bool) -> Self {
-        if let Search::Classic(train) = &mut self.search {
-            train.paced = paced;
+        if let Algorithm::Classic(classic) = &mut self.algorithm {
+            classic.paced = paced;
         }
         self
     }
 
-    /// What this acknowledgement means to a window that is still in slow start.
-    pub fn on_ack(&mut self, ack: &Ack, window: Bytes) -> Step {
-        let growth = ack.acked.min(self.limit);
-        match &mut self.search {
-            Search::Off => Step::Grow(growth),
-            Search::Classic(train) => {
-                if train.on_ack(ack, window) {
-                    Step::Leave
+    /// Processes an ACK; `cwnd` is below ssthresh.
+    pub fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
+        let growth = ack.acked_sacked.min(self.limit);
+        match &mut self.algorithm {
+            Algorithm::Off => SlowStartStep::Grow(growth),
+            Algorithm::Classic(classic) => {
+                if classic.on_ack(ack, cwnd) {
+                    SlowStartStep::Exit
                 } else {
-                    Step::Grow(growth)
+                    SlowStartStep::Grow(growth)
                 }
             }
-            Search::PlusPlus(rise) => rise.on_ack(ack, growth),
+            Algorithm::PlusPlus(plus_plus) => {
+                let step = plus_plus.on_ack(ack, growth);
+                if step == SlowStartStep::Exit {
+                    // For the first slow start only (RFC 9406, 4.3); one that follows an idle restart is standard.
+                    self.algorithm = Algorithm::Off;
+                }
+                step
+            }
         }
     }
 
-    /// Congestion was found. `HyStart++` is for the first slow start alone; the classic form looks again in each.
+    /// A congestion event ends slow start. `HyStart++` runs in the first slow start only, classic `HyStart` in each.
     pub fn on_congestion(&mut self) {
-        match &mut self.search {
-            Search::Off => {}
-            Search::Classic(train) => train.begin(0, Time::ZERO),
-            Search::PlusPlus(_) => self.search = Search::Off,
+        match &mut self.algorithm {
+            Algorithm::Off => {}
+            Algorithm::Classic(classic) => classic.reset(0, Time::ZERO),
+            Algorithm::PlusPlus(_) => self.algorithm = Algorithm::Off,
         }
     }
 }
 
-/// The shortest delay of a round, by as many samples as matter.
+/// The minimum RTT of one round trip.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// The round ends when this byte is acknowledged.
-    end: u64,
-    shortest: Span,
-    samples: u32,
+    /// `windowEnd`: SND.NXT when the round began. The round ends when this byte is acknowledged.
+    window_end: u64,
+    /// `currentRoundMinRTT`.
+    min_rtt: Span,
+    /// `rttSampleCount`.
+    rtt_sample_count: u32,
 }
 
 impl Round {
-    fn new(end: u64) -> Self {
-        Self { end, shortest: Span::MAX, samples: 0 }
+    fn new(window_end: u64) -> Self {
+        Self { window_end, min_rtt: Span::MAX, rtt_sample_count: 0 }
     }
 
     fn sample(&mut self, rtt: Option<Span>) {
         if let Some(rtt) = rtt {
-            self.shortest = self.shortest.min(rtt);
-            self.samples += 1;
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.rtt_sample_count += 1;
         }
     }
 }
 
-/// How far the delay may rise above `base` before it counts.
-fn rise(base: Span, most: Span) -> Span {
-    (base / 8).clamp(RISE_MIN, most.max(RISE_MIN))
+/// `RttThresh`: the increase above `min_rtt` that indicates a queue, at most `max` (RFC 9406, 4.3; kernel:
+/// `HYSTART_DELAY_THRESH`).
+fn rtt_thresh(min_rtt: Span, max: Span) -> Span {
+    (min_rtt / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, max.max(MIN_RTT_THRESH))
 }
 
-/// Classic `HyStart`: the train of closely spaced acknowledgements of one round.
+/// Classic `HyStart`: slow start ends when the ACK train of a round is longer than half the minimum RTT, or when the
+/// RTT increases.
 #[derive(Clone, Copy, Debug)]
-struct Train {
-    /// It looks when the window is this large.
-    from: Bytes,
+struct ClassicHyStart {
+    /// `hystart_low_window`, in bytes.
+    low_window: Bytes,
     delay_max: Span,
     burst: Bytes,
     paced: bool,
     round: Round,
-    began: Time,
-    last: Time,
+    /// Time at which the round began, and of the last ACK of its ACK train.
+    round_start: Time,
+    last_ack: Time,
 }
 
-impl Train {
-    fn new(classic: &Classic, segment: Bytes) -> Self {
+impl ClassicHyStart {
+    fn new(classic: &Classic, mss: Bytes) -> Self {
         let Classic { low_window, delay_max, burst } = *classic;
-        let from = Bytes::new(segment.get().saturating_mul(low_window));
-        let (round, began, last) = (Round::new(0), Time::ZERO, Time::ZERO);
-        Self { from, delay_max, burst, paced: false, round, began, last }
+        let low_window = Bytes::new(mss.get().saturating_mul(low_window));
+        let (round, round_start, last_ack) = (Round::new(0), Time::ZERO, Time::ZERO);
+        Self { low_window, delay_max, burst, paced: false, round, round_start, last_ack }
     }
 
-    /// Begins a round that lasts until more than `end` is acknowledged.
-    fn begin(&mut self, end: u64, now: Time) {
-        (self.round, self.began, self.last) = (Round::new(end), now, now);
+    /// Starts a round that ends when more than `window_end` is acknowledged (kernel: `bictcp_hystart_reset`).
+    fn reset(&mut self, window_end: u64, now: Time) {
+        (self.round, self.round_start, self.last_ack) = (Round::new(window_end), now, now);
     }
 
-    /// True if it is time to leave slow start.
-    fn on_ack(&mut self, ack: &Ack, window: Bytes) -> bool {
-        if ack.una > self.round.end || self.round.end == 0 {
-            self.begin(ack.next, ack.now);
+    /// True if slow start ends.
+    fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> bool {
+        if ack.snd_una > self.round.window_end || self.round.window_end == 0 {
+            self.reset(ack.snd_nxt, ack.now);
         }
-        if window < self.from {
+        if cwnd < self.low_window {
             return false;
         }
-        if ack.now.saturating_since(self.last) <= TRAIN_GAP {
-            self.last = ack.now;
-            // What slow start would be paced at: two windows a round trip.
-            let spacing = (self.burst * TRAIN_BURSTS).ratio(window * 2);
-            let allowance = ack.smoothed_rtt.scale(spacing).min(TRAIN_ALLOWANCE);
-            let longest = (ack.min_rtt + allowance) / if self.paced { 1 } else { 2 };
-            if ack.now.saturating_since(self.began) > longest {
+        if ack.now.saturating_since(self.last_ack) <= ACK_DELTA {
+            self.last_ack = ack.now;
+            // The pacing rate of slow start is two windows per SRTT.
+            let burst_time = (self.burst * ACK_DELAY_BURSTS).ratio(cwnd * 2);
+            let ack_delay = ack.srtt.scale(burst_time).min(ACK_DELAY_MAX);
+            let threshold = (ack.min_rtt + ack_delay) / if self.paced { 1 } else { 2 };
+            if ack.now.saturating_since(self.round_start) > threshold {
                 return true;
             }
         }
-        let enough = self.round.samples >= SAMPLES;
+        let enough_samples = self.round.rtt_sample_count >= N_RTT_SAMPLE;
         self.round.sample(ack.rtt);
-        let limit = ack.min_rtt + rise(ack.min_rtt, self.delay_max);
-        enough && self.round.shortest > limit
+        let limit = ack.min_rtt + rtt_thresh(ack.min_rtt, self.delay_max);
+        enough_samples && self.round.min_rtt > limit
     }
 }
 
-/// `HyStart++`: the shortest delays of this round and the last, and what was found.
+/// `HyStart++`: when the minimum RTT of a round exceeds that of the last round, Conservative Slow Start (CSS) begins.
 #[derive(Clone, Copy, Debug)]
-struct Rise {
+struct HyStartPlusPlus {
     round: Round,
-    /// The shortest delay of the round before.
-    last: Span,
-    /// In conservative slow start: the delay it began at, and the rounds it may still last.
-    conservative: Option<(Span, u32)>,
+    /// `lastRoundMinRTT`.
+    last_round_min_rtt: Span,
+    /// `None` outside CSS.
+    css: Option<ConservativeSlowStart>,
 }
 
-impl Default for Rise {
+#[derive(Clone, Copy, Debug)]
+struct ConservativeSlowStart {
+    /// `cssBaselineMinRtt`: the minimum RTT of the round in which CSS began.
+    baseline_min_rtt: Span,
+    /// Rounds until congestion avoidance begins.
+    rounds_left: u32,
+}
+
+impl Default for HyStartPlusPlus {
     fn default() -> Self {
-        Self { round: Round::new(0), last: Span::MAX, conservative: None }
+        Self { round: Round::new(0), last_round_min_rtt: Span::MAX, css: None }
     }
 }
 
-impl Rise {
-    fn on_ack(&mut self, ack: &Ack, growth: Bytes) -> Step {
-        // The acknowledgement that ends a round is of a packet sent in it.
+impl HyStartPlusPlus {
+    fn on_ack(&mut self, ack: &Ack, growth: Bytes) -> SlowStartStep {
+        // The ACK that ends a round acknowledges a packet of that round, so its RTT is a sample of that round.
         self.round.sample(ack.rtt);
-        if self.round.samples >= SAMPLES {
-            self.judge();
+        if self.round.rtt_sample_count >= N_RTT_SAMPLE {
+            self.update_css();
         }
-        if ack.una >= self.round.end && self.next_round(ack.next) {
-            return Step::Leave;
+        if ack.snd_una >= self.round.window_end && self.next_round(ack.snd_nxt) {
+            return SlowStartStep::Exit;
         }
-        let divisor = if self.conservative.is_some() { CONSERVATIVE_DIVISOR } else { 1 };
-        Step::Grow(growth / divisor)
+        let divisor = if self.css.is_some() { CSS_GROWTH_DIVISOR } else { 1 };
+        SlowStartStep::Grow(growth / divisor)
     }
 
-    /// Begins a round that lasts until `end` is acknowledged. True if that is one too many.
-    fn next_round(&mut self, end: u64) -> bool {
-        let ended = std::mem::replace(&mut self.round, Round::new(end));
-        if ended.end == 0 {
+    /// Starts a round that ends when `window_end` is acknowledged. True if CSS has lasted `CSS_ROUNDS` rounds.
+    fn next_round(&mut self, window_end: u64) -> bool {
+        let ended = std::mem::replace(&mut self.round, Round::new(window_end));
+        if ended.window_end == 0 {
             return false;
         }
-        self.last = ended.shortest;
-        let Some((_, rounds)) = &mut self.conservative else { return false };
-        *rounds -= 1;
-        *rounds == 0
+        self.last_round_min_rtt = ended.min_rtt;
+        let Some(css) = &mut self.css else { return false };
+        css.rounds_left -= 1;
+        css.rounds_left == 0
     }
 
-    /// Enters conservative slow start if the delay rose, and leaves it again if it fell below where it began.
-    fn judge(&mut self) {
-        let now = self.round.shortest;
-        match self.conservative {
-            Some((began, _)) if now < began => self.conservative = None,
-            None if self.last < Span::MAX && now >= self.last + rise(self.last, RISE_MAX) => {
-                self.conservative = Some((now, CONSERVATIVE_ROUNDS));
+    /// Enters CSS if the RTT increased; returns to slow start if the RTT fell below the baseline, which shows that the
+    /// increase was spurious.
+    fn update_css(&mut self) {
+        let (min_rtt, last) = (self.round.min_rtt, self.last_round_min_rtt);
+        match self.css {
+            Some(css) if min_rtt < css.baseline_min_rtt => self.css = None,
+            None if last < Span::MAX && min_rtt >= last + rtt_thresh(last, MAX_RTT_THRESH) => {
+                let (baseline_min_rtt, rounds_left) = (min_rtt, CSS_ROUNDS);
+                self.css = Some(ConservativeSlowStart { baseline_min_rtt, rounds_left });
             }
             _ => {}
         }
@@ -275,15 +422,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rise_that_counts_is_an_eighth_within_four_and_sixteen_milliseconds() {
+    fn rtt_thresh_is_an_eighth_of_the_rtt_from_4_to_16_ms() {
         let table = [
             (Span::from_ms(100), 12_500),
             (Span::from_us(20), 4_000),
             (Span::from_secs(1), 16_000),
         ];
-        for (base, us) in table {
-            assert_eq!(rise(base, RISE_MAX), Span::from_us(us));
+        for (min_rtt, us) in table {
+            assert_eq!(rtt_thresh(min_rtt, MAX_RTT_THRESH), Span::from_us(us));
         }
-        assert_eq!(rise(Span::from_secs(1), Span::from_secs(1)), Span::from_ms(125));
+        assert_eq!(rtt_thresh(Span::from_secs(1), Span::from_secs(1)), Span::from_ms(125));
     }
 }

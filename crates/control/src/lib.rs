@@ -1,14 +1,15 @@
-//! Controllers: arithmetic on one struct of facts. None sees a packet or arms a timer.
+//! Congestion control: each controller is arithmetic on the facts of an ACK or a congestion event. It sees no packet,
+//! owns no timer and reads no clock.
 
 pub mod any;
 pub mod bbr;
+pub mod binary;
 pub mod clean;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod ewma;
 pub mod expresspass;
-mod filter;
 pub mod flashpass;
 pub mod gemini;
 pub mod hystart;
@@ -18,6 +19,7 @@ pub mod pacing;
 pub mod rate;
 pub mod reno;
 pub mod vegas;
+mod win_minmax;
 pub mod window;
 
 pub use any::AnyWindow;
@@ -27,8 +29,9 @@ pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use gemini::Gemini;
-pub use options::{Host, Kind, Marking, Options, Refused};
+pub use options::{Kind, Marking, Parameters};
 pub use rate::{Epoch, Rate};
 pub use reno::Reno;
+pub use shallop_core::options::HostStack;
 pub use vegas::Vegas;
-pub use window::{Ack, Basis, Loss, RateSample, Start, Window};
+pub use window::{Ack, Basis, Loss, RateSample, Start, Undo, Window};

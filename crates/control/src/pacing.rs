@@ -1,56 +1,52 @@
-//! Pacing for window controllers: a window leaves spread over its round trip instead of in bursts. The rate is the
-//! window over the smoothed round-trip time, twice that in slow start, 1.2 times that otherwise, so that the window
-//! stays what limits the sender. State: what the last acknowledgement told. Units: payload bits per second. Source:
-//! kernel: `tcp_update_pacing_rate`, with `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio` as they come.
+//! Pacing for window-based congestion control: cwnd leaves spread over a round trip instead of in bursts. The pacing
+//! rate is a multiple of cwnd / SRTT: 2 in slow start, 1.2 in congestion avoidance, so that cwnd and not the pacing
+//! rate limits the sender. State: SRTT and `FlightSize` at the last ACK. Unit: payload bits per second. Source: kernel,
+//! `tcp_update_pacing_rate` with the default `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`.
 
-use shallop_core::form::{Form, Part, key};
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use crate::window::Ack;
 
-/// Whether a controller that need not pace does.
-pub const KEYS: Part =
-    &[key("pacing", Form::Truth, "Packets leave evenly spaced, as in Linux. Default: false.")];
-
-/// Per cent of a window that leave in a round trip.
-const SLOW_START: u64 = 200;
-const AVOIDANCE: u64 = 120;
+/// Pacing rate in per cent of cwnd / SRTT, in slow start (`tcp_pacing_ss_ratio`) and in congestion avoidance
+/// (`tcp_pacing_ca_ratio`).
+const PACING_SS_RATIO: u64 = 200;
+const PACING_CA_RATIO: u64 = 120;
 const PS_PER_SEC: u128 = 1_000_000_000_000;
 
-/// The pace of one controller.
+/// The pacing rate of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    on: bool,
-    smoothed_rtt: Span,
-    /// Sent and not yet acknowledged cumulatively.
-    outstanding: Bytes,
+    enabled: bool,
+    srtt: Span,
+    /// `FlightSize` of RFC 5681: bytes sent but not cumulatively acknowledged.
+    flight_size: Bytes,
 }
 
 impl Pacing {
-    /// A pace, or none if it is not `on`.
+    /// Pacing of a new connection; [`Pacing::rate`] is always `None` unless it is `enabled`.
     #[must_use]
-    pub const fn new(on: bool) -> Self {
-        Self { on, smoothed_rtt: Span::ZERO, outstanding: Bytes::ZERO }
+    pub const fn new(enabled: bool) -> Self {
+        Self { enabled, srtt: Span::ZERO, flight_size: Bytes::ZERO }
     }
 
-    /// Takes in what an acknowledgement tells.
+    /// Updates SRTT and `FlightSize`.
     pub fn on_ack(&mut self, ack: &Ack) {
-        self.smoothed_rtt = ack.smoothed_rtt;
-        self.outstanding = Bytes::new(ack.next.saturating_sub(ack.una));
+        self.srtt = ack.srtt;
+        self.flight_size = Bytes::new(ack.snd_nxt.saturating_sub(ack.snd_una));
     }
 
-    /// The rate of a controller with this window whose slow start ends at `threshold`; `None` before the first
-    /// round-trip sample. Half the threshold is where Linux takes slow start to be nearly over. What is outstanding
-    /// counts if it is more than the window, which may have shrunk.
+    /// The pacing rate for this cwnd and ssthresh; `None` before the first RTT sample. The ratio of slow start applies
+    /// below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there. `FlightSize`
+    /// replaces cwnd where it is larger, as after a reduction.
     #[must_use]
-    pub fn rate(&self, window: Bytes, threshold: Bytes) -> Option<BitsPerSec> {
-        if !self.on || self.smoothed_rtt.is_zero() {
+    pub fn rate(&self, cwnd: Bytes, ssthresh: Bytes) -> Option<BitsPerSec> {
+        if !self.enabled || self.srtt.is_zero() {
             return None;
         }
-        let percent = if window < threshold / 2 { SLOW_START } else { AVOIDANCE };
-        let bytes = u128::from(window.max(self.outstanding).get());
+        let percent = if cwnd < ssthresh / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
+        let bytes = u128::from(cwnd.max(self.flight_size).get());
         let bits = bytes * 8 * PS_PER_SEC / 100 * u128::from(percent);
-        let rate = bits / u128::from(self.smoothed_rtt.as_ps());
+        let rate = bits / u128::from(self.srtt.as_ps());
         Some(BitsPerSec::at_least_one(u64::try_from(rate).unwrap_or(u64::MAX)))
     }
 }
@@ -61,40 +57,40 @@ mod tests {
 
     const KB: Bytes = Bytes::new(1_000);
 
-    fn paced(rtt: Span, outstanding: Bytes) -> Pacing {
-        Pacing { on: true, smoothed_rtt: rtt, outstanding }
+    fn pacing(srtt: Span, flight_size: Bytes) -> Pacing {
+        Pacing { enabled: true, srtt, flight_size }
     }
 
     #[test]
-    fn two_windows_a_round_trip_in_slow_start_and_a_fifth_more_than_one_after_it() {
-        let pacing = paced(Span::from_ms(10), KB);
-        let rate = |window, threshold| pacing.rate(window, threshold).map(BitsPerSec::get);
+    fn the_pacing_rate_is_twice_cwnd_over_srtt_in_slow_start_and_1_2_times_it_afterwards() {
+        let pacing = pacing(Span::from_ms(10), KB);
+        let rate = |cwnd, ssthresh| pacing.rate(cwnd, ssthresh).map(BitsPerSec::get);
         // 100 KB in 10 ms are 80 Mb/s.
         assert_eq!(rate(KB * 100, Bytes::MAX), Some(160_000_000));
         assert_eq!(rate(KB * 100, KB * 100), Some(96_000_000));
         assert_eq!(rate(KB * 100, KB * 202), Some(160_000_000));
-        assert_eq!(rate(KB * 100, KB * 200), Some(96_000_000), "slow start is nearly over");
+        assert_eq!(rate(KB * 100, KB * 200), Some(96_000_000), "cwnd is half of ssthresh");
     }
 
     #[test]
-    fn what_is_outstanding_counts_after_the_window_shrank() {
-        let pacing = paced(Span::from_ms(10), KB * 150);
+    fn flight_size_replaces_cwnd_after_a_reduction() {
+        let pacing = pacing(Span::from_ms(10), KB * 150);
         let rate = pacing.rate(KB * 100, KB * 100).map(BitsPerSec::get);
         assert_eq!(rate, Some(144_000_000));
     }
 
     #[test]
-    fn there_is_no_pace_before_a_sample_nor_where_it_is_not_asked_for() {
-        assert_eq!(paced(Span::ZERO, KB).rate(KB, KB), None);
-        let off = Pacing { on: false, ..paced(Span::from_ms(1), KB) };
-        assert_eq!(off.rate(KB, KB), None);
+    fn there_is_no_pacing_rate_without_an_rtt_sample_or_if_pacing_is_disabled() {
+        assert_eq!(pacing(Span::ZERO, KB).rate(KB, KB), None);
+        let disabled = Pacing { enabled: false, ..pacing(Span::from_ms(1), KB) };
+        assert_eq!(disabled.rate(KB, KB), None);
     }
 
     #[test]
-    fn the_largest_window_and_the_shortest_round_trip_do_not_overflow() {
-        let most = paced(Span::from_ps(1), Bytes::MAX).rate(Bytes::MAX, Bytes::MAX);
-        assert_eq!(most, BitsPerSec::new(u64::MAX));
-        let least = paced(Span::MAX, Bytes::ZERO).rate(Bytes::new(1), Bytes::ZERO);
-        assert_eq!(least, BitsPerSec::new(1));
+    fn the_largest_cwnd_and_the_shortest_srtt_do_not_overflow() {
+        let largest = pacing(Span::from_ps(1), Bytes::MAX).rate(Bytes::MAX, Bytes::MAX);
+        assert_eq!(largest, BitsPerSec::new(u64::MAX));
+        let smallest = pacing(Span::MAX, Bytes::ZERO).rate(Bytes::new(1), Bytes::ZERO);
+        assert_eq!(smallest, BitsPerSec::new(1));
     }
 }

@@ -1,42 +1,42 @@
-//! What a rate controller of a credit-based transport is told and what it answers. It steers the rate at which credits
-//! or emulation packets are sent, as a fraction of the most that the link's share for them allows.
+//! The interface between a credit-based transport and its feedback control. The controller sets the sending rate of
+//! credits (`ExpressPass`) or of emulation packets (`FlashPass`). Unit of rates: fraction of the maximum rate, which is
+//! the share of the link's capacity that is reserved for these packets.
 
 use shallop_core::{Span, Time};
 
-/// The fate of the credits or emulation packets of one epoch, about a round trip long.
+/// How many credits or emulation packets of one epoch (about one round trip) were sent and how many returned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epoch {
-    /// When the fate was known.
+    /// Time at which the outcome of all counted packets is known.
     pub now: Time,
-    /// The rate they were sent at, as a fraction of the maximum.
+    /// Rate at which they were sent, as a fraction of the maximum.
     pub rate: f64,
-    /// How many were sent, as far as their fate is known.
+    /// Packets sent whose outcome is known.
     pub sent: u64,
-    /// How many came back.
+    /// Packets that returned: credits echoed by data packets, or emulation packets echoed by credits.
     pub returned: u64,
-    /// The time over which they came back.
+    /// Time over which they returned.
     pub elapsed: Span,
-    /// The rate at which they came back, as a fraction of the maximum; zero if it could not be measured.
+    /// Rate at which they returned, as a fraction of the maximum; zero if it was not measured.
     pub returned_rate: f64,
-    /// The lowest useful rate, one packet in a round trip, as a fraction of the maximum.
-    pub floor: f64,
+    /// Minimum rate, one packet per round trip, as a fraction of the maximum.
+    pub min_rate: f64,
 }
 
 impl Epoch {
-    /// The fraction that did not come back; zero if none was sent.
+    /// The fraction of the packets that was lost; zero if none was sent.
     #[must_use]
     pub fn loss(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { 1.0 - self.returned as f64 / self.sent as f64 }
     }
 }
 
-/// A controller of a sending rate.
+/// The feedback control of a sending rate.
 pub trait Rate {
-    /// A transfer begins, or begins again after its packets had been stopped. `_demand` is how many data packets are
-    /// asked for, if that is known.
+    /// A transfer starts, or resumes after its credits had been stopped. `_demand`: data packets requested, if known.
     fn on_start(&mut self, _demand: Option<u64>) {}
-    /// The fate of an epoch is known.
+    /// The outcome of an epoch is known.
     fn on_epoch(&mut self, epoch: &Epoch);
-    /// The rate from now on, as a fraction of the maximum.
+    /// The current rate, as a fraction of the maximum.
     fn rate(&self) -> f64;
 }

@@ -1,187 +1,148 @@
-//! `NewReno`: a segment more each round trip, half of it all on loss. Counts bytes, so that stretched or delayed
-//! acknowledgements change nothing in congestion avoidance. State: window, threshold, and the bytes acknowledged
-//! towards the next segment. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 6582; RFC 3168, 6.1.2 (marks); kernel:
-//! `tcp_cong.c`. With a step threshold in the switches and these marks it is ECN* (docs/dctcp.md).
+//! `NewReno`: cwnd grows by one segment per round trip and is halved on a congestion event. Growth counts bytes, not
+//! ACKs (appropriate byte counting), so that delayed or stretched ACKs do not slow it down. State: cwnd, ssthresh, and
+//! the bytes acknowledged since cwnd last grew. Units: bytes. Sources: RFC 5681, 3.1 and 4.1; RFC 3465, 2.1; RFC 6582;
+//! RFC 3168, 6.1.2 (ECN); kernel: `tcp_cong.c`. ECN* is this controller with ECN, behind switches that mark at a single
+//! threshold (docs/dctcp.md).
 
-use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_core::options::HostStack;
+use shallop_core::{BitsPerSec, Bytes, Span, options};
 
-use crate::hystart::{self, SlowStart, Step};
-use crate::loss;
-use crate::options::{Host, Kind, Marking, Options, Refused};
-use crate::pacing::{self, Pacing};
-use crate::window::{Ack, Basis, Loss, Start, Window};
+use crate::hystart::{SlowStart, SlowStartStep};
+use crate::loss::{self, Restart};
+use crate::options::{Kind, Marking, Parameters};
+use crate::pacing::Pacing;
+use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
-/// Its names: ECN* is this, with marks.
-pub const KINDS: &[Kind] = &[
-    Kind { name: "newreno", keys: &[loss::KEYS, pacing::KEYS], marking: Marking::Off },
-    Kind { name: "ecn-star", keys: &[loss::KEYS, pacing::KEYS], marking: Marking::Classic },
-];
-
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The part of the window that is kept on congestion.
-    pub decrease: f64,
-    /// What a reduction starts from.
-    pub basis: Basis,
-    /// Slow start.
-    pub slow_start: hystart::Config,
-    /// The window after a silence.
-    pub restart: Restart,
-    /// Packets leave evenly spaced.
-    pub pacing: bool,
+options! {
+    /// Parameters of Reno.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config(const stack: HostStack) {
+        /// Growth and reduction.
+        part loss: loss::Config = loss::Config::reno(stack);
+        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+        key pacing: bool = false;
+    }
 }
 
-/// The window after a silence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restart {
-    /// The first one, or what it was if that is less (RFC 5681, 4.1; kernel: `tcp_cwnd_restart`).
-    Lesser,
-    /// The first one (ns-2: `CLOSE_CWND_INIT`).
-    First,
+impl Parameters for Config {
+    /// ECN* is Reno with marks.
+    const KINDS: &[Kind] = &[
+        Kind {
+            name: "newreno",
+            about: "losses: half of the window at each",
+            marking: Marking::Off,
+        },
+        Kind { name: "ecn-star", about: "marks: half of the window", marking: Marking::Classic },
+    ];
+
+    fn initial_threshold(&self) -> Option<Bytes> {
+        self.loss.slow_start.initial_threshold
+    }
 }
 
 impl Config {
-    /// As the RFC has it.
-    pub const RFC: Self = Self {
-        decrease: 0.5,
-        basis: Basis::Flight,
-        slow_start: hystart::Config::STANDARD,
-        restart: Restart::Lesser,
-        pacing: false,
-    };
-    /// As in Linux: slow start adds all that was acknowledged, reductions start from the window.
-    pub const LINUX: Self = Self {
-        decrease: 0.5,
-        basis: Basis::Window,
-        slow_start: hystart::Config { limit: u64::MAX, exit: hystart::Exit::Loss },
-        restart: Restart::Lesser,
-        pacing: false,
-    };
-
-    /// As a host has it.
-    #[must_use]
-    pub const fn of(host: Host) -> Self {
-        match host {
-            Host::Ns2 => Self { basis: Basis::Window, restart: Restart::First, ..Self::RFC },
-            // In ns-3 it is `TcpLinuxReno`: `TcpNewReno` does not count what is acknowledged.
-            Host::Ns3 | Host::Linux => Self::LINUX,
-        }
-    }
-
-    /// By its options.
-    ///
-    /// # Errors
-    /// As [`Config::within`].
-    pub fn read(options: &Options) -> Result<Self, Refused> {
-        let config = Self::within(options, Self::of(options.host))?;
-        Ok(Self { pacing: options.or("pacing", config.pacing), ..config })
-    }
-
-    /// By those of [`loss::KEYS`] alone, for controllers that have a Reno within them, of which `default` is the kind.
-    ///
-    /// # Errors
-    /// As [`loss::slow_start`].
-    pub fn within(options: &Options, default: Self) -> Result<Self, Refused> {
-        Ok(Self {
-            decrease: loss::kept(options, default.decrease),
-            basis: loss::basis(options, default.basis),
-            slow_start: loss::slow_start(options, default.slow_start)?,
-            ..default
-        })
-    }
+    /// RFC 5681.
+    pub const RFC: Self = Self { loss: loss::Config::RFC, pacing: false };
+    /// Linux.
+    pub const LINUX: Self = Self::of(HostStack::Linux);
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    decrease: f64,
+    /// Multiplicative decrease factor: the fraction of cwnd that a congestion event leaves.
+    beta: f64,
     basis: Basis,
-    segment: Bytes,
-    initial: Bytes,
+    mss: Bytes,
+    initial_window: Bytes,
     restart: Restart,
-    window: Bytes,
-    threshold: Bytes,
-    /// Bytes acknowledged towards the next segment of growth.
-    credit: Bytes,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    /// Bytes acknowledged since cwnd last grew in congestion avoidance (RFC 3465: `bytes_acked`).
+    bytes_acked: Bytes,
     slow_start: SlowStart,
     pacing: Pacing,
 }
 
 impl Reno {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
-            decrease: config.decrease,
-            basis: config.basis,
-            segment: start.segment,
-            initial: start.window,
-            restart: config.restart,
-            window: start.window.max(start.segment),
-            threshold: start.threshold,
-            credit: Bytes::ZERO,
-            slow_start: SlowStart::new(&config.slow_start, start.segment).paced(config.pacing),
+            beta: 1.0 - config.loss.decrease,
+            basis: config.loss.basis,
+            mss: start.mss,
+            initial_window: start.initial_window,
+            restart: config.loss.restart,
+            cwnd: start.initial_window.max(start.mss),
+            ssthresh: start.initial_ssthresh,
+            bytes_acked: Bytes::ZERO,
+            slow_start: SlowStart::new(&config.loss.slow_start, start.mss).paced(config.pacing),
             pacing: Pacing::new(config.pacing),
         }
     }
 
-    /// Grows as Reno does, for controllers that differ only in how they shrink.
+    /// Grows cwnd in slow start or congestion avoidance, also for controllers that differ from Reno in the decrease
+    /// only.
     pub fn grow(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
-        if ack.recovering || ack.advanced == Bytes::ZERO || !ack.window_limited {
+        if ack.in_cwnd_reduction || ack.snd_una_advance == Bytes::ZERO || !ack.is_cwnd_limited {
             return;
         }
-        let mut left = ack.acked;
-        if self.window < self.threshold {
-            match self.slow_start.on_ack(ack, self.window) {
-                Step::Leave => self.threshold = self.window,
-                Step::Grow(by) => {
-                    let grown = self.window + by;
-                    left = grown.saturating_sub(self.threshold);
-                    self.window = grown.min(self.threshold);
+        let mut acked = ack.acked_sacked;
+        if self.cwnd < self.ssthresh {
+            match self.slow_start.on_ack(ack, self.cwnd) {
+                SlowStartStep::Exit => self.ssthresh = self.cwnd,
+                SlowStartStep::Grow(by) => {
+                    let grown = self.cwnd + by;
+                    acked = grown.saturating_sub(self.ssthresh);
+                    self.cwnd = grown.min(self.ssthresh);
                 }
             }
-            if self.window < self.threshold {
+            if self.cwnd < self.ssthresh {
                 return;
             }
         }
-        self.credit += left;
-        if self.credit >= self.window {
-            self.credit -= self.window;
-            self.window += self.segment;
+        self.bytes_acked += acked;
+        if self.bytes_acked >= self.cwnd {
+            self.bytes_acked -= self.cwnd;
+            self.cwnd += self.mss;
         }
     }
 
-    /// Shrinks to a window, no smaller than `floor` segments; slow start ends.
-    pub fn shrink(&mut self, to: Bytes, floor: u64) {
-        self.window = to.max(self.segment * floor);
-        self.threshold = to.max(self.segment * 2);
-        self.credit = Bytes::ZERO;
+    /// Reduces cwnd and ssthresh to `to`, but cwnd to no less than `min_segments` segments and ssthresh to no less than
+    /// two. Ends slow start.
+    pub fn reduce(&mut self, to: Bytes, min_segments: u64) {
+        self.cwnd = to.max(self.mss * min_segments);
+        self.ssthresh = to.max(self.mss * 2);
+        self.bytes_acked = Bytes::ZERO;
         self.slow_start.on_congestion();
     }
 
-    /// Takes a window and the end of slow start from a controller that reckons them itself.
-    pub fn set(&mut self, window: Bytes, threshold: Bytes) {
-        (self.window, self.threshold) = (window, threshold);
+    /// Sets cwnd and ssthresh, for controllers that compute them themselves.
+    pub fn set(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 
-    /// A timeout: one segment, and slow start up to `threshold`, or up to where it ended before if there is none.
-    pub fn collapse(&mut self, threshold: Option<Bytes>) {
-        let threshold = threshold.map_or(self.threshold, |to| to.max(self.segment * 2));
-        self.shrink(self.segment, 1);
-        self.threshold = threshold;
+    /// Responds to an RTO: cwnd becomes one segment. ssthresh becomes `ssthresh`, at least two segments, or stays as it
+    /// is if `None`.
+    pub fn reset(&mut self, ssthresh: Option<Bytes>) {
+        let ssthresh = ssthresh.map_or(self.ssthresh, |to| to.max(self.mss * 2));
+        self.reduce(self.mss, 1);
+        self.ssthresh = ssthresh;
     }
 
+    /// cwnd after the multiplicative decrease.
     fn reduced(&self, loss: &Loss) -> Bytes {
-        let before = self.basis.of(self.window, loss);
-        Bytes::new((before.get() as f64 * self.decrease) as u64)
+        let basis = self.basis.bytes(self.cwnd, loss);
+        Bytes::new((basis.get() as f64 * self.beta) as u64)
     }
 }
 
 impl Window for Reno {
     fn on_ack(&mut self, ack: &Ack) {
-        // An acknowledgement that echoes a mark adds nothing (RFC 3168, 6.1.2).
+        // cwnd does not grow on an ACK with ECN-Echo (RFC 3168, 6.1.2).
         if ack.marked == Bytes::ZERO {
             self.grow(ack);
         } else {
@@ -190,35 +151,41 @@ impl Window for Reno {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        if !loss.after_mark {
-            self.shrink(self.reduced(loss), 2);
+        if !loss.in_cwr {
+            self.reduce(self.reduced(loss), 2);
         }
     }
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
-        self.collapse(first.then(|| self.reduced(loss)));
+        self.reset(first.then(|| self.reduced(loss)));
     }
 
     fn on_mark(&mut self, mark: &Loss) {
-        self.shrink(self.reduced(mark), 1);
+        self.reduce(self.reduced(mark), 1);
     }
 
     fn on_idle(&mut self, _idle: Span) {
-        self.window = match self.restart {
-            Restart::Lesser => self.window.min(self.initial),
-            Restart::First => self.initial,
+        self.cwnd = match self.restart {
+            Restart::Lesser => self.cwnd.min(self.initial_window),
+            Restart::First => self.initial_window,
         };
     }
 
+    /// As `tcp_reno_undo_cwnd` and `tcp_undo_cwnd_reduction` have it.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.cwnd = self.cwnd.max(undo.prior_cwnd);
+        self.ssthresh = self.ssthresh.max(undo.prior_ssthresh);
+    }
+
     fn window(&self) -> Bytes {
-        self.window
+        self.cwnd
     }
 
     fn slow_start_threshold(&self) -> Bytes {
-        self.threshold
+        self.ssthresh
     }
 
     fn pacing(&self) -> Option<BitsPerSec> {
-        self.pacing.rate(self.window, self.threshold)
+        self.pacing.rate(self.cwnd, self.ssthresh)
     }
 }

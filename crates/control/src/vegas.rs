@@ -1,49 +1,36 @@
-//! Vegas: a packet more or less each round trip, so that a few packets of the flow stay queued. State: the shortest
-//! round trip ever, which is taken for that of the empty path, and the shortest of the present round. Between
-//! evaluations the window grows in slow start alone. Losses and marks are answered as by Reno; while that lasts Vegas
-//! rests and forgets what it measured. Units: packets; round trips in ticks of the clock in use. Source: the kernel's
-//! `tcp_vegas.c`, after Brakmo and Peterson, 1995.
+//! Vegas: cwnd changes by at most one packet per round trip, so that `alpha` to `beta` packets of the flow are queued
+//! at the bottleneck. State: `base_rtt`, the minimum RTT of the connection, taken for the RTT without queueing;
+//! `min_rtt`, the minimum of the current round trip, and its number of samples. In congestion avoidance cwnd changes
+//! once per round trip; in slow start it grows with every ACK. Losses and ECN-Echo get Reno's response; Vegas is
+//! inactive during recovery and discards its samples. Units: packets; RTTs in ticks of the configured clock. Source:
+//! the kernel's `tcp_vegas.c`, after Brakmo and Peterson, 1995.
 
-use shallop_core::form::{Form, Part, key};
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::form::Key;
+use shallop_core::options::{HostStack, Refused};
+use shallop_core::{Bytes, Span, Time, options, words};
 
 use crate::loss;
-use crate::options::{Host, Kind, Marking, Options, Refused};
+use crate::options::{Kind, Marking, Parameters};
 use crate::reno::{self, Reno};
-use crate::window::{Ack, Loss, Start, Window};
+use crate::window::{Ack, Loss, Start, Undo, Window};
 
-/// No more samples than this in a round may all be of delayed acknowledgements: such a round is Reno's.
-const FEW: u32 = 2;
-/// Packets in the smallest window that Vegas itself sets.
-const FLOOR: u64 = 2;
+/// With this many RTT samples or fewer in a round trip, all may include the delay of a delayed ACK, so Reno's growth
+/// applies (`tcp_vegas_cong_avoid`: `cntRTT <= 2`).
+const MAX_DELAYED_SAMPLES: u32 = 2;
+/// Minimum cwnd that Vegas sets, in packets.
+const MIN_CWND: u64 = 2;
 
-/// Options of its own.
-pub const KEYS: Part = &[
-    key("alpha", Form::Count(0, 1_000_000), "With fewer packets queued it grows. Default: 2."),
-    key("beta", Form::Count(0, 1_000_000), "With more packets queued it shrinks. Default: 4."),
-    key("gamma", Form::Count(0, 1_000_000), "With more queued slow start ends. Default: 1."),
-    key(
-        "clock",
-        Form::Choice(&["exact", "microseconds"]),
-        "How it measures round trips: in whole microseconds and one more (Linux), or as they are.",
-    ),
-];
-
-/// Its name.
-pub const KINDS: &[Kind] =
-    &[Kind { name: "vegas", keys: &[loss::KEYS, KEYS], marking: Marking::Off }];
-
-/// How round trips are measured.
+/// Resolution of RTT samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// As they are.
+    /// Exact: one tick is a picosecond.
     Exact,
-    /// In whole microseconds, rounded down, and one more (Linux).
+    /// Whole microseconds, rounded down, plus one (kernel: `tcp_vegas_pkts_acked`).
     Microseconds,
 }
 
 impl Clock {
-    /// A round trip in ticks, never zero.
+    /// An RTT in ticks, at least one.
     fn ticks(self, rtt: Span) -> u64 {
         match self {
             Self::Exact => rtt.as_ps().max(1),
@@ -52,169 +39,171 @@ impl Clock {
     }
 }
 
-/// How it is set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// How it grows in slow start and after timeouts, and answers losses.
-    pub reno: reno::Config,
-    /// With fewer packets queued than this the window grows.
-    pub alpha: u32,
-    /// With more packets queued than this it shrinks.
-    pub beta: u32,
-    /// With more packets queued than this slow start ends.
-    pub gamma: u32,
-    /// How round trips are measured.
-    pub clock: Clock,
+words! { Clock { Exact = "exact", Microseconds = "microseconds" } }
+
+options! {
+    /// Parameters of Vegas.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config(const stack: HostStack) {
+        /// Slow start and the response to losses.
+        part loss: loss::Config = match stack {
+            // Made from `TcpNewReno` there.
+            HostStack::Ns3 => loss::Config::RFC,
+            HostStack::Ns2 | HostStack::Linux => loss::Config::reno(stack),
+        };
+        /// The congestion window grows if fewer packets of the flow than this are queued (Linux, ns-3; the agent of
+        /// ns-2 has 1).
+        key alpha: u32 [Integer(0, 1_000_000)] = 2;
+        /// The congestion window shrinks if more packets of the flow than this are queued (Linux, ns-3; the agent of
+        /// ns-2 has 3).
+        key beta: u32 [Integer(0, 1_000_000)] = 4;
+        /// Slow start ends if more packets of the flow than this are queued.
+        key gamma: u32 [Integer(0, 1_000_000)] = 1;
+        /// How round-trip times are measured: exactly, or in whole microseconds plus one as in Linux.
+        key clock: Clock = match stack {
+            HostStack::Ns2 | HostStack::Ns3 => Clock::Exact,
+            HostStack::Linux => Clock::Microseconds,
+        };
+    }
+    check Config::check;
+}
+
+impl Parameters for Config {
+    const KINDS: &[Kind] = &[Kind {
+        name: "vegas",
+        about: "its own queueing delay: 2 to 4 packets a flow",
+        marking: Marking::Off,
+    }];
+
+    fn initial_threshold(&self) -> Option<Bytes> {
+        self.loss.slow_start.initial_threshold
+    }
 }
 
 impl Config {
     /// As in Linux.
-    pub const LINUX: Self =
-        Self { reno: reno::Config::LINUX, alpha: 2, beta: 4, gamma: 1, clock: Clock::Microseconds };
+    pub const LINUX: Self = Self::of(HostStack::Linux);
     /// The same with exact times and Reno by the RFC.
-    pub const EXACT: Self = Self { reno: reno::Config::RFC, clock: Clock::Exact, ..Self::LINUX };
+    pub const EXACT: Self = Self::of(HostStack::Ns3);
 
-    /// As a host has it.
-    #[must_use]
-    pub const fn of(host: Host) -> Self {
-        match host {
-            Host::Ns2 => Self { reno: reno::Config::of(host), ..Self::EXACT },
-            // Made from `TcpNewReno` there.
-            Host::Ns3 => Self::EXACT,
-            Host::Linux => Self::LINUX,
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let Self { alpha, beta, .. } = self;
+        if alpha <= beta {
+            return Ok(());
         }
-    }
-
-    /// By its options.
-    ///
-    /// # Errors
-    /// As [`reno::Config::within`], and if alpha is above beta.
-    pub fn read(options: &Options) -> Result<Self, Refused> {
-        let default = Self::of(options.host);
-        let config = Self {
-            reno: reno::Config::within(options, default.reno)?,
-            alpha: options.or("alpha", default.alpha),
-            beta: options.or("beta", default.beta),
-            gamma: options.or("gamma", default.gamma),
-            clock: match options.get("clock") {
-                Some("exact") => Clock::Exact,
-                Some(_) => Clock::Microseconds,
-                None => default.clock,
-            },
-        };
-        let Self { alpha, beta, .. } = config;
-        if alpha > beta {
-            let key = if options.has("alpha") { "alpha" } else { "beta" };
-            let message = format!("it grows below {alpha} packets and shrinks above {beta}");
-            return Err(Refused::new(key, message, "alpha must not be above beta"));
-        }
-        Ok(config)
+        let key = if is_written(Self::KEY.alpha) { Self::KEY.alpha } else { Self::KEY.beta };
+        let message = format!("it grows below {alpha} packets and shrinks above {beta}");
+        Err(Refused::new(key, message, "alpha must not be above beta"))
     }
 }
 
-/// Packets of a window of `packets` that are queued, rounded down, if its shortest round trip takes `rtt` ticks and
-/// one through the empty path `base`.
+/// `diff`: packets of a cwnd that are queued, rounded down, if the RTT is `rtt` and would be `base_rtt` without
+/// queueing, both in ticks.
 #[must_use]
-pub fn queued(packets: u64, base: u64, rtt: u64) -> u64 {
-    let queued =
-        u128::from(packets) * u128::from(rtt.saturating_sub(base)) / u128::from(base.max(1));
-    u64::try_from(queued).unwrap_or(u64::MAX)
+pub fn diff(cwnd: u64, base_rtt: u64, rtt: u64) -> u64 {
+    let diff =
+        u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));
+    u64::try_from(diff).unwrap_or(u64::MAX)
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     reno: Reno,
-    segment: Bytes,
+    mss: Bytes,
     alpha: u64,
     beta: u64,
     gamma: u64,
     clock: Clock,
-    /// The shortest round trip; `u64::MAX` while there is none.
-    base: u64,
-    /// The shortest of this round.
-    shortest: u64,
-    samples: u32,
-    /// The round ends when more than this is acknowledged.
-    end: u64,
-    /// A round begins with the next acknowledgement: what was measured so far is of another time.
-    stale: bool,
-    /// What was in flight at a timeout lies below: Vegas rests until it is acknowledged.
-    repaired_at: u64,
+    /// Minimum RTT of the connection in ticks; `u64::MAX` before the first sample.
+    base_rtt: u64,
+    /// Minimum RTT of the current round trip in ticks.
+    min_rtt: u64,
+    /// RTT samples in the current round trip (kernel: `cntRTT`).
+    cnt_rtt: u32,
+    /// SND.NXT when the current round trip began, which ends when SND.UNA passes it (kernel: `beg_snd_nxt`).
+    beg_snd_nxt: u64,
+    /// The next ACK discards the samples and begins a round trip (kernel: `tcp_vegas_enable`).
+    restart_sampling: bool,
+    /// SND.NXT at the last RTO: Vegas is inactive until SND.UNA reaches it.
+    rto_recovery_point: u64,
 }
 
 impl Vegas {
-    /// The controller of a new flow.
+    /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
-            reno: Reno::new(&config.reno, start),
-            segment: start.segment,
+            reno: Reno::new(&reno::Config { loss: config.loss, pacing: false }, start),
+            mss: start.mss,
             alpha: config.alpha.into(),
             beta: config.beta.into(),
             gamma: config.gamma.into(),
             clock: config.clock,
-            base: u64::MAX,
-            shortest: u64::MAX,
-            samples: 0,
-            end: 0,
-            stale: false,
-            repaired_at: 0,
+            base_rtt: u64::MAX,
+            min_rtt: u64::MAX,
+            cnt_rtt: 0,
+            beg_snd_nxt: 0,
+            restart_sampling: false,
+            rto_recovery_point: 0,
         }
     }
 
-    fn packets(&self) -> u64 {
-        self.reno.window().get() / self.segment.get()
+    /// cwnd in packets.
+    fn cwnd(&self) -> u64 {
+        self.reno.window().get() / self.mss.get()
     }
 
     fn sample(&mut self, rtt: Span) {
-        let ticks = self.clock.ticks(rtt);
-        self.base = self.base.min(ticks);
-        self.shortest = self.shortest.min(ticks);
-        self.samples += 1;
+        let rtt = self.clock.ticks(rtt);
+        self.base_rtt = self.base_rtt.min(rtt);
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.cnt_rtt += 1;
     }
 
-    /// Begins a round that lasts until more than `end` is acknowledged.
-    fn begin(&mut self, end: u64) {
-        (self.end, self.shortest, self.samples, self.stale) = (end, u64::MAX, 0, false);
+    /// Begins a round trip that ends when SND.UNA passes `snd_nxt`.
+    fn begin_round(&mut self, snd_nxt: u64) {
+        (self.beg_snd_nxt, self.min_rtt, self.cnt_rtt) = (snd_nxt, u64::MAX, 0);
+        self.restart_sampling = false;
     }
 
-    /// Nothing is in flight, or nothing is known to be: the path may be another when something is sent again.
-    fn forget(&mut self) {
-        (self.base, self.stale) = (u64::MAX, true);
+    /// Discards all RTT samples. After an idle period or an RTO the path may have changed.
+    fn discard_samples(&mut self) {
+        (self.base_rtt, self.restart_sampling) = (u64::MAX, true);
     }
 
-    fn starts_slowly(&self) -> bool {
+    fn in_slow_start(&self) -> bool {
         self.reno.window() < self.reno.slow_start_threshold()
     }
 
-    /// A round is over: the window for the next.
-    fn evaluate(&mut self, ack: &Ack) {
-        let packets = self.packets();
-        let queued = queued(packets, self.base, self.shortest);
-        let slow = self.starts_slowly();
-        if slow && queued <= self.gamma {
+    /// Sets cwnd at the end of a round trip.
+    fn update_cwnd(&mut self, ack: &Ack) {
+        let cwnd = self.cwnd();
+        let diff = diff(cwnd, self.base_rtt, self.min_rtt);
+        let slow_start = self.in_slow_start();
+        if slow_start && diff <= self.gamma {
             return self.reno.grow(ack);
         }
-        let wanted = if slow {
-            let fits = u128::from(packets) * u128::from(self.base) / u128::from(self.shortest);
-            packets.min(fits as u64 + 1)
-        } else if queued > self.beta {
-            packets.saturating_sub(1)
-        } else if queued < self.alpha && ack.window_limited {
-            packets + 1
+        let new = if slow_start {
+            let target = u128::from(cwnd) * u128::from(self.base_rtt) / u128::from(self.min_rtt);
+            cwnd.min(target as u64 + 1)
+        } else if diff > self.beta {
+            cwnd.saturating_sub(1)
+        } else if diff < self.alpha && ack.is_cwnd_limited {
+            cwnd + 1
         } else {
-            packets
+            cwnd
         };
-        self.take(wanted.max(FLOOR));
+        self.set_cwnd(new.max(MIN_CWND));
     }
 
-    /// Takes a window of so many packets. Slow start ends where it is, or at three quarters of it if that is more.
-    fn take(&mut self, packets: u64) {
-        let window = self.segment * packets;
-        let threshold = self.reno.slow_start_threshold().min(window);
-        let least = self.segment * ((packets >> 1) + (packets >> 2));
-        self.reno.set(window, threshold.max(least));
+    /// Sets cwnd, in packets. ssthresh becomes at most cwnd and at least three quarters of cwnd (kernel:
+    /// `tcp_vegas_ssthresh`, `tcp_current_ssthresh`).
+    fn set_cwnd(&mut self, packets: u64) {
+        let cwnd = self.mss * packets;
+        let ssthresh = self.reno.slow_start_threshold().min(cwnd);
+        let min_ssthresh = self.mss * ((packets >> 1) + (packets >> 2));
+        self.reno.set(cwnd, ssthresh.max(min_ssthresh));
     }
 }
 
@@ -223,56 +212,63 @@ impl Window for Vegas {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
-        if ack.una < self.repaired_at {
+        if ack.snd_una < self.rto_recovery_point {
             self.reno.grow(ack);
-        } else if ack.recovering || ack.marked > Bytes::ZERO {
-            self.stale = true;
+        } else if ack.in_cwnd_reduction || ack.marked > Bytes::ZERO {
+            self.restart_sampling = true;
         } else {
-            if self.stale {
-                self.begin(ack.next);
+            if self.restart_sampling {
+                self.begin_round(ack.snd_nxt);
             }
-            if ack.una > self.end {
-                if self.samples > FEW {
-                    self.evaluate(ack);
+            if ack.snd_una > self.beg_snd_nxt {
+                if self.cnt_rtt > MAX_DELAYED_SAMPLES {
+                    self.update_cwnd(ack);
                 } else {
                     self.reno.grow(ack);
                 }
-                self.begin(ack.next);
-            } else if self.starts_slowly() {
+                self.begin_round(ack.snd_nxt);
+            } else if self.in_slow_start() {
                 self.reno.grow(ack);
             }
         }
         if ack.in_flight == Bytes::ZERO {
-            // The path may be another when something is sent again, and that begins a round (kernel:
-            // `tcp_vegas_cwnd_event`). One that began with its acknowledgement would never end in a window of two.
-            self.base = u64::MAX;
-            self.begin(ack.next);
+            // Transmission restarts with nothing in flight: the path may have changed, and the restart begins a round
+            // trip (kernel: `tcp_vegas_cwnd_event`, `CA_EVENT_TX_START`). The round trip must begin here and not with
+            // the next ACK: with a cwnd of two, every ACK would then begin one and none would ever end.
+            self.base_rtt = u64::MAX;
+            self.begin_round(ack.snd_nxt);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reno.on_loss(loss);
-        self.stale = true;
+        self.restart_sampling = true;
     }
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
         self.reno.on_rto(loss, first);
-        self.repaired_at = loss.next;
-        self.forget();
+        self.rto_recovery_point = loss.snd_nxt;
+        self.discard_samples();
     }
 
     fn on_mark(&mut self, mark: &Loss) {
         self.reno.on_mark(mark);
-        self.stale = true;
+        self.restart_sampling = true;
     }
 
     fn on_idle(&mut self, idle: Span) {
         self.reno.on_idle(idle);
-        self.forget();
+        self.discard_samples();
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {
-        self.stale = true;
+        self.restart_sampling = true;
+    }
+
+    /// Vegas is at work again with the next round (kernel: `tcp_vegas_state`, back in `TCP_CA_Open`).
+    fn on_undo(&mut self, undo: &Undo) {
+        self.reno.on_undo(undo);
+        (self.rto_recovery_point, self.restart_sampling) = (0, true);
     }
 
     fn window(&self) -> Bytes {

@@ -1,144 +1,171 @@
-//! What a window controller is told and what it answers. The sender keeps the scoreboard, detects losses and shapes
-//! recovery; the controller only decides how much may be in flight. Units: payload bytes.
+//! The interface between a TCP sender and its congestion control. The sender keeps the SACK scoreboard, detects losses
+//! and runs recovery; the controller sets the congestion window (cwnd), the slow start threshold (ssthresh) and, if it
+//! paces, the pacing rate. Units: bytes of payload. Fields have the names of the kernel's `struct rate_sample` and
+//! `struct tcp_sock`, or of RFC 9293 and RFC 5681.
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
-/// What a controller is made for.
+/// What a controller is given when its connection begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Payload of a full segment.
-    pub segment: Bytes,
-    /// The window to begin with, and to begin again with after a long silence.
-    pub window: Bytes,
-    /// The window at which slow start ends; [`Bytes::MAX`] to find out.
-    pub threshold: Bytes,
+    /// Sender maximum segment size (SMSS), in bytes of payload.
+    pub mss: Bytes,
+    /// Initial window (RFC 6928), also the restart window after an idle period.
+    pub initial_window: Bytes,
+    /// Initial slow start threshold; [`Bytes::MAX`] if slow start is to run until congestion.
+    pub initial_ssthresh: Bytes,
     /// Rate of the sender's own link.
-    pub link: BitsPerSec,
-    /// A number drawn for this flow, for controllers that leave something to chance.
-    pub draw: u64,
+    pub link_rate: BitsPerSec,
+    /// Seed of this flow's random numbers, for controllers that make random choices.
+    pub seed: u64,
 }
 
-/// What a reduction starts from.
+/// The quantity that the multiplicative decrease is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// What was in flight, never more than the window (RFC 5681, 3.1: the window may not have been used).
+    /// The bytes in flight, at most cwnd (`FlightSize` of RFC 5681, 3.1: cwnd may not have been used in full).
     Flight,
-    /// The window (kernel: `tcp_reno_ssthresh`; right as long as an unused window does not grow).
+    /// cwnd (kernel: `tcp_reno_ssthresh`). Safe only if cwnd does not grow while it is not in full use.
     Window,
 }
 
+shallop_core::words! { Basis { Flight = "flight", Window = "window" } }
+
 impl Basis {
-    /// The bytes a reduction starts from.
+    /// The bytes that the multiplicative decrease is applied to.
     #[must_use]
-    pub fn of(self, window: Bytes, loss: &Loss) -> Bytes {
+    pub fn bytes(self, cwnd: Bytes, loss: &Loss) -> Bytes {
         match self {
-            Self::Flight => window.min(loss.in_flight),
-            Self::Window => window,
+            Self::Flight => cwnd.min(loss.prior_in_flight),
+            Self::Window => cwnd,
         }
     }
 }
 
-/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; kernel: `tcp_rate.c`).
+/// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation; kernel: `struct rate_sample`, `tcp_rate.c`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Bytes delivered during the interval.
+    /// Bytes delivered over the interval.
     pub delivered: Bytes,
-    /// The longer of the time it took to send them and the time it took to get them acknowledged.
+    /// The longer of the time to send these bytes and the time to have them acknowledged.
     pub interval: Span,
-    /// All bytes that had been delivered when the packet this sample belongs to was sent.
+    /// The connection's count of delivered bytes when the sampled packet was sent.
     pub prior_delivered: Bytes,
-    /// The sender had nothing to send at some time during the interval, so the path may be faster than this.
-    pub app_limited: bool,
+    /// The application left the sender without data during the interval, so the sample may be below the rate of the
+    /// path.
+    pub is_app_limited: bool,
 }
 
-/// What one acknowledgement told the sender, after the scoreboard was brought up to date.
+/// What the sender knows after it has processed an acknowledgement (ACK).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
-    /// When it came.
+    /// Arrival time of the ACK.
     pub now: Time,
-    /// Newly delivered bytes, acknowledged cumulatively or selectively.
-    pub acked: Bytes,
-    /// Bytes taken for lost since the last acknowledgement of new data.
-    pub lost: Bytes,
-    /// Of `acked`, the bytes whose acknowledgement echoed a congestion mark.
+    /// Bytes newly acknowledged, cumulatively or selectively.
+    pub acked_sacked: Bytes,
+    /// Bytes newly marked lost since the previous ACK that delivered data.
+    pub losses: Bytes,
+    /// The part of `acked_sacked` that was acknowledged with ECN-Echo (RFC 8257: `BytesMarked`).
     pub marked: Bytes,
-    /// All bytes delivered so far, these included.
+    /// All bytes delivered on this connection, including `acked_sacked`.
     pub delivered: Bytes,
-    /// Round-trip sample of the newest packet acknowledged, if one was unambiguous.
+    /// Round-trip time (RTT) of the most recently sent packet that this ACK covers; `None` if it covers a retransmitted
+    /// packet, since the sample would be ambiguous (RFC 6298, 3: Karn's algorithm).
     pub rtt: Option<Span>,
-    /// Smoothed round-trip time (RFC 6298); zero before the first sample.
-    pub smoothed_rtt: Span,
-    /// Shortest sample ever; zero before the first one.
+    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: Span,
+    /// Minimum RTT of the connection; zero before the first sample.
     pub min_rtt: Span,
-    /// Delivery rate, if it could be measured.
-    pub rate: Option<RateSample>,
-    /// In flight before this acknowledgement.
-    pub flight_before: Bytes,
-    /// In flight after it.
+    /// Delivery rate sample; `None` if the ACK yields none.
+    pub rate_sample: Option<RateSample>,
+    /// Bytes in flight before this ACK.
+    pub prior_in_flight: Bytes,
+    /// Bytes in flight after this ACK.
     pub in_flight: Bytes,
-    /// True if the window, not the application or the receiver, bounded the sender since the last acknowledgement.
-    pub window_limited: bool,
-    /// By how much the cumulative acknowledgement advanced. If it did not, no window grows (RFC 5681, 3.1; kernel:
-    /// `tcp_may_raise_cwnd`): while a repeated segment is missing again, nobody would find out that it grows too far.
-    pub advanced: Bytes,
-    /// True if a packet sent after the last round began was acknowledged: a new round trip begins.
+    /// cwnd, not the application or the receive window, limited the sender since the previous ACK (kernel:
+    /// `tcp_is_cwnd_limited`).
+    pub is_cwnd_limited: bool,
+    /// Bytes by which SND.UNA advanced. If zero, cwnd must not grow (RFC 5681, 3.1; kernel: `tcp_may_raise_cwnd`):
+    /// while a lost retransmission keeps SND.UNA where it is, selective ACKs would make cwnd grow without limit.
+    pub snd_una_advance: Bytes,
+    /// A packet sent after the previous round began was acknowledged, so a new round trip begins (kernel, `tcp_bbr.c`:
+    /// `round_start`).
     pub round_start: bool,
-    /// True while the sender shrinks to [`Window::window`]: between the detection of a loss, or of a mark if it answers
-    /// marks gradually, and the acknowledgement of all that was in flight then. Not after a timeout, when it grows
-    /// again.
-    pub recovering: bool,
-    /// The first byte not yet acknowledged cumulatively.
-    pub una: u64,
-    /// The first byte never sent.
-    pub next: u64,
+    /// The sender reduces its flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`, states CWR and
+    /// Recovery). The state begins with the detection of a loss, or of ECN-Echo if the sender reduces gradually, and
+    /// ends when all data in flight at that time is acknowledged. False in loss recovery after a retransmission
+    /// timeout (RTO), when cwnd grows again.
+    pub in_cwnd_reduction: bool,
+    /// SND.UNA: the first byte not cumulatively acknowledged.
+    pub snd_una: u64,
+    /// SND.NXT: the first byte not yet sent.
+    pub snd_nxt: u64,
 }
 
-/// What the sender knows when it finds congestion: a loss, a timeout or the first mark of a window.
+/// What the sender knows at a congestion event: a loss, an RTO or the first ECN-Echo of a window of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// When it was found.
+    /// Time of detection.
     pub now: Time,
-    /// In flight just before.
-    pub in_flight: Bytes,
-    /// Marks have shrunk the window already since the data now in flight was sent: RFC 3168, 6.1.2, asks for one
-    /// reduction for each window of data.
-    pub after_mark: bool,
-    /// The first byte not yet acknowledged cumulatively.
-    pub una: u64,
-    /// The first byte never sent.
-    pub next: u64,
+    /// Bytes in flight before the ACK or timer that revealed the congestion.
+    pub prior_in_flight: Bytes,
+    /// State CWR of Linux: cwnd was already reduced for ECN-Echo, and the data in flight at that time is not all
+    /// acknowledged. RFC 3168, 6.1.2, allows one reduction per window of data.
+    pub in_cwr: bool,
+    /// SND.UNA: the first byte not cumulatively acknowledged.
+    pub snd_una: u64,
+    /// SND.NXT: the first byte not yet sent.
+    pub snd_nxt: u64,
 }
 
-/// A controller of a sender's window.
+/// What a sender had before a reduction that turns out to have been for nothing (kernel: `prior_cwnd`,
+/// `prior_ssthresh`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// The window before it.
+    pub prior_cwnd: Bytes,
+    /// The slow-start threshold before it, or three quarters of the window if that is more, which it may have grown
+    /// towards (kernel: `tcp_current_ssthresh`); [`Bytes::MAX`] if it was unknown.
+    pub prior_ssthresh: Bytes,
+}
+
+/// The congestion control of one connection.
 pub trait Window {
-    /// The greeting was answered after so long: the first round trip, and of small frames. Not called if it had to be
-    /// repeated, or if there was none.
+    /// The SYN-ACK arrived `_rtt` after the SYN: the first RTT sample, of small frames. Not called if the SYN was
+    /// retransmitted, or if the connection has no handshake.
     fn on_handshake(&mut self, _now: Time, _rtt: Span) {}
-    /// Data is about to leave with nothing in flight; `_app_limited` if that is for want of data (kernel:
-    /// `CA_EVENT_TX_START`). Called after [`Window::on_idle`] if the silence was long.
+    /// Transmission starts with nothing in flight (kernel: `CA_EVENT_TX_START`); `_app_limited` if the application had
+    /// no data until now. Called after [`Window::on_idle`] if both apply.
     fn on_restart(&mut self, _now: Time, _app_limited: bool) {}
-    /// An acknowledgement of new data came. Called in every state, after [`Window::on_loss`] if it revealed one.
+    /// An ACK delivered data. Called in every state, and after [`Window::on_loss`] if the same ACK revealed a loss.
     fn on_ack(&mut self, ack: &Ack);
-    /// A loss was found by acknowledgements; called once for all losses up to [`Loss::next`].
+    /// Fast recovery begins. Called once for all losses below [`Loss::snd_nxt`].
     fn on_loss(&mut self, loss: &Loss);
-    /// The retransmission timer expired; `first` unless it had expired before for the same byte.
+    /// The retransmission timer expired; `first` unless it already expired for the same SND.UNA.
     fn on_rto(&mut self, loss: &Loss, first: bool);
-    /// Congestion marks were echoed; called once for each window of data (RFC 3168, 6.1.2), after [`Window::on_ack`]
-    /// for the acknowledgement that echoed the first.
+    /// ECN-Echo arrived. Called once per window of data (RFC 3168, 6.1.2), after [`Window::on_ack`] of the ACK that
+    /// carried it.
     fn on_mark(&mut self, _mark: &Loss) {}
-    /// The sender was idle for `_idle`, longer than a retransmission timeout, and is about to send.
+    /// The sender was idle for `_idle`, longer than an RTO, and is about to send (RFC 5681, 4.1; kernel:
+    /// `tcp_slow_start_after_idle_check`).
     fn on_idle(&mut self, _idle: Span) {}
-    /// All that was in flight when the loss was found, or when the timer expired, is acknowledged.
+    /// Recovery ends: all data in flight at the loss or RTO is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
-    /// How much may be in flight. During recovery it is the target that proportional rate reduction steers towards.
+    /// The last loss or timeout was spurious: nothing was lost, and the reduction is to be undone. What has grown
+    /// beyond the prior values since stays (kernel: `tcp_reno_undo_cwnd`). If a recovery was under way,
+    /// [`Window::on_recovery_exit`] follows. By default nothing, for controllers that losses do not slow down.
+    fn on_undo(&mut self, _undo: &Undo) {}
+
+    /// cwnd. During recovery it is the target of proportional rate reduction (PRR, RFC 9937).
     fn window(&self) -> Bytes;
-    /// The window at which slow start ends; [`Bytes::MAX`] while unknown.
+    /// ssthresh; [`Bytes::MAX`] before the first reduction.
     fn slow_start_threshold(&self) -> Bytes;
-    /// The rate at which packets should leave, for controllers that pace.
+    /// The pacing rate; `None` if packets are not paced.
     fn pacing(&self) -> Option<BitsPerSec> {
         None
     }
-    /// True if [`Window::window`] is to be obeyed during recovery as it stands, without proportional rate reduction.
+    /// The sender applies [`Window::window`] unchanged during recovery, without PRR (kernel: the controller has
+    /// `cong_control`).
     fn owns_recovery(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! Known answers of the `FlashPass` laws: Algorithm 1 of flashpass-icnp21 by hand, and the fixed point of ours.
+//! Emulation feedback control of `FlashPass`: Algorithm 1 of the paper (Zeng et al., ICNP 2021) computed by hand, and
+//! the fixed point of the alternative with additive increase.
 
 use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_control::{Epoch, Rate};
@@ -6,8 +7,8 @@ use shallop_core::{Span, Time};
 
 const PACKETS: u64 = 1_000_000;
 
-/// The fate of an epoch of this rate that lost this fraction.
-fn epoch(rate: f64, loss: f64, floor: f64) -> Epoch {
+/// An epoch sent at this rate, of which this fraction was lost.
+fn epoch(rate: f64, loss: f64, min_rate: f64) -> Epoch {
     Epoch {
         now: Time::ZERO,
         rate,
@@ -15,11 +16,11 @@ fn epoch(rate: f64, loss: f64, floor: f64) -> Epoch {
         returned: PACKETS - (PACKETS as f64 * loss).round() as u64,
         elapsed: Span::from_ms(1),
         returned_rate: 0.0,
-        floor,
+        min_rate,
     }
 }
 
-/// The rate after an epoch of this rate that lost this fraction.
+/// The rate after an epoch that was sent at this rate and lost this fraction.
 fn after(law: &mut impl Rate, rate: f64, loss: f64) -> f64 {
     law.on_epoch(&epoch(rate, loss, 1e-6));
     law.rate()
@@ -33,7 +34,7 @@ fn near(found: f64, expected: f64) {
 fn algorithm_1_scales_the_rate_of_the_epoch_that_lost() {
     let mut law = Mimd::new(MimdConfig::default());
     near(law.rate(), 1.0);
-    // Above 10 %: keep what passed and 1 % more. Below 1 %: 10 % more. Between, and at both bounds: stay.
+    // Loss above 10 %: (1 - loss) x 1.01. Below 1 %: x 1.1. Between, bounds included: unchanged.
     for (rate, loss, expected) in [
         (1.0, 0.5, 0.505),
         (0.4, 0.2, 0.3232),
@@ -51,7 +52,7 @@ fn algorithm_1_scales_the_rate_of_the_epoch_that_lost() {
 }
 
 #[test]
-fn algorithm_1_takes_other_targets() {
+fn algorithm_1_uses_the_configured_target_losses() {
     let mut law = Mimd::new(MimdConfig { min_target_loss: 0.02, max_target_loss: 0.4 });
     near(after(&mut law, 0.5, 0.3), 0.5);
     near(after(&mut law, 0.5, 0.5), 0.255);
@@ -59,10 +60,10 @@ fn algorithm_1_takes_other_targets() {
 }
 
 #[test]
-fn rates_stay_between_one_packet_in_a_round_trip_and_the_full_rate() {
+fn rates_stay_between_the_minimum_and_the_maximum_rate() {
     let laws = [
         Law::Mimd(Mimd::new(MimdConfig::default())),
-        Law::Aimd(Aimd::new(AimdConfig { step: 0.0, ..AimdConfig::default() })),
+        Law::Aimd(Aimd::new(AimdConfig { increase: 0.0, ..AimdConfig::default() })),
     ];
     for mut law in laws {
         law.on_epoch(&epoch(1.0, 1.0, 0.03));
@@ -73,17 +74,16 @@ fn rates_stay_between_one_packet_in_a_round_trip_and_the_full_rate() {
 }
 
 #[test]
-fn an_epoch_that_sent_nothing_lost_nothing() {
-    let none = Epoch { sent: 0, returned: 0, ..epoch(0.5, 0.0, 1e-6) };
+fn an_epoch_without_packets_counts_as_loss_free() {
+    let empty = Epoch { sent: 0, returned: 0, ..epoch(0.5, 0.0, 1e-6) };
     let mut law = Mimd::new(MimdConfig::default());
-    law.on_epoch(&none);
+    law.on_epoch(&empty);
     near(law.rate(), 0.55);
 }
 
-/// Runs flows of this law through one bottleneck until they settle: each round every flow loses the same fraction, of
-/// its rate of the round before. Gives the rates.
-fn settle(mut flows: Vec<(f64, Law)>, capacity: f64, rounds: u32) -> Vec<f64> {
-    for _ in 0..rounds {
+/// Rates of flows that share a bottleneck, after `epochs` epochs. In each epoch all flows have the same loss rate.
+fn settle(mut flows: Vec<(f64, Law)>, capacity: f64, epochs: u32) -> Vec<f64> {
+    for _ in 0..epochs {
         let load: f64 = flows.iter().map(|(rate, _)| rate).sum();
         let loss = (1.0 - capacity / load).max(0.0);
         for (rate, law) in &mut flows {
@@ -94,7 +94,7 @@ fn settle(mut flows: Vec<(f64, Law)>, capacity: f64, rounds: u32) -> Vec<f64> {
 }
 
 #[test]
-fn our_law_settles_where_the_step_equals_what_is_lost_whatever_the_start() {
+fn additive_increase_settles_where_the_step_equals_the_lost_rate_from_any_initial_rate() {
     let config = AimdConfig::default();
     for flows in [2, 20, 200] {
         let start = |number| if number % 2 == 0 { 1.0 } else { 0.001 };
@@ -103,7 +103,7 @@ fn our_law_settles_where_the_step_equals_what_is_lost_whatever_the_start() {
         let total: f64 = rates.iter().sum();
         let loss = 1.0 - 1.0 / total;
         // rate * loss = step * exp(-loss / decay)
-        let expected = config.step * libm::exp(-loss / config.decay) / loss;
+        let expected = config.increase * libm::exp(-loss / config.decay) / loss;
         for rate in &rates {
             assert!((rate / expected - 1.0).abs() < 0.01, "{flows} flows: {rate}, {expected}");
         }
@@ -114,19 +114,20 @@ fn our_law_settles_where_the_step_equals_what_is_lost_whatever_the_start() {
 }
 
 #[test]
-fn the_loss_our_law_settles_at_is_the_root_of_its_equation() {
+fn the_loss_rate_with_additive_increase_is_the_root_of_its_equation() {
     // N * step * exp(-min(loss, most) / decay) * (1 - loss) = loss, by bisection.
     let config = AimdConfig::default();
     let root = |flows: f64| {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {
             let loss = f64::midpoint(low, high);
-            let step = config.step * libm::exp(-loss.min(config.most) / config.decay);
+            let step = config.increase * libm::exp(-loss.min(config.max_loss) / config.decay);
             if flows * step * (1.0 - loss) > loss { low = loss } else { high = loss }
         }
         low
     };
-    // Near 300 flows the loss reaches `most`: from there on the step shrinks no more, and loss grows with the flows.
+    // Near 300 flows the loss rate reaches `most`: the step is constant from there, and the loss rate grows with the
+    // number of flows.
     for (flows, known) in [(2, 0.0353), (20, 0.0926), (200, 0.1662), (2_000, 0.5944)] {
         let all = (0..flows).map(|_| (1.0, Law::Aimd(Aimd::new(config))));
         let rates = settle(all.collect(), 1.0, 3_000);

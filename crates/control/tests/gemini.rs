@@ -1,83 +1,90 @@
-//! Gemini: its formulas by known answers, and when it answers what.
+//! Gemini: its formulas against exact arithmetic, and its response to marks, delay, losses and RTOs.
 
 mod support;
 
-use shallop_control::ewma::Marked;
-use shallop_control::gemini::law::{self, CUT_BITS, INCREASE_BITS, STEP_BITS, Segments};
+use shallop_control::binary::Gain;
+use shallop_control::ewma::Alpha;
+use shallop_control::gemini::law::{self, Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 use shallop_control::gemini::{Config, Gemini, PACKET};
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
-use support::{Course, SEGMENT, number, start, table};
+use support::{FixedRtt, SEGMENT, number, start, table};
 
 const THESIS: Config = Config::THESIS;
+/// F, in 2^-20, at 1 Gb/s, 10 ms and a K of 50 frames: 0.2318.
+const F_AT_10_MS: u64 = 243_079;
+
+fn h_parameter() -> u64 {
+    (THESIS.increase * (1u64 << H_BITS) as f64).round() as u64
+}
 
 #[test]
-fn factors_and_steps_are_those_of_the_formulas() {
-    let increase = (THESIS.increase * (1u64 << INCREASE_BITS) as f64).round() as u64;
+fn scale_factor_and_increase_step_are_those_of_the_formulas() {
     for row in table(include_str!("../vectors/gemini.csv")) {
-        let [capacity, base, mark, f, h] = [0, 1, 2, 3, 4].map(|field| number(row[field]) as u64);
-        let product = law::product(BitsPerSec::at_least_one(capacity), Span::from_ns(base));
-        let (scale, step) = (law::scale(Bytes::new(mark), product), law::step(increase, product));
-        assert_eq!((scale, step), (f, h), "{row:?}");
-        let near = |fixed: u64, bits: u32, real: f64, within: f64| {
+        let [capacity, rtt_base, k, f, h] = [0, 1, 2, 3, 4].map(|field| number(row[field]) as u64);
+        let bdp = law::bdp(BitsPerSec::at_least_one(capacity), Span::from_ns(rtt_base));
+        let factor = law::scale_factor(Bytes::new(k), bdp);
+        let step = law::increase_step(h_parameter(), bdp);
+        assert_eq!((factor, step), (f, h), "{row:?}");
+        let near = |fixed: u64, bits: u32, real: f64, tolerance: f64| {
             let ratio = fixed as f64 / (1u64 << bits) as f64 / real;
-            assert!((ratio - 1.0).abs() < within, "{row:?}: {ratio}");
+            assert!((ratio - 1.0).abs() < tolerance, "{row:?}: {ratio}");
         };
-        near(scale, CUT_BITS, number(row[5]), 1.1e-3);
+        near(factor, REDUCTION_BITS, number(row[5]), 1.1e-3);
         near(step, STEP_BITS, number(row[6]), 6.3e-5);
     }
 }
 
 #[test]
-fn windows_are_cut_and_grow_as_the_formulas_say() {
+fn reductions_and_growth_of_cwnd_are_those_of_the_formulas() {
     for row in table(include_str!("../vectors/gemini_window.csv")) {
         let field =
             |field: usize| if row[field].is_empty() { 0 } else { number(row[field]) as u64 };
-        let from = Segments { whole: field(1), grown: field(2) };
-        let to = match row[0] {
-            "cut" => {
-                let marked = law::marked_cut(field(3) as u32, field(4));
-                law::shrink(from, marked.max(field(5)))
+        let cwnd = Cwnd { segments: field(1), cwnd_cnt: field(2) };
+        let new = match row[0] {
+            "reduce" => {
+                let f_dcn = law::f_dcn(field(3) as u32, field(4));
+                law::reduce(cwnd, f_dcn.max(field(5)))
             }
-            _ => law::grow(from, field(6), field(7)),
+            _ => law::grow(cwnd, field(6), field(7)),
         };
-        assert_eq!(to, Segments { whole: field(8), grown: field(9) }, "{row:?}");
-        let exact = to.whole as f64 + to.grown as f64 / (to.whole << STEP_BITS) as f64;
-        // A part of 2^-16 is lost at most, and F's and alpha's product is rounded down.
+        assert_eq!(new, Cwnd { segments: field(8), cwnd_cnt: field(9) }, "{row:?}");
+        let exact = new.segments as f64 + new.cwnd_cnt as f64 / (new.segments << STEP_BITS) as f64;
+        // cwnd loses at most 2^-16 segments, and the product of F and alpha is rounded down.
         let error = (exact / number(row[10]) - 1.0).abs();
         assert!(error < 1e-4, "{row:?}: {exact}");
     }
 }
 
 #[test]
-fn the_round_trip_of_the_handshake_is_the_shortest_until_a_shorter_one_comes() {
+fn rtt_base_is_the_rtt_of_the_handshake_until_a_lower_one_is_measured() {
     let mut flow = gemini(&THESIS, 100);
     flow.on_handshake(Time::ZERO, Span::from_ms(10));
-    assert_eq!(flow.base(), Some(Span::from_ms(10)));
-    let product = law::product(BitsPerSec::gbps(1), Span::from_ms(10));
-    let mark = Bytes::new(50 * PACKET.get());
-    let increase = (THESIS.increase * (1u64 << INCREASE_BITS) as f64).round() as u64;
-    assert_eq!(flow.factors(), (law::scale(mark, product), law::step(increase, product)));
-    for (rtt, base) in [(14, 10), (9, 9)] {
-        let course = Course::new(Span::from_ms(rtt));
-        flow.on_ack(&ack(&course, &flow, (1, 101), false));
-        assert_eq!(flow.base(), Some(Span::from_ms(base)), "after {rtt} ms");
+    assert_eq!(flow.rtt_base(), Some(Span::from_ms(10)));
+    let bdp = law::bdp(BitsPerSec::gbps(1), Span::from_ms(10));
+    let k = Bytes::new(50 * PACKET.get());
+    assert_eq!(flow.scale_factor(), law::scale_factor(k, bdp));
+    assert_eq!(flow.increase_step(), law::increase_step(h_parameter(), bdp));
+    for (rtt, rtt_base) in [(14, 10), (9, 9)] {
+        let path = FixedRtt::new(Span::from_ms(rtt));
+        flow.on_ack(&ack(&path, &flow, (1, 101), false));
+        assert_eq!(flow.rtt_base(), Some(Span::from_ms(rtt_base)), "after {rtt} ms");
     }
 }
 
-/// A flow in congestion avoidance whose window is this many segments.
+/// A flow in congestion avoidance with this cwnd.
 fn gemini(config: &Config, segments: u64) -> Gemini {
-    let window = SEGMENT * segments;
-    Gemini::new(config, &Start { window, threshold: window, ..start() })
+    let cwnd = SEGMENT * segments;
+    Gemini::new(config, &Start { initial_window: cwnd, initial_ssthresh: cwnd, ..start() })
 }
 
-/// An acknowledgement of a segment; `una` and `next` in segments.
-fn ack(course: &Course, gemini: &Gemini, (una, next): (u64, u64), marked: bool) -> Ack {
+/// An ACK of one segment, with or without ECN-Echo; SND.UNA and SND.NXT in segments.
+fn ack(path: &FixedRtt, gemini: &Gemini, (snd_una, snd_nxt): (u64, u64), marked: bool) -> Ack {
     Ack {
-        una: una * SEGMENT.get(),
-        next: next * SEGMENT.get(),
+        snd_una: snd_una * SEGMENT.get(),
+        snd_nxt: snd_nxt * SEGMENT.get(),
         marked: if marked { SEGMENT } else { Bytes::ZERO },
-        ..course.facts(gemini, SEGMENT)
+        ..path.ack(gemini, SEGMENT)
     }
 }
 
@@ -86,150 +93,145 @@ fn segments(gemini: &Gemini) -> f64 {
 }
 
 #[test]
-fn marks_take_alpha_f_at_most_once_in_a_round_trip() {
-    let course = Course::new(Span::from_ms(10));
+fn marks_reduce_cwnd_by_alpha_f_at_most_once_per_round_trip() {
+    let path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 800);
-    // The first acknowledgement ends a window of nothing: alpha is 960/1024 and, marked, 1.
-    gemini.on_ack(&ack(&course, &gemini, (1, 801), true));
-    let (scale, _) = gemini.factors();
-    assert_eq!((gemini.alpha(), scale), (Marked::ONE, 243_079), "0.2318, as K is 50 frames");
-    let cut = f64::floor(800.0 * (1.0 - 243_079.0 / 1_048_576.0));
-    assert!((segments(&gemini) - cut).abs() < 1e-9);
-    // All that was in flight may be marked: it is one congestion.
+    // The first ACK, with ECN-Echo, ends an observation window of one segment: alpha stays 1.
+    gemini.on_ack(&ack(&path, &gemini, (1, 801), true));
+    assert_eq!((gemini.alpha(), gemini.scale_factor()), (Alpha::MAX, F_AT_10_MS));
+    let reduced = f64::floor(800.0 * (1.0 - F_AT_10_MS as f64 / 1_048_576.0));
+    assert!((segments(&gemini) - reduced).abs() < 1e-9);
+    // Marks on all segments in flight are one congestion event, in which cwnd does not grow either.
     for una in 2..=801 {
-        gemini.on_ack(&ack(&course, &gemini, (una, 801 + una), true));
-        assert!((segments(&gemini) - cut).abs() < 1e-9, "and the window does not grow");
+        gemini.on_ack(&ack(&path, &gemini, (una, 801 + una), true));
+        assert!((segments(&gemini) - reduced).abs() < 1e-9);
     }
-    gemini.on_ack(&ack(&course, &gemini, (802, 1603), true));
-    assert!(segments(&gemini) < cut, "what was sent after the cut counts again");
+    gemini.on_ack(&ack(&path, &gemini, (802, 1603), true));
+    assert!(segments(&gemini) < reduced, "a mark on data sent after the reduction");
     assert_eq!(gemini.slow_start_threshold(), gemini.window());
 }
 
-/// Windows of acknowledgements at this round-trip time, each of as many as the window has.
-fn windows(gemini: &mut Gemini, course: &mut Course, rtt: Span, count: u64) -> Vec<f64> {
-    course.rtt = rtt;
+/// cwnd after each of `count` windows of ACKs with this RTT.
+fn windows(gemini: &mut Gemini, path: &mut FixedRtt, rtt: Span, count: u64) -> Vec<f64> {
+    path.rtt = rtt;
     let round = |_| {
-        course.round(gemini);
+        path.round(gemini);
         segments(gemini)
     };
     (0..count).map(round).collect()
 }
 
 #[test]
-fn delay_takes_beta_when_the_shortest_of_a_window_is_above_base_and_t() {
-    let mut course = Course::new(Span::from_ms(10));
+fn delay_reduces_cwnd_by_beta_when_rtt_min_exceeds_rtt_base_by_more_than_t() {
+    let mut path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&Config { recount: false, ..THESIS }, 100);
-    windows(&mut gemini, &mut course, Span::from_ms(10), 3);
-    let calm = windows(&mut gemini, &mut course, Span::from_ms(15), 6);
-    assert!(calm.is_sorted() && calm[5] > 108.0, "5 ms are let pass: {calm:?}");
-    assert_eq!(gemini.base(), Some(Span::from_ms(10)), "the base is kept");
-    let seen = windows(&mut gemini, &mut course, Span::from_us(15_100), 8);
-    let cuts: Vec<usize> = (1..8).filter(|&at| seen[at] < seen[at - 1] * 0.9).collect();
-    // The window in which the delay rose has shorter samples in it. After a cut, what is acknowledged first was sent
-    // before it; what follows makes the next window.
-    assert_eq!(cuts.first(), Some(&1), "{seen:?}");
-    assert!((seen[1] / seen[0] - 0.8).abs() < 0.02, "{seen:?}");
-    assert!(
-        cuts.windows(2).all(|two| two[1] - two[0] >= 2),
-        "no cut for one delay twice: {seen:?}"
-    );
+    windows(&mut gemini, &mut path, Span::from_ms(10), 3);
+    let at_threshold = windows(&mut gemini, &mut path, Span::from_ms(15), 6);
+    assert!(at_threshold.is_sorted() && at_threshold[5] > 108.0, "{at_threshold:?}");
+    assert_eq!(gemini.rtt_base(), Some(Span::from_ms(10)));
+    let above = windows(&mut gemini, &mut path, Span::from_us(15_100), 8);
+    let cuts: Vec<usize> = (1..8).filter(|&at| above[at] < above[at - 1] * 0.9).collect();
+    // The window in which the RTT increases has lower samples in it. After a reduction, the first window acknowledged
+    // was sent before it, so delay counts again in the window after.
+    assert_eq!(cuts.first(), Some(&1), "{above:?}");
+    assert!((above[1] / above[0] - 0.8).abs() < 0.02, "{above:?}");
+    assert!(cuts.windows(2).all(|two| two[1] - two[0] >= 2), "one delay, two cuts: {above:?}");
 }
 
 #[test]
-fn as_written_delay_cuts_again_in_the_window_that_was_sent_before_the_cut() {
-    let cuts = |recount| {
-        let mut course = Course::new(Span::from_ms(10));
+fn with_recount_delay_reduces_cwnd_again_for_the_window_sent_before_the_reduction() {
+    let reductions = |recount| {
+        let mut path = FixedRtt::new(Span::from_ms(10));
         let mut gemini = gemini(&Config { recount, ..THESIS }, 100);
-        windows(&mut gemini, &mut course, Span::from_ms(10), 3);
-        // What is acknowledged in the first window was on its way when the delay rose.
-        course.rtt = Span::from_ms(16);
-        let mut cuts = vec![];
+        windows(&mut gemini, &mut path, Span::from_ms(10), 3);
+        // The first window with the higher RTT was in flight when the RTT increased.
+        path.rtt = Span::from_ms(16);
+        let mut reductions = vec![];
         for nth in 0..500 {
             let before = segments(&gemini);
-            course.segment(&mut gemini);
+            path.segment(&mut gemini);
             if segments(&gemini) < before {
-                cuts.push(nth);
+                reductions.push(nth);
             }
         }
-        cuts
+        reductions
     };
-    // The first window with nothing shorter in it ends at 202; the next ones are of 105, 84 and 67 segments.
-    assert_eq!(cuts(false), [202, 389]);
-    assert_eq!(cuts(true), [202, 307, 391, 458]);
+    // The first window without a lower sample ends at ACK 202; the next windows are of 105, 84 and 67 segments.
+    assert_eq!(reductions(false), [202, 389]);
+    assert_eq!(reductions(true), [202, 307, 391, 458]);
 }
 
 #[test]
-fn one_short_sample_in_each_window_says_that_the_queue_comes_and_goes() {
-    let mut course = Course::new(Span::from_ms(10));
+fn one_low_rtt_sample_per_window_shows_that_the_queue_is_transient() {
+    let mut path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 100);
-    course.round(&mut gemini);
+    path.round(&mut gemini);
     for nth in 1..=1_000 {
-        course.rtt = Span::from_ms(if nth % 60 == 0 { 12 } else { 40 });
-        course.segment(&mut gemini);
+        path.rtt = Span::from_ms(if nth % 60 == 0 { 12 } else { 40 });
+        path.segment(&mut gemini);
     }
     assert!(segments(&gemini) > 110.0, "{}", segments(&gemini));
 }
 
 #[test]
-fn of_two_signals_at_once_the_larger_counts() {
-    // F is 1/2 at a seventh of C RTT, so marks take up to half, delay takes a fifth.
+fn with_marks_and_delay_the_larger_reduction_applies() {
+    // F is 1/2 with a K of a seventh of the BDP, so marks reduce by up to 1/2, delay by 1/5.
     let seventh = BufferSize::Bytes(Bytes::new(1_250_000 / 7));
-    let shrunk = |mark, gain_shift, beta| {
-        let config = Config { mark, gain_shift, decrease: beta, ..THESIS };
-        let (mut gemini, course) = (gemini(&config, 100), Course::new(Span::from_ms(10)));
-        gemini.on_ack(&ack(&course, &gemini, (1, 101), false));
-        let late = Course { rtt: Span::from_ms(30), ..course };
+    let reduction = |k, gain_shift, beta| {
+        let config = Config { k, alpha_gain: Gain::new(gain_shift), decrease: beta, ..THESIS };
+        let (mut gemini, path) = (gemini(&config, 100), FixedRtt::new(Span::from_ms(10)));
+        gemini.on_ack(&ack(&path, &gemini, (1, 101), false));
+        let delayed = FixedRtt { rtt: Span::from_ms(30), ..path };
         for una in 2..=100 {
-            gemini.on_ack(&ack(&late, &gemini, (una, 100 + una), false));
+            gemini.on_ack(&ack(&delayed, &gemini, (una, 100 + una), false));
         }
         let before = segments(&gemini);
-        gemini.on_ack(&ack(&late, &gemini, (101, 201), true));
+        gemini.on_ack(&ack(&delayed, &gemini, (101, 201), true));
         (segments(&gemini) / before, f64::from(gemini.alpha()) / 1024.0)
     };
-    let (kept, alpha) = shrunk(seventh, 4, 0.2);
+    let (ratio, alpha) = reduction(seventh, 4, 0.2);
     assert!((0.87..0.89).contains(&alpha), "{alpha}");
-    assert!((kept - (1.0 - alpha / 2.0)).abs() < 0.01, "{kept}: marks take more");
-    let (kept, _) = shrunk(BufferSize::Packets(5), 4, 0.2);
-    assert!((kept - 0.8).abs() < 0.01, "{kept}: delay takes more");
+    assert!((ratio - (1.0 - alpha / 2.0)).abs() < 0.01, "{ratio}: marks reduce by more");
+    let (ratio, _) = reduction(BufferSize::Packets(5), 4, 0.2);
+    assert!((ratio - 0.8).abs() < 0.01, "{ratio}: delay reduces by more");
 }
 
 #[test]
-fn each_signal_can_be_left_out() {
-    let course = Course::new(Span::from_ms(10));
-    let mut deaf = gemini(&Config { dcn: false, ..THESIS }, 100);
-    deaf.on_ack(&ack(&course, &deaf, (1, 101), true));
-    deaf.on_mark(&course.loss(&deaf));
-    assert!((segments(&deaf) - 100.0).abs() < 1e-9);
-    let mut course = course;
-    let mut patient = gemini(&Config { wan: false, ..THESIS }, 100);
-    windows(&mut patient, &mut course, Span::from_ms(10), 2);
-    assert!(windows(&mut patient, &mut course, Span::from_ms(90), 6).is_sorted());
+fn each_signal_can_be_disabled() {
+    let mut path = FixedRtt::new(Span::from_ms(10));
+    let mut without_marks = gemini(&Config { dcn: false, ..THESIS }, 100);
+    without_marks.on_ack(&ack(&path, &without_marks, (1, 101), true));
+    without_marks.on_mark(&path.loss(&without_marks));
+    assert!((segments(&without_marks) - 100.0).abs() < 1e-9);
+    let mut without_delay = gemini(&Config { wan: false, ..THESIS }, 100);
+    windows(&mut without_delay, &mut path, Span::from_ms(10), 2);
+    assert!(windows(&mut without_delay, &mut path, Span::from_ms(90), 6).is_sorted());
 }
 
 #[test]
-fn a_loss_halves_the_window_even_after_a_mark_and_a_timeout_begins_at_one() {
-    let course = Course::new(Span::from_ms(10));
+fn a_loss_halves_cwnd_even_after_a_mark_and_an_rto_sets_it_to_one_segment() {
+    let path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 100);
-    gemini.on_ack(&ack(&course, &gemini, (1, 101), true));
+    gemini.on_ack(&ack(&path, &gemini, (1, 101), true));
     let marked = gemini.window();
-    gemini.on_loss(&Loss { after_mark: true, ..course.loss(&gemini) });
+    gemini.on_loss(&Loss { in_cwr: true, ..path.loss(&gemini) });
     let half = SEGMENT * (marked.get() / SEGMENT.get() / 2);
     assert_eq!((gemini.window(), gemini.slow_start_threshold()), (half, half));
-    gemini.on_rto(&course.loss(&gemini), true);
+    gemini.on_rto(&path.loss(&gemini), true);
     let quarter = SEGMENT * (half.get() / SEGMENT.get() / 2);
     assert_eq!((gemini.window(), gemini.slow_start_threshold()), (SEGMENT, quarter));
-    gemini.on_rto(&course.loss(&gemini), false);
-    assert_eq!(gemini.slow_start_threshold(), quarter, "the same byte");
+    gemini.on_rto(&path.loss(&gemini), false);
+    assert_eq!(gemini.slow_start_threshold(), quarter, "the same SND.UNA");
 }
 
 #[test]
-fn a_round_trip_adds_h_whatever_the_acknowledgements_hold() {
+fn cwnd_grows_by_h_per_round_trip_for_any_number_of_segments_per_ack() {
     let grown = |acked: u64| {
-        let (mut gemini, course) = (gemini(&THESIS, 200), Course::new(Span::from_ms(10)));
+        let (mut gemini, path) = (gemini(&THESIS, 200), FixedRtt::new(Span::from_ms(10)));
         for nth in 1..=2_000 / acked {
             let una = nth * acked;
-            let facts = ack(&course, &gemini, (una, una + 200), false);
-            gemini.on_ack(&Ack { acked: SEGMENT * acked, ..facts });
+            let ack = ack(&path, &gemini, (una, una + 200), false);
+            gemini.on_ack(&Ack { acked_sacked: SEGMENT * acked, ..ack });
         }
         gemini.window().get() / SEGMENT.get()
     };
@@ -238,51 +240,51 @@ fn a_round_trip_adds_h_whatever_the_acknowledgements_hold() {
 }
 
 #[test]
-fn noise_lengthens_round_trips_by_up_to_what_is_said_and_by_other_draws_for_each_flow() {
-    let base = |noise, draw| {
+fn rtt_noise_is_uniform_up_to_its_maximum_and_different_for_each_seed() {
+    let rtt_base = |noise, seed| {
         let config = Config { rtt_noise: Span::from_us(noise), ..THESIS };
-        let mut gemini = Gemini::new(&config, &Start { draw, ..start() });
-        let mut course = Course::new(Span::from_ms(10));
-        course.segment(&mut gemini);
-        gemini.base().unwrap().as_ps() / 1_000
+        let mut gemini = Gemini::new(&config, &Start { seed, ..start() });
+        let mut path = FixedRtt::new(Span::from_ms(10));
+        path.segment(&mut gemini);
+        gemini.rtt_base().unwrap().as_ps() / 1_000
     };
-    assert_eq!(base(0, 1), 10_000_000);
-    let samples: Vec<u64> = (0..200).map(|draw| base(1_000, draw)).collect();
+    assert_eq!(rtt_base(0, 1), 10_000_000);
+    let samples: Vec<u64> = (0..200).map(|seed| rtt_base(1_000, seed)).collect();
     assert!(samples.iter().all(|ns| (10_000_000..=11_000_000).contains(ns)));
     let mean = samples.iter().sum::<u64>() / 200;
     assert!((10_430_000..10_570_000).contains(&mean), "{mean}");
-    assert_eq!(base(1_000, 3), base(1_000, 3));
+    assert_eq!(rtt_base(1_000, 3), rtt_base(1_000, 3));
 }
 
 #[test]
-fn capacity_is_that_of_the_link_unless_it_is_said() {
+fn the_default_capacity_is_the_rate_of_the_senders_link() {
     let factors = |config: Config, gbps| {
-        let link = BitsPerSec::gbps(gbps);
-        let mut gemini = Gemini::new(&config, &Start { link, ..start() });
-        Course::new(Span::from_ms(10)).segment(&mut gemini);
-        gemini.factors()
+        let link_rate = BitsPerSec::gbps(gbps);
+        let mut gemini = Gemini::new(&config, &Start { link_rate, ..start() });
+        FixedRtt::new(Span::from_ms(10)).segment(&mut gemini);
+        (gemini.scale_factor(), gemini.increase_step())
     };
-    let said = Config { capacity: Some(BitsPerSec::gbps(1)), ..THESIS };
-    assert_eq!(factors(said, 10), factors(THESIS, 1));
-    // K grows with C, so F does not; h is ten times 1.2, and bounded.
-    assert_eq!(factors(THESIS, 10), (243_079, 5 << STEP_BITS));
-    let frames = Config { mark: BufferSize::Packets(50), ..THESIS };
+    let configured = Config { capacity: Some(BitsPerSec::gbps(1)), ..THESIS };
+    assert_eq!(factors(configured, 10), factors(THESIS, 1));
+    // K is proportional to C, so F does not change; h would be ten times 1.2, and is bounded.
+    assert_eq!(factors(THESIS, 10), (F_AT_10_MS, 5 << STEP_BITS));
+    let frames = Config { k: BufferSize::Packets(50), ..THESIS };
     assert_eq!(factors(frames, 1), factors(THESIS, 1));
 }
 
 #[test]
-fn it_is_paced_at_twice_the_window_while_it_starts_slowly_and_at_a_fifth_more_than_it_later() {
+fn the_pacing_rate_is_twice_cwnd_over_srtt_in_slow_start_and_1_2_times_it_afterwards() {
     let mut gemini = Gemini::new(&THESIS, &start());
-    assert_eq!(gemini.pacing(), None, "nothing is known before the first sample");
-    let mut course = Course::new(Span::from_ms(10));
-    let pace = |gemini: &Gemini, percent: u64| {
+    assert_eq!(gemini.pacing(), None, "there is no RTT sample");
+    let mut path = FixedRtt::new(Span::from_ms(10));
+    let check = |gemini: &Gemini, percent: u64| {
         let bits = gemini.window().get() * 8 * 100 * percent / 100;
         assert_eq!(gemini.pacing(), BitsPerSec::new(bits));
     };
-    course.round(&mut gemini);
-    pace(&gemini, 200);
-    let loss = course.loss(&gemini);
+    path.round(&mut gemini);
+    check(&gemini, 200);
+    let loss = path.loss(&gemini);
     gemini.on_loss(&loss);
-    course.round(&mut gemini);
-    pace(&gemini, 120);
+    path.round(&mut gemini);
+    check(&gemini, 120);
 }

@@ -1,42 +1,46 @@
-//! Deadlines in order. Each actor has at most one, set anew or cleared at will; the cost of an operation does not grow
-//! with the number of actors.
+//! The driver's list of deadlines, one for each actor. Setting, clearing and popping a deadline cost the same however
+//! many actors there are.
 //!
-//! The tie rule, part of the model: deadlines at one instant come in ascending order of their actors' numbers, whatever
-//! the order they were set in.
+//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of their actors' numbers,
+//! whatever the order they were set in.
 //!
-//! Inside: a timing wheel of 256-slot levels; the slot at the cursor is kept sorted. An actor's deadline is what it
-//! wants; an entry in a slot is when to look what that is. A deadline that moves later leaves its entry where it is,
-//! and one that is taken away or moves earlier leaves it behind, so nothing is ever searched for. Units: ticks,
-//! grouped 2^19 (524 ns) to a slot of the lowest level.
+//! Implementation: a hierarchical timing wheel (Varghese and Lauck, 1987) with 256 slots a level; a slot of the lowest
+//! level covers 2^19 ticks (524 ns). Entries that the cursor has reached are kept sorted in `due`. Entries are never
+//! searched for or removed: an actor whose deadline moves later keeps its old entry, and one whose deadline moves
+//! earlier or is cleared leaves the old entry behind. When an entry comes up, it counts only if it matches the actor's
+//! deadline of that moment. Units: ticks.
 
 use crate::units::{Span, Time};
 
-/// Whoever has a deadline: a number, given by the driver.
+/// A party that has a deadline, by the number that the driver gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Actor(pub u32);
 
-const GRAIN: u32 = 19;
-const SLOT_BITS: u32 = 8;
-const SLOTS: usize = 1 << SLOT_BITS;
-const LEVELS: usize = (64 - GRAIN).div_ceil(SLOT_BITS) as usize;
+/// Binary logarithm of the ticks that a slot of the lowest level covers.
+const SLOT_TICKS_LOG2: u32 = 19;
+/// Binary logarithm of the slots of a level.
+const LEVEL_BITS: u32 = 8;
+const SLOTS: usize = 1 << LEVEL_BITS;
+const LEVELS: usize = (64 - SLOT_TICKS_LOG2).div_ceil(LEVEL_BITS) as usize;
 const NEVER: u64 = u64::MAX;
-/// So few entries are sorted by hand.
-const FEW: usize = 12;
+/// Up to this many entries, insertion sort is faster than the library's sort.
+const INSERTION_SORT_MAX: usize = 12;
 
-/// What an actor wants, and its entries that matter.
+/// The deadline of an actor, and the wheel entries that stand for it.
 #[derive(Clone, Copy, Debug)]
-struct Wish {
-    /// Its deadline.
-    wanted: u64,
-    /// Its earliest entry: never after `wanted`.
-    soon: u64,
-    /// An entry that `soon` came before; it will do again when that one is past.
-    late: u64,
+struct Timer {
+    /// The deadline; [`NEVER`] if there is none.
+    deadline: u64,
+    /// The actor's earliest wheel entry, never after `deadline`.
+    first_entry: u64,
+    /// A later wheel entry, reused after `first_entry` fires.
+    later_entry: u64,
 }
 
-const NONE: Wish = Wish { wanted: NEVER, soon: NEVER, late: NEVER };
+const CLEARED: Timer = Timer { deadline: NEVER, first_entry: NEVER, later_entry: NEVER };
 
-/// When to look at whom: the ticks above, the actor's number below, so that entries compare as one number.
+/// A wheel entry: the ticks in the high bits, the actor's number in the low ones, so that entries compare as one
+/// number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry(u128);
 
@@ -60,21 +64,22 @@ impl Entry {
 /// The deadlines of a driver.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    wishes: Vec<Wish>,
+    /// By actor.
+    timers: Vec<Timer>,
     /// Entries by slot: level * 256 + index.
     slots: Vec<Vec<Entry>>,
-    /// Which slots have entries.
+    /// Bitmask of slots that have entries.
     used: [u64; LEVELS * SLOTS / 64],
-    /// The slot of the lowest level that has been reached, counted from the start of time.
+    /// The slot of the lowest level that has been reached, counted from the start of the run.
     cursor: u64,
-    /// All entries at or before the cursor's slot, the earliest last.
+    /// Entries at or before the cursor's slot, the earliest last.
     due: Vec<Entry>,
 }
 
 impl Default for Agenda {
     fn default() -> Self {
         Self {
-            wishes: Vec::new(),
+            timers: Vec::new(),
             slots: vec![Vec::new(); LEVELS * SLOTS],
             used: [0; LEVELS * SLOTS / 64],
             cursor: 0,
@@ -87,35 +92,35 @@ impl Agenda {
     /// The deadline of this actor, if it has one.
     #[must_use]
     pub fn deadline(&self, actor: Actor) -> Option<Time> {
-        let wanted = self.wishes.get(actor.0 as usize)?.wanted;
-        (wanted != NEVER).then(|| from_ticks(wanted))
+        let deadline = self.timers.get(actor.0 as usize)?.deadline;
+        (deadline != NEVER).then(|| from_ticks(deadline))
     }
 
-    /// Gives this actor a deadline, or with `None` takes it away. [`Time::LAST`] is never due, so it takes it away too.
+    /// Sets the deadline of this actor, or clears it with `None`. [`Time::LAST`] is never due, so it clears it as well.
     #[inline]
     pub fn set(&mut self, actor: Actor, at: Option<Time>) {
         let at = at.map_or(NEVER, Time::ticks);
-        let Some(wish) = self.wishes.get_mut(actor.0 as usize) else {
+        let Some(timer) = self.timers.get_mut(actor.0 as usize) else {
             return self.set_first(actor, at);
         };
-        wish.wanted = at;
-        if at < wish.soon {
-            wish.late = wish.late.min(wish.soon);
-            wish.soon = at;
+        timer.deadline = at;
+        if at < timer.first_entry {
+            timer.later_entry = timer.later_entry.min(timer.first_entry);
+            timer.first_entry = at;
             self.insert(Entry::new(at, actor.0));
         }
     }
 
-    /// True when nobody has a deadline.
+    /// True when no actor has a deadline.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.wishes.iter().all(|wish| wish.wanted == NEVER)
+        self.timers.iter().all(|timer| timer.deadline == NEVER)
     }
 
-    /// The earliest deadline that is not after `end`, with its actor, which has none from now on.
+    /// Removes the earliest deadline that is not after `end`: its time and its actor.
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, Actor)> {
         loop {
-            if self.due.is_empty() && !self.advance() {
+            if self.due.is_empty() && !self.advance_cursor() {
                 return None;
             }
             let next = *self.due.last()?;
@@ -124,75 +129,75 @@ impl Agenda {
                 return None;
             }
             self.due.pop();
-            let wish = &mut self.wishes[actor as usize];
-            if wish.soon == at {
-                (wish.soon, wish.late) = (wish.late, NEVER);
-            } else if wish.late == at {
-                wish.late = NEVER;
+            let timer = &mut self.timers[actor as usize];
+            if timer.first_entry == at {
+                (timer.first_entry, timer.later_entry) = (timer.later_entry, NEVER);
+            } else if timer.later_entry == at {
+                timer.later_entry = NEVER;
             }
-            if wish.wanted == at {
-                wish.wanted = NEVER;
+            if timer.deadline == at {
+                timer.deadline = NEVER;
                 return Some((from_ticks(at), Actor(actor)));
             }
-            let wanted = wish.wanted;
-            if wanted < wish.soon {
-                (wish.soon, wish.late) = (wanted, wish.soon);
-                self.insert(Entry::new(wanted, actor));
+            let deadline = timer.deadline;
+            if deadline < timer.first_entry {
+                (timer.first_entry, timer.later_entry) = (deadline, timer.first_entry);
+                self.insert(Entry::new(deadline, actor));
             }
         }
     }
 
-    /// The first deadline an actor ever has.
+    /// Sets the deadline of an actor that never had one.
     #[cold]
     fn set_first(&mut self, actor: Actor, at: u64) {
         if at != NEVER {
-            self.wishes.resize(actor.0 as usize + 1, NONE);
+            self.timers.resize(actor.0 as usize + 1, CLEARED);
             self.set(actor, Some(from_ticks(at)));
         }
     }
 
     #[inline]
     fn insert(&mut self, entry: Entry) {
-        let slot = entry.at() >> GRAIN;
+        let slot = entry.at() >> SLOT_TICKS_LOG2;
         if slot <= self.cursor {
             let place = self.due.partition_point(|&other| other > entry);
             return self.due.insert(place, entry);
         }
-        let home = home(self.cursor, slot);
-        self.used[home / 64] |= 1 << (home % 64);
-        self.slots[home].push(entry);
+        let index = slot_index(self.cursor, slot);
+        self.used[index / 64] |= 1 << (index % 64);
+        self.slots[index].push(entry);
     }
 
     /// Moves the cursor to the next slot that has entries; false if there is none.
-    fn advance(&mut self) -> bool {
+    fn advance_cursor(&mut self) -> bool {
         while self.due.is_empty() {
             let next = (0..LEVELS).find_map(|level| {
-                let index = (self.cursor >> (level as u32 * SLOT_BITS)) as usize % SLOTS;
-                self.above(level, index).map(|slot| (level, slot))
+                let index = (self.cursor >> (level as u32 * LEVEL_BITS)) as usize % SLOTS;
+                self.next_used(level, index).map(|slot| (level, slot))
             });
             let Some((level, slot)) = next else { return false };
-            let shift = level as u32 * SLOT_BITS;
+            let shift = level as u32 * LEVEL_BITS;
             let outer = (self.cursor >> shift) & !(SLOTS as u64 - 1);
             self.cursor = (outer | slot as u64) << shift;
-            let home = level * SLOTS + slot;
-            self.used[home / 64] &= !(1 << (home % 64));
+            let index = level * SLOTS + slot;
+            self.used[index / 64] &= !(1 << (index % 64));
             if level == 0 {
-                std::mem::swap(&mut self.due, &mut self.slots[home]);
+                std::mem::swap(&mut self.due, &mut self.slots[index]);
                 sort(&mut self.due);
             } else {
-                let mut entries = std::mem::take(&mut self.slots[home]);
+                let mut entries = std::mem::take(&mut self.slots[index]);
                 for entry in entries.drain(..) {
                     self.insert(entry);
                 }
-                // Its memory serves again.
-                self.slots[home] = entries;
+                // The slot keeps its allocation.
+                self.slots[index] = entries;
             }
         }
         true
     }
 
-    /// The lowest used slot of a level above this index.
-    fn above(&self, level: usize, index: usize) -> Option<usize> {
+    /// The first used slot of this level after this index.
+    fn next_used(&self, level: usize, index: usize) -> Option<usize> {
         let words = &self.used[level * (SLOTS / 64)..][..SLOTS / 64];
         let start = index + 1;
         let mut word = start / 64;
@@ -205,9 +210,9 @@ impl Agenda {
     }
 }
 
-/// Sorts entries, the latest first. What a slot holds is mostly a few.
+/// Sorts entries, the latest first. Most slots hold only a few.
 fn sort(due: &mut [Entry]) {
-    if due.len() > FEW {
+    if due.len() > INSERTION_SORT_MAX {
         return due.sort_unstable_by(|a, b| b.cmp(a));
     }
     for sorted in 1..due.len() {
@@ -219,10 +224,10 @@ fn sort(due: &mut [Entry]) {
     }
 }
 
-/// The list for a slot after the cursor: its level is the highest byte in which they differ.
-const fn home(cursor: u64, slot: u64) -> usize {
-    let level = (slot ^ cursor).ilog2() / SLOT_BITS;
-    let index = (slot >> (level * SLOT_BITS)) % SLOTS as u64;
+/// Index in `slots` of a slot after the cursor. Its level is the highest byte in which the two differ.
+const fn slot_index(cursor: u64, slot: u64) -> usize {
+    let level = (slot ^ cursor).ilog2() / LEVEL_BITS;
+    let index = (slot >> (level * LEVEL_BITS)) % SLOTS as u64;
     level as usize * SLOTS + index as usize
 }
 

@@ -1,71 +1,74 @@
-//! All that a switch may read of a packet. What the packet says to its receiver is a head, which switches never see.
+//! The part of a packet that a switch may read. The rest, its head, is for the receiver and never visible to switches.
 
 use crate::units::Bytes;
+
+/// The usual largest IP packet, in bytes.
+pub const MTU: u64 = 1_500;
 
 /// A host or a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Node(pub u32);
 
-/// One end of a flow. The two ends of flow `f` are `2f`, which sends the data, and `2f + 1`, which receives it.
+/// One end of a flow, as an address. The sender of flow `f` is `2f`, its receiver `2f + 1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct End(pub u32);
 
 impl End {
-    /// The end of this flow that sends the data.
+    /// The sender of this flow.
     #[must_use]
     pub const fn sender(flow: u32) -> Self {
         Self(flow * 2)
     }
 
-    /// The end of this flow that receives the data.
+    /// The receiver of this flow.
     #[must_use]
     pub const fn receiver(flow: u32) -> Self {
         Self(flow * 2 + 1)
     }
 
-    /// The other end.
+    /// The other end of the flow.
     #[must_use]
     pub const fn peer(self) -> Self {
         Self(self.0 ^ 1)
     }
 
-    /// The flow both ends belong to.
+    /// The flow.
     #[must_use]
     pub const fn flow(self) -> u32 {
         self.0 >> 1
     }
 
-    /// True for the end that sends the data.
+    /// True for the sender.
     #[must_use]
     pub const fn is_sender(self) -> bool {
         self.0 & 1 == 0
     }
 }
 
-/// What a packet is for, as a switch tells by its DSCP: the queue it joins follows from it.
+/// The traffic class of a packet, which a switch reads from its DSCP and by which it chooses a queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// Carries payload; where a transport has credits or a window, sent on one.
+    /// Payload, within a window or on a credit where the transport has them.
     Data,
-    /// Acknowledges data and carries none.
+    /// An acknowledgement without payload.
     Ack,
-    /// Sets a transfer up, ends it or asks for a repeat.
+    /// Connection set-up and tear-down, and requests for retransmission.
     Control,
-    /// Rehearses a data packet that may follow (`FlashPass`).
+    /// An emulation packet, which probes the path for a data packet that may follow (`FlashPass`).
     Emulation,
-    /// Allows its receiver to send data (`ExpressPass`, `FlashPass`).
+    /// A credit, which allows its receiver to send data (`ExpressPass`, `FlashPass`).
     Credit,
-    /// Carries payload sent before any credit came (Aeolus).
+    /// Payload sent before the first credit (Aeolus).
     Unscheduled,
-    /// Carries payload of a transport that asks nobody, where others wait for credits.
+    /// Payload of a transport without credits, in a network where others have them.
     Legacy,
-    /// Anything else such a transport sends there.
+    /// Any other packet of such a transport there.
     LegacyAck,
 }
 
 impl Class {
-    /// How many classes there are.
+    /// Number of classes.
     pub const COUNT: usize = 8;
     /// Every class, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] = [
@@ -79,15 +82,30 @@ impl Class {
         Self::LegacyAck,
     ];
 
-    /// True if it carries payload, on a credit, before any or without.
+    /// What files and tables call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Control => "control",
+            Self::Emulation => "emulation",
+            Self::Credit => "credit",
+            Self::Unscheduled => "unscheduled",
+            Self::Legacy => "legacy",
+            Self::LegacyAck => "legacy_ack",
+        }
+    }
+
+    /// True if its packets carry payload.
     #[must_use]
     pub const fn is_payload(self) -> bool {
         matches!(self, Self::Data | Self::Unscheduled | Self::Legacy)
     }
 
-    /// The class of what a reactive transport would send in this one, where there are proactive transports as well.
+    /// The class that a transport without credits uses instead of this one where other transports have credits.
     #[must_use]
-    pub const fn beside_credits(self) -> Self {
+    pub const fn legacy(self) -> Self {
         match self {
             Self::Data => Self::Legacy,
             _ => Self::LegacyAck,
@@ -101,45 +119,67 @@ impl Class {
     }
 }
 
-/// The two ECN bits (RFC 3168, 5); which of the two ECT codepoints was sent makes no difference here.
+/// The ECN field of the IP header (RFC 3168, section 5; RFC 9331, section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not understand marks: a queue that would mark drops instead, if told so.
+    /// Not-ECT: the transport does not understand marks. A queue that would mark may drop it instead.
     NotEct,
-    /// The transport understands marks.
+    /// ECT(0): the transport understands marks.
     Ect,
-    /// Congestion was experienced.
+    /// ECT(1): the transport understands marks and asks for the low-latency queue of L4S.
+    Ect1,
+    /// CE: congestion was experienced.
     Ce,
 }
 
-/// The outside of a packet.
+impl Ecn {
+    /// True for ECT(0) and ECT(1), which a queue may change to CE.
+    #[must_use]
+    pub const fn is_ect(self) -> bool {
+        matches!(self, Self::Ect | Self::Ect1)
+    }
+
+    /// True unless Not-ECT: a queue signals congestion by marking the packet instead of dropping it.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+
+    /// True for ECT(1) and CE, which an L4S queue takes for L4S traffic (RFC 9331, section 5.1).
+    #[must_use]
+    pub const fn is_l4s(self) -> bool {
+        matches!(self, Self::Ect1 | Self::Ce)
+    }
+}
+
+/// The part of a packet that a switch may read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    /// The end it goes to, which is its address; its flow is what a path is chosen by.
+    /// The destination. ECMP hashes its flow.
     pub end: End,
-    /// Bytes on the wire, preamble and gap included. At most 65,535.
+    /// Size on the wire in bytes, preamble and inter-frame gap included.
     pub size: u16,
-    /// What it is for.
+    /// The traffic class.
     pub class: Class,
-    /// Its ECN bits.
+    /// The ECN field.
     pub ecn: Ecn,
 }
 
 impl Envelope {
-    /// Bytes on the wire.
+    /// Size on the wire.
     #[must_use]
     pub const fn bytes(&self) -> Bytes {
         Bytes::new(self.size as u64)
     }
 }
 
-/// A packet as the network carries it: its outside, and cargo that no switch can look into, since it does not know what
-/// it is. In the simulator the cargo is the packet's head; in an emulator it will be the name of a frame.
+/// A packet as the network carries it: an envelope and a cargo, whose type switches are generic over, so that they
+/// cannot read it. In the simulator the cargo is the packet's head; in an emulator it will be the handle of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<C> {
-    /// What a switch may read.
+    /// The part that a switch may read.
     pub envelope: Envelope,
-    /// What it may not.
+    /// The part that a switch may not read.
     pub cargo: C,
 }

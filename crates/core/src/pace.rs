@@ -1,29 +1,32 @@
-//! Exact bytes-to-time conversion: the fraction of a tick that division leaves over is carried to the next packet, so
-//! a million packets take exactly as long as their bytes do. Units: bytes in, picoseconds out.
+//! Exact serialisation times: the fraction of a tick that remains of a packet is carried to the next, so that a million
+//! packets take exactly as long as their bytes in one piece. Units: bytes in, picoseconds out.
 
 use crate::units::{BitsPerSec, Bytes, Span};
 
 const PS_PER_BYTE_AT_ONE_BPS: u64 = 8_000_000_000_000;
 
-/// A rate with the remainder of what it has been charged so far.
+/// A rate, with the fraction of a tick that its packets so far have left over.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
+    /// Bits per second.
     rate: u64,
-    /// Picoseconds a byte takes: whole ticks, and the rest in units of 1/rate tick.
+    /// Time of a byte: whole picoseconds ...
     whole: u64,
-    rest: u64,
+    /// ... and the fraction, in units of 1/rate picosecond.
+    fraction: u64,
+    /// The fraction left over by earlier packets, in the same unit.
     carried: u64,
 }
 
 impl Pace {
-    /// A pace that has been charged nothing.
+    /// A pace that carries no fraction yet.
     #[must_use]
     pub const fn new(rate: BitsPerSec) -> Self {
         let rate = rate.get();
         Self {
             rate,
             whole: PS_PER_BYTE_AT_ONE_BPS / rate,
-            rest: PS_PER_BYTE_AT_ONE_BPS % rate,
+            fraction: PS_PER_BYTE_AT_ONE_BPS % rate,
             carried: 0,
         }
     }
@@ -34,24 +37,23 @@ impl Pace {
         BitsPerSec::at_least_one(self.rate)
     }
 
-    /// The time these bytes take, less what earlier charges overpaid.
+    /// The time that these bytes take, with the fraction of a tick carried from and to other calls.
     pub fn charge(&mut self, bytes: Bytes) -> Span {
         let whole = bytes.get() * self.whole;
-        if self.rest == 0 {
+        if self.fraction == 0 {
             return Span::from_ps(whole);
         }
-        if let Some(rest) =
-            bytes.get().checked_mul(self.rest).and_then(|rest| rest.checked_add(self.carried))
-        {
-            self.carried = rest % self.rate;
-            return Span::from_ps(whole + rest / self.rate);
+        let small = bytes.get().checked_mul(self.fraction);
+        if let Some(parts) = small.and_then(|parts| parts.checked_add(self.carried)) {
+            self.carried = parts % self.rate;
+            return Span::from_ps(whole + parts / self.rate);
         }
-        let rest = u128::from(bytes.get()) * u128::from(self.rest) + u128::from(self.carried);
-        self.carried = (rest % u128::from(self.rate)) as u64;
-        Span::from_ps(whole + (rest / u128::from(self.rate)) as u64)
+        let parts = u128::from(bytes.get()) * u128::from(self.fraction) + u128::from(self.carried);
+        self.carried = (parts % u128::from(self.rate)) as u64;
+        Span::from_ps(whole + (parts / u128::from(self.rate)) as u64)
     }
 
-    /// The time these bytes would take, charged to nobody; rounded down.
+    /// The time of these bytes alone, rounded down. Carries nothing.
     #[must_use]
     pub fn quote(&self, bytes: Bytes) -> Span {
         let mut fresh = Self { carried: 0, ..*self };

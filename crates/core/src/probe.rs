@@ -1,52 +1,102 @@
-//! Where measuring hooks in. A probe is a type parameter whose methods default to nothing, so measuring that is
-//! switched off costs nothing.
+//! Measurement hooks. A probe is a type parameter whose methods do nothing by default, so that a run that measures
+//! nothing pays nothing.
 
 use crate::envelope::{End, Envelope, Node};
 use crate::units::{Bytes, Span, Time};
 
-/// A queue of a port: where something was dropped, marked or held.
+/// A queue of a port, by which probes tell where packets were queued, marked or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
-    /// The port, by its number in the driver.
+pub struct QueueId {
+    /// Number of the port in the driver.
     pub port: u32,
-    /// The queue of that port.
+    /// Index of the queue in the port.
     pub queue: u8,
 }
 
-/// Why a packet ended before its destination.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Why a packet ended before its destination. Each packet has one cause: that of the first rule that refused it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
 pub enum DropCause {
-    /// Its queue had no room left.
-    Full,
-    /// It was not ECN-capable and its queue stood above the selective-drop threshold.
+    /// Tail drop: the port's buffer, or the shared memory that it draws on, had no room for the packet.
+    BufferFull,
+    /// Tail drop at a limit of the queue itself: its part of a divided buffer, or the packet limit of its discipline.
+    QueueFull,
+    /// Tail drop of a metered queue: credits or emulation packets came faster than their meter lets through.
+    MeteredQueueFull,
+    /// Dynamic Threshold: shared memory had room, but the queue held alpha times the free bytes (Choudhury and Hahne,
+    /// 1998).
+    DynamicThreshold,
+    /// Selective drop: the packet was not ECN-capable, in a queue above the selective-drop threshold (Aeolus).
     Selective,
-    /// It was not ECN-capable, and would have been marked at random if it were (RED).
-    Early,
+    /// Random early detection: the packet was not ECN-capable, and would have been marked otherwise.
+    Red,
+    /// Active queue management: the discipline of the queue dropped it, as `CoDel` does from the head.
+    Aqm,
+    /// The wire lost it after the port had sent it.
+    WireLoss,
 }
 
-/// What is known of a flow as it starts.
+impl DropCause {
+    /// How many causes there are.
+    pub const COUNT: usize = 8;
+    /// Every cause, in the order of their indices.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::BufferFull,
+        Self::QueueFull,
+        Self::MeteredQueueFull,
+        Self::DynamicThreshold,
+        Self::Selective,
+        Self::Red,
+        Self::Aqm,
+        Self::WireLoss,
+    ];
+
+    /// Position in [`DropCause::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// What files and tables call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BufferFull => "buffer_full",
+            Self::QueueFull => "queue_full",
+            Self::MeteredQueueFull => "metered_queue_full",
+            Self::DynamicThreshold => "dynamic_threshold",
+            Self::Selective => "selective",
+            Self::Red => "red",
+            Self::Aqm => "aqm",
+            Self::WireLoss => "wire_loss",
+        }
+    }
+}
+
+/// What the driver knows of a flow when it starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
-    /// The host that sends.
+    /// The sending host.
     pub from: Node,
-    /// The host that receives.
+    /// The receiving host.
     pub to: Node,
-    /// Its group, as whoever made it counts them.
+    /// Number of its group.
     pub group: u32,
-    /// Payload bytes; `None` without end.
+    /// Payload bytes; `None` for a flow without end.
     pub size: Option<u64>,
-    /// How long it would take alone on an empty network; zero if nobody worked it out.
+    /// Completion time of the flow alone in an empty network; zero if not computed.
     pub ideal: Span,
-    /// The round-trip time of its path when nothing else is there; zero if nobody worked it out.
+    /// Round-trip time of its path without queues; zero if not computed.
     pub base_rtt: Span,
-    /// Its data is there so much later than it starts: until then it only prepares. Completion counts from then.
+    /// Time from the start of the flow until its data is available, which a transport may use for set-up. The
+    /// completion time is counted from the end of this time.
     pub ahead: Span,
-    /// False for flows that only make the load: they start too early or too late to be judged.
+    /// False for background flows, which start too early or too late to be part of the statistics.
     pub counted: bool,
 }
 
 impl Facts {
-    /// A flow without end between these hosts, of the first group.
+    /// A flow without end between these hosts, in group 0.
     #[must_use]
     pub const fn between(from: Node, to: Node) -> Self {
         Self {
@@ -62,30 +112,42 @@ impl Facts {
     }
 }
 
-/// What may be observed of a run. Times passed never run backwards for one place, but may between places.
+/// An observer of a run. The times that it is given never decrease for one queue, but may between queues, since ports
+/// serve lazily.
 pub trait Probe {
-    /// A flow starts. Flows are numbered in the order they do.
+    /// A flow starts. Flows are numbered in the order of their starts.
     fn on_start(&mut self, _now: Time, _flow: u32, _facts: &Facts) {}
-    /// A queue holds this much from now on. Not called for a packet that leaves at once: it never waited.
-    fn on_queue(&mut self, _now: Time, _at: Place, _held: Bytes) {}
-    /// A packet was dropped.
-    fn on_drop(&mut self, _now: Time, _at: Place, _packet: &Envelope, _why: DropCause) {}
-    /// A link lost a packet that this port had sent.
-    fn on_wire_loss(&mut self, _now: Time, _port: u32, _packet: &Envelope) {}
+    /// A queue holds `held` from `now` on. Not called for a packet that finds the link idle: it is never queued.
+    fn on_queue(&mut self, _now: Time, _at: QueueId, _held: Bytes) {}
+    /// A packet was dropped, or lost on the wire behind this queue, for this cause.
+    fn on_drop(&mut self, _now: Time, _at: QueueId, _packet: &Envelope, _cause: DropCause) {}
     /// A packet was marked congestion-experienced.
-    fn on_mark(&mut self, _now: Time, _at: Place, _packet: &Envelope) {}
-    /// A port started to send a packet: a packet-hop.
+    fn on_mark(&mut self, _now: Time, _at: QueueId, _packet: &Envelope) {}
+    /// A port started to send a packet (a packet-hop).
     fn on_send(&mut self, _now: Time, _port: u32, _packet: &Envelope) {}
-    /// A packet reached the end it was meant for.
+    /// A packet was delivered to its destination.
     fn on_deliver(&mut self, _now: Time, _packet: &Envelope) {}
     /// An end measured a round-trip time.
     fn on_rtt(&mut self, _now: Time, _end: End, _rtt: Span) {}
-    /// An end has done all it had to do: every byte acknowledged, or every byte received.
+    /// An end is complete: a sender has every byte acknowledged, a receiver has received every byte.
     fn on_complete(&mut self, _now: Time, _end: End) {}
 }
 
-/// Observes nothing.
+/// A probe that observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Off;
+pub struct NoProbe;
 
-impl Probe for Off {}
+impl Probe for NoProbe {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_numbered_and_named_apart() {
+        for (index, cause) in DropCause::ALL.into_iter().enumerate() {
+            assert_eq!(cause.index(), index);
+            assert!(DropCause::ALL[..index].iter().all(|other| other.name() != cause.name()));
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::units::{BitsPerSec, Bytes, Span, Time};
 
-/// Unit names with their size in ticks of the quantity, smallest first. The first name of each size is printed.
+/// Names of units with their size in ticks of the quantity, smallest first. The first name of each size is printed.
 type Scale = &'static [(&'static str, u64)];
 
 const SPAN: Scale = &[
@@ -36,26 +36,26 @@ const RATE: Scale = &[
     ("Tbps", 1_000_000_000_000),
 ];
 
-/// Units that are read but never printed: a minute and the binary multiples would surprise in a table.
+/// Units that are accepted but never printed.
 const READ_ONLY: [&str; 5] = ["min", "µs", "KiB", "MiB", "GiB"];
 
-/// Why a text is not the quantity it should be.
+/// Why a text is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// There is no number where one should start.
+    /// The text does not start with a number.
     #[error("\"{found}\" does not start with a number; write it like {example}")]
     NoNumber {
         /// The text.
         found: String,
-        /// A text that would do.
+        /// A valid text.
         example: &'static str,
     },
-    /// A quantity of this kind is never negative.
+    /// The number is negative.
     #[error("\"{found}\" is negative; write it like {example}")]
     Negative {
         /// The text.
         found: String,
-        /// A text that would do.
+        /// A valid text.
         example: &'static str,
     },
     /// The unit is missing or not one of this quantity's.
@@ -63,12 +63,12 @@ pub enum QuantityError {
     Unit {
         /// The text.
         found: String,
-        /// The units there are.
+        /// The valid units.
         allowed: String,
-        /// A text that would do.
+        /// A valid text.
         example: &'static str,
     },
-    /// The number is too large for the simulator's 64 bits.
+    /// The quantity does not fit in 64 bits.
     #[error("\"{found}\" is too large")]
     TooLarge {
         /// The text.
@@ -82,7 +82,7 @@ pub enum QuantityError {
         /// The smallest step.
         tick: &'static str,
     },
-    /// Zero makes no sense here.
+    /// A quantity of this kind must not be zero.
     #[error("\"{found}\" must not be zero")]
     Zero {
         /// The text.
@@ -90,19 +90,19 @@ pub enum QuantityError {
     },
 }
 
-/// The size of a buffer or threshold: absolute, in packets, or in proportion to the rate of the link it feeds.
+/// The size of a buffer or threshold: in bytes, in packets, or in proportion to the rate of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
-    /// So many bytes.
+    /// Bytes.
     Bytes(Bytes),
-    /// So many packets, whatever their size.
+    /// Packets of any size.
     Packets(u32),
-    /// So many bytes for each gigabit per second.
+    /// Bytes for each gigabit per second of the link.
     PerGbps(Bytes),
 }
 
 impl BufferSize {
-    /// Bytes on a link of this rate, if the size is one of bytes.
+    /// The size in bytes on a link of this rate; `None` for a size in packets.
     #[must_use]
     pub fn bytes_at(self, rate: BitsPerSec) -> Option<Bytes> {
         match self {
@@ -116,7 +116,7 @@ impl BufferSize {
     }
 }
 
-/// Digits, a possible fraction, and what follows them.
+/// A number with its decimals, and the text that follows it.
 struct Number<'a> {
     digits: u128,
     decimals: u32,
@@ -169,7 +169,7 @@ fn ticks(text: &str, scale: Scale, example: &'static str) -> Result<u64, Quantit
     u64::try_from(scaled / parts).map_err(|_| too_large())
 }
 
-/// Prints ticks in the largest unit that makes them at least one, with every decimal they need.
+/// Prints ticks exactly, in the largest unit in which they are at least one.
 fn print(f: &mut fmt::Formatter<'_>, ticks: u64, scale: Scale) -> fmt::Result {
     let fits = |unit: &&(&str, u64)| ticks >= unit.1 && !READ_ONLY.contains(&unit.0);
     let &(name, unit) = scale.iter().rev().find(fits).unwrap_or(&scale[0]);

@@ -1,4 +1,5 @@
-//! One run seed, split into named streams: each user of chance draws from its own, so a new draw moves nothing else.
+//! The seed of a run, split into named random streams. Each user of randomness draws from a stream of its own, so that
+//! an additional draw somewhere does not change the draws elsewhere.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -7,18 +8,18 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(u64);
 
-/// A stream of draws. Same seed, same name, same id: same draws.
+/// A random stream. Equal seeds, names and ids give equal draws.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
 impl Seed {
-    /// A run seed.
+    /// The seed of a run.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream of the `id`-th user called `name`.
+    /// The stream of the user with this name and number.
     #[must_use]
     pub fn stream(self, name: &str, id: u64) -> Stream {
         let mut state = mix(self.0);
@@ -38,7 +39,7 @@ pub(crate) const fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A well-spread hash of one number, for choices that must be the same in every run, such as a path by flow.
+/// A hash of a number, for choices that must be equal in every run, such as the path of a flow.
 #[must_use]
 pub const fn hash(value: u64) -> u64 {
     mix(value)

@@ -1,5 +1,7 @@
-//! Time, bytes and rates as types; operators exist only where physics has them.
-//! The tick is a picosecond and private to this file: a 64 B frame lasts 1.7 ns at 400 Gb/s, and 64 bits hold 213 days.
+//! Time, bytes and rates as types. Only operators that make physical sense are defined.
+//!
+//! The tick of time is a picosecond, which only this file knows: a 64 B frame takes 1.7 ns at 400 Gb/s, and 64 bits
+//! last for 213 days.
 
 use std::iter::Sum;
 use std::num::NonZeroU64;
@@ -7,7 +9,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 const PS_PER_SEC: u64 = 1_000_000_000_000;
 
-/// A point in time, counted from the start of the run.
+/// A point in time since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -15,15 +17,15 @@ pub struct Time(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
-/// A number of bytes; on the wire unless said otherwise, preamble and gap included.
+/// A number of bytes; bytes on the wire, preamble and inter-frame gap included, unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
-/// A rate, never zero. It becomes time only through [`crate::Pace`], which carries the remainder.
+/// A rate, never zero. Serialisation times are computed by [`crate::Pace`], which carries the remainder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitsPerSec(NonZeroU64);
 
-/// An exact fraction of a link, such as the 84/1622 that credits may use. Never zero, never above one.
+/// An exact share of a link's rate, such as the 84/1622 that credits may use. Above zero, at most one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Share {
     part: u64,
@@ -33,7 +35,7 @@ pub struct Share {
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// The last instant there is. Nothing is ever due at it.
+    /// The last point in time, used for "never": nothing is due at it.
     pub const LAST: Self = Self(u64::MAX);
 
     /// The point that lies `span` after the start.
@@ -42,7 +44,7 @@ impl Time {
         Self(span.0)
     }
 
-    /// How far the run has come.
+    /// The time since the start of the run.
     #[must_use]
     pub const fn since_start(self) -> Span {
         Span(self.0)
@@ -54,7 +56,7 @@ impl Time {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// This point moved on by `span`, or [`Time::LAST`] if that overflows.
+    /// The point `span` later, or [`Time::LAST`] if that overflows.
     #[must_use]
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
@@ -67,9 +69,9 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is.
+    /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
 
     /// A span of picoseconds.
@@ -120,7 +122,7 @@ impl Span {
         self.0 as f64 / PS_PER_SEC as f64
     }
 
-    /// True for no time at all.
+    /// True for zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -132,7 +134,7 @@ impl Span {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// How many times `other` fits in here, as a fraction. Infinite for a zero `other`.
+    /// This span divided by `other`; infinite for a zero `other`.
     #[must_use]
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
@@ -146,9 +148,9 @@ impl Span {
 }
 
 impl Bytes {
-    /// None.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// More than any buffer holds.
+    /// The largest number, used for "no limit".
     pub const MAX: Self = Self(u64::MAX);
 
     /// A number of bytes.
@@ -157,7 +159,7 @@ impl Bytes {
         Self(bytes)
     }
 
-    /// The bare number.
+    /// The number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -175,13 +177,13 @@ impl Bytes {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// How many times `other` fits in here, as a fraction.
+    /// This number divided by `other`.
     #[must_use]
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
 
-    /// The mean rate at which these bytes pass in `span`, in bits per second; zero for a zero span.
+    /// The mean rate of these bytes over `span`, in bits per second; zero for a zero span.
     #[must_use]
     pub fn per(self, span: Span) -> f64 {
         if span.is_zero() { 0.0 } else { self.0 as f64 * 8.0 / span.as_secs_f64() }
@@ -198,7 +200,7 @@ impl BitsPerSec {
         }
     }
 
-    /// A rate, at least one bit per second: for rates that arithmetic may drive to nothing.
+    /// A rate, at least one bit per second, for results of arithmetic that may be zero.
     #[must_use]
     pub const fn at_least_one(bits: u64) -> Self {
         match NonZeroU64::new(bits) {
@@ -219,7 +221,7 @@ impl BitsPerSec {
         self.0.get()
     }
 
-    /// The part of this rate that `share` names, rounded to the nearest bit per second.
+    /// This share of the rate, rounded to the nearest bit per second.
     #[must_use]
     pub fn share(self, share: Share) -> Self {
         let (part, whole) = (u128::from(share.part), u128::from(share.whole));
@@ -233,7 +235,7 @@ impl BitsPerSec {
         Self::at_least_one((self.get() as f64 * factor).round() as u64)
     }
 
-    /// Whole bytes that pass in `span`.
+    /// Whole bytes sent in `span`.
     #[must_use]
     pub fn bytes_in(self, span: Span) -> Bytes {
         let bits = u128::from(self.get()) * u128::from(span.0) / u128::from(PS_PER_SEC);
@@ -248,7 +250,7 @@ impl Share {
         if part == 0 || part > whole { None } else { Some(Self { part, whole }) }
     }
 
-    /// The share of `part` bytes among `part` and `rest` bytes, as when each credit of 84 B releases a frame of 1538 B.
+    /// The share of `part` bytes in `part` plus `rest` bytes, as where each credit of 84 B releases a frame of 1538 B.
     #[must_use]
     pub const fn of(part: Bytes, rest: Bytes) -> Option<Self> {
         Self::new(part.0, part.0 + rest.0)
@@ -260,14 +262,14 @@ impl Share {
         self.part as f64 / self.whole as f64
     }
 
-    /// Part and whole, as given.
+    /// Numerator and denominator, as given.
     #[must_use]
     pub const fn parts(self) -> (u64, u64) {
         (self.part, self.whole)
     }
 }
 
-/// Sums, differences and multiples of a quantity with itself and with bare counts.
+/// Sums and differences of a quantity, and its products and quotients with numbers.
 macro_rules! linear {
     ($($unit:ident),*) => {$(
         impl Add for $unit {

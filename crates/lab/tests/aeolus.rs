@@ -1,12 +1,14 @@
-//! Aeolus's start in a network: what is dropped, how long queues grow, how much sooner flows end. PROTOCOLS 8.
+//! Aeolus in a network: what is dropped, how long queues grow, and how much sooner flows complete.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 mod support;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_lab::plan::{Delays, Group, Plan, Starts, Topology, Transport};
-use shallop_lab::summary::Run;
+use shallop_plan::plan::{Group, Plan, Starts, Topology, Transport};
+use shallop_results::summary::Run;
+use shallop_topology::Delays;
+use shallop_topology::dumbbell::Dumbbell;
 use support::{group, plan};
 
 const FRAME: u64 = 1538;
@@ -14,13 +16,13 @@ const FRAME: u64 = 1538;
 /// So many hosts around the left switch of a link of 10 Gb/s to one receiver, a microsecond for each link.
 fn star(senders: usize, groups: Vec<Group>) -> Plan {
     let rate = BitsPerSec::gbps(10);
-    let topology = Topology::Dumbbell {
+    let topology = Topology::from(Dumbbell {
         rate: (rate, rate),
         delay: Span::from_us(10),
         senders: Delays::Each(vec![Span::from_us(10); senders]),
         receivers: 1,
         mtu: Bytes::new(1500),
-    };
+    });
     let mut plan = plan(topology, BufferSize::Bytes(Bytes::new(200_000)), groups);
     plan.duration = Span::from_ms(200);
     plan.sample = Span::from_ms(10);
@@ -137,7 +139,7 @@ fn over_provision_and_selective_drop_are_chosen_apart() {
         plan.switches[0].select = select;
         for scheme in &mut plan.schemes {
             if let Transport::FlashPass(config) = &mut scheme.transport {
-                config.over_provision = on;
+                config.options.over_provision = on;
             }
         }
         let run = run(&plan, "flashpass");

@@ -5,20 +5,22 @@
 mod support;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_lab::plan::{Accounting, Delays, Plan, Starts, Topology, Transport};
-use shallop_lab::summary::Run;
+use shallop_plan::plan::{Accounting, Plan, Starts, Topology, Transport};
+use shallop_results::summary::Run;
+use shallop_topology::Delays;
+use shallop_topology::dumbbell::Dumbbell;
 use support::{group, plan};
 
 /// Four hosts on either side of a link of 10 Gb/s, each sending to one on the other side without end.
 fn both_ways(accounting: Accounting, batch: u8) -> Plan {
     let rate = BitsPerSec::gbps(10);
-    let topology = Topology::Dumbbell {
+    let topology = Topology::from(Dumbbell {
         rate: (rate, rate),
         delay: Span::from_ms(2),
         senders: Delays::Each(vec![Span::from_us(10); 4]),
         receivers: 4,
         mtu: Bytes::new(1500),
-    };
+    });
     // Hosts 2 to 5 are on the left, 6 to 9 on the right.
     let pair =
         |n: u32| [group("right", (2 + n, 6 + n), 1, None), group("left", (6 + n, 2 + n), 1, None)];
@@ -32,7 +34,7 @@ fn both_ways(accounting: Accounting, batch: u8) -> Plan {
     plan.windows = vec![(Span::from_ms(300), Span::from_ms(500))];
     for scheme in &mut plan.schemes {
         if let Transport::FlashPass(config) = &mut scheme.transport {
-            config.batch = batch;
+            config.options.batch = batch;
         }
     }
     plan

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
-use shallop_lab::outcome::Outcome;
-use shallop_lab::scenario::{Options, Problem, read};
+use shallop_measure::outcome::Outcome;
+use shallop_scenario::{Options, Problem, read};
 
 /// One flow, and twenty more after half a second.
 const CAMPUS: &str = r#"
@@ -17,7 +17,7 @@ kind = "campus"
 stations = 21
 core_switch = "deep"
 aggregation_switch = "deep"
-point_switch = "deep"
+access_point_switch = "deep"
 
 [switch]
 default = { buffer = "4MB", mark = { above = "150pkt" } }
@@ -66,7 +66,7 @@ fn a_burst_costs_newreno_packets_and_clean_neither_packets_nor_time() {
     assert!(clean.marks > 0 && cubic.marks == 0);
     let carried = clean.windows[1].throughput_bps;
     assert!(carried > 810e6, "{carried}: 850 Mb/s are 829 at IP");
-    let late = |run: &shallop_lab::summary::Run| run.rtt.p99_s.unwrap();
+    let late = |run: &shallop_results::summary::Run| run.rtt.p99_s.unwrap();
     assert!(late(&clean) < late(&cubic) * 0.25, "{} and {}", late(&clean), late(&cubic));
 }
 
@@ -77,7 +77,7 @@ fn frames_with_their_overhead_carry_what_a_plain_radio_of_850_mbps_does() {
         "stations = 21\nradio_rate = \"1201Mbps\"\nradio_overhead = \"178us\"",
     );
     let [plain, framed] = [CAMPUS, &framed].map(|text| outcome(text, 2).run);
-    let rate = |run: &shallop_lab::summary::Run| run.windows[1].throughput_bps;
+    let rate = |run: &shallop_results::summary::Run| run.windows[1].throughput_bps;
     let ratio = rate(&framed) / rate(&plain);
     assert!((0.95..1.05).contains(&ratio), "{ratio}");
     assert_eq!(framed.drops.data, 0);
@@ -93,7 +93,7 @@ switch.default = { buffer = "1MB", mark = { above = "20pkt" } }
 group = [{ name = "all", from = "left", to = "right" }]
 scheme = [
     { transport = "newreno" },
-    { name = "clean", transport = "newreno", clean = { edges = ["s0>left", "s1>left"], points = ["left>right"] } },
+    { name = "clean", transport = "newreno", clean = { edges = ["s0>left", "s1>left"], last_hop = ["left>right"] } },
 ]
 "#;
     let [bare, clean] = [0, 1].map(|scheme| outcome(text, scheme).run);
@@ -124,7 +124,7 @@ fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
         ("clean = { idle = \"0s\" }", &["idle", "out of range"]),
         ("clean = { edges = [\"cloud0>cor\"] }", &["no port \"cloud0>cor\"", "cloud0>core"]),
         ("clean = { edges = [\"core>cloud0\"] }", &["leads to a host", "from outside"]),
-        ("clean = { points = [\"ap0h0>air0\"] }", &["leads from a host", "to receivers"]),
+        ("clean = { last_hop = [\"ap0h0>air0\"] }", &["leads from a host", "to receivers"]),
         ("clean = true", &["should be a table"]),
     ];
     for (wrong, words) in cases {

@@ -6,14 +6,20 @@ mod support;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Place, Probe, Span, Time,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Probe, QueueId, Span, Time,
 };
-use shallop_lab::ends::{self, Ends};
-use shallop_lab::plan::{Delays, GraphLink, GraphNode, Group, Marking, Plan, Shared, Topology};
-use shallop_lab::run::{RunError, Setup};
+use shallop_lab::ends::{self, EndpointFactory};
+use shallop_plan::plan::{GraphLink, GraphNode, Group, Marking, Plan, Shared, Topology};
+use shallop_plan::{Setup, SetupError};
 use shallop_proto::Endpoint;
-use shallop_sim::{Network, NodeKind, Paths, World};
-use shallop_switch::MarkAt;
+use shallop_sim::{Network, World};
+use shallop_switch::discipline::codel::CoDelConfig;
+use shallop_switch::discipline::dualpi2::DualPi2Config;
+use shallop_switch::discipline::fq_codel::FqCoDelConfig;
+use shallop_switch::{Aqm, MarkAt};
+use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::parking_lot::ParkingLot;
+use shallop_topology::{Delays, NodeKind, Paths};
 use support::{group, plan};
 
 type Count = [u64; Class::COUNT];
@@ -32,11 +38,10 @@ impl Probe for Tally {
     fn on_send(&mut self, _: Time, _: u32, _: &Envelope) {
         self.sent += 1;
     }
-    fn on_drop(&mut self, _: Time, _: Place, packet: &Envelope, _: DropCause) {
-        self.dropped[packet.class.index()] += 1;
-    }
-    fn on_wire_loss(&mut self, _: Time, _: u32, packet: &Envelope) {
-        self.lost[packet.class.index()] += 1;
+    fn on_drop(&mut self, _: Time, _: QueueId, packet: &Envelope, cause: DropCause) {
+        let lost = cause == DropCause::WireLoss;
+        let count = if lost { &mut self.lost } else { &mut self.dropped };
+        count[packet.class.index()] += 1;
     }
     fn on_deliver(&mut self, _: Time, packet: &Envelope) {
         self.delivered[packet.class.index()] += 1;
@@ -55,18 +60,19 @@ fn total(count: Count) -> u64 {
 }
 
 /// A world of this setup, in which nothing has happened yet.
-fn world<'a, E: Ends>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a, E::End, Tally> {
+fn world<'a, E: EndpointFactory>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a, E::End, Tally> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
         routes: Paths::of(&graph).routes(&graph, setup.plan.symmetric, salt),
         graph,
         ports: setup.layout.ports.clone(),
-        rooms: setup.layout.memory.rooms.clone(),
+        buffers: setup.layout.memory.buffers.clone(),
         pools: setup.layout.memory.pools.clone(),
         nic: setup.plan.nic,
     };
-    let flows: Vec<_> = setup.coming().map(|flow| ends.flow(&flow)).collect();
+    let flows: Vec<_> =
+        shallop_plan::flows::FlowGenerator::new(setup).map(|flow| ends.flow(&flow)).collect();
     World::new(network, Box::new(flows.into_iter()), Tally::default())
 }
 
@@ -84,8 +90,8 @@ fn sums<E: Endpoint>(
     let (mut sent, mut dropped, mut queued) = (Count::default(), Count::default(), 0);
     for (number, port) in (0..).zip(world.ports()) {
         if setup.network.is_switch_port(number) != host {
-            sent = plus(sent, port.counts().sent);
-            dropped = plus(dropped, port.counts().dropped);
+            sent = plus(sent, port.counters().sent);
+            dropped = plus(dropped, port.counters().dropped);
             queued += u64::from(port.queued());
         }
     }
@@ -111,11 +117,11 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
         };
         flying += rest;
     }
-    if flying + host_queued != world.in_flight() as u64 {
+    if flying + host_queued != world.in_network() as u64 {
         return wrong(
             "sent and not ended, in flight",
             flying + host_queued,
-            world.in_flight() as u64,
+            world.in_network() as u64,
         );
     }
     if plus(host_dropped, switch_dropped) != dropped {
@@ -124,8 +130,8 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
     if total(sent) + total(passed) != world.probe.sent {
         return wrong("packets sent by ports, seen by the probe", total(sent), world.probe.sent);
     }
-    let reports = world.ends().map(Endpoint::report);
-    let data: u64 = reports.map(|report| report.sent).sum();
+    let counters = world.ends().map(Endpoint::counters);
+    let data: u64 = counters.map(|end| end.sent).sum();
     let left = of_data(sent) + of_data(host_dropped);
     if !(left..=left + host_queued).contains(&data) {
         return wrong("data sent by ends, data that left hosts", data, left);
@@ -135,9 +141,10 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
 
 /// No receiver has more than there is, and one is complete when it has it all.
 fn payload<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
-    let receivers = world.ends().skip(1).step_by(2).zip(setup.coming());
+    let receivers =
+        world.ends().skip(1).step_by(2).zip(shallop_plan::flows::FlowGenerator::new(setup));
     for (number, (receiver, flow)) in receivers.enumerate() {
-        let (size, received) = (flow.size.unwrap_or(u64::MAX), receiver.report().received);
+        let (size, received) = (flow.size.unwrap_or(u64::MAX), receiver.counters().received);
         if received > size || receiver.is_complete() != (received == size) {
             return Err(format!("{}: flow {number}: {received} of {size} bytes", world.now()));
         }
@@ -153,10 +160,10 @@ struct Run<'a> {
     looks: &'a [Span],
 }
 
-impl ends::Use for Run<'_> {
+impl ends::EndpointVisitor for Run<'_> {
     type Result = Result<String, String>;
 
-    fn ends<E: Ends>(self, ends: E) -> Self::Result {
+    fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result {
         let Self { setup, looks } = self;
         let mut world = world(setup, &ends);
         for look in looks {
@@ -171,10 +178,10 @@ impl ends::Use for Run<'_> {
         }
         let ends: Vec<_> = world.ends().collect();
         if let Some(end) = ends.iter().position(|end| !end.is_complete()) {
-            let (sender, receiver) = (ends[end & !1].report(), ends[end | 1].report());
+            let (sender, receiver) = (ends[end & !1].counters(), ends[end | 1].counters());
             return Err(format!("end {end} is not complete: {sender:?} and {receiver:?}"));
         }
-        if !world.is_idle() || world.in_flight() > 0 {
+        if !world.is_idle() || world.in_network() > 0 {
             return Err(format!("something goes on after {}", world.now()));
         }
         let mut complete = world.probe.complete.clone();
@@ -183,9 +190,9 @@ impl ends::Use for Run<'_> {
         if complete.len() != ends.len() || world.probe.complete.len() != ends.len() {
             return Err(format!("{} of {} ends seen complete", complete.len(), ends.len()));
         }
-        let counts: Vec<_> = world.ports().map(shallop_switch::Port::counts).collect();
-        let reports: Vec<_> = world.ends().map(Endpoint::report).collect();
-        Ok(format!("{counts:?} {reports:?}"))
+        let counts: Vec<_> = world.ports().map(shallop_switch::Port::counters).collect();
+        let counters: Vec<_> = world.ends().map(Endpoint::counters).collect();
+        Ok(format!("{counts:?} {counters:?}"))
     }
 }
 
@@ -254,12 +261,12 @@ fn shape() -> impl Strategy<Value = (Topology, Vec<u32>)> {
             let hosts = hosts.map(|host| host as u32).collect();
             let senders = Delays::Each(delays);
             let (rate, delay) = ((trunk, access), Span::from_ms(1));
-            (Topology::Dumbbell { rate, delay, senders, receivers: right, mtu }, hosts)
+            (Dumbbell { rate, delay, senders, receivers: right, mtu }.into(), hosts)
         });
     let lot = (rate(), rate(), 1usize..5).prop_map(move |(trunk, access, hops)| {
         let hosts = (hops as u32 + 1..(hops as u32 + 1) * 3).collect();
         let delay = (Span::from_us(500), Span::from_us(10));
-        (Topology::ParkingLot { rate: (trunk, access), delay, hops, hosts: 2, mtu }, hosts)
+        (ParkingLot { rate: (trunk, access), delay, hops, hosts: 2, mtu }.into(), hosts)
     });
     prop_oneof![dumbbell, lot]
 }
@@ -282,8 +289,9 @@ fn plans() -> impl Strategy<Value = Plan> {
         },
     );
     let shared = prop_oneof![2 => Just(None), 1 => shared.prop_map(Some)];
-    (network, buffer, shared, marking(), prop::collection::vec(flow, 1..4)).prop_map(
-        |((topology, hosts), buffer, shared, mark, flows)| {
+    let marks = (marking(), discipline());
+    (network, buffer, shared, marks, prop::collection::vec(flow, 1..4)).prop_map(
+        |((topology, hosts), buffer, shared, (mark, aqm), flows)| {
             let groups: Vec<Group> = (0..)
                 .zip(flows)
                 .map(|(number, (from, to, count, size))| {
@@ -294,7 +302,8 @@ fn plans() -> impl Strategy<Value = Plan> {
                 .collect();
             let mut plan = plan(topology, buffer, groups);
             plan.switches[0].shared = shared;
-            plan.switches[0].mark = mark;
+            plan.switches[0].mark = mark.filter(|_| aqm.is_none());
+            plan.switches[0].aqm = aqm;
             plan
         },
     )
@@ -304,17 +313,38 @@ fn plans() -> impl Strategy<Value = Plan> {
 fn marking() -> impl Strategy<Value = Option<Marking>> {
     let at = prop::sample::select(vec![MarkAt::Enqueue, MarkAt::Dequeue]);
     let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));
-    let mark = all.prop_map(|(min, more, most, weight, (at, drops))| {
+    let mark = all.prop_map(|(min, more, max_probability, weight, (at, drops))| {
         let [min, max] = [min, min + more].map(|it| BufferSize::Bytes(Bytes::new(it)));
-        Marking { min, max, most, weight, at, drops: drops && at == MarkAt::Enqueue }
+        Marking { min, max, max_probability, weight, at, drops: drops && at == MarkAt::Enqueue }
     });
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)]
+}
+
+/// A discipline that acts on the short queues of these networks, or a FIFO.
+fn discipline() -> impl Strategy<Value = Option<Aqm>> {
+    let codel = (20u64..2_000, 1u64..20, any::<bool>()).prop_map(|(us, part, ecn)| {
+        let (target, interval) = (Span::from_us(us), Span::from_us(us * part));
+        CoDelConfig { target, interval, ecn, ..CoDelConfig::of(()) }
+    });
+    let fq = (codel.clone(), 1u32..40, 2u32..30).prop_map(|(codel, flows, limit)| {
+        Aqm::FqCoDel(FqCoDelConfig { codel, flows, limit, ..FqCoDelConfig::of(()) })
+    });
+    let shift = prop::option::of((0u64..500).prop_map(Span::from_us));
+    let dual = (20u64..2_000, shift, any::<bool>()).prop_map(|(us, time_shift, random)| {
+        let (target, step_thresh) = (Span::from_us(us), Span::from_us(us / 4));
+        let (tupdate, alpha, beta) = (target, 10.0, 200.0);
+        let rest = DualPi2Config::of(());
+        let laws = DualPi2Config { target, tupdate, alpha, beta, step_thresh, ..rest };
+        Aqm::DualPi2(DualPi2Config { time_shift, random, ..laws })
+    });
+    let aqm = prop_oneof![codel.prop_map(Aqm::CoDel), fq, dual];
+    prop_oneof![2 => Just(None), 1 => aqm.prop_map(Some)]
 }
 
 /// Plans whose last group has another transport than the scheme, in one queue or in weighted ones.
 fn mixes() -> impl Strategy<Value = Plan> {
     let all = support::schemes().into_iter();
-    let tcp = all.filter(|it| matches!(it.transport, shallop_lab::plan::Transport::Tcp { .. }));
+    let tcp = all.filter(|it| matches!(it.transport, shallop_plan::plan::Transport::Tcp(_)));
     let other = prop::sample::select(tcp.collect::<Vec<_>>());
     let weights = prop_oneof![Just(None), (1u32..4, 1u32..4).prop_map(Some)];
     (plans(), other, weights, any::<bool>()).prop_map(|(mut plan, other, weights, emulation)| {
@@ -335,7 +365,7 @@ fn mixes() -> impl Strategy<Value = Plan> {
 fn accounted(plan: &Plan, seed: u64, looks: &[Span]) -> Result<Vec<String>, TestCaseError> {
     let mut came = vec![];
     for (number, scheme) in plan.schemes.iter().enumerate() {
-        let fail = |why: RunError| TestCaseError::fail(why.to_string());
+        let fail = |why: SetupError| TestCaseError::fail(why.to_string());
         let setup = Setup::new(plan, number, seed).map_err(fail)?;
         let looked = ends::with(&setup, Run { setup: &setup, looks }).map_err(fail)?;
         came.push(looked.map_err(|why| TestCaseError::fail(format!("{}: {why}", scheme.name)))?);

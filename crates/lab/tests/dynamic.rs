@@ -5,10 +5,13 @@
 use std::sync::Arc;
 
 use shallop_core::{Seed, Span};
-use shallop_lab::files::Memory;
-use shallop_lab::run::Setup;
-use shallop_lab::scenario::{Options, Problem, read};
-use shallop_lab::{Outcome, Plan, Study, run};
+use shallop_lab::run;
+use shallop_measure::Outcome;
+use shallop_plan::Setup;
+use shallop_plan::files::FilesInMemory;
+use shallop_plan::flows::FlowGenerator;
+use shallop_plan::{Plan, Study};
+use shallop_scenario::{Options, Problem, read};
 
 const NETWORK: &str = r#"
 title = "dynamic"
@@ -20,7 +23,7 @@ scheme = [{ transport = "cubic" }, { transport = "expresspass" }, { transport = 
 "#;
 
 fn study(group: &str, files: &[(&str, &str)]) -> Result<Study, Problem> {
-    let files = Memory::of(files.iter().copied());
+    let files = FilesInMemory::of(files.iter().copied());
     let options = Options { files: Arc::new(files), ..Options::default() };
     read(&format!("{NETWORK}\n[[group]]\nname = \"all\"\n{group}\n"), &options)
 }
@@ -50,7 +53,7 @@ fn flows_arrive_as_often_as_the_load_asks_for() {
     let mean = plan.groups[0].sizes.as_ref().unwrap().mean();
     let expected = 0.25 * 2e9 / (8.0 * mean);
     assert!((setup.rates[0].unwrap() / expected - 1.0).abs() < 1e-9, "{:?}", setup.rates);
-    let flows: Vec<_> = setup.coming().collect();
+    let flows: Vec<_> = FlowGenerator::new(&setup).collect();
     assert_eq!(flows.len(), 300);
     assert!(flows.windows(2).all(|two| two[0].start <= two[1].start));
     let lasted = flows[299].start.since_start().as_secs_f64();
@@ -68,7 +71,8 @@ fn only_flows_between_warm_up_and_cool_down_are_judged_and_the_run_ends_with_the
         let Outcome { run, flows, .. } = outcome(&plan, scheme);
         let all = run.fct.all.unwrap();
         assert_eq!((all.count, all.unfinished), (250, 0), "{}", run.scheme);
-        let of = |class: Option<shallop_lab::summary::Completion>| class.map_or(0, |it| it.count);
+        let of =
+            |class: Option<shallop_results::summary::Completion>| class.map_or(0, |it| it.count);
         let classes = of(run.fct.small) + of(run.fct.medium) + of(run.fct.large);
         assert_eq!(classes, 250, "every flow is of one class");
         let counted = flows.iter().filter(|flow| flow.counted).count();
@@ -102,7 +106,7 @@ fn a_run_of_more_flows_than_are_remembered_forgets_none() {
     let Outcome { run, flows, .. } = outcome(&plan, 0);
     assert_eq!((run.flows, flows.len()), (12_000, 12_000));
     assert!(flows.iter().enumerate().all(|(number, flow)| flow.flow as usize == number));
-    let done = |flow: &&shallop_lab::journal::FlowRow| flow.received_bytes == 1_000;
+    let done = |flow: &&shallop_measure::flow_log::FlowRow| flow.received_bytes == 1_000;
     assert_eq!(flows.iter().filter(done).count(), 12_000);
     assert!((run.goodput_bps * run.duration_s - 12_000.0 * 8_000.0).abs() < 1.0);
     assert_eq!(run.jain, None, "shares of so many flows are not compared");
@@ -114,7 +118,7 @@ fn bursts_are_sent_by_several_at_once_to_one() {
                  arrivals = { every = \"10ms\", at_once = 3 }";
     let plan = plan(group);
     let setup = Setup::new(&plan, 0, 1).unwrap();
-    let flows: Vec<_> = setup.coming().collect();
+    let flows: Vec<_> = FlowGenerator::new(&setup).collect();
     for (number, burst) in flows.chunks(3).enumerate() {
         let start = Span::from_ms(10 * number as u64);
         assert!(burst.iter().all(|flow| flow.start.since_start() == start));
@@ -132,7 +136,7 @@ fn a_trace_says_who_sends_what_to_whom_and_when() {
     let plan = &study.points[0].plan;
     for scheme in 0..3 {
         let flows = outcome(plan, scheme).flows;
-        let said = |flow: &shallop_lab::journal::FlowRow| {
+        let said = |flow: &shallop_measure::flow_log::FlowRow| {
             (flow.from.clone(), flow.to.clone(), flow.size_bytes, flow.received_bytes)
         };
         let expected = [("s0", "r1", 5_000), ("s3", "r0", 1), ("s1", "r2", 1_000_000)];
@@ -191,7 +195,7 @@ fn a_group_that_is_added_moves_no_flow_of_another() {
     let two = study(&more, &[]).unwrap();
     let flows = |study: &Study| {
         let setup = Setup::new(&study.points[0].plan, 0, 7).unwrap();
-        let of_first = setup.coming().filter(|flow| flow.group == 0);
+        let of_first = FlowGenerator::new(&setup).filter(|flow| flow.group == 0);
         of_first.map(|flow| (flow.start, flow.from, flow.to, flow.size)).collect::<Vec<_>>()
     };
     assert_eq!(flows(&one), flows(&two));
@@ -207,13 +211,13 @@ fn what_may_cross_a_port_is_known_before_any_flow_is() {
     let plan = &study.points[0].plan;
     let setup = Setup::new(plan, 0, 1).unwrap();
     let crossed = |data: bool| {
-        let crossings = setup.reach.crossings.iter();
+        let crossings = setup.traffic_paths.ports.iter();
         crossings.filter(|crossing| if data { crossing.data } else { crossing.returns }).count()
     };
     assert_eq!((crossed(true), crossed(false)), (41, 41), "20 links, the WAN, 20 links");
-    let longest = setup.reach.longest.unwrap().base_rtt;
+    let longest = setup.traffic_paths.longest.unwrap().base_rtt;
     assert!(longest > Span::from_ms(40) && longest < Span::from_us(40_100), "{longest}");
-    assert_eq!(setup.reach.hops, 3);
-    let measured = setup.coming().map(|flow| flow.path.base_rtt).max().unwrap();
+    assert_eq!(setup.traffic_paths.hops, 3);
+    let measured = FlowGenerator::new(&setup).map(|flow| flow.path.base_rtt).max().unwrap();
     assert_eq!(measured, longest);
 }

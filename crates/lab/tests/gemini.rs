@@ -3,14 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use shallop_control::any::Config as Window;
+use shallop_control::binary::Gain;
 use shallop_control::gemini::Config;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_lab::plan::Transport;
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::summary::Run;
-use shallop_lab::verdict::{Verdict, judge};
-use shallop_lab::{Study, run};
-use shallop_proto::tcp::{Capable, Marks};
+use shallop_lab::run;
+use shallop_plan::Study;
+use shallop_plan::plan::Transport;
+use shallop_proto::tcp::{EcnCapable, EcnConfig};
+use shallop_results::Verdict;
+use shallop_results::summary::Run;
+use shallop_results::verdict::judge;
+use shallop_scenario::{Options, read};
 
 /// Forty flows to one host, 10 ms away at 1 Gb/s, where a switch marks above so many packets; the scheme is to follow.
 const MANY: &str = r#"
@@ -31,11 +34,13 @@ fn runs(study: &Study) -> Vec<Run> {
     (0..plan.schemes.len()).map(|scheme| run(plan, scheme, 1, &mut |_| true).unwrap().run).collect()
 }
 
-fn controllers(schemes: &str) -> Vec<(Config, Marks)> {
+fn controllers(schemes: &str) -> Vec<(Config, EcnConfig)> {
     let study = study(&format!("{MANY}{schemes}"));
     let schemes = study.points[0].plan.schemes.iter();
     let gemini = |transport: &Transport| match transport {
-        Transport::Tcp { config, controller: Window::Gemini(gemini) } => (*gemini, config.marks),
+        Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Gemini(gemini) }) => {
+            (*gemini, config.ecn)
+        }
         other => panic!("{other:?}"),
     };
     schemes.map(|scheme| gemini(&scheme.transport)).collect()
@@ -65,22 +70,22 @@ fn what_is_left_out_is_as_in_the_thesis_and_what_is_written_arrives() {
     );
     let (thesis, marks) = read[0];
     assert_eq!(thesis, Config::THESIS);
-    assert_eq!(marks, Marks::EXACT);
+    assert_eq!(marks, EcnConfig::EXACT);
     let (written, marks) = read[1];
     let expected = Config {
         capacity: Some(BitsPerSec::gbps(10)),
-        mark: BufferSize::Packets(20),
+        k: BufferSize::Packets(20),
         delay_threshold: Span::from_ms(8),
         decrease: 0.3,
         increase: 1e-7,
-        gain_shift: 2,
+        alpha_gain: Gain::new(2),
         rtt_noise: Span::from_us(200),
         dcn: false,
         wan: false,
         recount: false,
         ..thesis
     };
-    assert_eq!((written, marks.capable), (expected, Capable::Nothing));
+    assert_eq!((written, marks.capable), (expected, EcnCapable::Nothing));
 }
 
 #[test]
@@ -91,10 +96,14 @@ fn pacing_is_an_option_of_cubic_and_newreno() {
     );
     let study = study(&text);
     let schemes = &study.points[0].plan.schemes;
-    let Transport::Tcp { controller: Window::Cubic(cubic), .. } = schemes[0].transport else {
+    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Cubic(cubic), .. }) =
+        schemes[0].transport
+    else {
         panic!()
     };
-    let Transport::Tcp { controller: Window::Reno(reno), .. } = schemes[1].transport else {
+    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Reno(reno), .. }) =
+        schemes[1].transport
+    else {
         panic!()
     };
     assert!(cubic.pacing && reno.pacing);
@@ -123,7 +132,7 @@ fn figures_of_a_group_can_be_claimed_by_their_path() {
     let study = study(&format!("{small}\n[[scheme]]\ntransport = \"gemini\"\n{}", claims.concat()));
     let runs = runs(&study);
     let jobs = study.jobs().into_iter().zip(&runs).collect::<Vec<_>>();
-    for judged in judge(&study, &jobs) {
+    for judged in judge(&study.design(), &jobs) {
         assert_eq!(judged.verdict, Verdict::Holds, "{}", judged.why);
     }
     // One group is all there is.

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use proptest::prelude::*;
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::{Outcome, run};
+use shallop_lab::run;
+use shallop_measure::Outcome;
+use shallop_scenario::{Options, read};
 
 const DUMBBELL: &str = r#"
 title = "kept"
@@ -41,8 +42,8 @@ const ONE_BY_ONE: &str = "flows = 20\narrivals = { every = \"100ms\", at_once = 
 fn a_flow_goes_on_where_the_one_before_it_ended() {
     let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, 0, which, ONE_BY_ONE)));
     assert_eq!(new[0].to_bits(), kept[0].to_bits(), "the first opens a connection in any case");
-    // A flow alone greets for 10 ms, and its first window takes three more round trips to become 69 segments; on a
-    // connection that is open and has the window for it, all of it leaves at once.
+    // The handshake of a new connection takes 10 ms, and its first window takes three more round trips to become 69
+    // segments; on a connection that is open and has the window for it, all of it leaves at once.
     assert!(new[1..].iter().all(|&time| time > 0.035), "{new:?}");
     assert!(kept[3..].iter().all(|&time| time < 0.012), "{kept:?}");
 }
@@ -53,7 +54,7 @@ fn flows_at_once_have_a_connection_each_and_all_bytes_arrive() {
     let kept = outcome(DUMBBELL, 0, "kept", group);
     assert_eq!((kept.run.fct.all.unwrap().count, kept.run.fct.all.unwrap().unfinished), (30, 0));
     assert!((kept.run.goodput_bps * kept.run.duration_s / 8.0 - 3e6).abs() < 1.0);
-    // The first three greet.
+    // The first three have a handshake.
     assert!(times(&kept)[..3].iter().all(|&time| time > 0.035));
     assert!(times(&kept)[9..].iter().all(|&time| time < 0.02));
     let again = outcome(DUMBBELL, 0, "kept", group);

@@ -4,8 +4,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::{Outcome, run};
+use shallop_lab::run;
+use shallop_measure::Outcome;
+use shallop_scenario::{Options, read};
 
 /// Four near flows and four far ones behind one link of 1 Gb/s: the first point of gm-fig3.12.
 fn outcome(jitter: &str) -> Outcome {
@@ -59,4 +60,41 @@ fn jitter_of_a_frame_ends_lockstep() {
     let none = outcome("0s");
     assert!(share_of_the_near(&none) < 0.2, "{}", share_of_the_near(&none));
     assert!(none.run.timeouts > 50, "{}", none.run.timeouts);
+}
+
+/// Jain's index from the first second on of twenty equal flows of CUBIC that start together, behind 10 Gb/s and 200 KB,
+/// where the scenario does not name `nic_jitter`.
+fn jain_by_default(delay: &str, duration: &str, seed: u64) -> f64 {
+    let text = format!(
+        r#"
+        title = "twenty equal flows"
+        duration = "{duration}"
+        windows = ["1s..{duration}"]
+        stack = "linux"
+        switch.default = {{ buffer = "20KB/Gbps" }}
+        scheme = [{{ transport = "cubic" }}]
+
+        [topology]
+        kind = "dumbbell"
+        senders = 20
+        rate = "10Gbps"
+        delay = "{delay}"
+
+        [[group]]
+        name = "all"
+        start = "0s"
+        "#
+    );
+    let study = read(&text, &Options::default()).unwrap();
+    run(&study.points[0].plan, 0, seed, &mut |_| true).unwrap().run.windows[0].jain.unwrap()
+}
+
+#[test]
+fn equal_flows_that_start_together_share_by_default() {
+    for (delay, duration) in [("100us", "2s"), ("20ms", "5s")] {
+        for seed in 1..=5 {
+            let jain = jain_by_default(delay, duration, seed);
+            assert!(jain > 0.5, "one-way delay {delay}, seed {seed}: {jain}");
+        }
+    }
 }

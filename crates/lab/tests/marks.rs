@@ -6,11 +6,11 @@
 use shallop_control::any::Config as Window;
 use shallop_control::{dctcp, reno, vegas};
 use shallop_core::Bytes;
-use shallop_lab::plan::Transport;
 use shallop_lab::run;
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::summary::Run;
-use shallop_proto::tcp::{Capable, Config, Marks};
+use shallop_plan::plan::Transport;
+use shallop_proto::tcp::{Config, EcnCapable, EcnConfig};
+use shallop_results::summary::Run;
+use shallop_scenario::{Options, read};
 
 /// Four flows without end through 1 Gb/s. A round trip takes 250 us with the time to send at every hop and holds 20
 /// frames.
@@ -22,6 +22,7 @@ duration = "300ms"
 sample = "10ms"
 windows = ["100ms..300ms"]
 nic = "fair"
+nic_jitter = "0s"
 
 [topology]
 kind = "dumbbell"
@@ -45,7 +46,7 @@ start = "0ms..10ms"
 fn transport(scheme: &str) -> (Config, Window) {
     let study = read(&text(scheme, PLAIN), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
     match study.points[0].plan.schemes[0].transport {
-        Transport::Tcp { config, controller } => (config, controller),
+        Transport::Tcp(shallop_plan::plan::Tcp { config, controller }) => (config, controller),
         _ => panic!("{scheme} is a TCP"),
     }
 }
@@ -66,18 +67,56 @@ const ABOVE: &str = "buffer = \"100pkt\"\nmark = { above = \"24pkt\" }";
 #[test]
 fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are_told() {
     let (config, controller) = transport(r#"transport = "dctcp""#);
-    assert_eq!((config.marks, controller), (Marks::EXACT, Window::Dctcp(dctcp::Config::LINUX)));
+    assert_eq!((config.ecn, controller), (EcnConfig::EXACT, Window::Dctcp(dctcp::Config::LINUX)));
     let (config, controller) = transport(r#"transport = "ecn-star""#);
-    assert_eq!((config.marks, controller), (Marks::CLASSIC, Window::Reno(reno::Config::LINUX)));
+    assert_eq!((config.ecn, controller), (EcnConfig::CLASSIC, Window::Reno(reno::Config::LINUX)));
     let (config, controller) = transport(r#"transport = "vegas""#);
-    assert_eq!(config.marks.capable, Capable::Nothing);
+    assert_eq!(config.ecn.capable, EcnCapable::Nothing);
     assert_eq!(controller, Window::Vegas(vegas::Config::LINUX));
     let (config, _) = transport("transport = \"dctcp\"\necn_gradual = true");
-    assert_eq!(config.marks, Marks { gradual: true, ..Marks::EXACT });
+    assert_eq!(config.ecn, EcnConfig { gradual: true, ..EcnConfig::EXACT });
     let (config, _) = transport("transport = \"cubic\"\necn = \"classic\"");
-    assert_eq!(config.marks, Marks { gradual: true, ..Marks::CLASSIC }, "as in Linux");
+    assert_eq!(config.ecn, EcnConfig { gradual: true, ..EcnConfig::CLASSIC }, "as in Linux");
     let (config, _) = transport("transport = \"ecn-star\"\necn = \"off\"");
-    assert_eq!(config.marks, Marks::OFF);
+    assert_eq!(config.ecn, EcnConfig::OFF);
+    let (config, _) = transport("transport = \"dctcp\"\nl4s = true");
+    assert_eq!(config.ecn, EcnConfig { l4s: true, ..EcnConfig::EXACT });
+}
+
+#[test]
+fn a_sender_that_does_not_echo_each_mark_cannot_be_l4s() {
+    for ecn in ["off", "classic"] {
+        let scheme = format!("transport = \"dctcp\"\nl4s = true\necn = \"{ecn}\"");
+        let text = text(&scheme, PLAIN);
+        let problem = read(&text, &Options::default()).unwrap_err();
+        assert!(text[problem.span.clone().unwrap().start..].starts_with("true"), "{problem:?}");
+        assert!(problem.message.contains("`l4s`") && problem.help.contains("\"exact\""));
+    }
+}
+
+#[test]
+fn dualpi2_keeps_l4s_flows_apart_by_their_codepoint() {
+    let dualpi2 = "buffer = \"2MB\"\naqm = \"dualpi2\"\n\
+                   dualpi2 = { target = \"4ms\", max_rtt = \"10ms\" }";
+    let delay = |l4s: bool| {
+        let run = outcome(&format!("transport = \"dctcp\"\nl4s = {l4s}"), dualpi2);
+        assert!(run.marks > 10 && run.drops.data == 0, "{} marks", run.marks);
+        run.queues.iter().map(|queue| queue.p50_bytes).max().unwrap()
+    };
+    // At 1 Gb/s the ramp of the L4S queue goes from 100 to 150 KB. ECT(0) is Classic, with a target of 500 KB.
+    let (l4s, classic) = (delay(true), delay(false));
+    assert!((50_000..=150_000).contains(&l4s), "{l4s} B");
+    assert!(classic > 300_000, "{classic} B");
+}
+
+#[test]
+fn what_a_discipline_drops_is_told_as_such() {
+    let switch =
+        "buffer = \"1MB\"\naqm = \"codel\"\ncodel = { target = \"100us\", interval = \"2ms\" }";
+    let run = outcome(r#"transport = "cubic""#, switch);
+    let aqm: Vec<_> = run.drops_by_cause.iter().filter(|drop| drop.cause == "aqm").collect();
+    assert!(aqm.iter().all(|drop| drop.class == "data" && drop.packets > 0) && !aqm.is_empty());
+    assert!(run.marks == 0, "CUBIC is not ECN-capable");
 }
 
 #[test]
@@ -91,11 +130,11 @@ fn options_of_vegas_and_dctcp_arrive() {
     let (_, controller) =
         transport("transport = \"dctcp\"\ngain = 0.00390625\nalpha_initial = 0.5\ndecrease = 0.3");
     let Window::Dctcp(config) = controller else { panic!("{controller:?}") };
-    assert_eq!((config.shift, config.alpha), (8, 512));
-    assert!((config.reno.decrease - 0.7).abs() < 1e-12);
+    assert_eq!((config.gain.shift(), config.alpha_initial.units()), (8, 512));
+    assert!((1.0 - config.loss.decrease - 0.7).abs() < 1e-12);
     let (_, controller) = transport("transport = \"dctcp\"\nstack = \"ns2\"");
     let Window::Dctcp(config) = controller else { panic!("{controller:?}") };
-    assert_eq!((config.alpha, config.shift), (0, dctcp::Config::RFC.shift));
+    assert_eq!((config.alpha_initial.units(), config.gain), (0, dctcp::Config::RFC.gain));
 }
 
 #[test]

@@ -6,10 +6,14 @@
 mod support;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
-use shallop_lab::plan::{Delays, Scheme, Starts, Topology};
-use shallop_lab::run::{RunError, Setup};
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::{Outcome, Plan, run};
+use shallop_lab::run;
+use shallop_measure::Outcome;
+use shallop_plan::Plan;
+use shallop_plan::plan::{Scheme, Starts, Topology};
+use shallop_plan::{Setup, SetupError};
+use shallop_scenario::{Options, read};
+use shallop_topology::Delays;
+use shallop_topology::dumbbell::Dumbbell;
 use support::{group, plan, schemes};
 
 /// The scheme of this label.
@@ -19,13 +23,13 @@ fn scheme(name: &str) -> Scheme {
 
 /// Two flows of the scheme and two of another transport, from hosts 2 to 5 to host 1, over 1 Gb/s.
 fn beside(own: &str, other: &str, size: Option<u64>) -> Plan {
-    let topology = Topology::Dumbbell {
+    let topology = Topology::from(Dumbbell {
         rate: (BitsPerSec::gbps(1), BitsPerSec::gbps(1)),
         delay: Span::from_ms(1),
         senders: Delays::Each(vec![Span::from_ms(1); 4]),
         receivers: 1,
         mtu: Bytes::new(1500),
-    };
+    });
     let mut groups = vec![group("new", (2, 1), 2, size), group("old", (4, 1), 2, size)];
     groups[0].from = vec![2, 3];
     groups[1].from = vec![4, 5];
@@ -135,7 +139,7 @@ fn a_bottleneck_without_emulation_queue_loses_data_and_says_so() {
 fn transports_that_ask_different_things_of_switches_are_refused() {
     let plan = beside("flashpass", "expresspass", None);
     let error = Setup::new(&plan, 0, 1).err();
-    assert_eq!(error, Some(RunError::Mix { scheme: "flashpass".to_owned() }));
+    assert_eq!(error, Some(SetupError::Mix { scheme: "flashpass".to_owned() }));
 }
 
 const TEXT: &str = r#"

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use shallop_lab::run;
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::summary::Run;
+use shallop_results::summary::Run;
+use shallop_scenario::{Options, read};
 
 const FRAME: u64 = 1538;
 /// Nothing but packets at a constant rate, half as much again as the port carries.

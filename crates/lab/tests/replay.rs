@@ -5,19 +5,23 @@
 mod support;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_lab::plan::{Delays, Topology};
-use shallop_lab::{Outcome, Plan, run};
+use shallop_lab::run;
+use shallop_measure::Outcome;
+use shallop_plan::Plan;
+use shallop_plan::plan::Topology;
+use shallop_topology::Delays;
+use shallop_topology::dumbbell::Dumbbell;
 use support::{group, plan};
 
 fn dumbbell() -> Plan {
     let gbps = BitsPerSec::gbps;
-    let topology = Topology::Dumbbell {
+    let topology = Topology::from(Dumbbell {
         rate: (gbps(1), gbps(10)),
         delay: Span::from_ms(1),
         senders: Delays::Drawn(4, Span::ZERO, Span::from_ms(4)),
         receivers: 2,
         mtu: Bytes::new(1500),
-    };
+    });
     let groups = (0..4).map(|n| group("g", (2 + n, 6 + n % 2), 2, Some(400_000))).collect();
     let mut plan = plan(topology, BufferSize::Packets(30), groups);
     plan.sample = Span::from_ms(10);

@@ -5,8 +5,10 @@
 mod support;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_lab::outcome::Outcome;
-use shallop_lab::plan::{Delays, Plan, Shared, Starts, Topology};
+use shallop_measure::outcome::Outcome;
+use shallop_plan::plan::{Plan, Shared, Starts, Topology};
+use shallop_topology::Delays;
+use shallop_topology::dumbbell::Dumbbell;
 use support::{group, plan};
 
 const SIZE: Bytes = Bytes::new(100_000);
@@ -15,13 +17,13 @@ const FRAME: u64 = 1538;
 /// Hosts on the right of a fast link send to three on the left, eight flows to as many of these as `receivers`. The
 /// links to them are slow and long, and share the memory of their switch.
 fn incast(receivers: u32, alpha: f64) -> Plan {
-    let topology = Topology::Dumbbell {
+    let topology = Topology::from(Dumbbell {
         rate: (BitsPerSec::gbps(100), BitsPerSec::gbps(1)),
         delay: Span::from_us(10),
         senders: Delays::Each((0..3).map(|n| Span::from_us(100 + 17 * n)).collect()),
         receivers: 6,
         mtu: Bytes::new(1500),
-    };
+    });
     // Nodes 0 and 1 are the switches, then come the hosts on the left and those on the right.
     let groups = (0..receivers * 2).map(|number| {
         let mut group =

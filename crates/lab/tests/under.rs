@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use shallop_core::BufferSize;
-use shallop_lab::scenario::{Options, read};
-use shallop_lab::study::Study;
+use shallop_plan::study::Study;
+use shallop_scenario::{Options, read};
 
 const TEXT: &str = r#"
 title = "under"
@@ -21,8 +21,7 @@ group = [{ name = "all", flows = 2 }]
 "#;
 
 fn study(set: &str, options: &Options) -> Result<Study, String> {
-    let said =
-        |problem: shallop_lab::scenario::Problem| format!("{} {}", problem.message, problem.help);
+    let said = |problem: shallop_scenario::Problem| format!("{} {}", problem.message, problem.help);
     read(&TEXT.replace("SET", set), options).map_err(said)
 }
 

@@ -1,11 +1,11 @@
-//! Aeolus at the end that sends: the data of the first round trip, before any credit, and what becomes of it.
-//! State: how far the burst has come, which of its frames are known to have arrived, which were sent again.
-//! Units: bytes of the stream; frames are whole, so that every count of bytes is one of frames.
-//! Source: aeolus-apnet18, 3.3; PROTOCOLS 8; choices in docs/aeolus.md.
+//! Aeolus at the sender: the unscheduled data of the first round trip, sent before any credit, and its recovery.
+//! State: how much of the burst was sent, and which of its frames are acknowledged or were retransmitted.
+//! Units: bytes of the stream; byte counts are those of whole frames, so that they convert to frames exactly.
+//! Source: aeolus-apnet18, 3.3; choices in docs/aeolus.md.
 //!
-//! Whoever owns it sends what [`Start::poll`] gives, ends the burst with [`Start::stop`] when anything is heard, tells
-//! it what arrived, and asks what to send again. Everything is sent again at most once: repairs are scheduled, and
-//! what becomes of scheduled frames is the transport's matter.
+//! The transport that owns it sends what [`UnscheduledBurst::poll`] returns, ends the burst with
+//! [`UnscheduledBurst::stop`] at the first answer, reports acknowledgements, and fetches the frames to retransmit.
+//! Each frame is retransmitted at most once: retransmissions are scheduled, and the transport recovers their losses.
 
 use std::ops::Range;
 
@@ -14,97 +14,94 @@ use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 use crate::arrived::Arrived;
 use crate::wire;
 
-/// What a start is made from.
+/// The parameters of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The rate of the burst: that of the host's link.
     pub link: BitsPerSec,
-    /// The most that is sent without a credit, on the wire.
-    pub most: Bytes,
+    /// The most bytes sent without a credit, on the wire.
+    pub max_burst: Bytes,
 }
 
-/// Something to be sent without a credit.
+/// A packet to be sent without a credit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum UnscheduledPacket {
     /// Payload.
     Payload(Range<u64>),
-    /// A smallest packet that follows the last payload, which ended here. It must not be dropped selectively.
+    /// The probe packet: a minimum-size packet behind the last payload, which ended here. It must not be dropped
+    /// selectively.
     Probe(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Frames leave, each when the one before it has had its time on the link.
+    /// Frames are sent, each when the one before it has had its time on the link.
     Burst,
     /// The probe is due.
     Probe,
-    /// Not begun, or over.
-    Quiet,
+    /// Not started, or over.
+    Idle,
 }
 
-/// The unscheduled part of a stream, from its first byte to [`Start::end`].
+/// The unscheduled part of a stream, from its first byte to [`UnscheduledBurst::end`].
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct UnscheduledBurst {
     pace: Pace,
     payload: u64,
     phase: Phase,
     /// When the next frame is due; `None` if it is due already, or none is.
     due: Option<Time>,
-    /// How far the burst may go, and how far it went.
+    /// The burst sends no byte from here on.
     limit: u64,
+    /// The end of the unscheduled data so far.
     end: u64,
-    arrived: Arrived,
-    /// What arrived or was sent again: the rest is missing.
-    settled: Arrived,
-    /// What is missing below is lost: something sent later has arrived.
-    known: u64,
-    /// Nothing is missing from here on.
-    back: u64,
+    acked: Arrived,
+    /// Frames that are acknowledged or were retransmitted. The others are outstanding.
+    handled: Arrived,
+    /// Outstanding frames below are lost: something sent later has arrived.
+    highest_arrived: u64,
+    /// No frame from here on is outstanding.
+    highest_outstanding: u64,
 }
 
-impl Start {
-    /// A start that has not begun, of a stream of `size` bytes or without end. Without a configuration it never does.
+impl UnscheduledBurst {
+    /// A burst that has not started, of a stream of `size` bytes or without end. Without a configuration it never
+    /// sends anything.
     #[must_use]
     pub fn new(config: Option<Config>, payload: u64, size: Option<u64>) -> Self {
         let frame = u64::from(wire::data_frame(payload));
-        let most = config.map_or(0, |config| config.most.get().div_ceil(frame));
+        let frames = config.map_or(0, |config| config.max_burst.get().div_ceil(frame));
         let link = config.map_or(BitsPerSec::at_least_one(1), |config| config.link);
         Self {
             pace: Pace::new(link),
             payload,
-            phase: Phase::Quiet,
+            phase: Phase::Idle,
             due: None,
-            limit: most.saturating_mul(payload).min(size.unwrap_or(u64::MAX)),
+            limit: frames.saturating_mul(payload).min(size.unwrap_or(u64::MAX)),
             end: 0,
-            arrived: Arrived::default(),
-            settled: Arrived::default(),
-            known: 0,
-            back: 0,
+            acked: Arrived::default(),
+            handled: Arrived::default(),
+            highest_arrived: 0,
+            highest_outstanding: 0,
         }
     }
 
-    /// The transfer begins.
-    pub fn begin(&mut self) {
+    /// Starts the burst.
+    pub fn start(&mut self) {
         if self.limit > 0 {
             self.phase = Phase::Burst;
         }
     }
 
-    /// Something was heard from the other end, or the burst is to end for another reason.
+    /// Ends the burst; the probe follows if anything was sent.
     pub fn stop(&mut self) {
         if self.phase == Phase::Burst {
-            self.phase = if self.end > 0 { Phase::Probe } else { Phase::Quiet };
+            self.phase = if self.end > 0 { Phase::Probe } else { Phase::Idle };
             self.due = None;
         }
     }
 
-    /// True before the burst has ended.
-    #[must_use]
-    pub fn bursts(&self) -> bool {
-        self.phase == Phase::Burst
-    }
-
-    /// When [`Start::on_timer`] is to be called.
+    /// When [`UnscheduledBurst::on_timer`] is to be called.
     #[must_use]
     pub fn wakeup(&self) -> Option<Time> {
         self.due
@@ -115,91 +112,93 @@ impl Start {
         self.due = self.due.filter(|&due| due > now);
     }
 
-    /// Whether [`Start::poll`] gives something.
+    /// Whether [`UnscheduledBurst::poll`] returns a packet.
     #[must_use]
     pub fn ready(&self) -> bool {
-        self.phase != Phase::Quiet && self.due.is_none()
+        self.phase != Phase::Idle && self.due.is_none()
     }
 
-    /// What is to be sent now.
-    pub fn poll(&mut self, now: Time) -> Option<Piece> {
+    /// The packet that is to be sent now, if any.
+    pub fn poll(&mut self, now: Time) -> Option<UnscheduledPacket> {
         if !self.ready() {
             return None;
         }
         if self.phase == Phase::Probe {
-            self.phase = Phase::Quiet;
-            return Some(Piece::Probe(self.end));
+            self.phase = Phase::Idle;
+            return Some(UnscheduledPacket::Probe(self.end));
         }
         let body = self.end..self.limit.min(self.end + self.payload);
         self.end = body.end;
-        self.back = body.end;
+        self.highest_outstanding = body.end;
         let frame = Bytes::new(u64::from(wire::data_frame(body.end - body.start)));
         self.due = Some(now + self.pace.charge(frame));
         if self.end == self.limit {
             self.stop();
         }
-        Some(Piece::Payload(body))
+        Some(UnscheduledPacket::Payload(body))
     }
 
-    /// The first byte that was not sent without a credit.
+    /// The end of the unscheduled data so far.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.end
     }
 
     /// These bytes have arrived. Parts of frames do not count.
-    pub fn on_arrived(&mut self, body: Range<u64>) {
+    pub fn on_acked(&mut self, body: Range<u64>) {
         let stop =
             if body.end >= self.end { self.end } else { body.end / self.payload * self.payload };
         let start = body.start.div_ceil(self.payload).saturating_mul(self.payload);
         if start < stop {
-            self.arrived.add(start..stop);
-            self.settled.add(start..stop);
+            self.acked.add(start..stop);
+            self.handled.add(start..stop);
         }
     }
 
-    /// Something that was sent after all bytes before `upto` has arrived: those of them that have not are lost.
-    pub fn on_passed(&mut self, upto: u64) {
-        self.known = self.known.max(upto.min(self.end));
+    /// A packet sent after all bytes before `upto` has arrived: those bytes that are not acknowledged are lost.
+    pub fn on_later_arrival(&mut self, upto: u64) {
+        self.highest_arrived = self.highest_arrived.max(upto.min(self.end));
     }
 
-    /// Frames that have not arrived, as far as is known, and were not sent again.
+    /// Outstanding frames: neither acknowledged nor retransmitted.
     #[must_use]
-    pub fn missing(&self) -> u64 {
-        (self.end - self.settled.next() - self.settled.beyond()).div_ceil(self.payload)
+    pub fn outstanding(&self) -> u64 {
+        (self.end - self.handled.next() - self.handled.out_of_order()).div_ceil(self.payload)
     }
 
-    /// The first frame that is known to be lost. It will not be given again.
-    pub fn repair(&mut self) -> Option<Range<u64>> {
-        let start = self.settled.next();
-        if start >= self.known {
+    /// Takes the first frame that is lost, to retransmit it.
+    pub fn take_lost(&mut self) -> Option<Range<u64>> {
+        let start = self.handled.next();
+        if start >= self.highest_arrived {
             return None;
         }
-        Some(self.settle(start..self.end.min(start + self.payload)))
+        Some(self.take(start..self.end.min(start + self.payload)))
     }
 
-    /// The last frame that is missing, lost or not, for a credit that would be of no use otherwise. The last, because
-    /// its acknowledgement takes longest to come. It will not be given again.
-    pub fn anticipate(&mut self) -> Option<Range<u64>> {
-        while self.back > self.settled.next() {
-            let frame = (self.back - 1) / self.payload * self.payload..self.back;
-            self.back = frame.start;
-            if !self.settled.covers(&frame) {
-                return Some(self.settle(frame));
+    /// Takes the last outstanding frame, lost or not, for a credit that would be wasted otherwise. The last one,
+    /// because its acknowledgement arrives last.
+    pub fn take_outstanding(&mut self) -> Option<Range<u64>> {
+        while self.highest_outstanding > self.handled.next() {
+            let end = self.highest_outstanding;
+            let frame = (end - 1) / self.payload * self.payload..end;
+            self.highest_outstanding = frame.start;
+            if !self.handled.covers(&frame) {
+                return Some(self.take(frame));
             }
         }
         None
     }
 
-    /// All bytes before `from` have arrived. Of the others what has not, as far as is known, is lost once more.
-    pub fn repeat_from(&mut self, from: u64) {
-        self.on_arrived(0..from);
-        self.settled = self.arrived.clone();
-        (self.known, self.back) = (self.end, self.end);
+    /// Goes back: all bytes before `from` have arrived, and all later ones that are not acknowledged are lost,
+    /// retransmitted or not.
+    pub fn go_back_to(&mut self, from: u64) {
+        self.on_acked(0..from);
+        self.handled = self.acked.clone();
+        (self.highest_arrived, self.highest_outstanding) = (self.end, self.end);
     }
 
-    fn settle(&mut self, frame: Range<u64>) -> Range<u64> {
-        self.settled.add(frame.clone());
+    fn take(&mut self, frame: Range<u64>) -> Range<u64> {
+        self.handled.add(frame.clone());
         frame
     }
 }
@@ -210,131 +209,138 @@ mod tests {
     use proptest::prelude::*;
     use shallop_core::Span;
 
-    fn start(most: u64, size: Option<u64>) -> Start {
-        let config = Config { link: BitsPerSec::gbps(10), most: Bytes::new(most) };
-        let mut start = Start::new(Some(config), 1000, size);
-        start.begin();
-        start
+    fn start(max_burst: u64, size: Option<u64>) -> UnscheduledBurst {
+        let config = Config { link: BitsPerSec::gbps(10), max_burst: Bytes::new(max_burst) };
+        let mut burst = UnscheduledBurst::new(Some(config), 1000, size);
+        burst.start();
+        burst
     }
 
-    /// Sends all it has to send.
-    fn burst(start: &mut Start) -> Vec<(Time, Piece)> {
-        let (mut now, mut pieces) = (Time::ZERO, vec![]);
+    /// Sends everything that the burst allows.
+    fn send_all(burst: &mut UnscheduledBurst) -> Vec<(Time, UnscheduledPacket)> {
+        let (mut now, mut packets) = (Time::ZERO, vec![]);
         loop {
-            while let Some(piece) = start.poll(now) {
-                pieces.push((now, piece));
+            while let Some(packet) = burst.poll(now) {
+                packets.push((now, packet));
             }
-            let Some(due) = start.wakeup() else { return pieces };
+            let Some(due) = burst.wakeup() else { return packets };
             now = due;
-            start.on_timer(now);
+            burst.on_timer(now);
         }
     }
 
     #[test]
     fn frames_leave_at_the_rate_of_the_link_and_the_probe_follows_the_last() {
-        let mut start = start(5_000, Some(2_500));
-        let pieces = burst(&mut start);
+        let mut burst = start(5_000, Some(2_500));
+        let packets = send_all(&mut burst);
         let frame = Pace::new(BitsPerSec::gbps(10)).quote(Bytes::new(1078));
         let at = |frames: u64| Time::ZERO + frame * frames;
         let expected = [
-            (at(0), Piece::Payload(0..1000)),
-            (at(1), Piece::Payload(1000..2000)),
-            (at(2), Piece::Payload(2000..2500)),
-            (at(2), Piece::Probe(2500)),
+            (at(0), UnscheduledPacket::Payload(0..1000)),
+            (at(1), UnscheduledPacket::Payload(1000..2000)),
+            (at(2), UnscheduledPacket::Payload(2000..2500)),
+            (at(2), UnscheduledPacket::Probe(2500)),
         ];
-        assert_eq!(pieces, expected);
+        assert_eq!(packets, expected);
     }
 
     #[test]
-    fn the_burst_ends_at_its_cap_or_when_something_is_heard() {
+    fn the_burst_ends_at_its_cap_or_when_it_is_stopped() {
         let mut capped = start(2 * 1078, None);
-        assert_eq!(burst(&mut capped).len(), 3, "two frames and the probe");
+        assert_eq!(send_all(&mut capped).len(), 3, "two frames and the probe");
         let mut stopped = start(1 << 30, None);
-        assert_eq!(stopped.poll(Time::ZERO), Some(Piece::Payload(0..1000)));
+        assert_eq!(stopped.poll(Time::ZERO), Some(UnscheduledPacket::Payload(0..1000)));
         stopped.stop();
-        assert_eq!(burst(&mut stopped), [(Time::ZERO, Piece::Probe(1000))]);
-        let mut unheard = start(1 << 30, None);
-        unheard.stop();
-        assert_eq!(burst(&mut unheard), [], "nothing was sent, so there is nothing to probe");
-        let mut off = Start::new(None, 1000, None);
-        off.begin();
-        assert_eq!((burst(&mut off), off.missing()), (vec![], 0));
+        assert_eq!(send_all(&mut stopped), [(Time::ZERO, UnscheduledPacket::Probe(1000))]);
+        let mut stopped_at_once = start(1 << 30, None);
+        stopped_at_once.stop();
+        assert_eq!(
+            send_all(&mut stopped_at_once),
+            [],
+            "nothing was sent, so there is nothing to probe"
+        );
+        let mut off = UnscheduledBurst::new(None, 1000, None);
+        off.start();
+        assert_eq!((send_all(&mut off), off.outstanding()), (vec![], 0));
     }
 
     #[test]
-    fn losses_are_repaired_from_the_first_and_the_rest_is_anticipated_from_the_last() {
-        let mut start = start(1 << 30, Some(6_500));
-        burst(&mut start);
-        start.on_arrived(1000..2000);
-        start.on_arrived(3000..4000);
-        start.on_passed(4000);
-        assert_eq!(start.missing(), 5);
-        assert_eq!([start.repair(), start.repair()], [Some(0..1000), Some(2000..3000)]);
-        assert_eq!(start.repair(), None, "what is beyond may still arrive");
-        assert_eq!(start.anticipate(), Some(6000..6500));
-        start.on_passed(6_500);
-        assert_eq!([start.repair(), start.repair()], [Some(4000..5000), Some(5000..6000)]);
-        assert_eq!((start.repair(), start.anticipate(), start.missing()), (None, None, 0));
-        start.repeat_from(2000);
-        assert_eq!(start.missing(), 4, "2000 and the last three, of which nothing was heard");
-        assert_eq!([start.repair(), start.repair()], [Some(2000..3000), Some(4000..5000)]);
+    fn lost_frames_are_taken_from_the_first_and_outstanding_ones_from_the_last() {
+        let mut burst = start(1 << 30, Some(6_500));
+        send_all(&mut burst);
+        burst.on_acked(1000..2000);
+        burst.on_acked(3000..4000);
+        burst.on_later_arrival(4000);
+        assert_eq!(burst.outstanding(), 5);
+        assert_eq!([burst.take_lost(), burst.take_lost()], [Some(0..1000), Some(2000..3000)]);
+        assert_eq!(burst.take_lost(), None, "later frames may still arrive");
+        assert_eq!(burst.take_outstanding(), Some(6000..6500));
+        burst.on_later_arrival(6_500);
+        assert_eq!([burst.take_lost(), burst.take_lost()], [Some(4000..5000), Some(5000..6000)]);
+        assert_eq!(
+            (burst.take_lost(), burst.take_outstanding(), burst.outstanding()),
+            (None, None, 0)
+        );
+        burst.go_back_to(2000);
+        assert_eq!(burst.outstanding(), 4, "2000 and the last three, none of them acknowledged");
+        assert_eq!([burst.take_lost(), burst.take_lost()], [Some(2000..3000), Some(4000..5000)]);
     }
 
     proptest! {
         #[test]
-        fn every_frame_that_did_not_arrive_is_given_exactly_once(
+        fn every_frame_that_did_not_arrive_is_taken_exactly_once(
             size in 1u64..20_000,
             events in prop::collection::vec((0u8..5, 0u64..21), 0..80),
         ) {
-            let mut start = start(1 << 30, Some(size));
-            burst(&mut start);
+            let mut burst = start(1 << 30, Some(size));
+            send_all(&mut burst);
             let frames = size.div_ceil(1000) as usize;
-            let (mut arrived, mut given) = (vec![false; frames], vec![false; frames]);
+            let (mut arrived, mut taken) = (vec![false; frames], vec![false; frames]);
             for (kind, number) in events {
                 let frame = number as usize % frames;
-                let piece = match kind {
-                    0 => start.repair(),
-                    1 => start.anticipate(),
+                let packet = match kind {
+                    0 => burst.take_lost(),
+                    1 => burst.take_outstanding(),
                     2 => {
-                        start.on_passed(number * 1000);
+                        burst.on_later_arrival(number * 1000);
                         None
                     }
                     3 => {
-                        // The end of a frame alone says nothing.
-                        start.on_arrived(number * 1000 + 1..number * 1000 + 1000);
+                        // A part of a frame does not count.
+                        burst.on_acked(number * 1000 + 1..number * 1000 + 1000);
                         None
                     }
                     _ => {
                         arrived[frame] = true;
-                        start.on_arrived(frame as u64 * 1000..(frame as u64 + 1) * 1000);
+                        burst.on_acked(frame as u64 * 1000..(frame as u64 + 1) * 1000);
                         None
                     }
                 };
-                if let Some(body) = piece {
+                if let Some(body) = packet {
                     let frame = (body.start / 1000) as usize;
                     prop_assert_eq!(body.end, size.min(body.start + 1000));
-                    prop_assert!(!std::mem::replace(&mut given[frame], true), "given twice");
+                    prop_assert!(!std::mem::replace(&mut taken[frame], true), "taken twice");
                     prop_assert!(!arrived[frame], "it had arrived");
                 }
-                let missing = (0..frames).filter(|&at| !arrived[at] && !given[at]).count();
-                prop_assert_eq!(start.missing(), missing as u64);
+                let missing = (0..frames).filter(|&at| !arrived[at] && !taken[at]).count();
+                prop_assert_eq!(burst.outstanding(), missing as u64);
             }
-            while let Some(body) = start.anticipate() {
+            while let Some(body) = burst.take_outstanding() {
                 let frame = (body.start / 1000) as usize;
-                prop_assert!(!std::mem::replace(&mut given[frame], true) && !arrived[frame]);
+                prop_assert!(!std::mem::replace(&mut taken[frame], true) && !arrived[frame]);
             }
-            prop_assert_eq!(start.missing(), 0);
+            prop_assert_eq!(burst.outstanding(), 0);
         }
     }
 
     #[test]
     fn a_frame_waits_for_the_one_before_it_however_late_that_was() {
-        let mut start = start(1 << 30, None);
+        let mut burst = start(1 << 30, None);
         let late = Time::after_start(Span::from_us(7));
-        assert!(start.poll(late).is_some() && !start.ready());
-        let due = start.wakeup().unwrap();
+        assert!(burst.poll(late).is_some() && !burst.ready());
+        let due = burst.wakeup().unwrap();
         assert!(due > late);
-        start.on_timer(due);
-        assert!(start.ready());
+        burst.on_timer(due);
+        assert!(burst.ready());
     }
 }

@@ -1,5 +1,6 @@
-//! Which bytes of a stream have arrived, or are known to have: all before the first one missing, and ranges beyond it.
-//! In a network that keeps order there are none beyond, and nothing costs more than a comparison.
+//! The bytes of a stream that have arrived (at the receiver) or are acknowledged (at the sender): all bytes before the
+//! first missing one, and ranges above it. Without loss and reordering there are no such ranges, and each operation
+//! costs one comparison.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use crate::ranges::Ranges;
 #[derive(Clone, Debug, Default)]
 pub struct Arrived {
     next: u64,
-    beyond: Ranges,
+    above: Ranges,
 }
 
 impl Arrived {
@@ -19,38 +20,38 @@ impl Arrived {
         self.next
     }
 
-    /// True if bytes have arrived beyond one that is missing.
+    /// True if bytes above the first missing one have arrived.
     #[must_use]
-    pub fn has_hole(&self) -> bool {
-        !self.beyond.is_empty()
+    pub fn has_gap(&self) -> bool {
+        !self.above.is_empty()
     }
 
-    /// How many bytes have arrived beyond the first one missing.
+    /// The number of bytes that have arrived above the first missing one.
     #[must_use]
-    pub fn beyond(&self) -> u64 {
-        self.beyond.held()
+    pub fn out_of_order(&self) -> u64 {
+        self.above.count()
     }
 
-    /// The end of the last byte that has arrived.
+    /// The end of the highest byte that has arrived.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.beyond.last().map_or(self.next, |range| range.end)
+        self.above.last().map_or(self.next, |range| range.end)
     }
 
-    /// These bytes have arrived. Gives how many of them are new, and the range without holes they are part of now.
+    /// These bytes have arrived. Returns how many of them are new, and the contiguous range that contains them now.
     pub fn add(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
         if body.end <= self.next || body.is_empty() {
             return (0, 0..self.next);
         }
         if body.start > self.next {
-            return self.beyond.insert(body);
+            return self.above.insert(body);
         }
-        let had = self.beyond.held();
+        let before = self.above.count();
         let mut next = body.end;
-        while let Some(end) = self.beyond.take_first(next) {
+        while let Some(end) = self.above.take_first(next) {
             next = next.max(end);
         }
-        let new = next - self.next - (had - self.beyond.held());
+        let new = next - self.next - (before - self.above.count());
         self.next = next;
         (new, 0..next)
     }
@@ -61,16 +62,16 @@ impl Arrived {
         if body.is_empty() || body.end <= self.next {
             return true;
         }
-        if body.start < self.next || self.beyond.is_empty() {
+        if body.start < self.next || self.above.is_empty() {
             return false;
         }
-        self.beyond.containing(body.start).is_some_and(|range| body.end <= range.end)
+        self.above.containing(body.start).is_some_and(|range| body.end <= range.end)
     }
 
-    /// Gives back the memory of holes, which may outlive them.
+    /// Frees the memory of ranges that are gone.
     pub fn shrink(&mut self) {
-        if self.beyond.is_empty() {
-            self.beyond = Ranges::default();
+        if self.above.is_empty() {
+            self.above = Ranges::default();
         }
     }
 }
@@ -97,13 +98,13 @@ mod tests {
                     prop_assert!(around.start <= start && stop <= around.end);
                     prop_assert!(bytes[around.start as usize..around.end as usize].iter().all(|&b| b));
                 }
-                let next = bytes.iter().position(|come| !come).unwrap();
-                let end = bytes.iter().rposition(|&come| come).map_or(0, |last| last + 1);
+                let next = bytes.iter().position(|arrived| !arrived).unwrap();
+                let end = bytes.iter().rposition(|&arrived| arrived).map_or(0, |last| last + 1);
                 prop_assert_eq!(arrived.next(), next as u64);
                 prop_assert_eq!(arrived.end(), end as u64);
-                prop_assert_eq!(arrived.has_hole(), end > next);
-                let beyond = bytes[next..].iter().filter(|&&come| come).count();
-                prop_assert_eq!(arrived.beyond(), beyond as u64);
+                prop_assert_eq!(arrived.has_gap(), end > next);
+                let above = bytes[next..].iter().filter(|&&arrived| arrived).count();
+                prop_assert_eq!(arrived.out_of_order(), above as u64);
                 for body in [0..stop, start..stop + 1, start.saturating_sub(1)..stop] {
                     let all = bytes[body.start as usize..body.end as usize].iter().all(|&b| b);
                     prop_assert_eq!(arrived.covers(&body), all, "{:?}", body);

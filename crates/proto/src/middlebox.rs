@@ -1,26 +1,27 @@
-//! A machine at a node, between its wires and its ports: it reads and may rewrite what passes, envelope and head.
+//! A middlebox: a state machine at a node, between its wires and its ports, that may rewrite the envelope and the
+//! header of packets.
 
 use std::marker::PhantomData;
 
 use shallop_core::{Packet, Time};
 
-/// A box in the path.
+/// A middlebox at one node.
 pub trait Middlebox {
-    /// What the packets it understands say.
+    /// The transport header of the packets.
     type Head;
 
-    /// Whether it looks at what leaves the node, too.
-    const LEAVES: bool = false;
+    /// Whether [`Middlebox::on_egress`] is called.
+    const HAS_EGRESS: bool = false;
 
-    /// A packet passes on its way into the node, by the wire behind this port of the node before.
-    fn pass(&mut self, now: Time, port: u32, packet: &mut Packet<Self::Head>);
+    /// A packet arrives at the node, from the wire of this port of the previous node.
+    fn on_ingress(&mut self, now: Time, port: u32, packet: &mut Packet<Self::Head>);
 
-    /// A packet has left the node by this port of its own: it is behind the port's queue, and has crossed the wire.
-    /// Called only if [`Middlebox::LEAVES`].
-    fn leave(&mut self, _now: Time, _port: u32, _packet: &mut Packet<Self::Head>) {}
+    /// A packet has left the node by this port of the node: it is past the port's queue and its wire. Called only if
+    /// [`Middlebox::HAS_EGRESS`].
+    fn on_egress(&mut self, _now: Time, _port: u32, _packet: &mut Packet<Self::Head>) {}
 }
 
-/// Changes nothing.
+/// The middlebox of nodes without one: it changes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct PassThrough<H>(PhantomData<H>);
 
@@ -32,5 +33,5 @@ impl<H> Default for PassThrough<H> {
 
 impl<H> Middlebox for PassThrough<H> {
     type Head = H;
-    fn pass(&mut self, _now: Time, _port: u32, _packet: &mut Packet<H>) {}
+    fn on_ingress(&mut self, _now: Time, _port: u32, _packet: &mut Packet<H>) {}
 }

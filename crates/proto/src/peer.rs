@@ -1,25 +1,25 @@
-//! Either end of a flow, for drivers that keep all ends of one kind in one array.
+//! Either end of a flow, so that drivers can keep senders and receivers in one array.
 
 use shallop_core::{Ecn, Span, Time};
 
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 
 /// Either end of a flow.
 #[derive(Clone, Debug)]
 pub enum Peer<S, R> {
-    /// The end that sends the data.
+    /// The sender of the data.
     Sender(S),
-    /// The end that receives it.
+    /// The receiver.
     Receiver(R),
 }
 
-/// Asks whichever it is.
-macro_rules! ask {
-    ($peer:expr, $end:ident => $what:expr) => {
+/// Calls a method of whichever end it is.
+macro_rules! dispatch {
+    ($peer:expr, $end:ident => $call:expr) => {
         match $peer {
-            Peer::Sender($end) => $what,
-            Peer::Receiver($end) => $what,
+            Peer::Sender($end) => $call,
+            Peer::Receiver($end) => $call,
         }
     };
 }
@@ -28,45 +28,45 @@ impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
     type Head = S::Head;
 
     fn on_packet(&mut self, now: Time, head: &S::Head, ecn: Ecn) {
-        ask!(self, end => end.on_packet(now, head, ecn));
+        dispatch!(self, end => end.on_packet(now, head, ecn));
     }
     fn on_timer(&mut self, now: Time) {
-        ask!(self, end => end.on_timer(now));
+        dispatch!(self, end => end.on_timer(now));
     }
     fn poll_metered(&mut self, now: Time) -> Option<Out<S::Head>> {
-        ask!(self, end => end.poll_metered(now))
+        dispatch!(self, end => end.poll_metered(now))
     }
     fn ready(&self, now: Time) -> bool {
-        ask!(self, end => end.ready(now))
+        dispatch!(self, end => end.ready(now))
     }
-    fn may_wait(&self) -> bool {
-        ask!(self, end => end.may_wait())
+    fn is_low_priority(&self) -> bool {
+        dispatch!(self, end => end.is_low_priority())
     }
     fn poll(&mut self, now: Time) -> Option<Out<S::Head>> {
-        ask!(self, end => end.poll(now))
+        dispatch!(self, end => end.poll(now))
     }
     fn wakeup(&self) -> Option<Time> {
-        ask!(self, end => end.wakeup())
+        dispatch!(self, end => end.wakeup())
     }
     fn is_complete(&self) -> bool {
-        ask!(self, end => end.is_complete())
+        dispatch!(self, end => end.is_complete())
     }
     fn rtt_sample(&self) -> Option<Span> {
-        ask!(self, end => end.rtt_sample())
+        dispatch!(self, end => end.rtt_sample())
     }
-    fn report(&self) -> Report {
-        ask!(self, end => end.report())
+    fn counters(&self) -> EndpointCounters {
+        dispatch!(self, end => end.counters())
     }
-    fn follow(&mut self, before: &Self) {
+    fn continue_connection(&mut self, before: &Self) {
         match (self, before) {
-            (Self::Sender(end), Self::Sender(before)) => end.follow(before),
-            (Self::Receiver(end), Self::Receiver(before)) => end.follow(before),
-            _ => debug_assert!(false, "an end follows one of its kind"),
+            (Self::Sender(end), Self::Sender(before)) => end.continue_connection(before),
+            (Self::Receiver(end), Self::Receiver(before)) => end.continue_connection(before),
+            _ => debug_assert!(false, "a sender continues a sender, a receiver a receiver"),
         }
     }
 }
 
-/// A boxed end is an end: senders and receivers of one array then take no more memory than they need.
+/// A boxed endpoint: the smaller of sender and receiver then takes no more memory than it needs.
 impl<E: Endpoint> Endpoint for Box<E> {
     type Head = E::Head;
 
@@ -82,8 +82,8 @@ impl<E: Endpoint> Endpoint for Box<E> {
     fn ready(&self, now: Time) -> bool {
         (**self).ready(now)
     }
-    fn may_wait(&self) -> bool {
-        (**self).may_wait()
+    fn is_low_priority(&self) -> bool {
+        (**self).is_low_priority()
     }
     fn poll(&mut self, now: Time) -> Option<Out<E::Head>> {
         (**self).poll(now)
@@ -97,10 +97,10 @@ impl<E: Endpoint> Endpoint for Box<E> {
     fn rtt_sample(&self) -> Option<Span> {
         (**self).rtt_sample()
     }
-    fn report(&self) -> Report {
-        (**self).report()
+    fn counters(&self) -> EndpointCounters {
+        (**self).counters()
     }
-    fn follow(&mut self, before: &Self) {
-        (**self).follow(before);
+    fn continue_connection(&mut self, before: &Self) {
+        (**self).continue_connection(before);
     }
 }

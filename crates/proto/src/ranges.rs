@@ -1,7 +1,7 @@
-//! A set of numbers kept as sorted, disjoint ranges that do not touch: bytes received out of order, bytes acknowledged
-//! selectively. Fast at both ends, where almost everything happens; O(log n) with a small constant in between.
+//! A set of numbers stored as sorted, disjoint ranges that do not touch: bytes received out of order, or acknowledged
+//! selectively. Operations at either end take constant time, and almost all are there; others take O(log n).
 //!
-//! Inside: a sequence of chunks of at most 32 ranges, none empty.
+//! Implementation: a sequence of non-empty chunks of at most 32 ranges.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,187 +9,190 @@ use std::ops::Range;
 const CHUNK: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct Interval {
     start: u64,
     end: u64,
 }
 
-/// Where a run is: its chunk, and its place in that chunk.
+/// The position of an interval: its chunk, and its index in that chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spot {
+struct Position {
     chunk: usize,
-    place: usize,
+    index: usize,
 }
 
-/// The set.
+/// A set of numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
-    chunks: VecDeque<Vec<Run>>,
-    /// An empty chunk's memory, kept for the next one: the set of a flow that loses now and then empties often.
-    spare: Vec<Run>,
-    held: u64,
+    chunks: VecDeque<Vec<Interval>>,
+    /// The memory of an empty chunk, kept for the next one: at a low loss rate the set is often emptied.
+    spare: Vec<Interval>,
+    count: u64,
 }
 
 impl Ranges {
-    /// True when nothing is in.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.held == 0
+        self.count == 0
     }
 
-    /// How many numbers are in.
+    /// The number of elements.
     #[must_use]
-    pub fn held(&self) -> u64 {
-        self.held
+    pub fn count(&self) -> u64 {
+        self.count
     }
 
     /// The ranges, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.chunks.iter().flatten().map(|run| run.start..run.end)
+        self.chunks.iter().flatten().map(|interval| interval.start..interval.end)
     }
 
     /// The highest range.
     #[must_use]
     pub fn last(&self) -> Option<Range<u64>> {
-        self.chunks.back()?.last().map(|run| run.start..run.end)
+        self.chunks.back()?.last().map(|interval| interval.start..interval.end)
     }
 
-    /// The range that `number` is in.
+    /// The range that contains `number`.
     #[must_use]
     pub fn containing(&self, number: u64) -> Option<Range<u64>> {
-        let run = self.run(self.find(number.checked_add(1)?))?;
-        (run.start <= number).then_some(run.start..run.end)
+        let interval = self.interval(self.find(number.checked_add(1)?))?;
+        (interval.start <= number).then_some(interval.start..interval.end)
     }
 
-    /// The first part of `range` that is not in.
+    /// The first part of `range` that is not in the set.
     #[must_use]
     pub fn gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         if range.is_empty() {
             return None;
         }
-        // The first run that ends above the start of the range.
-        let mut spot = self.find(range.start + 1);
-        let Some(run) = self.run(spot) else { return Some(range) };
-        if run.start > range.start {
-            return Some(range.start..range.end.min(run.start));
+        // The first interval that ends above the start of the range.
+        let mut position = self.find(range.start + 1);
+        let Some(interval) = self.interval(position) else { return Some(range) };
+        if interval.start > range.start {
+            return Some(range.start..range.end.min(interval.start));
         }
-        if run.end >= range.end {
+        if interval.end >= range.end {
             return None;
         }
-        spot = self.after(spot);
-        let end = self.run(spot).map_or(range.end, |next| next.start.min(range.end));
-        Some(run.end..end)
+        position = self.after(position);
+        let end = self.interval(position).map_or(range.end, |next| next.start.min(range.end));
+        Some(interval.end..end)
     }
 
-    /// Puts a range in, which must not be empty. Gives how many of its numbers were not in before, and the range it is
-    /// part of now.
+    /// Inserts a range, which must not be empty. Returns how many of its numbers are new, and the range that contains
+    /// it now.
     pub fn insert(&mut self, range: Range<u64>) -> (u64, Range<u64>) {
-        debug_assert!(!range.is_empty(), "an empty range is part of none");
-        let spot = self.find(range.start);
-        let fits = |run: &Run| run.start <= range.end;
-        let Some(run) = self.run(spot).filter(fits) else {
+        debug_assert!(!range.is_empty(), "no range contains an empty one");
+        let position = self.find(range.start);
+        let fits = |interval: &Interval| interval.start <= range.end;
+        let Some(interval) = self.interval(position).filter(fits) else {
             let new = range.end - range.start;
-            self.held += new;
-            self.put(spot, Run { start: range.start, end: range.end });
+            self.count += new;
+            self.insert_at(position, Interval { start: range.start, end: range.end });
             return (new, range);
         };
-        let (start, mut end) = (run.start.min(range.start), run.end.max(range.end));
-        let mut covered = run.end - run.start;
-        while let Some(absorbed) = self.run(self.after(spot)).filter(fits) {
+        let (start, mut end) = (interval.start.min(range.start), interval.end.max(range.end));
+        let mut covered = interval.end - interval.start;
+        while let Some(absorbed) = self.interval(self.after(position)).filter(fits) {
             covered += absorbed.end - absorbed.start;
             end = end.max(absorbed.end);
-            self.remove(self.after(spot));
+            self.remove(self.after(position));
         }
-        self.chunks[spot.chunk][spot.place] = Run { start, end };
+        self.chunks[position.chunk][position.index] = Interval { start, end };
         let new = end - start - covered;
-        self.held += new;
+        self.count += new;
         (new, start..end)
     }
 
-    /// Takes out the lowest range, if it starts at `start` or below, and gives its end.
+    /// Removes the lowest range if it starts at `start` or below, and returns its end.
     pub fn take_first(&mut self, start: u64) -> Option<u64> {
-        let run = self.run(Spot { chunk: 0, place: 0 }).filter(|run| run.start <= start)?;
-        self.remove(Spot { chunk: 0, place: 0 });
-        self.held -= run.end - run.start;
-        Some(run.end)
+        let interval = self
+            .interval(Position { chunk: 0, index: 0 })
+            .filter(|interval| interval.start <= start)?;
+        self.remove(Position { chunk: 0, index: 0 });
+        self.count -= interval.end - interval.start;
+        Some(interval.end)
     }
 
-    /// Takes out every number below `limit`.
+    /// Removes every number below `limit`.
     pub fn trim(&mut self, limit: u64) {
-        let first = Spot { chunk: 0, place: 0 };
-        while let Some(run) = self.run(first).filter(|run| run.start < limit) {
-            if run.end > limit {
-                self.held -= limit - run.start;
+        let first = Position { chunk: 0, index: 0 };
+        while let Some(interval) = self.interval(first).filter(|interval| interval.start < limit) {
+            if interval.end > limit {
+                self.count -= limit - interval.start;
                 self.chunks[0][0].start = limit;
                 return;
             }
-            self.held -= run.end - run.start;
+            self.count -= interval.end - interval.start;
             self.remove(first);
         }
     }
 
-    /// The first run that ends at `number` or above: past the end if there is none.
-    fn find(&self, number: u64) -> Spot {
-        let ends_above = |chunk: &Vec<Run>| chunk.last().is_some_and(|run| run.end >= number);
+    /// The position of the first interval that ends at `number` or above: past the end if there is none.
+    fn find(&self, number: u64) -> Position {
+        let ends_above =
+            |chunk: &Vec<Interval>| chunk.last().is_some_and(|interval| interval.end >= number);
         let chunk = match (self.chunks.front(), self.chunks.back()) {
             (Some(front), _) if ends_above(front) => 0,
             (_, Some(back)) if !ends_above(back) => self.chunks.len(),
-            (_, Some(back)) if back.first().is_some_and(|run| run.start < number) => {
+            (_, Some(back)) if back.first().is_some_and(|interval| interval.start < number) => {
                 self.chunks.len() - 1
             }
             _ => self.chunks.partition_point(|chunk| !ends_above(chunk)),
         };
-        let Some(runs) = self.chunks.get(chunk) else { return Spot { chunk, place: 0 } };
-        let place = match runs.as_slice() {
+        let Some(intervals) = self.chunks.get(chunk) else { return Position { chunk, index: 0 } };
+        let index = match intervals.as_slice() {
             [first, ..] if first.end >= number => 0,
-            [.., below, _] if below.end < number => runs.len() - 1,
-            _ => runs.partition_point(|run| run.end < number),
+            [.., below, _] if below.end < number => intervals.len() - 1,
+            _ => intervals.partition_point(|interval| interval.end < number),
         };
-        Spot { chunk, place }
+        Position { chunk, index }
     }
 
-    fn run(&self, spot: Spot) -> Option<Run> {
-        self.chunks.get(spot.chunk)?.get(spot.place).copied()
+    fn interval(&self, position: Position) -> Option<Interval> {
+        self.chunks.get(position.chunk)?.get(position.index).copied()
     }
 
-    fn after(&self, spot: Spot) -> Spot {
-        if spot.place + 1 < self.chunks[spot.chunk].len() {
-            Spot { place: spot.place + 1, ..spot }
+    fn after(&self, position: Position) -> Position {
+        if position.index + 1 < self.chunks[position.chunk].len() {
+            Position { index: position.index + 1, ..position }
         } else {
-            Spot { chunk: spot.chunk + 1, place: 0 }
+            Position { chunk: position.chunk + 1, index: 0 }
         }
     }
 
-    /// Puts a run in before the one at `spot`.
-    fn put(&mut self, spot: Spot, run: Run) {
-        if let Some(chunk) = self.chunks.get_mut(spot.chunk) {
+    /// Inserts an interval before the one at this position.
+    fn insert_at(&mut self, position: Position, interval: Interval) {
+        if let Some(chunk) = self.chunks.get_mut(position.chunk) {
             if chunk.len() == CHUNK {
                 let upper = chunk.split_off(CHUNK / 2);
-                self.chunks.insert(spot.chunk + 1, upper);
+                self.chunks.insert(position.chunk + 1, upper);
             }
-            let lower = self.chunks[spot.chunk].len();
-            let (chunk, place) = if spot.place <= lower {
-                (spot.chunk, spot.place)
+            let lower = self.chunks[position.chunk].len();
+            let (chunk, index) = if position.index <= lower {
+                (position.chunk, position.index)
             } else {
-                (spot.chunk + 1, spot.place - lower)
+                (position.chunk + 1, position.index - lower)
             };
-            return self.chunks[chunk].insert(place, run);
+            return self.chunks[chunk].insert(index, interval);
         }
         match self.chunks.back_mut() {
-            Some(last) if last.len() < CHUNK => last.push(run),
+            Some(last) if last.len() < CHUNK => last.push(interval),
             _ => {
                 let mut chunk = std::mem::take(&mut self.spare);
-                chunk.push(run);
+                chunk.push(interval);
                 self.chunks.push_back(chunk);
             }
         }
     }
 
-    fn remove(&mut self, spot: Spot) {
-        let chunk = &mut self.chunks[spot.chunk];
-        chunk.remove(spot.place);
+    fn remove(&mut self, position: Position) {
+        let chunk = &mut self.chunks[position.chunk];
+        chunk.remove(position.index);
         if chunk.is_empty()
-            && let Some(chunk) = self.chunks.remove(spot.chunk)
+            && let Some(chunk) = self.chunks.remove(position.chunk)
         {
             self.spare = chunk;
         }
@@ -215,16 +218,16 @@ mod tests {
         assert_eq!(ranges.gap(10..50), Some(20..30));
         assert_eq!(ranges.gap(12..18), None);
         assert_eq!(ranges.insert(20..30), (10, 10..40));
-        assert_eq!((ranges.last(), ranges.held()), (Some(10..40), 30));
+        assert_eq!((ranges.last(), ranges.count()), (Some(10..40), 30));
         assert_eq!((ranges.take_first(9), ranges.take_first(10)), (None, Some(40)));
         assert!(ranges.is_empty());
     }
 
     #[test]
-    fn thousands_of_holes_fill_in_any_order() {
+    fn ranges_merge_in_any_order_of_insertion() {
         let mut ranges = Ranges::default();
-        for hole in 0..10_000 {
-            ranges.insert(hole * 2..hole * 2 + 1);
+        for number in 0..10_000 {
+            ranges.insert(number * 2..number * 2 + 1);
         }
         assert_eq!(ranges.iter().count(), 10_000);
         // Odd numbers, spread by a multiplier coprime to their count.
@@ -239,21 +242,21 @@ mod tests {
     enum Step {
         Insert(u64, u64),
         Trim(u64),
-        Take(u64),
+        TakeFirst(u64),
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let step = prop_oneof![
             8 => (0u64..2000, 1u64..12).prop_map(|(start, len)| Step::Insert(start, len)),
             1 => (0u64..60).prop_map(Step::Trim),
-            1 => (0u64..2000).prop_map(Step::Take),
+            1 => (0u64..2000).prop_map(Step::TakeFirst),
         ];
         prop::collection::vec(step, 1..600)
     }
 
     proptest! {
         #[test]
-        fn they_agree_with_a_set_of_numbers(steps in steps()) {
+        fn it_agrees_with_a_btree_set(steps in steps()) {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
             for step in steps {
                 match step {
@@ -270,14 +273,14 @@ mod tests {
                         ranges.trim(limit);
                         set.retain(|&n| n >= limit);
                     }
-                    Step::Take(start) => {
+                    Step::TakeFirst(start) => {
                         if let Some(end) = ranges.take_first(start) {
                             prop_assert!(set.first().is_some_and(|&first| first <= start));
                             set.retain(|&n| n >= end);
                         }
                     }
                 }
-                prop_assert_eq!(ranges.held(), set.len() as u64);
+                prop_assert_eq!(ranges.count(), set.len() as u64);
                 let inside = ranges.iter().flatten();
                 prop_assert!(inside.eq(set.iter().copied()), "{:?}", all(&ranges));
                 let last = set.last().map(|&n| n + 1);

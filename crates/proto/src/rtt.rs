@@ -1,6 +1,5 @@
-//! Round-trip times and the retransmission timeout that follows from them. State: the smoothed time, its mean
-//! deviation, the shortest sample, and how often the timeout was doubled. Source: RFC 6298; the kernel's floor:
-//! `tcp_set_rto`.
+//! Round-trip times and the retransmission timeout (RTO). State: SRTT, RTTVAR, the minimum, and the backoff. Source:
+//! RFC 6298; the kernel's minimum: `tcp_set_rto`.
 
 use shallop_core::Span;
 
@@ -9,18 +8,20 @@ use shallop_core::Span;
 pub enum Floor {
     /// The timeout (RFC 6298, 2.4).
     Timeout,
-    /// The allowance for deviation, so that the timeout is the minimum above the smoothed time (Linux).
+    /// The term 4 * RTTVAR, so that the timeout is at least SRTT plus the minimum (Linux).
     Deviation,
 }
+
+shallop_core::words! { Floor { Timeout = "timeout", Deviation = "deviation" } }
 
 /// How the timeout is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Before the first sample.
+    /// The timeout before the first sample.
     pub initial: Span,
     /// The minimum.
     pub min: Span,
-    /// The maximum, doublings included.
+    /// The maximum, backoff included.
     pub max: Span,
     /// What the minimum bounds.
     pub floor: Floor,
@@ -32,96 +33,98 @@ pub struct Rtt {
     min: Span,
     max: Span,
     floor: Floor,
-    smoothed: Span,
-    deviation: Span,
-    shortest: Span,
-    timeout: Span,
-    doubled: u32,
+    srtt: Span,
+    rttvar: Span,
+    minimum: Span,
+    /// The timeout without backoff.
+    rto: Span,
+    /// The number of times that the timeout was doubled.
+    backoff: u32,
 }
 
 impl Rtt {
-    /// Nothing is known.
+    /// An estimator without samples.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
             min: config.min,
             max: config.max,
             floor: config.floor,
-            smoothed: Span::ZERO,
-            deviation: Span::ZERO,
-            shortest: Span::ZERO,
-            timeout: config.initial.min(config.max).max(Span::from_ps(1)),
-            doubled: 0,
+            srtt: Span::ZERO,
+            rttvar: Span::ZERO,
+            minimum: Span::ZERO,
+            rto: config.initial.min(config.max).max(Span::from_ps(1)),
+            backoff: 0,
         }
     }
 
-    /// A round trip took so long.
+    /// A round-trip sample (RFC 6298, 2.2 and 2.3).
     pub fn sample(&mut self, rtt: Span) {
-        if self.shortest.is_zero() {
-            (self.smoothed, self.deviation, self.shortest) = (rtt, rtt / 2, rtt);
+        if self.minimum.is_zero() {
+            (self.srtt, self.rttvar, self.minimum) = (rtt, rtt / 2, rtt);
         } else {
-            let error = rtt.max(self.smoothed) - rtt.min(self.smoothed);
-            self.deviation = (self.deviation * 3 + error) / 4;
-            self.smoothed = (self.smoothed * 7 + rtt) / 8;
-            self.shortest = self.shortest.min(rtt);
+            let error = rtt.max(self.srtt) - rtt.min(self.srtt);
+            self.rttvar = (self.rttvar * 3 + error) / 4;
+            self.srtt = (self.srtt * 7 + rtt) / 8;
+            self.minimum = self.minimum.min(rtt);
         }
-        let allowance = self.deviation * 4;
-        let timeout = match self.floor {
-            Floor::Timeout => (self.smoothed + allowance).max(self.min),
-            Floor::Deviation => self.smoothed + allowance.max(self.min),
+        let variance = self.rttvar * 4;
+        let rto = match self.floor {
+            Floor::Timeout => (self.srtt + variance).max(self.min),
+            Floor::Deviation => self.srtt + variance.max(self.min),
         };
         // At least a tick, so that time passes between two timeouts.
-        self.timeout = timeout.min(self.max).max(Span::from_ps(1));
+        self.rto = rto.min(self.max).max(Span::from_ps(1));
     }
 
-    /// Of several round trips that one acknowledgement measured, only the longest is a [`Rtt::sample`], as it holds
-    /// what the receiver waited; the shortest counts all the same.
-    pub fn notice(&mut self, rtt: Span) {
-        self.shortest = self.shortest.min(rtt);
+    /// A round trip that counts for the minimum only: of the segments that one acknowledgement covers, the last one,
+    /// which the receiver did not delay. The first one is the [`Rtt::sample`].
+    pub fn note_min(&mut self, rtt: Span) {
+        self.minimum = self.minimum.min(rtt);
     }
 
-    /// The smoothed round-trip time; zero before the first sample.
+    /// SRTT; zero before the first sample.
     #[must_use]
-    pub fn smoothed(&self) -> Span {
-        self.smoothed
+    pub fn srtt(&self) -> Span {
+        self.srtt
     }
 
-    /// The shortest sample; zero before the first.
+    /// The minimum; zero before the first sample.
     #[must_use]
-    pub fn shortest(&self) -> Span {
-        self.shortest
+    pub fn min_rtt(&self) -> Span {
+        self.minimum
     }
 
-    /// The timeout, doubled as often as it expired.
+    /// The retransmission timeout, with backoff.
     #[must_use]
-    pub fn timeout(&self) -> Span {
-        if self.doubled == 0 {
-            return self.timeout;
+    pub fn rto(&self) -> Span {
+        if self.backoff == 0 {
+            return self.rto;
         }
-        let ps = self.timeout.as_ps().saturating_mul(1 << self.doubled);
-        Span::from_ps(ps).min(self.max.max(self.timeout))
+        let ps = self.rto.as_ps().saturating_mul(1 << self.backoff);
+        Span::from_ps(ps).min(self.max.max(self.rto))
     }
 
-    /// The timeout, not doubled.
+    /// The retransmission timeout, without backoff.
     #[must_use]
-    pub fn single(&self) -> Span {
-        self.timeout
+    pub fn base_rto(&self) -> Span {
+        self.rto
     }
 
-    /// The smoothed time and four deviations, whatever the bounds of timeouts are; before any sample the timeout.
+    /// SRTT + 4 * RTTVAR without the bounds of the timeout; the timeout before the first sample.
     #[must_use]
-    pub fn estimate(&self) -> Span {
-        if self.shortest.is_zero() { self.timeout } else { self.smoothed + self.deviation * 4 }
+    pub fn unbounded_rto(&self) -> Span {
+        if self.minimum.is_zero() { self.rto } else { self.srtt + self.rttvar * 4 }
     }
 
-    /// The timeout expired: the next one is twice as long.
+    /// The timer expired: doubles the timeout (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
-        self.doubled = (self.doubled + 1).min(30);
+        self.backoff = (self.backoff + 1).min(30);
     }
 
-    /// The path is alive: the timeout is what it was.
-    pub fn recover(&mut self) {
-        self.doubled = 0;
+    /// New data was acknowledged: the timeout is not doubled any more.
+    pub fn reset_backoff(&mut self) {
+        self.backoff = 0;
     }
 }
 
@@ -140,9 +143,9 @@ mod tests {
     fn a_first_sample_of_100_ms_computes_300_ms_and_the_floor_makes_it_a_second() {
         let after_one = |config| {
             let mut rtt = Rtt::new(&config);
-            assert_eq!(rtt.timeout(), config.initial);
+            assert_eq!(rtt.rto(), config.initial);
             rtt.sample(Span::from_ms(100));
-            rtt.timeout()
+            rtt.rto()
         };
         assert_eq!(after_one(Config { min: Span::ZERO, ..RFC }), Span::from_ms(300));
         assert_eq!(after_one(RFC), Span::from_secs(1));
@@ -152,7 +155,7 @@ mod tests {
     fn linux_floors_the_deviation_so_the_timeout_stays_200_ms_above_the_round_trip() {
         let mut rtt = Rtt::new(&Config { min: Span::from_ms(200), floor: Floor::Deviation, ..RFC });
         (0..200).for_each(|_| rtt.sample(Span::from_ms(40)));
-        assert_eq!(rtt.timeout(), Span::from_ms(240));
+        assert_eq!(rtt.rto(), Span::from_ms(240));
     }
 
     #[test]
@@ -160,23 +163,23 @@ mod tests {
         let mut rtt = Rtt::new(&Config { min: Span::ZERO, ..RFC });
         rtt.sample(Span::from_ms(100));
         rtt.sample(Span::from_ms(180));
-        assert_eq!(rtt.smoothed(), Span::from_ms(110));
-        assert_eq!(rtt.timeout(), Span::from_us(110_000 + 4 * 57_500));
-        assert_eq!(rtt.estimate(), rtt.timeout(), "nothing bounds it here");
-        assert_eq!(rtt.shortest(), Span::from_ms(100));
+        assert_eq!(rtt.srtt(), Span::from_ms(110));
+        assert_eq!(rtt.rto(), Span::from_us(110_000 + 4 * 57_500));
+        assert_eq!(rtt.unbounded_rto(), rtt.rto(), "nothing bounds it here");
+        assert_eq!(rtt.min_rtt(), Span::from_ms(100));
     }
 
     #[test]
     fn each_expiry_doubles_the_timeout_up_to_the_maximum() {
         let mut rtt = Rtt::new(&RFC);
-        let doubled: Vec<_> = (0..8)
+        let backoff: Vec<_> = (0..8)
             .map(|_| {
                 rtt.back_off();
-                rtt.timeout().as_ps() / 1_000_000_000_000
+                rtt.rto().as_ps() / 1_000_000_000_000
             })
             .collect();
-        assert_eq!(doubled, [2, 4, 8, 16, 32, 60, 60, 60]);
-        rtt.recover();
-        assert_eq!(rtt.timeout(), Span::from_secs(1));
+        assert_eq!(backoff, [2, 4, 8, 16, 32, 60, 60, 60]);
+        rtt.reset_backoff();
+        assert_eq!(rtt.rto(), Span::from_secs(1));
     }
 }

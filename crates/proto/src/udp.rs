@@ -1,36 +1,36 @@
-//! Packets at a constant rate, to whoever is at the other end: no window, no answer, no repeat. State: when the next
-//! packet is due. Units: bytes of payload; the rate is that on the wire.
+//! UDP at a constant bit rate: no window, no acknowledgements, no retransmissions. State: when the next packet is due.
+//! Units: bytes of payload; the rate is that on the wire.
 //!
-//! What the host's link cannot take in its time is sent as soon as it can, and the next packet keeps its gap from then
-//! on: nothing is made up for. A flow of a given size is complete at the receiver if nothing of it was lost.
+//! A packet that is due while the host's link is busy is sent as soon as the link is free, and the next one a full gap
+//! later: the sender does not catch up. A flow of a given size is complete at the receiver if no packet was lost.
 
 use std::ops::Range;
 
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Time};
 
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 use crate::wire;
 
-/// What a packet says.
+/// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Bytes of payload.
     pub len: u16,
 }
 
-/// What a sender is made from.
+/// The parameters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Its rate, on the wire.
+    /// The rate, on the wire.
     pub rate: BitsPerSec,
-    /// Whether its packets say that they understand marks. Nothing follows from one.
+    /// Whether packets are ECN-capable. The sender does not react to marks.
     pub ect: bool,
     /// Payload of a full packet.
     pub payload: Bytes,
 }
 
-/// The end that sends.
+/// The sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
     config: Config,
@@ -39,17 +39,17 @@ pub struct Sender {
     next: u64,
     /// When the next packet is due; `None` before the start.
     due: Option<Time>,
-    /// The deadline that was last handed in.
-    told: Time,
+    /// The last time at which `on_timer` was called.
+    last_timer: Time,
     sent: u64,
 }
 
 impl Sender {
-    /// A sender of so many bytes, or without end.
+    /// A sender of `size` bytes, or without end.
     #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let pace = Pace::new(config.rate);
-        Self { config: *config, pace, size, next: 0, due: None, told: Time::ZERO, sent: 0 }
+        Self { config: *config, pace, size, next: 0, due: None, last_timer: Time::ZERO, sent: 0 }
     }
 
     fn left(&self) -> u64 {
@@ -64,7 +64,7 @@ impl Endpoint for Sender {
 
     fn on_timer(&mut self, now: Time) {
         self.due.get_or_insert(now);
-        self.told = now;
+        self.last_timer = now;
     }
 
     fn ready(&self, now: Time) -> bool {
@@ -84,19 +84,19 @@ impl Endpoint for Sender {
     }
 
     fn wakeup(&self) -> Option<Time> {
-        self.due.filter(|&due| due > self.told && self.left() > 0)
+        self.due.filter(|&due| due > self.last_timer && self.left() > 0)
     }
 
     fn is_complete(&self) -> bool {
         self.left() == 0
     }
 
-    fn report(&self) -> Report {
-        Report { sent: self.sent, ..Report::default() }
+    fn counters(&self) -> EndpointCounters {
+        EndpointCounters { sent: self.sent, ..EndpointCounters::default() }
     }
 }
 
-/// The end that receives: it counts.
+/// The receiver, which counts bytes.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     size: Option<u64>,
@@ -104,7 +104,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of so many bytes, or without end.
+    /// A receiver of `size` bytes, or without end.
     #[must_use]
     pub const fn new(size: Option<u64>) -> Self {
         Self { size, received: 0 }
@@ -136,8 +136,8 @@ impl Endpoint for Receiver {
         self.size == Some(self.received)
     }
 
-    fn report(&self) -> Report {
-        Report { received: self.received, ..Report::default() }
+    fn counters(&self) -> EndpointCounters {
+        EndpointCounters { received: self.received, ..EndpointCounters::default() }
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
         sender
     }
 
-    /// A full frame takes so long at 1 Gb/s.
+    /// The time of a full frame at 1 Gb/s.
     const GAP: Span = Span::from_ns(12_304);
 
     #[test]
@@ -161,10 +161,10 @@ mod tests {
         let mut sender = sender(Some(3_000));
         let mut receiver = Receiver::new(Some(3_000));
         let mut now = Time::ZERO;
-        let mut seen = vec![];
+        let mut sent = vec![];
         loop {
             while let Some(out) = sender.poll(now) {
-                seen.push((now.since_start(), out.body.clone(), out.size));
+                sent.push((now.since_start(), out.body.clone(), out.size));
                 receiver.on_packet(now, &out.head, out.ecn);
             }
             let Some(next) = sender.wakeup() else { break };
@@ -173,13 +173,13 @@ mod tests {
         }
         let expected =
             [(Span::ZERO, 0..1460, 1538), (GAP, 1460..2920, 1538), (GAP * 2, 2920..3000, 158)];
-        assert_eq!(seen, expected);
+        assert_eq!(sent, expected);
         assert!(sender.is_complete() && receiver.is_complete());
-        assert_eq!((sender.report().sent, receiver.report().received), (3, 3_000));
+        assert_eq!((sender.counters().sent, receiver.counters().received), (3, 3_000));
     }
 
     #[test]
-    fn what_the_link_did_not_take_in_time_is_not_made_up_for() {
+    fn a_sender_does_not_catch_up_after_a_busy_link() {
         let mut sender = sender(None);
         assert!(sender.poll(Time::ZERO).is_some());
         let late = Time::ZERO + GAP * 10;

@@ -1,19 +1,19 @@
-//! Sizes on the wire. A data frame of 1500 B at IP takes 1538 B of the link: Ethernet header and checksum (18),
-//! preamble and gap (20). The smallest frame takes 84 B.
+//! Sizes on the wire. An IP packet of 1500 B takes 1538 B of the link: Ethernet header and checksum take 18, preamble
+//! and inter-frame gap 20. The smallest frame takes 84 B.
 
-/// Ethernet header, checksum, preamble and gap.
+/// Ethernet header, checksum, preamble and inter-frame gap.
 pub const OVERHEAD: u64 = 38;
-/// The smallest frame, as it occupies the link.
+/// The smallest frame, with preamble and gap.
 pub const MIN_FRAME: u16 = 84;
-/// IP and transport header together, as every transport here is counted (20 and 20 bytes).
+/// IP header and transport header (20 bytes each), for data packets of every transport.
 pub const HEADERS: u64 = 40;
 /// The usual largest packet at IP.
-pub const MTU: u64 = 1500;
+pub const MTU: u64 = shallop_core::MTU;
 
 /// The most payload a data packet may carry.
 pub const MAX_PAYLOAD: u64 = u16::MAX as u64 - OVERHEAD - HEADERS;
 
-/// Bytes on the wire of a packet of this many bytes at IP. At most 65,535.
+/// Bytes on the wire of an IP packet of this many bytes, which are at most 65,497.
 #[must_use]
 pub const fn frame(ip: u64) -> u16 {
     let size = ip + OVERHEAD;
@@ -26,7 +26,7 @@ pub const fn data_frame(payload: u64) -> u16 {
     frame(payload + HEADERS)
 }
 
-/// Bytes at IP of a frame that occupies this much of the link.
+/// Bytes of the IP packet in a frame that takes this many bytes on the wire.
 #[must_use]
 pub const fn ip_bytes(size: u16) -> u64 {
     (size as u64).saturating_sub(OVERHEAD)

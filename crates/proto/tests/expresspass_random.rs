@@ -1,5 +1,5 @@
-//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and heads that make no
-//! sense.
+//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and arbitrary
+//! headers.
 
 mod support;
 
@@ -29,12 +29,14 @@ fn config() -> impl Strategy<Value = Config> {
         prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
     let buffer = prop::option::of(1u64..100_000);
     (stop, 84u16..=92, 0u32..4, prop::option::of(0u64..200_000), buffer).prop_map(
-        |(stop, max_credit, reordering, start, buffer)| Config {
+        |(stop, max_credit, reordering, burst, buffer)| Config {
             stop,
             max_credit,
             reordering,
-            start: start
-                .map(|most| aeolus::Config { link: BitsPerSec::gbps(1), most: Bytes::new(most) }),
+            unscheduled: burst.map(|max_burst| aeolus::Config {
+                link: BitsPerSec::gbps(1),
+                max_burst: Bytes::new(max_burst),
+            }),
             send_buffer: buffer.map(Bytes::new),
             ..Config::new(BitsPerSec::gbps(1))
         },
@@ -62,33 +64,35 @@ fn head() -> impl Strategy<Value = Head> {
     prop_oneof![
         (count(), prop::option::of(number()), time())
             .prop_map(|(demand, end, sent)| Head::Request { demand, end, sent }),
-        (number(), time(), time(), count())
-            .prop_map(|(sequence, sent, asked, left)| Head::Credit { sequence, sent, asked, left }),
+        (number(), time(), time(), count()).prop_map(
+            |(sequence, sent, request_sent, remaining)| {
+                Head::Credit { sequence, sent, request_sent, remaining }
+            }
+        ),
         (number(), any::<u16>(), count(), number(), time()).prop_map(
-            |(offset, length, pass, credit, credit_sent)| Head::Data {
+            |(offset, length, generation, credit, credit_sent)| Head::Data {
                 offset,
                 length,
-                pass,
+                generation,
                 credit,
                 credit_sent
             }
         ),
-        (number(), count(), any::<bool>()).prop_map(|(end, pass, again)| Head::Stop {
-            end,
-            pass,
-            again
+        (number(), count(), any::<bool>()).prop_map(|(end, generation, reply_requested)| {
+            Head::Stop { end, generation, reply_requested }
         }),
-        (number(), count()).prop_map(|(expected, pass)| Head::Nack { expected, pass }),
-        number().prop_map(|end| Head::Done { end }),
+        (number(), count()).prop_map(|(expected, generation)| Head::Nack { expected, generation }),
+        number().prop_map(|end| Head::Complete { end }),
         (number(), any::<u16>(), any::<bool>())
             .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
         (number(), prop::option::of(number())).prop_map(|(upto, end)| Head::Probe { upto, end }),
-        (number(), any::<u16>()).prop_map(|(offset, length)| Head::Received { offset, length }),
-        (0u64..140).prop_map(|frame| Head::Received { offset: frame * 1460, length: 1460 }),
+        (number(), any::<u16>())
+            .prop_map(|(offset, length)| Head::UnscheduledAck { offset, length }),
+        (0u64..140).prop_map(|frame| Head::UnscheduledAck { offset: frame * 1460, length: 1460 }),
     ]
 }
 
-/// A link that is always free and sends nothing anywhere.
+/// A link that is always free and drops every packet.
 struct Nowhere;
 
 impl Nic<Head> for Nowhere {
@@ -97,10 +101,10 @@ impl Nic<Head> for Nowhere {
         true
     }
     fn send(&mut self, _now: Time, _out: Out<Head>) {}
-    fn wait(&mut self, _now: Time, _may_wait: bool) {}
+    fn wait(&mut self, _now: Time, _low_priority: bool) {}
 }
 
-/// Lets an end do what it does by itself from `now` to `until`. False if it wakes up no later than it was asked.
+/// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
 fn sleep(end: &mut Peer<Rule>, mut now: Time, until: Time) -> bool {
     let mut wakeup = settle(end, now, &mut Nowhere);
     while let Some(at) = wakeup.filter(|&at| at <= until) {
@@ -118,7 +122,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_arrives_and_counts_once_and_then_there_is_silence(
+    fn every_byte_arrives_and_counts_once_and_then_nothing_more_happens(
         config in config(),
         rule in rule(),
         size in prop_oneof![0u64..5_000, 0u64..300_000],
@@ -129,9 +133,9 @@ proptest! {
         prop_assert!(pair.run(at(600_000)), "not complete after ten minutes");
         let whole = if size == 0 { vec![] } else { vec![(0, size)] };
         prop_assert_eq!(pair.carried(), whole);
-        let silent = (0..20_000).any(|_| !pair.run(at(100_000_000)));
-        prop_assert!(silent, "something goes on for ever");
-        let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());
+        let ended = (0..20_000).any(|_| !pair.run(at(100_000_000)));
+        prop_assert!(ended, "something goes on for ever");
+        let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
         prop_assert_eq!(receiver.received, size);
         prop_assert_eq!(sender.credits.granted, sender.credits.used + sender.credits.wasted);
         prop_assert_eq!(sender.credits.used, sender.sent - sender.unscheduled);
@@ -167,7 +171,7 @@ proptest! {
                 prop_assert!(wakeup.is_none_or(|at| at > input), "{wakeup:?} at {input}");
             }
             now = input;
-            let credits = ends[0].report().credits;
+            let credits = ends[0].counters().credits;
             prop_assert_eq!(credits.granted, credits.used + credits.wasted);
         }
     }

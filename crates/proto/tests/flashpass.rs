@@ -1,15 +1,15 @@
-//! What the two ends of `FlashPass` do, packet by packet. Known answers: flashpass-icnp21, III-B and III-C.
+//! Both ends of `FlashPass`, packet by packet. Known answers: flashpass-icnp21, III-B and III-C.
 
 mod support;
 
 use shallop_core::{BitsPerSec, Class, Ecn, Span, Time};
-use shallop_proto::flashpass::head::{Ack, NO_PACKET, STEP, Times, credit_size};
-use shallop_proto::flashpass::{Head, PassConfig, Peer, ReceiverConfig};
+use shallop_proto::flashpass::head::{Ack, NO_PACKET, TIMESTAMP_STEP, Timestamps, credit_size};
+use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, ReceiverConfig};
 use shallop_proto::{Endpoint, settle};
 use support::flashpass::{
-    Kept, PAYLOAD, Setting, Spy, check, credited, data, emulations, epochs, sleep,
+    PAYLOAD, RecordingNic, Setting, Spy, check, credited, data, emulations, epochs, sleep,
 };
-use support::{Pair, Path, Seen};
+use support::{CapturedPacket, Pair, Path};
 
 /// One way of the test path, without serialisation.
 const DELAY: Span = Span::from_us(500);
@@ -28,9 +28,9 @@ fn setting() -> Setting {
     Setting::of(BitsPerSec::gbps(10))
 }
 
-fn with(change: impl FnOnce(&mut PassConfig)) -> Setting {
+fn with(change: impl FnOnce(&mut CreditEngineConfig)) -> Setting {
     let mut setting = setting();
-    change(&mut setting.pass);
+    change(&mut setting.engine);
     setting
 }
 
@@ -38,25 +38,25 @@ const fn frames(count: u64) -> u64 {
     count * PAYLOAD
 }
 
-/// Runs to the end, and on until nothing happens any more.
+/// Runs until both endpoints are complete, and on until there are no further events.
 fn finish(pair: &mut Pair<Peer<Spy>>, setting: &Setting) {
     assert!(pair.run(at(60_000)), "not complete after a minute");
     assert!((0..20_000).any(|_| !pair.run(at(10_000_000))), "something goes on for ever");
     assert_eq!(check(pair, setting), Ok(()));
 }
 
-fn is_emulation(seen: &Seen<Head>) -> bool {
-    seen.class == Class::Emulation
+fn is_emulation(packet: &CapturedPacket<Head>) -> bool {
+    packet.class == Class::Emulation
 }
 
-/// A fate that loses packets of some kind, by their turn counted from 0.
+/// A rule that drops packets of some kind, by their number counted from 0.
 fn lose(
-    which: fn(&Seen<Head>) -> bool,
+    which: fn(&CapturedPacket<Head>) -> bool,
     turns: impl Fn(usize) -> bool + 'static,
-) -> impl FnMut(&Seen<Head>) -> bool + 'static {
+) -> impl FnMut(&CapturedPacket<Head>) -> bool + 'static {
     let mut turn = 0;
-    move |seen| {
-        if !which(seen) {
+    move |packet| {
+        if !which(packet) {
             return false;
         }
         turn += 1;
@@ -65,22 +65,22 @@ fn lose(
 }
 
 fn credit(time: Time) -> Head {
-    Head::Credit { times: Times::one(time), ack: Ack::new(0, NO_PACKET, 0..0) }
+    Head::Credit { timestamps: Timestamps::one(time), ack: Ack::new(0, NO_PACKET, 0..0) }
 }
 
 #[test]
 fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
-    let setting = with(|pass| (pass.jitter, pass.over_provision) = (0.02, false));
+    let setting = with(|engine| (engine.jitter, engine.over_provision) = (0.02, false));
     let mut pair = setting.pair(Some(frames(50)), Spy::aimd(), path());
     finish(&mut pair, &setting);
     let mut expected: Vec<Time> =
-        emulations(&pair).into_iter().map(|(time, _)| time + setting.pass.wait).collect();
+        emulations(&pair).into_iter().map(|(time, _)| time + setting.engine.wait).collect();
     expected.truncate(50);
     assert_eq!(data(&pair), expected);
     let gaps: Vec<Span> = expected.windows(2).map(|two| two[1] - two[0]).collect();
     assert!(gaps.iter().any(|gap| *gap != gaps[0]), "jitter carries over: {gaps:?}");
-    let full = pair.seen.iter().filter(|seen| seen.class == Class::Data);
-    assert!(full.into_iter().all(|seen| seen.size == 1538));
+    let full = pair.capture.iter().filter(|packet| packet.class == Class::Data);
+    assert!(full.into_iter().all(|packet| packet.size == 1538));
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn only_the_credits_of_emulation_packets_that_arrived_let_data_go() {
     let setting = setting();
     let mut pair = setting
         .pair(Some(frames(60)), Spy::aimd(), path())
-        .with_fate(lose(is_emulation, |turn| turn % 3 == 1));
+        .with_drops(lose(is_emulation, |turn| turn % 3 == 1));
     finish(&mut pair, &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     let passed = times.iter().enumerate().filter(|(turn, _)| turn % 3 != 1).map(|(_, time)| time);
-    let expected: Vec<Time> = passed.map(|time| *time + setting.pass.wait).take(60).collect();
+    let expected: Vec<Time> = passed.map(|time| *time + setting.engine.wait).take(60).collect();
     assert_eq!(data(&pair), expected);
 }
 
@@ -100,25 +100,25 @@ fn only_the_credits_of_emulation_packets_that_arrived_let_data_go() {
 fn credits_that_come_late_are_wasted_and_counted() {
     let setting = setting();
     let mut sender = setting.sender(Some(frames(10)), Spy::aimd(), 1);
-    let mut nic = Kept::default();
+    let mut nic = RecordingNic::default();
     sender.on_timer(Time::ZERO);
-    let due = Time::ZERO + setting.pass.wait;
+    let due = Time::ZERO + setting.engine.wait;
     assert!(sleep(&mut sender, Time::ZERO, due, &mut nic));
     let times: Vec<Time> = nic.0.iter().map(|(now, _)| *now).take(4).collect();
     // The first comes when its data is due, so it goes at once; the same credit of the next is a step too late.
     sender.on_packet(due, &credit(times[0]), Ecn::Ect);
     settle(&mut sender, due, &mut nic);
-    assert_eq!((nic.count(Class::Data), sender.report().credits.used), (1, 1));
-    let late = times[1] + setting.pass.wait + STEP;
+    assert_eq!((nic.count(Class::Data), sender.counters().credits.used), (1, 1));
+    let late = times[1] + setting.engine.wait + TIMESTAMP_STEP;
     assert!(sleep(&mut sender, due, late, &mut nic));
     sender.on_packet(late, &credit(times[1]), Ecn::Ect);
     assert!(sleep(&mut sender, late, late + GAP, &mut nic));
-    let credits = sender.report().credits;
+    let credits = sender.counters().credits;
     assert_eq!((credits.granted, credits.used, credits.wasted), (2, 1, 1));
     // One that is neither late nor due is pending: granted, and nothing more yet.
     sender.on_packet(late + GAP, &credit(times[3]), Ecn::Ect);
     settle(&mut sender, late + GAP, &mut nic);
-    let credits = sender.report().credits;
+    let credits = sender.counters().credits;
     assert_eq!((credits.granted, credits.used, credits.wasted), (3, 1, 1));
     assert_eq!(nic.count(Class::Data), 1);
 }
@@ -126,9 +126,9 @@ fn credits_that_come_late_are_wasted_and_counted() {
 #[test]
 fn emulation_starts_at_the_full_rate() {
     for (jitter, most) in [(0.0, 0), (0.1, 1), (0.4, 1)] {
-        let setting = with(|pass| pass.jitter = jitter);
+        let setting = with(|engine| engine.jitter = jitter);
         let nothing = lose(is_emulation, |_| true);
-        let mut pair = setting.pair(None, Spy::aimd(), path()).with_fate(nothing);
+        let mut pair = setting.pair(None, Spy::aimd(), path()).with_drops(nothing);
         pair.run(at(1));
         assert_eq!(check(&pair, &setting), Ok(()));
         let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
@@ -137,7 +137,7 @@ fn emulation_starts_at_the_full_rate() {
         assert_eq!(times[0], Time::ZERO);
         let ratios: Vec<f64> =
             times.windows(2).map(|two| (two[1] - two[0]).ratio(GAP) - 1.0).collect();
-        let rounding = STEP.ratio(GAP);
+        let rounding = TIMESTAMP_STEP.ratio(GAP);
         let widest = ratios.iter().fold(0.0, |most: f64, ratio| ratio.abs().max(most));
         assert!(widest <= 2.0 * jitter + rounding, "{widest} at jitter {jitter}");
         assert!(widest >= 1.5 * jitter, "{widest} at jitter {jitter}: it is used");
@@ -148,9 +148,9 @@ fn emulation_starts_at_the_full_rate() {
 
 #[test]
 fn the_law_hears_of_each_epoch_once_with_the_loss_it_had() {
-    let setting = with(|pass| pass.epochs = 2);
-    let fate = lose(is_emulation, |turn| turn % 4 == 0);
-    let mut pair = setting.pair(None, Spy::aimd(), path()).with_fate(fate);
+    let setting = with(|engine| engine.epochs = 2);
+    let drops = lose(is_emulation, |turn| turn % 4 == 0);
+    let mut pair = setting.pair(None, Spy::aimd(), path()).with_drops(drops);
     pair.run(at(20));
     assert_eq!(check(&pair, &setting), Ok(()));
     let told = epochs(&pair);
@@ -169,7 +169,7 @@ fn the_law_hears_of_each_epoch_once_with_the_loss_it_had() {
 fn emulation_is_tagged_once_nine_tenths_of_what_is_on_its_way_cover_the_demand() {
     // Equation 2: ten packets of which one may be lost are enough for nine.
     for (demand, loss, plain) in [(9, 0.1, 10), (18, 0.1, 20), (1, 0.1, 2), (5, 0.5, 10)] {
-        let setting = with(|pass| pass.expected_loss = loss);
+        let setting = with(|engine| engine.expected_loss = loss);
         let mut pair = setting.pair(Some(frames(demand)), Spy::aimd(), path());
         finish(&mut pair, &setting);
         let marks: Vec<Ecn> = emulations(&pair).into_iter().map(|(_, ecn)| ecn).collect();
@@ -179,7 +179,7 @@ fn emulation_is_tagged_once_nine_tenths_of_what_is_on_its_way_cover_the_demand()
         // It goes on until the credits are there: for a round trip and the demand's own gaps.
         let expected = 771 + demand - 1;
         assert!((marks.len() as u64).abs_diff(expected) <= 1, "{demand}: {}", marks.len());
-        let report = pair.ends[0].report();
+        let report = pair.ends[0].counters();
         assert_eq!((report.sent, report.retransmits), (demand, 0));
         assert_eq!(report.credits.wasted, marks.len() as u64 - demand);
     }
@@ -187,18 +187,18 @@ fn emulation_is_tagged_once_nine_tenths_of_what_is_on_its_way_cover_the_demand()
 
 #[test]
 fn without_over_provisioning_emulation_stops_where_tagging_would_begin() {
-    let setting = with(|pass| pass.over_provision = false);
+    let setting = with(|engine| engine.over_provision = false);
     let mut pair = setting.pair(Some(frames(9)), Spy::aimd(), path());
     finish(&mut pair, &setting);
     assert_eq!(emulations(&pair).len(), 10);
-    assert_eq!(pair.ends[0].report().credits.wasted, 1);
+    assert_eq!(pair.ends[0].counters().credits.wasted, 1);
 }
 
 #[test]
 fn a_measured_loss_above_the_expected_one_delays_tagging() {
-    let setting = with(|pass| pass.epochs = 1);
-    let fate = lose(is_emulation, |turn| turn % 2 == 0);
-    let mut pair = setting.pair(Some(frames(3_000)), Spy::fixed(), path()).with_fate(fate);
+    let setting = with(|engine| engine.epochs = 1);
+    let drops = lose(is_emulation, |turn| turn % 2 == 0);
+    let mut pair = setting.pair(Some(frames(3_000)), Spy::fixed(), path()).with_drops(drops);
     finish(&mut pair, &setting);
     let all = emulations(&pair);
     let first_tagged = all.iter().position(|(_, ecn)| *ecn == Ecn::NotEct).unwrap();
@@ -211,22 +211,22 @@ fn a_measured_loss_above_the_expected_one_delays_tagging() {
     assert!((0.47..0.53).contains(&counted), "{counted}: {missing} missing, {on_way} on the way");
 }
 
-fn is_data(seen: &Seen<Head>) -> bool {
-    seen.class == Class::Data
+fn is_data(packet: &CapturedPacket<Head>) -> bool {
+    packet.class == Class::Data
 }
 
 #[test]
 fn lost_data_is_sent_again_with_a_credit_of_its_own() {
     let setting = setting();
-    let fate = lose(is_data, |turn| turn == 3);
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_fate(fate);
+    let drops = lose(is_data, |turn| turn == 3);
+    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_drops(drops);
     finish(&mut pair, &setting);
-    let (sender, receiver) = (pair.ends[0].report(), pair.ends[1].report());
+    let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
     assert_eq!((sender.sent, sender.retransmits, sender.timeouts), (21, 1, 0));
     assert_eq!((sender.credits.used, receiver.received), (21, 20 * PAYLOAD));
     let sent = data(&pair);
     // The packet after it tells, a round trip later; then an emulation packet goes, and a waiting time passes.
-    let soonest = DELAY * 2 + setting.pass.wait;
+    let soonest = DELAY * 2 + setting.engine.wait;
     let repeated = sent[20] - sent[4];
     assert!(repeated >= soonest && repeated <= soonest + Span::from_us(5), "{repeated}");
 }
@@ -234,10 +234,10 @@ fn lost_data_is_sent_again_with_a_credit_of_its_own() {
 #[test]
 fn data_that_nothing_follows_is_sent_again_after_the_timeout() {
     let setting = setting();
-    let fate = lose(is_data, |turn| (18..21).contains(&turn));
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_fate(fate);
+    let drops = lose(is_data, |turn| (18..21).contains(&turn));
+    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_drops(drops);
     finish(&mut pair, &setting);
-    let report = pair.ends[0].report();
+    let report = pair.ends[0].counters();
     // Two are lost, then the first of their repeats: the other repeat tells of that.
     assert_eq!((report.sent, report.retransmits, report.timeouts), (23, 3, 1));
     let sent = data(&pair);
@@ -247,28 +247,28 @@ fn data_that_nothing_follows_is_sent_again_after_the_timeout() {
 
 #[test]
 fn emulation_that_is_lost_altogether_is_repeated_even_without_over_provisioning() {
-    let setting = with(|pass| pass.over_provision = false);
+    let setting = with(|engine| engine.over_provision = false);
     let mut pair = setting
         .pair(Some(frames(1)), Spy::aimd(), path())
-        .with_fate(lose(is_emulation, |turn| turn < 4));
+        .with_drops(lose(is_emulation, |turn| turn < 4));
     finish(&mut pair, &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     assert_eq!(times.len(), 5, "{times:?}");
     // The law has heard that all was lost, and sends the least it may: about one in a waiting time.
     for two in times.windows(2) {
-        assert!(two[1] - two[0] <= setting.pass.wait + GAP * 3, "{times:?}");
+        assert!(two[1] - two[0] <= setting.engine.wait + GAP * 3, "{times:?}");
     }
 }
 
 #[test]
 fn emulation_that_was_held_goes_on_without_a_burst() {
     for epochs in 1..4 {
-        let setting = with(|pass| {
-            (pass.over_provision, pass.epochs, pass.jitter) = (false, epochs, 0.1);
+        let setting = with(|engine| {
+            (engine.over_provision, engine.epochs, engine.jitter) = (false, epochs, 0.1);
         });
         for period in [2, 3, 5, 7] {
-            let fate = lose(is_emulation, move |turn| turn % period == 0);
-            let mut pair = setting.pair(Some(frames(1_500)), Spy::aimd(), path()).with_fate(fate);
+            let drops = lose(is_emulation, move |turn| turn % period == 0);
+            let mut pair = setting.pair(Some(frames(1_500)), Spy::aimd(), path()).with_drops(drops);
             finish(&mut pair, &setting);
         }
     }
@@ -283,18 +283,20 @@ fn credits_are_delayed_until_a_packet_is_full_but_never_too_long() {
         let mut pair = setting.pair(None, Spy::aimd(), path());
         pair.run(at(10));
         assert_eq!(check(&pair, &setting), Ok(()));
-        let held = |seen: &Seen<Head>| match &seen.head {
-            Head::Credit { times, .. } => Some((seen.sent, times.count() as u64, seen.size)),
+        let held = |packet: &CapturedPacket<Head>| match &packet.head {
+            Head::Credit { timestamps, .. } => {
+                Some((packet.sent, timestamps.count() as u64, packet.size))
+            }
             _ => None,
         };
-        let credits: Vec<_> = pair.seen.iter().filter_map(held).collect();
+        let credits: Vec<_> = pair.capture.iter().filter_map(held).collect();
         // Until the sender knows the round trip it does not ask for any delay.
         let (early, later) = credits.split_at(credits.partition_point(|credit| credit.0 < at(2)));
         assert!(early.iter().take(100).all(|&(_, count, _)| count == 1));
         let full = later.iter().filter(|&&(_, count, bytes)| (count, bytes) == (batch, size));
         let share = full.count() as f64 / later.len() as f64;
         assert!(share > 0.99, "batch {batch}: {share} of {} are full", later.len());
-        let report = pair.ends[0].report();
+        let report = pair.ends[0].counters();
         assert_eq!((report.credits.wasted, report.retransmits), (0, 0), "batch {batch}");
     }
 }
@@ -304,13 +306,13 @@ fn a_slow_flow_does_not_hold_its_credits_beyond_their_time() {
     // A gap of 130 us: six credits take longer to gather than the waiting time leaves.
     let receiver = ReceiverConfig { batch: 6, ..ReceiverConfig::default() };
     let slow = Setting::of(BitsPerSec::at_least_one(100_000_000));
-    let pass = PassConfig { wait: Span::from_us(1_500), ..slow.pass };
-    let setting = Setting { pass, receiver, ..slow };
+    let engine = CreditEngineConfig { wait: Span::from_us(1_500), ..slow.engine };
+    let setting = Setting { engine, receiver, ..slow };
     let mut pair = setting.pair(Some(frames(200)), Spy::aimd(), path());
     finish(&mut pair, &setting);
-    let report = pair.ends[0].report();
+    let report = pair.ends[0].counters();
     assert_eq!(report.retransmits, 0);
-    let late = credited(&pair).iter().filter(|(time, came)| *time + pass.wait < *came).count();
+    let late = credited(&pair).iter().filter(|(time, came)| *time + engine.wait < *came).count();
     assert_eq!(late, 0);
 }
 
@@ -319,7 +321,7 @@ fn acknowledgements_ride_in_credits_while_there_are_any() {
     let setting = setting();
     let mut pair = setting.pair(None, Spy::aimd(), path());
     pair.run(at(20));
-    let alone = pair.seen.iter().filter(|seen| seen.class == Class::Ack).count();
-    let credits = pair.seen.iter().filter(|seen| seen.class == Class::Credit).count();
+    let alone = pair.capture.iter().filter(|packet| packet.class == Class::Ack).count();
+    let credits = pair.capture.iter().filter(|packet| packet.class == Class::Credit).count();
     assert!(alone == 0 && credits > 10_000, "{alone} alone, {credits} credits");
 }

@@ -1,12 +1,12 @@
-//! The Pair itself, tried on the simplest transport there is: stop and wait.
+//! The Pair itself, tested with a stop-and-wait transport.
 
 mod support;
 
 use shallop_core::{Class, Ecn, Span, Time};
-use shallop_proto::{Endpoint, Out, Report, wire};
+use shallop_proto::{Endpoint, EndpointCounters, Out, wire};
 use support::{Pair, Path};
 
-/// Sends `size` bytes in segments of 1000, one at a time, and repeats each until its acknowledgement comes.
+/// Sends `size` bytes in segments of 1000, one at a time, and retransmits each until it is acknowledged.
 #[derive(Default)]
 struct StopAndWait {
     size: u64,
@@ -56,8 +56,8 @@ impl Endpoint for StopAndWait {
     fn is_complete(&self) -> bool {
         self.at == self.size
     }
-    fn report(&self) -> Report {
-        Report { sent: self.sent, received: self.at, ..Report::default() }
+    fn counters(&self) -> EndpointCounters {
+        EndpointCounters { sent: self.sent, received: self.at, ..EndpointCounters::default() }
     }
 }
 

@@ -7,12 +7,12 @@ use shallop_control::bbr::{self, Mode};
 use shallop_control::{Window, reno};
 use shallop_core::{BitsPerSec, Bytes, Seed, Span, Time};
 use shallop_proto::tcp::{Config, Stack};
-use support::narrow::Narrow;
+use support::shared_bottleneck::SharedBottleneck;
 use support::tcp::{SEGMENT, ms, plain};
 
 const CONTROL: any::Config = any::Config::Bbr(bbr::Config::LINUX);
 
-fn of(bench: &Narrow, flow: usize) -> &bbr::Bbr {
+fn of(bench: &SharedBottleneck, flow: usize) -> &bbr::Bbr {
     match bench.flows[flow].sender().controller() {
         AnyWindow::Bbr(bbr) => bbr,
         other => panic!("{other:?}"),
@@ -20,16 +20,18 @@ fn of(bench: &Narrow, flow: usize) -> &bbr::Bbr {
 }
 
 /// A path of so many megabits a second and so many milliseconds each way, with a buffer of so many products.
-fn path(megabits: u64, delay: u64, products: f64) -> Narrow {
+fn path(megabits: u64, delay: u64, products: f64) -> SharedBottleneck {
     let rate = BitsPerSec::at_least_one(megabits * 1_000_000);
-    let mut bench = Narrow::new(rate, Span::from_ms(delay), Bytes::ZERO);
+    let mut bench = SharedBottleneck::new(rate, Span::from_ms(delay), Bytes::ZERO);
     bench.buffer = Bytes::new((bench.product() * products * 1538.0) as u64);
     bench
 }
 
 /// Runs until `end`; gives how much of the slow link its flows used.
-fn used(bench: &mut Narrow, end: Time) -> f64 {
-    let received = |bench: &Narrow| bench.flows.iter().map(support::narrow::Flow::received).sum();
+fn used(bench: &mut SharedBottleneck, end: Time) -> f64 {
+    let received = |bench: &SharedBottleneck| {
+        bench.flows.iter().map(support::shared_bottleneck::Flow::received).sum()
+    };
     let (begin, before): (Time, u64) = (bench.now, received(bench));
     bench.run(end);
     let carried = BitsPerSec::at_least_one(bench.rate.get() * SEGMENT / 1538);
@@ -46,7 +48,7 @@ fn alone_it_fills_a_path_whose_buffer_holds_what_the_path_does() {
         // The round trip is probed once in ten seconds.
         let (next, later) = (used(&mut bench, ms(10_000)), used(&mut bench, ms(22_000)));
         assert!(first > 0.8 && next > 0.985 && later > 0.95, "{first}, {next}, {later}");
-        let believed = of(&bench, 0).believed().map_or(0.0, |rate| rate.get() as f64);
+        let believed = of(&bench, 0).bw().map_or(0.0, |rate| rate.get() as f64);
         let carried = 50e6 * 1460.0 / 1538.0;
         assert!((believed / carried - 1.0).abs() < 0.01, "{believed}");
     }
@@ -59,9 +61,9 @@ fn the_queue_is_a_quarter_of_the_path_while_it_probes_and_next_to_none_while_it_
     bench.run(ms(1_000));
     let (mut most, mut flight) = ([0.0f64; 8], 0);
     bench.watch(ms(9_000), |bench| {
-        let Mode::ProbeBandwidth(phase) = of(bench, 0).mode() else { panic!("it has settled") };
+        let Mode::ProbeBw(phase) = of(bench, 0).mode() else { panic!("it has settled") };
         most[phase] = most[phase].max(bench.backlog());
-        flight = flight.max(bench.flows[0].sender().scoreboard().flying() / SEGMENT);
+        flight = flight.max(bench.flows[0].sender().scoreboard().pipe() / SEGMENT);
     });
     // A quarter, three bursts of a segment, and the two that its smallest steps add.
     let quarter = bench.product() / 4.0;
@@ -83,10 +85,10 @@ fn no_more_than_two_products_and_a_burst_are_in_flight_even_among_others() {
     bench.watch(ms(9_900), |bench| {
         for (number, flow) in bench.flows.iter().enumerate() {
             let bbr = of(bench, number);
-            let (Some(rate), Some(rtt)) = (bbr.believed(), bbr.shortest_rtt()) else { panic!() };
+            let (Some(rate), Some(rtt)) = (bbr.bw(), bbr.min_rtt()) else { panic!() };
             // Three bursts of a segment, two more that are even, two while it probes, and room for bunches.
             let most = rate.bytes_in(rtt).get() * 2 / SEGMENT + 12;
-            assert!(flow.sender().scoreboard().flying() / SEGMENT <= most, "{most}");
+            assert!(flow.sender().scoreboard().pipe() / SEGMENT <= most, "{most}");
         }
     });
     let used = used(&mut bench, ms(16_000));
@@ -109,7 +111,7 @@ fn the_round_trip_is_probed_with_four_segments_for_a_fiftieth_of_the_time() {
             (probing, since) = (!probing, bench.now);
         }
         if probing && bench.now > since + Span::from_ms(20) {
-            flight = flight.max(bench.flows[0].sender().scoreboard().flying() / SEGMENT);
+            flight = flight.max(bench.flows[0].sender().scoreboard().pipe() / SEGMENT);
         }
     });
     let part = held.ratio(Span::from_ms(41_000));
@@ -121,7 +123,7 @@ fn chance_losses_cost_it_little() {
     let rate = |control: &any::Config| {
         let mut bench = path(50, 10, 1.0);
         let mut chance = Seed::new(3).stream("loss", 0);
-        bench.fate = Some(Box::new(move |_, _| chance.chance(0.01)));
+        bench.drop_rule = Some(Box::new(move |_, _| chance.chance(0.01)));
         bench.add(&plain(), control, Time::ZERO, None);
         used(&mut bench, ms(9_000))
     };
@@ -131,10 +133,10 @@ fn chance_losses_cost_it_little() {
 }
 
 #[test]
-fn after_a_silence_of_the_path_it_is_at_full_rate_within_some_round_trips() {
+fn after_an_outage_of_the_path_it_is_at_full_rate_within_some_round_trips() {
     let mut bench = path(50, 10, 1.0);
     let dark = ms(2_000)..ms(2_600);
-    bench.fate = Some(Box::new(move |now, _| dark.contains(&now)));
+    bench.drop_rule = Some(Box::new(move |now, _| dark.contains(&now)));
     bench.add(&Config { handshake: false, ..Stack::LINUX.tcp }, &CONTROL, Time::ZERO, None);
     used(&mut bench, ms(2_500));
     assert_eq!(of(&bench, 0).window(), Bytes::new(SEGMENT), "a timeout");
@@ -147,11 +149,11 @@ fn after_a_silence_of_the_path_it_is_at_full_rate_within_some_round_trips() {
 fn a_loss_holds_the_window_down_for_as_long_as_it_is_repaired() {
     let mut bench = path(50, 10, 1.0);
     let mut lost = false;
-    bench.fate =
+    bench.drop_rule =
         Some(Box::new(move |now, _| now > ms(3_000) && !std::mem::replace(&mut lost, true)));
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.run(ms(3_000));
-    let segments = |bench: &Narrow| of(bench, 0).window().get() / SEGMENT;
+    let segments = |bench: &SharedBottleneck| of(bench, 0).window().get() / SEGMENT;
     let (before, mut least) = (segments(&bench), u64::MAX);
     bench.watch(ms(3_100), |bench| least = least.min(segments(bench)));
     let after = segments(&bench);
@@ -166,7 +168,7 @@ fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
     let lossless = |policer| {
         let (mut bench, bucket) = (path(100, 10, 1.0), 40_000.0);
         let (mut tokens, mut filled_at) = (bucket, Time::ZERO);
-        bench.fate = Some(Box::new(move |now, size| {
+        bench.drop_rule = Some(Box::new(move |now, size| {
             let refill = 20e6 / 8.0 * (now - filled_at).as_secs_f64();
             (tokens, filled_at) = (f64::min(tokens + refill, bucket), now);
             let lost = tokens < size.get() as f64;
@@ -180,7 +182,7 @@ fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
             let before = bench.drops;
             bench.run(ms(step * 500));
             if bench.drops == before {
-                rates.push(of(&bench, 0).believed().map_or(0.0, |rate| rate.get() as f64));
+                rates.push(of(&bench, 0).bw().map_or(0.0, |rate| rate.get() as f64));
             }
         }
         rates

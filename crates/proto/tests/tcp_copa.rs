@@ -7,7 +7,7 @@ use shallop_control::copa::{self, Mode};
 use shallop_control::{cubic, reno};
 use shallop_core::{BitsPerSec, Bytes, Seed, Span, Time};
 use shallop_proto::tcp::{Config, Stack};
-use support::narrow::{Flow, Narrow};
+use support::shared_bottleneck::{Flow, SharedBottleneck};
 use support::tcp::{SEGMENT, ms, plain};
 
 fn control(mode: Mode, delta: f64) -> any::Config {
@@ -16,7 +16,7 @@ fn control(mode: Mode, delta: f64) -> any::Config {
 
 const CONTROL: any::Config = any::Config::Copa(copa::Config::PAPER);
 
-fn of(bench: &Narrow, flow: usize) -> &copa::Copa {
+fn of(bench: &SharedBottleneck, flow: usize) -> &copa::Copa {
     match bench.flows[flow].sender().controller() {
         AnyWindow::Copa(copa) => copa,
         other => panic!("{other:?}"),
@@ -24,14 +24,15 @@ fn of(bench: &Narrow, flow: usize) -> &copa::Copa {
 }
 
 /// A path of so many megabits a second and so many milliseconds each way.
-fn path(megabits: u64, delay: u64) -> Narrow {
+fn path(megabits: u64, delay: u64) -> SharedBottleneck {
     let rate = BitsPerSec::at_least_one(megabits * 1_000_000);
-    Narrow::new(rate, Span::from_ms(delay), Bytes::new(1_000_000))
+    SharedBottleneck::new(rate, Span::from_ms(delay), Bytes::new(1_000_000))
 }
 
 /// Runs until `end`; gives the part of the slow link that each flow used.
-fn shares(bench: &mut Narrow, end: Time) -> Vec<f64> {
-    let received = |bench: &Narrow| bench.flows.iter().map(Flow::received).collect::<Vec<_>>();
+fn shares(bench: &mut SharedBottleneck, end: Time) -> Vec<f64> {
+    let received =
+        |bench: &SharedBottleneck| bench.flows.iter().map(Flow::received).collect::<Vec<_>>();
     let (begin, before) = (bench.now, received(bench));
     bench.reset();
     bench.run(end);
@@ -52,7 +53,7 @@ fn flows_fill_the_path_with_two_and_a_half_packets_each_queued_and_five_at_most(
         let fair = 1.0 / f64::from(flows);
         assert!(shares.iter().all(|share| (share / fair - 1.0).abs() < 0.1), "{shares:?}");
         // Half a packet on average, and one at most, is being sent, not queued.
-        let (mean, most) = bench.waited();
+        let (mean, most) = bench.backlog_since_reset();
         let (mean, most) = ((mean - 0.5) / f64::from(flows), (most - 1.0) / f64::from(flows));
         assert!((2.0..3.0).contains(&mean) && (4.0..5.5).contains(&most), "{mean} and {most}");
     }
@@ -65,7 +66,7 @@ fn the_queue_of_one_flow_empties_every_five_round_trips() {
     bench.run(ms(2_000));
     let (mut turns, mut last, mut grew, mut lows) = (0, 0.0, true, vec![f64::MAX]);
     bench.watch(ms(4_000), |bench| {
-        let window = of(bench, 0).segments();
+        let window = of(bench, 0).cwnd();
         if (window > last) != grew && (window - last).abs() > 1e-9 {
             (turns, grew) = (turns + 1, !grew);
             if grew {
@@ -90,7 +91,7 @@ fn it_settles_from_slow_start_on_paths_of_every_length() {
         bench.add(&plain(), &CONTROL, Time::ZERO, None);
         bench.run(ms(by));
         let shares = shares(&mut bench, ms(by + 1_000));
-        let (mean, _) = bench.waited();
+        let (mean, _) = bench.backlog_since_reset();
         assert!(shares[0] > 0.99 && mean < 5.0, "{megabits} Mb/s: {shares:?}, {mean}");
     }
 }
@@ -122,7 +123,7 @@ fn against_those_who_fill_a_deep_buffer_it_competes_and_takes_a_part() {
                     filled = Some(bench.now);
                 }
                 let rtts = filled.map_or(0.0, |at| (bench.now - at).as_secs_f64() / 0.1);
-                let right = mode == Mode::Default || of(bench, 0).is_competing();
+                let right = mode == Mode::Default || of(bench, 0).is_competitive();
                 assert!(rtts < 6.0 || right, "{rtts} round trips later");
             });
             bench.run(ms(10_000));
@@ -141,11 +142,11 @@ fn it_returns_to_its_delta_when_the_others_have_gone() {
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.add(&plain(), &any::Config::Cubic(cubic::Config::RFC), ms(3_000), Some(20_000_000));
     bench.run(ms(5_000));
-    assert!(of(&bench, 0).is_competing() && of(&bench, 0).delta() < 0.3);
+    assert!(of(&bench, 0).is_competitive() && of(&bench, 0).delta() < 0.3);
     bench.run(ms(14_000));
     assert_eq!(bench.flows[1].received(), 20_000_000);
     let shares = shares(&mut bench, ms(16_000));
-    let (mean, _) = bench.waited();
+    let (mean, _) = bench.backlog_since_reset();
     assert!((of(&bench, 0).delta() - 0.5).abs() < 1e-9 && shares[0] > 0.95 && mean < 6.0);
 }
 
@@ -154,7 +155,7 @@ fn chance_losses_cost_it_little() {
     for config in [plain(), Config { handshake: true, ..Stack::LINUX.tcp }] {
         let mut bench = path(50, 5);
         let mut chance = Seed::new(3).stream("loss", 0);
-        bench.fate = Some(Box::new(move |_, _| chance.chance(0.01)));
+        bench.drop_rule = Some(Box::new(move |_, _| chance.chance(0.01)));
         bench.add(&config, &CONTROL, Time::ZERO, None);
         bench.run(ms(2_000));
         let shares = shares(&mut bench, ms(9_000));

@@ -4,11 +4,11 @@
 mod support;
 
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::ewma::Marked;
+use shallop_control::ewma::Alpha;
 use shallop_control::{Window, cubic, dctcp, hystart, reno};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_proto::tcp::{Acks, Config, Marks};
-use support::narrow::{Link, Narrow};
+use shallop_proto::tcp::{Config, DelayedAcks, EcnConfig};
+use support::shared_bottleneck::{Link, SharedBottleneck};
 use support::tcp::{SEGMENT, ms, plain, us};
 
 const DCTCP: any::Config = any::Config::Dctcp(dctcp::Config::RFC);
@@ -24,29 +24,35 @@ fn path(link: Link) -> f64 {
 }
 
 /// Flows that start within a round trip; they have run for `warm` round trips.
-fn flows(control: &any::Config, marks: Marks, count: usize, link: Link, warm: u64) -> Narrow {
-    let config = Config { marks, ..plain() };
-    let mut shared = Narrow::at_once(link);
+fn flows(
+    control: &any::Config,
+    ecn: EcnConfig,
+    count: usize,
+    link: Link,
+    warm: u64,
+) -> SharedBottleneck {
+    let config = Config { ecn, ..plain() };
+    let mut shared = SharedBottleneck::at_once(link);
     shared.add_each(&config, control, count, link.delay / count as u64);
     shared.run(us(0) + link.delay * warm);
     shared
 }
 
 /// Runs for `rounds` round trips more and looks ten times in each. Gives the mean alpha of all flows.
-fn mean_alpha(shared: &mut Narrow, rounds: u64) -> f64 {
+fn mean_alpha(shared: &mut SharedBottleneck, rounds: u64) -> f64 {
     let (from, step) = (shared.now, shared.delay * 2 / 10);
     let mut alphas = vec![];
     for nth in 1..=rounds * 10 {
         shared.run(from + step * nth);
         alphas.extend(shared.flows.iter().map(|flow| match flow.sender().controller() {
-            AnyWindow::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Marked::ONE),
+            AnyWindow::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Alpha::MAX),
             _ => 0.0,
         }));
     }
     alphas.iter().sum::<f64>() / alphas.len() as f64
 }
 
-fn marked_part(shared: &Narrow, from: Time) -> f64 {
+fn marked_part(shared: &SharedBottleneck, from: Time) -> f64 {
     let marked = shared.since(from).filter(|joined| joined.marked).count();
     marked as f64 / shared.since(from).count() as f64
 }
@@ -87,7 +93,7 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
         (link(100, 20, 100), 4, (104, 80.3)),
     ];
     for (link, count, (most, least)) in table {
-        let mut shared = flows(&DCTCP, Marks::EXACT, count, link, 300);
+        let mut shared = flows(&DCTCP, EcnConfig::EXACT, count, link, 300);
         let from = shared.now;
         let alpha = mean_alpha(&mut shared, 400);
         // In the model alpha stands still. Here it moves by up to a sixteenth between two cuts, and the cut is made
@@ -111,10 +117,10 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
 fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_are_held_back() {
     for every in [1, 2, 4] {
         for (count, gradual) in [(1, false), (4, false), (2, true)] {
-            let acks = Acks { every, timeout: Span::from_ms(1), quick: 0 };
-            let config = Config { marks: Marks { gradual, ..Marks::EXACT }, acks, ..plain() };
+            let acks = DelayedAcks { every, timeout: Span::from_ms(1), quick: 0 };
+            let config = Config { ecn: EcnConfig { gradual, ..EcnConfig::EXACT }, acks, ..plain() };
             let link = link(10, 100, 65);
-            let mut shared = Narrow::at_once(link);
+            let mut shared = SharedBottleneck::at_once(link);
             shared.add_each(&config, &DCTCP, count, Span::from_us(20));
             shared.run(ms(30));
             let from = shared.now;
@@ -130,7 +136,7 @@ fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_
 #[test]
 fn dctcp_fills_the_link_if_the_threshold_is_a_seventh_of_the_path_and_not_if_it_is_much_less() {
     let utilization = |count, mark| {
-        let mut shared = flows(&DCTCP, Marks::EXACT, count, link(10, 100, mark), 200);
+        let mut shared = flows(&DCTCP, EcnConfig::EXACT, count, link(10, 100, mark), 200);
         let from = shared.now;
         shared.run(ms(60));
         shared.utilization(from)
@@ -164,24 +170,24 @@ fn ecn_star_needs_a_threshold_of_the_whole_path_where_dctcp_needs_a_sixth() {
     };
     let whole = path(link(10, 100, 0));
     for mark in [12, 14, 40, 60] {
-        let (used, least) = run(&RENO, Marks::CLASSIC, 1, mark);
+        let (used, least) = run(&RENO, EcnConfig::CLASSIC, 1, mark);
         let theory = halving(whole, f64::from(mark));
         assert!((used / theory - 1.0).abs() < 0.01, "{mark}: {used} instead of {theory}");
         assert!(used < 0.992 && least == 1, "{mark}: {used}, {least}");
     }
     for count in [1, 2, 4, 8] {
-        let (used, least) = run(&RENO, Marks::CLASSIC, count, 83);
+        let (used, least) = run(&RENO, EcnConfig::CLASSIC, count, 83);
         assert!(used > 0.997 && least <= 2, "{count} flows: {used}, and it touches {least}");
         // 0.17 of the path is 14 packets.
         let ((star, _), (dctcp, _)) =
-            (run(&RENO, Marks::CLASSIC, count, 14), run(&DCTCP, Marks::EXACT, count, 14));
+            (run(&RENO, EcnConfig::CLASSIC, count, 14), run(&DCTCP, EcnConfig::EXACT, count, 14));
         assert!(star < 0.88 && dctcp > 0.999, "{count} flows: {star} and {dctcp}");
     }
 }
 
 /// The windows in packets just before and after each reduction.
 fn reductions(control: &any::Config, gradual: bool) -> Vec<(f64, f64)> {
-    let marks = Marks { gradual, ..Marks::CLASSIC };
+    let marks = EcnConfig { gradual, ..EcnConfig::CLASSIC };
     let mut shared = flows(control, marks, 1, link(10, 100, 100), 200);
     let from = shared.now;
     let mut windows = vec![];

@@ -4,10 +4,10 @@
 mod support;
 
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span, Time};
-use shallop_proto::tcp::{Acks, Config, Flags, Head, Receiver, Stack};
+use shallop_proto::tcp::{Config, DelayedAcks, Flags, Head, Receiver, Stack};
 use shallop_proto::{Endpoint, wire};
 use support::Path;
-use support::tcp::{Hand, SEGMENT, Spy, ms, plain, sender, spied, us};
+use support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
 
 #[test]
 fn a_handshake_takes_a_round_trip_of_smallest_frames() {
@@ -15,15 +15,15 @@ fn a_handshake_takes_a_round_trip_of_smallest_frames() {
         let config = Config { handshake, ..plain() };
         let mut pair = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
         assert!(pair.run(ms(100)));
-        (pair.now, pair.seen)
+        (pair.now, pair.capture)
     };
-    let ((with, seen), (without, _)) = (time(true), time(false));
+    let ((with, packet), (without, _)) = (time(true), time(false));
     let extra = (with - without).ratio(Span::from_ms(10));
     assert!((1.0..1.01).contains(&extra), "{extra} round trips");
-    let greetings: Vec<_> = seen[..2].iter().map(|s| (s.class, s.size, s.head.flags)).collect();
+    let handshake: Vec<_> = packet[..2].iter().map(|s| (s.class, s.size, s.head.flags)).collect();
     let (syn, both) = (Flags::SYN, Flags::SYN | Flags::ACK);
-    assert_eq!(greetings, [(Class::Control, 84, syn), (Class::Control, 84, both)]);
-    assert_eq!(seen[2].size, 1538);
+    assert_eq!(handshake, [(Class::Control, 84, syn), (Class::Control, 84, both)]);
+    assert_eq!(packet[2].size, 1538);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight()
     assert!(round_trips.len() == 1 && (1.0..1.001).contains(&round_trips[0]), "{round_trips:?}");
     assert_eq!(spy.restarts.len(), 1, "the five segments leave together");
     // Each of two windows is acknowledged whole before the next leaves; there is data left both times.
-    let mut hand = Hand::new(&plain(), Spy::new(2));
+    let mut hand = SenderHarness::new(&plain(), Spy::new(2));
     assert_eq!(hand.leaving(), [0, 1]);
     hand.ack(ms(10), 2, &[]);
     assert_eq!(hand.leaving(), [2, 3]);
@@ -44,15 +44,15 @@ fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight()
 }
 
 #[test]
-fn a_lost_greeting_is_repeated_after_the_first_timeout_then_after_twice_that() {
+fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_that() {
     let config = Config { handshake: true, ..Stack::LINUX.tcp };
     let mut pair = spied(&config, Spy::new(10), SEGMENT, Path::clean())
-        .with_fate(|seen| seen.head.flags.has(Flags::SYN) && seen.sent < ms(3_000));
+        .with_drops(|packet| packet.head.flags.has(Flags::SYN) && packet.sent < ms(3_000));
     assert!(pair.run(ms(10_000)));
-    let greetings = pair.seen.iter().filter(|s| s.from == 0 && s.head.flags.has(Flags::SYN));
-    let times: Vec<_> = greetings.map(|seen| seen.sent).collect();
+    let handshake = pair.capture.iter().filter(|s| s.from == 0 && s.head.flags.has(Flags::SYN));
+    let times: Vec<_> = handshake.map(|packet| packet.sent).collect();
     assert_eq!(times, [ms(0), ms(1_000), ms(3_000)]);
-    assert_eq!(pair.ends[0].report().timeouts, 2);
+    assert_eq!(pair.ends[0].counters().timeouts, 2);
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn no_more_is_in_flight_than_the_receiver_allows_and_the_window_is_told_it_is_no
     let mut pair = spied(&config, Spy::new(100), 400 * SEGMENT, Path::clean());
     assert!(pair.run(ms(10_000)));
     let acks = &sender(&pair).controller().acks;
-    assert!(acks.iter().all(|ack| ack.flight_before <= Bytes::new(8 * SEGMENT)));
-    assert!(acks.iter().all(|ack| !ack.window_limited));
+    assert!(acks.iter().all(|ack| ack.prior_in_flight <= Bytes::new(8 * SEGMENT)));
+    assert!(acks.iter().all(|ack| !ack.is_cwnd_limited));
     let rounds = pair.now.since_start().ratio(Span::from_ms(10));
     assert!((50.0..51.0).contains(&rounds), "8 segments a round trip: {rounds}");
 }
@@ -71,12 +71,12 @@ fn no_more_is_in_flight_than_the_receiver_allows_and_the_window_is_told_it_is_no
 fn a_window_that_is_the_limit_is_told_so() {
     let mut pair = spied(&plain(), Spy::new(10), 400 * SEGMENT, Path::clean());
     assert!(pair.run(ms(10_000)));
-    assert!(sender(&pair).controller().acks.iter().all(|ack| ack.window_limited));
+    assert!(sender(&pair).controller().acks.iter().all(|ack| ack.is_cwnd_limited));
 }
 
 #[test]
 fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
-    let mut hand = Hand::new(&plain(), Spy::new(4));
+    let mut hand = SenderHarness::new(&plain(), Spy::new(4));
     assert_eq!(hand.leaving(), [0, 1, 2, 3]);
     let closed = |ack, window| Head { ack, flags: Flags::ACK, window, ..Head::default() };
     hand.now = ms(10);
@@ -85,7 +85,8 @@ fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
     // When the window stays closed, questions without payload leave.
     let mut asked = vec![];
     while asked.len() < 4 {
-        hand.now = hand.sender.wakeup().expect("a closed window must not be waited for in silence");
+        hand.now =
+            hand.sender.wakeup().expect("the persist timer must run while the window is closed");
         hand.sender.on_timer(hand.now);
         for out in hand.take() {
             assert_eq!((out.class, out.size, out.head.len), (Class::Control, wire::MIN_FRAME, 0));
@@ -102,7 +103,7 @@ fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
     assert_eq!(hand.leaving(), [4]);
     hand.sender.on_packet(hand.now, &closed(5 * SEGMENT, 20_000), Ecn::NotEct);
     assert_eq!(hand.leaving(), [5, 6, 7, 8]);
-    // A silence longer than a timeout is told to the controller.
+    // An idle time longer than the RTO restarts the controller.
     assert_eq!(hand.spy().idles.len(), 1);
 }
 
@@ -116,7 +117,7 @@ fn a_receiver_answers_a_question_and_every_duplicate_even_when_it_has_everything
         assert_eq!((out.head.ack, out.class, out.size), (SEGMENT, Class::Ack, 84));
     }
     assert!(receiver.is_complete());
-    assert_eq!((receiver.report().received, receiver.report().duplicates), (SEGMENT, 1));
+    assert_eq!((receiver.counters().received, receiver.counters().duplicates), (SEGMENT, 1));
 }
 
 #[test]
@@ -128,14 +129,14 @@ fn what_is_held_out_of_order_narrows_the_window_but_never_takes_back_what_was_of
         let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
         receiver.on_packet(ms(1), &head, Ecn::NotEct);
         let head = receiver.poll(ms(1)).expect("an acknowledgement").head;
-        offered.push((head.ack / SEGMENT, head.edge() / SEGMENT));
+        offered.push((head.ack / SEGMENT, head.right_edge() / SEGMENT));
     }
     assert_eq!(offered, [(0, 10), (0, 10), (0, 10), (4, 14), (4, 14), (6, 16)]);
 }
 
 #[test]
 fn acknowledgements_are_held_back_as_configured() {
-    let acks = Acks { every: 2, timeout: Span::from_ms(40), quick: 2 };
+    let acks = DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 2 };
     let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
     let mut arrive = |at, number: u64| {
         let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
@@ -166,13 +167,13 @@ fn acknowledgements_are_held_back_as_configured() {
 fn packets_leave_no_earlier_than_the_pace_allows_and_in_the_long_run_no_later() {
     // 1460 B at 116.8 Mb/s take 100 us.
     let pace = BitsPerSec::new(116_800_000);
-    let mut hand = Hand::new(&plain(), Spy { pace, ..Spy::new(50) });
+    let mut hand = SenderHarness::new(&plain(), Spy { pace, ..Spy::new(50) });
     assert_eq!(hand.leaving(), [0]);
-    let left = hand.pass(us(4_950));
+    let left = hand.advance(us(4_950));
     let on_time: Vec<_> = (1..50).map(|n| (us(n * 100), n)).collect();
     assert_eq!(left, on_time);
     // A link that takes a packet late by less than a gap does not slow the pace; a longer pause is not made up for.
-    let mut hand = Hand::new(&plain(), Spy { pace, ..Spy::new(50) });
+    let mut hand = SenderHarness::new(&plain(), Spy { pace, ..Spy::new(50) });
     let mut times = vec![];
     for late in [0, 30, 60, 0, 350, 0, 0] {
         hand.now = hand.sender.wakeup().filter(|_| !times.is_empty()).unwrap_or(Time::ZERO);
@@ -193,10 +194,10 @@ fn every_acknowledgement_carries_the_rate_the_network_delivers_at() {
     // then after the first window the rate is what the link carries of payload.
     let carried = 1e9 * 1460.0 / 1538.0;
     for ack in &acks[2_500..7_900] {
-        let rate = ack.rate.expect("a sample for every acknowledgement");
+        let rate = ack.rate_sample.expect("a sample for every acknowledgement");
         let measured = rate.delivered.per(rate.interval);
         assert!((measured / carried - 1.0).abs() < 0.01, "{measured}");
-        assert!(!rate.app_limited);
+        assert!(!rate.is_app_limited);
         assert_eq!(ack.delivered, rate.prior_delivered + rate.delivered);
     }
     // And round trips are counted in packets: of each, as many as the path holds.
@@ -210,12 +211,12 @@ fn every_acknowledgement_carries_the_rate_the_network_delivers_at() {
 fn a_sender_without_data_says_so_in_its_samples() {
     // Given a message of 20 segments, all of which fit the window: its sender runs out of data at once.
     let mut pair = spied(&plain(), Spy::new(100), 20 * SEGMENT, Path::clean())
-        .with_fate(|seen| seen.body.start == 5 * SEGMENT && seen.sent < ms(5));
+        .with_drops(|packet| packet.body.start == 5 * SEGMENT && packet.sent < ms(5));
     assert!(pair.run(ms(1_000)));
     // When a segment is sent again, the rate measured by it is no measure of the path.
     let acks = &sender(&pair).controller().acks;
-    let last = acks.last().and_then(|ack| ack.rate).expect("a sample");
-    assert!(last.app_limited);
+    let last = acks.last().and_then(|ack| ack.rate_sample).expect("a sample");
+    assert!(last.is_app_limited);
 }
 
 #[test]
@@ -225,16 +226,16 @@ fn facts_add_up() {
         let mut pair = spied(&config, Spy::shrinking(60, 40), 3_000 * SEGMENT, path);
         assert!(pair.run(ms(60_000)));
         let acks = &sender(&pair).controller().acks;
-        let acked: Bytes = acks.iter().map(|ack| ack.acked).sum();
+        let acked: Bytes = acks.iter().map(|ack| ack.acked_sacked).sum();
         assert_eq!(acked, Bytes::new(3_000 * SEGMENT), "every byte is delivered once");
         let mut delivered = Bytes::ZERO;
         for ack in acks {
-            delivered += ack.acked;
+            delivered += ack.acked_sacked;
             assert_eq!(ack.delivered, delivered);
-            assert!(ack.una <= ack.next && ack.in_flight.get() <= ack.next - ack.una);
+            assert!(ack.snd_una <= ack.snd_nxt && ack.in_flight.get() <= ack.snd_nxt - ack.snd_una);
             assert!(ack.rtt.is_none_or(|rtt| rtt >= ack.min_rtt && rtt >= Span::from_ms(10)));
         }
-        let lost: Bytes = acks.iter().map(|ack| ack.lost).sum();
+        let lost: Bytes = acks.iter().map(|ack| ack.losses).sum();
         assert!(lost.get() >= 40 * SEGMENT, "{lost}");
     }
 }

@@ -6,21 +6,21 @@ use shallop_control::any;
 use shallop_control::gemini::Config;
 use shallop_control::{Window, cubic, reno};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
-use shallop_proto::tcp::{self, Marks, Stack};
+use shallop_proto::tcp::{self, EcnConfig, Stack};
 use support::Path;
-use support::narrow::Narrow;
+use support::shared_bottleneck::SharedBottleneck;
 use support::tcp::{SEGMENT, pair, sender};
 
 const GBPS: BitsPerSec = BitsPerSec::gbps(1);
 
 /// Linux with ECN as Gemini has it, without a handshake.
 fn linux() -> tcp::Config {
-    tcp::Config { handshake: false, marks: Marks::EXACT, ..Stack::LINUX.tcp }
+    tcp::Config { handshake: false, ecn: EcnConfig::EXACT, ..Stack::LINUX.tcp }
 }
 
 /// A flow over a gigabit that is reached at ten, which marks above so many frames.
-fn flow(config: Config, mark: u32, rtt: Span) -> Narrow {
-    let mut path = Narrow::new(GBPS, rtt / 2, Bytes::MAX);
+fn flow(config: Config, mark: u32, rtt: Span) -> SharedBottleneck {
+    let mut path = SharedBottleneck::new(GBPS, rtt / 2, Bytes::MAX);
     path.mark = mark;
     let config = Config { capacity: Some(GBPS), ..config };
     path.add(&linux(), &any::Config::Gemini(config), Time::ZERO, None);
@@ -28,9 +28,9 @@ fn flow(config: Config, mark: u32, rtt: Span) -> Narrow {
 }
 
 /// The part of the link that data took between two times, and the longest and the mean wait at the link.
-fn used(path: &Narrow, (from, to): (Time, Time)) -> (f64, Span, Span) {
+fn used(path: &SharedBottleneck, (from, to): (Time, Time)) -> (f64, Span, Span) {
     let (mut bytes, mut longest, mut sum, mut count) = (0, Span::ZERO, Span::ZERO, 0);
-    for joined in path.joined.iter().filter(|joined| (from..to).contains(&joined.leaves)) {
+    for joined in path.enqueued.iter().filter(|joined| (from..to).contains(&joined.leaves)) {
         let wait = joined.leaves - joined.sent;
         bytes += u64::from(joined.size);
         (longest, sum, count) = (longest.max(wait), sum + wait, count + 1);
@@ -44,7 +44,7 @@ fn ms(ms: u64) -> Time {
 
 /// The part of a gigabit used, by a flow that knows the threshold of 10 frames as `mark`, once it has settled.
 fn settled(mark: BufferSize, rtt: Span) -> (f64, Span) {
-    let mut path = flow(Config { mark, ..Config::THESIS }, 10, rtt);
+    let mut path = flow(Config { k: mark, ..Config::THESIS }, 10, rtt);
     path.run(ms(9_000));
     let (part, longest, _) = used(&path, (ms(6_000), ms(9_000)));
     (part, longest)
@@ -120,11 +120,12 @@ fn packets_leave_at_the_pace_and_not_in_bursts() {
         for tick in 1..=4_000 {
             let before = sender(&pair).controller().pacing();
             pair.run(Time::after_start(Span::from_us(tick * 100)));
-            paces.resize(pair.seen.len(), before.max(sender(&pair).controller().pacing()));
+            paces.resize(pair.capture.len(), before.max(sender(&pair).controller().pacing()));
         }
-        let data = pair.seen.iter().zip(paces).filter(|(seen, _)| seen.from == 0);
+        let data = pair.capture.iter().zip(paces).filter(|(packet, _)| packet.from == 0);
         // What leaves before the first sample is not paced.
-        let data: Vec<_> = data.skip(10).filter_map(|(seen, pace)| Some((seen, pace?))).collect();
+        let data: Vec<_> =
+            data.skip(10).filter_map(|(packet, pace)| Some((packet, pace?))).collect();
         assert!(data.len() > 5_000);
         for few in data.windows(3).chain(data.windows(21)) {
             // One packet may make up for having waited for the window.

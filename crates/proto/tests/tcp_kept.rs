@@ -4,13 +4,13 @@ mod support;
 
 use shallop_core::{Bytes, Span};
 use shallop_proto::Endpoint;
-use shallop_proto::tcp::{Config, Receiver, Sender, Silence, Stack, Tcp};
-use support::tcp::{Hand, SEGMENT, Spy, ms, plain, spied};
+use shallop_proto::tcp::{Config, IdleRestart, Receiver, Sender, Stack, Tcp};
+use support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, spied};
 use support::{Pair, Path};
 
 /// Four segments that were acknowledged at 10 ms and 20 ms, with a window of two.
-fn done() -> Hand {
-    let mut hand = Hand::sized(&plain(), Spy::new(2), Some(4));
+fn done() -> SenderHarness {
+    let mut hand = SenderHarness::sized(&plain(), Spy::new(2), Some(4));
     assert_eq!(hand.leaving(), [0, 1]);
     hand.ack(ms(10), 2, &[]);
     assert_eq!(hand.leaving(), [2, 3]);
@@ -20,66 +20,67 @@ fn done() -> Hand {
 }
 
 /// A flow of three segments after it, from this time on.
-fn next(before: &Hand, at: u64) -> Hand {
+fn next(before: &SenderHarness, at: u64) -> SenderHarness {
     next_with(&plain(), before, at)
 }
 
-fn next_with(config: &Config, before: &Hand, at: u64) -> Hand {
+fn next_with(config: &Config, before: &SenderHarness, at: u64) -> SenderHarness {
     let mut sender = Sender::new(config, Spy::new(1), Some(3 * SEGMENT));
-    sender.follow(&before.sender);
+    sender.continue_connection(&before.sender);
     sender.on_timer(ms(at));
-    Hand { sender, now: ms(at), before: vec![] }
+    SenderHarness { sender, now: ms(at), before: vec![] }
 }
 
 #[test]
 fn the_window_and_the_round_trip_are_known_and_the_controller_counts_on() {
     let mut hand = next(&done(), 21);
     assert_eq!(hand.leaving(), [0, 1], "the window of the flow before, its own bytes from zero");
-    assert_eq!(hand.sender.rtt().smoothed(), Span::from_ms(10));
+    assert_eq!(hand.sender.rtt().srtt(), Span::from_ms(10));
     hand.ack(ms(31), 2, &[]);
     let last = hand.spy().acks.last().copied();
-    let (una, next) = last.map(|ack| (ack.una, ack.next)).unwrap_or_default();
+    let (una, next) = last.map(|ack| (ack.snd_una, ack.snd_nxt)).unwrap_or_default();
     assert_eq!((una, next), (6 * SEGMENT, 6 * SEGMENT));
     assert_eq!(last.map(|ack| ack.delivered), Some(Bytes::new(6 * SEGMENT)));
     assert_eq!(hand.leaving(), [2]);
     hand.ack(ms(41), 3, &[]);
     assert!(hand.sender.is_complete());
-    assert_eq!((hand.sender.report().sent, hand.spy().idles.len()), (3, 0));
+    assert_eq!((hand.sender.counters().sent, hand.spy().idles.len()), (3, 0));
 }
 
 #[test]
-fn a_silence_longer_than_a_timeout_is_told_unless_the_host_does_not_care() {
+fn an_idle_time_longer_than_the_rto_restarts_the_controller_unless_switched_off() {
     let mut hand = next(&done(), 2_000);
     hand.leaving();
     // The last segment left at 10 ms.
     assert_eq!(hand.spy().idles, [Span::from_ms(1_990)]);
-    let config = Config { slow_start_after_idle: Silence::Never, ..plain() };
+    let config = Config { slow_start_after_idle: IdleRestart::Never, ..plain() };
     let mut hand = next_with(&config, &done(), 2_000);
     assert_eq!((hand.leaving(), hand.spy().idles.len()), (vec![0, 1], 0));
 }
 
 #[test]
-fn a_silence_may_be_long_by_the_estimate_alone() {
+fn an_idle_time_may_be_long_by_the_estimate_alone() {
     // Two round trips of 10 ms: smoothed 10 ms, deviation 3.75 ms, and so 25 ms; timeouts are 200 ms at least.
-    let idles = |silence, at| {
-        let config = Config { slow_start_after_idle: silence, ..plain() };
+    let idles = |idle_restart, at| {
+        let config = Config { slow_start_after_idle: idle_restart, ..plain() };
         let mut hand = next_with(&config, &done(), at);
         hand.leaving();
         hand.spy().idles.len()
     };
     // The last segment left at 10 ms.
-    assert_eq!([30, 40].map(|at| idles(Silence::Estimate, at)), [0, 1]);
-    assert_eq!([40, 200].map(|at| idles(Silence::Timeout, at)), [0, 0]);
+    assert_eq!([30, 40].map(|at| idles(IdleRestart::Estimate, at)), [0, 1]);
+    assert_eq!([40, 200].map(|at| idles(IdleRestart::Timeout, at)), [0, 0]);
 }
 
 #[test]
 fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flow() {
     let mut hand = next(&done(), 21);
     assert_eq!(hand.leaving(), [0, 1]);
-    let mut again = hand.pass(ms(2_000));
+    let mut again = hand.advance(ms(2_000));
     again.truncate(1);
     assert_eq!(again.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0]);
-    let told: Vec<_> = hand.spy().timeouts.iter().map(|(loss, first)| (loss.una, *first)).collect();
+    let told: Vec<_> =
+        hand.spy().timeouts.iter().map(|(loss, first)| (loss.snd_una, *first)).collect();
     assert_eq!(told[0], (4 * SEGMENT, true));
     assert!(told[1..].iter().all(|&(_, first)| !first), "one byte, one first timeout");
     hand.ack(ms(2_001), 2, &[]);
@@ -90,7 +91,7 @@ fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flo
 }
 
 #[test]
-fn nothing_greets_on_a_connection_that_is_open() {
+fn an_open_connection_has_no_handshake() {
     let config = Config { handshake: true, ..Stack::LINUX.tcp };
     let mut first = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
     assert!(first.run(ms(100)));
@@ -98,11 +99,11 @@ fn nothing_greets_on_a_connection_that_is_open() {
         Tcp::Sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),
         Tcp::Receiver(Receiver::new(&config, Some(5 * SEGMENT))),
     );
-    sender.follow(&first.ends[0]);
-    receiver.follow(&first.ends[1]);
+    sender.continue_connection(&first.ends[0]);
+    receiver.continue_connection(&first.ends[1]);
     let mut second = Pair::new(sender, receiver, Path::clean(), 7);
     assert!(second.run(ms(100)));
-    assert!(second.seen.iter().all(|seen| seen.body.end > 0 || seen.from == 1));
+    assert!(second.capture.iter().all(|packet| packet.body.end > 0 || packet.from == 1));
     let faster = (first.now - second.now).ratio(Span::from_ms(10));
     assert!((1.0..1.01).contains(&faster), "by {faster} round trips");
 }

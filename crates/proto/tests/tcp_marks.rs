@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use shallop_core::{Class, Ecn, Span};
 use shallop_proto::Endpoint;
-use shallop_proto::tcp::{Acks, Capable, Config, Flags, Head, Marks, Receiver};
+use shallop_proto::tcp::{Config, DelayedAcks, EcnCapable, EcnConfig, Flags, Head, Receiver};
 use support::Path;
-use support::tcp::{Hand, SEGMENT, Spy, ms, plain, sender, spied, us};
+use support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
 
 fn classic() -> Config {
-    Config { marks: Marks::CLASSIC, ..plain() }
+    Config { ecn: EcnConfig::CLASSIC, ..plain() }
 }
 
 /// What a receiver echoes when segments with these marks arrive: for each acknowledgement, how far it goes and whether
@@ -31,27 +31,27 @@ fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
 
 #[test]
 fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
-    let acks = Acks { every: 2, timeout: Span::from_ms(40), quick: 0 };
-    let config = Config { marks: Marks::EXACT, acks, ..plain() };
+    let acks = DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 0 };
+    let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
     let marks = [false, false, false, true, true, true, false, false];
     let said = echoes(&config, &marks);
     assert_eq!(said, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
     // With an acknowledgement for every segment the echo is the mark of that segment.
-    let each = echoes(&Config { acks: Acks::EACH, ..config }, &marks);
+    let each = echoes(&Config { acks: DelayedAcks::OFF, ..config }, &marks);
     assert!(each.iter().map(|&(_, echo)| echo).eq(marks));
 }
 
 #[test]
 fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
     for every in [1, 2, 4] {
-        let acks = Acks { every, timeout: Span::from_ms(5), quick: 0 };
-        let config = Config { marks: Marks::EXACT, acks, ..plain() };
+        let acks = DelayedAcks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
         let path = Path { mark: 0.3, ..Path::clean() };
         let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path);
         assert!(pair.run(ms(60_000)));
         let told: u64 =
             sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
-        let marked = pair.seen.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
+        let marked = pair.capture.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
         assert!(marked > 250);
         assert_eq!(told, marked as u64);
     }
@@ -60,23 +60,24 @@ fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
 #[test]
 fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
     for every in [1, 2, 4] {
-        let acks = Acks { every, timeout: Span::from_ms(5), quick: 0 };
-        let config = Config { marks: Marks::EXACT, acks, ..plain() };
+        let acks = DelayedAcks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
         let path = Path { mark: 0.3, ..Path::clean() };
         let mut data = 0;
-        let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path).with_fate(move |seen| {
-            data += u64::from(seen.from == 0);
-            seen.from == 0 && data % 37 == 0
-        });
+        let mut pair =
+            spied(&config, Spy::new(20), 1_000 * SEGMENT, path).with_drops(move |packet| {
+                data += u64::from(packet.from == 0);
+                packet.from == 0 && data % 37 == 0
+            });
         assert!(pair.run(ms(60_000)));
         let told: u64 =
             sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
         // What comes twice counts as it came first.
         let mut new = BTreeSet::new();
-        let arrived = pair.seen.iter().filter(|seen| seen.from == 0 && !seen.lost);
+        let arrived = pair.capture.iter().filter(|packet| packet.from == 0 && !packet.lost);
         let came =
-            arrived.filter(|seen| new.insert(seen.body.start) && seen.ecn == Ecn::Ce).count();
-        assert!(came > 250 && pair.ends[0].report().retransmits > 20);
+            arrived.filter(|packet| new.insert(packet.body.start) && packet.ecn == Ecn::Ce).count();
+        assert!(came > 250 && pair.ends[0].counters().retransmits > 20);
         assert_eq!(told, came as u64, "every {every}");
     }
 }
@@ -84,7 +85,7 @@ fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
 #[test]
 fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
     // Given twenty segments in flight,
-    let mut hand = Hand::new(&classic(), Spy::new(20));
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
     let first = hand.take();
     assert!(first.iter().all(|out| out.ecn == Ecn::Ect));
     // when marks are echoed for all of them,
@@ -105,26 +106,26 @@ fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
 
 #[test]
 fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
-    let mut hand = Hand::new(&classic(), Spy::new(20));
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
     hand.take();
     hand.answer(ms(10), 1, &[], Flags::ACK | Flags::ECE);
     hand.take();
     hand.answer(ms(11), 1, &[(2, 6)], Flags::ACK | Flags::ECE);
     assert_eq!(hand.spy().losses.len(), 1);
-    assert!(hand.spy().losses[0].after_mark);
+    assert!(hand.spy().losses[0].in_cwr);
     assert_eq!(hand.spy().marks.len(), 1, "and marks during the repair count as part of it");
 }
 
 #[test]
 fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does() {
-    let mut hand = Hand::new(&classic(), Spy::new(20));
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
     hand.take();
     // Given a loss whose repair ends with an acknowledgement that echoes a mark,
     hand.ack(ms(10), 0, &[(1, 6)]);
     assert_eq!(hand.spy().losses.len(), 1);
     let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
     assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
-    let next = hand.sender.scoreboard().next() / SEGMENT;
+    let next = hand.sender.scoreboard().snd_nxt() / SEGMENT;
     hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
     assert_eq!(hand.spy().exits.len(), 1);
     // then that mark is of the window that has shrunk already,
@@ -138,8 +139,9 @@ fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does
 #[test]
 fn a_gradual_reduction_lets_packets_leave_all_along() {
     let leaving = |gradual| {
-        let marks = Marks { gradual, ..Marks::CLASSIC };
-        let mut hand = Hand::new(&Config { marks, ..plain() }, Spy::shrinking(20, 10));
+        let marks = EcnConfig { gradual, ..EcnConfig::CLASSIC };
+        let mut hand =
+            SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10));
         hand.take();
         let mut left = vec![];
         for number in 1..=20 {
@@ -147,34 +149,36 @@ fn a_gradual_reduction_lets_packets_leave_all_along() {
             hand.answer(us(10_000 + number), number, &[], flags);
             left.push(hand.leaving().len());
         }
-        assert_eq!(hand.sender.scoreboard().flying(), 10 * SEGMENT);
+        assert_eq!(hand.sender.scoreboard().pipe(), 10 * SEGMENT);
         left
     };
     assert_eq!(
         leaving(false)[..12],
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
-        "silence for half a window"
+        "no marks for half a window"
     );
     assert_eq!(leaving(true)[..6], [1, 0, 1, 0, 1, 0]);
 }
 
 #[test]
-fn repeats_greetings_and_acknowledgements_are_capable_only_if_everything_is() {
-    for (capable, expected) in [
-        (Capable::Nothing, [false, false, false]),
-        (Capable::NewData, [true, false, false]),
-        (Capable::Everything, [true, true, true]),
+fn retransmissions_syns_and_acknowledgements_are_ect_only_if_everything_is() {
+    for (capable, l4s, expected) in [
+        (EcnCapable::Nothing, false, [false, false, false]),
+        (EcnCapable::NewData, false, [true, false, false]),
+        (EcnCapable::Everything, false, [true, true, true]),
+        (EcnCapable::Everything, true, [true, true, true]),
     ] {
-        let marks = Marks { capable, ..Marks::CLASSIC };
-        let config = Config { marks, ..plain() };
-        let mut hand = Hand::new(&config, Spy::new(10));
+        let marks = EcnConfig { capable, l4s, ..EcnConfig::CLASSIC };
+        let config = Config { ecn: marks, ..plain() };
+        let mut hand = SenderHarness::new(&config, Spy::new(10));
         let new = hand.take()[0].ecn;
         hand.ack(ms(10), 0, &[(1, 6)]);
         let again = hand.take().into_iter().find(|out| out.body.start == 0).map(|out| out.ecn);
         let mut receiver = Receiver::new(&config, None);
         receiver.on_packet(ms(1), &Head { len: 1, ..Head::default() }, new);
         let ack = receiver.poll(ms(1)).map(|out| (out.class, out.ecn));
-        let ecn = |capable| if capable { Ecn::Ect } else { Ecn::NotEct };
+        let ect = if l4s { Ecn::Ect1 } else { Ecn::Ect };
+        let ecn = |capable| if capable { ect } else { Ecn::NotEct };
         let [first, second, third] = expected.map(ecn);
         assert_eq!((new, again, ack), (first, Some(second), Some((Class::Ack, third))));
     }
@@ -185,7 +189,8 @@ fn a_latched_echo_ends_when_the_reduction_arrives() {
     let path = Path { mark: 0.002, ..Path::clean() };
     let mut pair = spied(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
     assert!(pair.run(ms(60_000)));
-    let echoed = pair.seen.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
+    let echoed =
+        pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
     let marks = sender(&pair).controller().marks.len();
     assert!((5..=20).contains(&marks), "{marks}");
     // From a mark to the reduction's arrival a round trip passes: about a window of acknowledgements.

@@ -4,10 +4,12 @@ mod support;
 
 use proptest::prelude::*;
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{Host, Options, copa, cubic, dctcp, gemini, reno, vegas};
+use shallop_control::binary::Fraction;
+use shallop_control::{HostStack, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
-    Acks, Block, Config, Detection, Flags, Head, Marks, Receiver, Sender, Stack, Tcp,
+    Config, DelayedAcks, Detection, EcnConfig, Flags, Head, Receiver, SackBlock, Sender, Spurious,
+    Stack, Tcp, Timestamp,
 };
 use shallop_proto::{Endpoint, rtt};
 use support::Path;
@@ -17,16 +19,19 @@ fn configs() -> impl Strategy<Value = Config> {
     let detection =
         prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
     let acks = prop::sample::select(vec![
-        Acks::EACH,
-        Acks { every: 2, timeout: Span::from_ms(40), quick: 16 },
-        Acks { every: 4, timeout: Span::from_ms(200), quick: 0 },
+        DelayedAcks::OFF,
+        DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 16 },
+        DelayedAcks { every: 4, timeout: Span::from_ms(200), quick: 0 },
     ]);
-    let gradual = Marks { gradual: true, ..Marks::CLASSIC };
-    let marks = prop::sample::select(vec![Marks::OFF, Marks::CLASSIC, gradual, Marks::EXACT]);
+    let gradual = EcnConfig { gradual: true, ..EcnConfig::CLASSIC };
+    let marks =
+        prop::sample::select(vec![EcnConfig::OFF, EcnConfig::CLASSIC, gradual, EcnConfig::EXACT]);
     let buffer = prop_oneof![Just(0u64), 3_000u64..100_000, Just(u64::MAX)];
     let segment = prop_oneof![Just(1460u16), 100u16..9_000];
-    (detection, acks, marks, buffer, any::<bool>(), segment).prop_map(
-        |(detection, acks, marks, buffer, handshake, segment)| {
+    let spurious = prop::array::uniform3(any::<bool>())
+        .prop_map(|[dsack, timestamps, frto]| Spurious { dsack, timestamps, frto });
+    (detection, acks, (marks, spurious), buffer, any::<bool>(), segment).prop_map(
+        |(detection, acks, (marks, spurious), buffer, handshake, segment)| {
             // Timeouts stay short, so that a path that loses three packets of ten is done in bearable time.
             let max = Span::from_secs(4);
             let timeout = rtt::Config { max, ..Stack::LINUX.tcp.timeout };
@@ -34,7 +39,8 @@ fn configs() -> impl Strategy<Value = Config> {
             Config {
                 detection,
                 acks,
-                marks,
+                ecn: marks,
+                spurious,
                 buffer,
                 handshake,
                 segment,
@@ -58,9 +64,9 @@ fn paths() -> impl Strategy<Value = Path> {
 
 /// Every controller there is, as each host has it, and some more.
 fn controls() -> impl Strategy<Value = any::Config> {
-    let every = any::Config::kinds().into_iter().flat_map(|(kind, read)| {
-        Host::ALL.map(|host| read(&Options::new(host, kind.keys)).expect("its defaults"))
-    });
+    let every = any::Config::kinds()
+        .flat_map(|kind| HostStack::ALL.map(|stack| any::Config::of(kind.name, stack)))
+        .flatten();
     let more = [
         any::Config::Reno(reno::Config::RFC),
         any::Config::Cubic(cubic::Config::RFC),
@@ -68,7 +74,7 @@ fn controls() -> impl Strategy<Value = any::Config> {
         any::Config::Copa(copa::Config { mode: copa::Mode::Competitive, delta: 0.05 }),
         any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX }),
         any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX }),
-        any::Config::Dctcp(dctcp::Config { alpha: 0, ..dctcp::Config::RFC }),
+        any::Config::Dctcp(dctcp::Config { alpha_initial: Fraction::new(0), ..dctcp::Config::RFC }),
         any::Config::Gemini(gemini::Config {
             rtt_noise: Span::from_ms(2),
             delay_threshold: Span::from_us(100),
@@ -90,20 +96,21 @@ fn places() -> impl Strategy<Value = u64> {
 
 fn heads() -> impl Strategy<Value = Head> {
     let offset =
-        || prop_oneof![(0u32..40).prop_map(|number| number * SEGMENT as u32), any::<u32>()];
-    let block = (offset(), offset()).prop_map(|(from, to)| Block { from, to });
+        || prop_oneof![(-5i32..40).prop_map(|number| number * SEGMENT as i32), any::<i32>()];
+    let block = (offset(), offset()).prop_map(|(from, to)| SackBlock { from, to });
     let blocks = prop::array::uniform3(block);
-    let flags = prop::array::uniform5(any::<bool>()).prop_map(|[syn, ack, ece, cwr, duplicate]| {
+    let flags = prop::array::uniform4(any::<bool>()).prop_map(|[syn, ack, ece, cwr]| {
         Flags::SYN.when(syn && !ack)
             | Flags::ACK.when(ack)
             | Flags::ECE.when(ece)
             | Flags::CWR.when(cwr)
-            | Flags::DUPLICATE.when(duplicate)
     });
     let len = prop_oneof![Just(0u16), Just(1460u16), any::<u16>()];
     let window = prop_oneof![Just(u16::MAX), any::<u16>()];
-    (places(), places(), blocks, flags, len, (window, any::<u8>())).prop_map(
-        |(seq, ack, blocks, flags, len, (window, scale))| Head {
+    let timestamp = any::<u16>().prop_map(Timestamp);
+    (places(), places(), blocks, flags, len, (window, any::<u8>(), timestamp)).prop_map(
+        |(seq, ack, blocks, flags, len, (window, scale, timestamp))| Head {
+            timestamp,
             seq,
             ack,
             blocks,
@@ -115,8 +122,8 @@ fn heads() -> impl Strategy<Value = Head> {
     )
 }
 
-/// Works an end with heads that come after pauses; looks after each that it neither falls silent about a deadline in
-/// the past nor talks without end.
+/// Feeds an endpoint packets after pauses, and checks after each that its deadline is not in the past and that it stops
+/// sending.
 fn work(end: &mut impl Endpoint<Head = Head>, packets: &[(u64, Head, Ecn)]) {
     let mut now = Time::ZERO;
     end.on_timer(now);
@@ -163,15 +170,15 @@ proptest! {
     ) {
         let mut pair = pair(&config, &control, size, path);
         let done = pair.run(Time::after_start(Span::from_secs(20_000)));
-        let reports = [pair.ends[0].report(), pair.ends[1].report()];
+        let reports = [pair.ends[0].counters(), pair.ends[1].counters()];
         prop_assert!(done, "not done: {reports:?}");
         prop_assert_eq!(pair.carried(), vec![(0, size)]);
         prop_assert_eq!(reports[1].received, size);
         let first = size.div_ceil(u64::from(config.segment));
         prop_assert_eq!(reports[0].sent, first + reports[0].retransmits);
         // An acknowledgement held back may come after a timeout, and a segment on a slow link after a probe that was
-        // timed by a greeting. Nothing else may cause a needless repeat.
-        let patient = config.acks == Acks::EACH && config.detection != Detection::Rack;
+        // timed by a SYN. Nothing else may cause a needless repeat.
+        let patient = config.acks == DelayedAcks::OFF && config.detection != Detection::Rack;
         if path.loss == 0.0 && path.reorder == 0.0 && patient {
             prop_assert_eq!((reports[0].retransmits, reports[1].duplicates), (0, 0));
         }

@@ -5,7 +5,7 @@ mod support;
 use shallop_control::vegas::{Clock, Config};
 use shallop_control::{Window, any};
 use shallop_core::{BitsPerSec, Span, Time};
-use support::narrow::{Link, Narrow};
+use support::shared_bottleneck::{Link, SharedBottleneck};
 use support::tcp::{SEGMENT, ms, plain};
 
 const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Span::from_us(100), mark: u32::MAX };
@@ -13,15 +13,15 @@ const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Span::from_us(100),
 const PATH: f64 = 82.27;
 
 /// Flows that start this much apart, when they are at rest.
-fn at_rest(clock: Clock, flows: usize, apart: Span, end: Time) -> Narrow {
+fn at_rest(clock: Clock, flows: usize, apart: Span, end: Time) -> SharedBottleneck {
     let control = any::Config::Vegas(Config { clock, ..Config::EXACT });
-    let mut shared = Narrow::at_once(LINK);
+    let mut shared = SharedBottleneck::at_once(LINK);
     shared.add_each(&plain(), &control, flows, apart);
     shared.run(end);
     shared
 }
 
-fn windows(shared: &Narrow) -> Vec<u64> {
+fn windows(shared: &SharedBottleneck) -> Vec<u64> {
     shared.flows.iter().map(|flow| flow.sender().controller().window().get() / SEGMENT).collect()
 }
 

@@ -58,8 +58,8 @@ fn work(config: &Config, window: u64, packets: u64) -> f64 {
             sender.on_timer(now);
         }
     }
-    assert!(sender.report().retransmits > packets / 8);
-    sender.scoreboard().looked_at() as f64 / events as f64
+    assert!(sender.counters().retransmits > packets / 8);
+    sender.scoreboard().records_visited() as f64 / events as f64
 }
 
 #[test]

@@ -1,29 +1,30 @@
-//! The Python module: a thin face of the lab, as the command is one. Its Python half, with the words that users see, is
-//! in `python/shallop`.
+//! The Python module: a thin layer over `shallop-workbench`, as the command is. Its Python part, with the documentation
+//! for users, is in `python/shallop`.
 
 mod errors;
-mod follow;
-mod named;
+mod progress;
+mod recording_files;
 mod study;
 mod table;
 
 use std::path::Path;
 
 use pyo3::prelude::*;
-use shallop_lab::experiments;
-use shallop_lab::host::{self, REPORT, Results, Task, pointed};
-use shallop_lab::scenario::{self, Options};
+use shallop_scenario::experiments;
+use shallop_scenario::{self as scenario, Options};
+use shallop_workbench::{self as workbench, REPORT, Results, Task, diagnostic};
 
 use crate::errors::{in_scenario, plain};
 
-/// Of an experiment: id, title, about, and how long it takes in full and quick.
-type Row = (String, String, String, String, String);
+/// An experiment: id, title, about, and the computing time of the full and the quick form.
+type ExperimentRow = (String, String, String, String, String);
 
 #[pymodule]
 mod _native {
     use super::{
-        Bound, Options, Path, PyModule, PyModuleMethods as _, PyResult, Python, REPORT, Results,
-        Row, Task, experiments, host, in_scenario, plain, pointed, pyfunction, scenario,
+        Bound, ExperimentRow, Options, Path, PyModule, PyModuleMethods as _, PyResult, Python,
+        REPORT, Results, Task, diagnostic, experiments, in_scenario, plain, pyfunction, scenario,
+        workbench,
     };
 
     #[pymodule_export]
@@ -38,10 +39,10 @@ mod _native {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
-    /// The experiments that are built in.
+    /// The shipped experiments.
     #[pyfunction]
     #[pyo3(name = "experiments")]
-    fn list() -> PyResult<Vec<Row>> {
+    fn list() -> PyResult<Vec<ExperimentRow>> {
         let row = |shipped: experiments::Shipped| {
             let task = Task::shipped(shipped, &Options::default(), None).map_err(in_scenario)?;
             let (takes, quick) = task.study.takes;
@@ -59,10 +60,10 @@ mod _native {
     /// The text of a scenario's file.
     #[pyfunction]
     fn read_text(path: &str) -> PyResult<String> {
-        host::read_text(Path::new(path)).map_err(|why| in_scenario(pointed::plain(&why)))
+        workbench::read_text(Path::new(path)).map_err(|why| in_scenario(diagnostic::plain(&why)))
     }
 
-    /// Values with commas between them, as they are typed.
+    /// Values separated by commas, as typed.
     #[pyfunction]
     fn values(text: &str) -> PyResult<Vec<String>> {
         scenario::values(text).map_err(|why| plain(&why))
@@ -76,7 +77,14 @@ mod _native {
         Ok(named.collect())
     }
 
-    /// Writes the page of the results in a folder and gives its path.
+    /// The causes of drops of the results in a folder.
+    #[pyfunction]
+    fn drops_by_cause(py: Python<'_>, folder: &str) -> PyResult<Table> {
+        let read = || workbench::report::drops_by_cause(Path::new(folder));
+        py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
+    /// Writes the page of the results in a folder and returns its path.
     #[pyfunction]
     #[pyo3(name = "report")]
     fn write_report(py: Python<'_>, folder: &str) -> PyResult<String> {

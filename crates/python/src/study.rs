@@ -1,4 +1,4 @@
-//! Scenarios that were read, and their runs.
+//! Studies: checked scenarios, and their runs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,28 +9,28 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use shallop_lab::experiments::Shipped;
-use shallop_lab::files::{Files, Memory};
-use shallop_lab::host::identity::Identity;
-use shallop_lab::host::jobs::{How, work};
-use shallop_lab::host::work::{chosen, of_text};
-use shallop_lab::host::{Folder, Task};
-use shallop_lab::scenario::Options;
-use shallop_lab::study::Shard;
-use shallop_lab::table;
+use shallop_plan::files::{Files, FilesInMemory};
+use shallop_results::Shard;
+use shallop_results::table;
+use shallop_scenario::Options;
+use shallop_scenario::experiments::Shipped;
+use shallop_workbench::identity::Identity;
+use shallop_workbench::jobs::{JobOptions, total_work};
+use shallop_workbench::work::{chosen, of_text};
+use shallop_workbench::{Folder, Task};
 
 use crate::errors::{in_run, in_scenario, plain};
-use crate::follow::Follow;
-use crate::named::Named;
+use crate::progress::SharedProgress;
+use crate::recording_files::RecordingFiles;
 
-/// How often Python is asked whether it was interrupted, and told how far the work is.
-const GLANCE: Duration = Duration::from_millis(100);
+/// The interval at which signals are checked and progress is reported.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A scenario that was read and checked, with everything it varies.
+/// A checked scenario with its points and seeds.
 #[pyclass(frozen, module = "shallop")]
 pub struct Study {
     task: Task,
-    /// The files that were asked for while it was read.
+    /// The files that the scenario names.
     named: Vec<String>,
 }
 
@@ -55,16 +55,16 @@ impl Study {
         seeds: Option<u32>,
     ) -> PyResult<Self> {
         let beside: Arc<dyn Files> = match files {
-            Some(files) => Arc::new(Memory(files)),
+            Some(files) => Arc::new(FilesInMemory(files)),
             None => Arc::new(Folder::new(folder.unwrap_or_default())),
         };
-        let named = Arc::new(Named::of(beside));
+        let named = Arc::new(RecordingFiles::of(beside));
         let options = Options { set, quick, seed, vary, seeds, files: named.clone() };
         let study = py.detach(|| of_text(name, text, &options)).map_err(in_scenario)?;
         Ok(Self { task: Task { id: None, study, folder: None }, named: named.names() })
     }
 
-    /// Reads an experiment that is built in.
+    /// Reads a shipped experiment.
     #[staticmethod]
     #[pyo3(signature = (id, *, quick=false))]
     fn experiment(id: &str, quick: bool) -> PyResult<Self> {
@@ -83,21 +83,21 @@ impl Study {
         &self.task.study.title
     }
 
-    /// For each run to make its point, its scheme and its seed.
+    /// The point, the scheme and the seed of each job.
     #[getter]
     fn jobs(&self) -> Vec<(&str, &str, u64)> {
-        let named = |job: shallop_lab::study::Job| {
+        let named = |job: shallop_results::Job| {
             let point = &self.task.study.points[job.point];
             (point.name.as_str(), point.plan.schemes[job.scheme].name.as_str(), job.seed)
         };
         self.task.study.jobs().into_iter().map(named).collect()
     }
 
-    /// For each run the name it is kept under.
+    /// The identity of each job, which is its name in the archive.
     #[getter]
     fn identities(&self) -> Vec<String> {
         let study = &self.task.study;
-        let of = |job: shallop_lab::study::Job| {
+        let of = |job: shallop_results::Job| {
             Identity::of(&study.points[job.point].plan, job.scheme, job.seed).to_string()
         };
         study.jobs().into_iter().map(of).collect()
@@ -109,8 +109,8 @@ impl Study {
         self.named.clone()
     }
 
-    /// Makes the runs and writes the results: the summary as JSON, and the tables as text, which say where the rest
-    /// is unless that goes soon.
+    /// Makes the runs and writes the results. Returns the summary as JSON and the tables as text, with the folder of
+    /// the results unless that is temporary.
     #[pyo3(signature = (
         *, out, jobs=0, resume=false, shard=None, sweep=false, temporary=false, progress=None
     ))]
@@ -135,39 +135,39 @@ impl Study {
             None => Shard::WHOLE,
         };
         let stop = AtomicBool::new(false);
-        let how = How { jobs, kept: None, resume, shard, stop: &stop };
-        let summary = watched(py, &task, how, &stop, progress)?;
+        let options = JobOptions { jobs, archive: None, resume, shard, stop: &stop };
+        let summary = run_in_thread(py, &task, options, &stop, progress)?;
         let legend = if sweep { table::SWEEP_LEGEND } else { table::LEGEND };
-        let told = Task { folder: task.folder.filter(|_| !temporary), ..task };
-        let text = format!("{}\n{legend}", told.text(&summary, shard, sweep));
+        let printed = Task { folder: task.folder.filter(|_| !temporary), ..task };
+        let text = format!("{}\n{legend}", printed.text(&summary, shard, sweep));
         let json = serde_json::to_string(&summary).map_err(|why| plain(&why))?;
         Ok((json, text))
     }
 }
 
-/// Makes the runs in a thread of their own, while this one listens to Python. What Python raises, as on Ctrl-C, ends
-/// the runs; what was finished is kept.
-fn watched(
+/// Makes the runs in a separate thread, while this one checks signals of Python. An exception of Python, such as
+/// Ctrl-C, stops the runs; finished runs are stored.
+fn run_in_thread(
     py: Python<'_>,
     task: &Task,
-    how: How<'_>,
+    options: JobOptions<'_>,
     stop: &AtomicBool,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<shallop_lab::Summary> {
-    let follow = Follow::default();
+) -> PyResult<shallop_results::Summary> {
+    let shared = SharedProgress::default();
     let (over, ended) = (Mutex::new(false), Condvar::new());
-    let whole = work(&task.study, how.shard).0.as_secs_f64();
-    let tell = || -> PyResult<()> {
+    let whole = total_work(&task.study, options.shard).0.as_secs_f64();
+    let report_progress = || -> PyResult<()> {
         py.check_signals()?;
-        let far = follow.look();
+        let snapshot = shared.snapshot();
         let Some(progress) = progress else { return Ok(()) };
-        let part = if whole > 0.0 { (far.passed_s / whole).min(1.0) } else { 1.0 };
-        progress.call1((part, far.ended, far.last)).map(drop)
+        let part = if whole > 0.0 { (snapshot.passed_s / whole).min(1.0) } else { 1.0 };
+        progress.call1((part, snapshot.ended, snapshot.last)).map(drop)
     };
     let mut raised = None;
     let result = thread::scope(|scope| {
         let runs = scope.spawn(|| {
-            let result = task.carry_out(how, &follow);
+            let result = task.carry_out(options, &shared);
             *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
             ended.notify_all();
             result
@@ -175,11 +175,11 @@ fn watched(
         loop {
             let is_over = py.detach(|| {
                 let guard = over.lock().unwrap_or_else(PoisonError::into_inner);
-                let waited = ended.wait_timeout_while(guard, GLANCE, |over| !*over);
+                let waited = ended.wait_timeout_while(guard, POLL_INTERVAL, |over| !*over);
                 *waited.unwrap_or_else(PoisonError::into_inner).0
             });
             if raised.is_none() {
-                raised = tell().err();
+                raised = report_progress().err();
                 stop.fetch_or(raised.is_some(), Ordering::Relaxed);
             }
             if is_over || runs.is_finished() {

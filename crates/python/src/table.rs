@@ -1,41 +1,66 @@
-//! Tables as Python has them: Arrow streams.
+//! Tables for Python, as Arrow streams.
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use shallop_store::TableReader;
 use shallop_store::stream::{CAPSULE, Stream};
+use shallop_store::{Column, TableReader};
 
 use crate::errors::plain;
 
-/// Rows in a Parquet file.
+/// The rows of a table.
+enum Rows {
+    /// In a Parquet file with this path.
+    File(String),
+    /// In memory.
+    Memory(shallop_store::Table),
+}
+
+/// A table that Python reads as an Arrow stream.
 #[pyclass(frozen, module = "shallop")]
 pub struct Table {
-    #[pyo3(get)]
-    path: String,
-    /// Name, unit and definition of each.
+    source: Rows,
+    /// Name, unit and definition of each column.
     #[pyo3(get)]
     columns: Vec<(String, String, String)>,
     #[pyo3(get)]
     rows: u64,
-    /// What the file is removed with, if that is not to happen while this is in use.
-    #[expect(dead_code, reason = "it is held, not read")]
+    /// The object whose end removes the file, if there is one; it is kept alive as long as the table.
+    #[expect(dead_code, reason = "it is kept alive, not read")]
     owner: Option<Py<PyAny>>,
 }
 
-/// A table in a file, which `owner` may remove once nobody holds it.
+/// A table in a file that `owner` removes at its end.
 #[pyfunction]
 #[pyo3(signature = (path, owner = None))]
 pub fn table(path: String, owner: Option<Py<PyAny>>) -> PyResult<Table> {
     let reader = TableReader::open(&path).map_err(|why| plain(&why))?;
-    let columns = reader.heading().columns.iter();
-    let columns = columns
-        .map(|column| (column.name.clone(), column.unit.clone(), column.description.clone()))
-        .collect();
-    Ok(Table { rows: reader.rows(), columns, path, owner })
+    let columns = described(&reader.heading().columns);
+    Ok(Table { rows: reader.rows(), columns, source: Rows::File(path), owner })
+}
+
+fn described(columns: &[Column]) -> Vec<(String, String, String)> {
+    let describe = |one: &Column| (one.name.clone(), one.unit.clone(), one.description.clone());
+    columns.iter().map(describe).collect()
+}
+
+impl Table {
+    /// A table in memory.
+    pub fn in_memory(table: shallop_store::Table) -> Self {
+        let (rows, columns) = (table.rows() as u64, described(&table.columns));
+        Self { rows, columns, source: Rows::Memory(table), owner: None }
+    }
 }
 
 #[pymethods]
 impl Table {
+    #[getter]
+    fn path(&self) -> Option<&str> {
+        match &self.source {
+            Rows::File(path) => Some(path),
+            Rows::Memory(_) => None,
+        }
+    }
+
     fn __len__(&self) -> usize {
         usize::try_from(self.rows).unwrap_or(usize::MAX)
     }
@@ -45,8 +70,7 @@ impl Table {
         format!("<Table of {} rows: {}>", self.rows, names.join(", "))
     }
 
-    /// The rows, as Arrow's `PyCapsule` interface has them. Whoever wants another schema casts: that may
-    /// be refused.
+    /// The rows, by Arrow's `PyCapsule` interface. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -54,7 +78,11 @@ impl Table {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let stream = py.detach(|| Stream::open(&self.path)).map_err(|why| plain(&why))?;
+        let stream = py.detach(|| match &self.source {
+            Rows::File(path) => Stream::open(path),
+            Rows::Memory(table) => Stream::of_table(table),
+        });
+        let stream = stream.map_err(|why| plain(&why))?;
         PyCapsule::new_with_value(py, stream, CAPSULE)
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use shallop_lab::study::Shard;
-use shallop_lab::template;
+use shallop_results::Shard;
+use shallop_scenario::template;
 
 use crate::examples;
 
@@ -57,14 +57,14 @@ pub enum Command {
     Completions(Completions),
 }
 
-/// Of `new`.
+/// The arguments of `new`.
 #[derive(Debug, Args)]
 pub struct New {
     /// The network
     #[arg(long, value_name = "KIND", value_parser = known(&template::topologies()))]
     pub topology: Option<String>,
     /// A transport to compare; may be given several times, or several with commas
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known(template::transports()))]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known(&template::transports()))]
     pub transport: Vec<String>,
     /// What the hosts send: flows without end, flows that come and go, bursts to one host
     #[arg(long, value_name = "KIND", value_parser = known(template::traffics()))]
@@ -80,7 +80,7 @@ pub struct New {
     pub force: bool,
 }
 
-/// Of `schema`.
+/// The arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
     /// The JSON Schema of summary.json and of what --json prints, with the unit of every number
@@ -91,14 +91,14 @@ pub struct Schema {
     pub columns: bool,
 }
 
-/// Of `completions`.
+/// The arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell
     pub shell: Shell,
 }
 
-/// Of `run`.
+/// The arguments of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
     /// The scenario, a TOML file
@@ -115,12 +115,12 @@ pub struct Run {
     /// Take the finished runs that an earlier start left in DIR as they are
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// How and where to.
+    /// Options of running jobs, and the folder of results.
     #[command(flatten)]
     pub work: Work,
 }
 
-/// Of `reproduce`.
+/// The arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Experiments by name, or "all"
@@ -132,12 +132,12 @@ pub struct Reproduce {
     /// Take the finished runs that an earlier start left in DIR as they are
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// How and where to.
+    /// Options of running jobs, and the folder of results.
     #[command(flatten)]
     pub work: Work,
 }
 
-/// Of `sweep`.
+/// The arguments of `sweep`.
 #[derive(Debug, Args)]
 pub struct Sweep {
     /// The scenario, a TOML file
@@ -160,12 +160,12 @@ pub struct Sweep {
     /// Use this run seed as the first instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// How and where to.
+    /// Options of running jobs, and the folder of results.
     #[command(flatten)]
     pub work: Work,
 }
 
-/// What all commands that run something share.
+/// The arguments that all commands which run something share.
 #[derive(Debug, Args)]
 pub struct Work {
     /// Make so many runs at a time; one for each core unless given
@@ -192,7 +192,7 @@ pub enum Picture {
     Png,
 }
 
-/// Of `report`.
+/// The arguments of `report`.
 #[derive(Debug, Args)]
 pub struct Report {
     /// The folder that was given to --out
@@ -206,7 +206,7 @@ pub struct Report {
     pub json: bool,
 }
 
-/// Of `check`.
+/// The arguments of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
     /// The scenario, a TOML file
@@ -222,7 +222,7 @@ pub struct Check {
     pub explain: bool,
 }
 
-/// Of `chips`.
+/// The arguments of `chips`.
 #[derive(Debug, Args)]
 pub struct Chips {
     /// Print JSON instead of a table
@@ -230,7 +230,7 @@ pub struct Chips {
     pub json: bool,
 }
 
-/// Of `bench`.
+/// The arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
     /// Print JSON instead of a table
@@ -266,7 +266,7 @@ fn setting(text: &str) -> Result<(String, String), String> {
 fn varied(text: &str) -> Result<(String, Vec<String>), String> {
     match text.split_once('=') {
         Some((key, values)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), shallop_lab::scenario::values(values)?))
+            Ok((key.trim().to_owned(), shallop_scenario::values(values)?))
         }
         _ => Err("expected KEY=V1,V2,..., for example topology.senders=20,200".to_owned()),
     }

@@ -1,19 +1,19 @@
-//! `bench`: packet-hops a second in the standard cases. Each case runs in a process of its own, so that its peak of
-//! memory is its own.
+//! `bench`: packet-hops per second in the standard cases. Each case runs in a separate process, so that its peak memory
+//! is measured separately.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use shallop_lab::host::bench::{Measured, calibrate, measure};
-use shallop_lab::standard::{CASES, Case};
-use shallop_lab::table::Grid;
+use shallop_results::table::Grid;
+use shallop_scenario::standard::{CASES, Case};
+use shallop_workbench::bench::{Measured, calibrate, measure};
 
 use crate::args;
 use crate::print;
-use shallop_lab::host::pointed::{Result, plain};
+use shallop_workbench::diagnostic::{Result, plain};
 
-/// Measures.
+/// Runs the benchmarks.
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     if let Some([case, transport]) = args.one.as_deref() {
         return one(*case, *transport, args.quick);
@@ -56,7 +56,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// In this process.
+/// Measures one case in this process.
 fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
     let case = CASES.get(case).filter(|case| transport < case.transports().len());
     let case = case.ok_or_else(|| plain(&"there is no such case"))?;
@@ -64,7 +64,7 @@ fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// In a process of its own.
+/// Measures one case in a separate process.
 fn apart(case: usize, transport: usize, quick: bool) -> Result<Measured> {
     let failed = |why: &dyn std::fmt::Display| {
         let (case, transport) = (CASES[case].name, CASES[case].transports()[transport]);

@@ -1,6 +1,6 @@
-//! The examples that each `--help` ends with. A test reads every line that begins with `shallop` as a command.
+//! The examples at the end of each `--help`. A test reads every line that begins with `shallop` as a command.
 
-/// Of the command itself.
+/// The examples of the command itself.
 pub const ALL: &str = "\
 Begin with:
   shallop new                         # asks a few questions, writes scenario.toml
@@ -9,7 +9,7 @@ Begin with:
 
 The pages under docs say more: quick-start.md, concepts.md, transports.md.";
 
-/// Of `new`.
+/// The examples of `new`.
 pub const NEW: &str = "\
 Examples:
   shallop new                         # asks
@@ -17,7 +17,7 @@ Examples:
   shallop new --topology leaf-spine --transport dctcp --traffic mixed --out fabric.toml
   shallop new --network sites.csv --transport cubic --transport flashpass --out sites.toml";
 
-/// Of `run`.
+/// The examples of `run`.
 pub const RUN: &str = "\
 Examples:
   shallop run scenario.toml
@@ -25,7 +25,7 @@ Examples:
   shallop run scenario.toml --set topology.senders=200 --set duration=2s
   shallop run scenario.toml --out results --json > summary.json";
 
-/// Of `reproduce`.
+/// The examples of `reproduce`.
 pub const REPRODUCE: &str = "\
 Examples:
   shallop reproduce                   # lists them
@@ -33,54 +33,54 @@ Examples:
   shallop reproduce fp-crush fp-fig5 --jobs 2 --out results
   shallop reproduce all --quick";
 
-/// Of `sweep`.
+/// The examples of `sweep`.
 pub const SWEEP: &str = "\
 Examples:
   shallop sweep scenario.toml --vary switch.default.buffer=20KB/Gbps,200KB/Gbps --seeds 5 --out results
   shallop sweep scenario.toml --vary topology.senders=10,100 --vary topology.rate=1Gbps,10Gbps
   shallop sweep scenario.toml --vary topology.senders=10,100 --shard 1/4 --out results";
 
-/// Of `report`.
+/// The examples of `report`.
 pub const REPORT: &str = "\
 Examples:
   shallop report results
   shallop report results --figures svg
   shallop report results --json > figures.json";
 
-/// Of `check`.
+/// The examples of `check`.
 pub const CHECK: &str = "\
 Examples:
   shallop check scenario.toml
   shallop check scenario.toml --explain
   shallop check scenario.toml --set switch.default.chip=tomahawk --explain";
 
-/// Of `schema`.
+/// The examples of `schema`.
 pub const SCHEMA: &str = "\
 Examples:
   shallop schema > scenario.schema.json
   shallop schema --results > summary.schema.json
   shallop schema --columns";
 
-/// Of `chips`.
+/// The examples of `chips`.
 pub const CHIPS: &str = "\
 Examples:
   shallop chips
   shallop chips --json";
 
-/// Of `bench`.
+/// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:
   shallop bench
   shallop bench --only cubic --json";
 
-/// Of `completions`.
+/// The examples of `completions`.
 pub const COMPLETIONS: &str = "\
 Examples:
   shallop completions bash > /etc/bash_completion.d/shallop
   shallop completions zsh > ~/.zfunc/_shallop
   shallop completions fish > ~/.config/fish/completions/shallop.fish";
 
-/// All of them.
+/// All examples.
 #[cfg(test)]
 pub const EVERY: [&str; 11] =
     [ALL, NEW, RUN, REPRODUCE, SWEEP, REPORT, CHECK, SCHEMA, CHIPS, BENCH, COMPLETIONS];

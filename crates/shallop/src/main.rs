@@ -1,4 +1,4 @@
-//! The command. What it computes is the lab's; here are arguments, messages, tables, the bar and exit codes.
+//! The command: arguments, messages, tables, the progress bar and exit codes. `shallop-workbench` does the work.
 
 mod args;
 mod bench;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
-use shallop_lab::host::pointed::{Result, plain};
+use shallop_workbench::diagnostic::{Result, plain};
 
 use crate::args::{Arguments, Command};
 
@@ -50,7 +50,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
     }
 }
 
-/// Sets the flag on Ctrl-C: what is finished is kept. A second one ends the process at once.
+/// Sets the flag on Ctrl-C, so that finished runs are stored. A second Ctrl-C ends the process at once.
 fn listen(stop: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>> {
     let flag = Arc::clone(stop);
     let handler = move || {

@@ -1,5 +1,5 @@
-//! `new`: a scenario to begin with. What is not given is asked on a terminal; elsewhere it is what a first scenario
-//! usually is, and that is said.
+//! `new`: a scenario to begin with. On a terminal the command asks for arguments that are not given; otherwise it uses
+//! common values and prints them.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use dialoguer::theme::ColorfulTheme;
 use dialoguer::{MultiSelect, Select};
-use shallop_lab::host;
-use shallop_lab::host::pointed::{Result, name, plain, with_help};
-use shallop_lab::host::work::{can_run, of_text};
-use shallop_lab::scenario::Options;
-use shallop_lab::template::{
+use shallop_scenario::Options;
+use shallop_scenario::template::{
     self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item,
 };
+
+use shallop_workbench::diagnostic::{Result, name, plain, with_help};
+use shallop_workbench::work::{can_run, of_text};
 
 use crate::args;
 use crate::{print, work};
@@ -26,10 +26,10 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     }
     let choice = choose(args)?;
     let text = template::write(&choice).map_err(|why| plain(&why))?;
-    // What is written must be good, or somebody's first step fails; a network file may not be.
+    // The written scenario must be valid; a network file of the user may not be.
     let options = Options { files: work::files(&args.out), ..Options::default() };
     can_run(&of_text(&name(&args.out), &text, &options)?)?;
-    host::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
+    shallop_workbench::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
     let file = name(&args.out);
     print::line(&format!(
         "{file}: {}, {} traffic, {}\nRun it with `shallop run {file}`, in small with --quick.",
@@ -40,7 +40,7 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is given, and the answers to the rest.
+/// The given arguments, and the answers to the questions.
 fn choose(args: &args::New) -> Result<Choice> {
     let network = args.network.as_deref().map(|file| beside(file, &args.out)).transpose()?;
     let topology = match (&args.topology, &network) {
@@ -77,7 +77,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     let mut transports = match given {
         Some(given) => given,
         None if asks => {
-            some("Which transports? Space chooses, Enter ends.", template::transports())?
+            some("Which transports? Space chooses, Enter ends.", &template::transports())?
         }
         None => {
             guessed.push("--transport");
@@ -99,7 +99,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     Ok(Choice { topology, transports, traffic, network })
 }
 
-/// The networks that need no file.
+/// The networks without a file.
 fn without_file() -> Vec<Item> {
     template::topologies().into_iter().filter(|item| item.name != "file").collect()
 }
@@ -142,13 +142,13 @@ fn unanswered() -> miette::Report {
     )
 }
 
-/// Names with what they are.
+/// Names with descriptions.
 fn lines(items: &[Item]) -> Vec<String> {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
     items.iter().map(|item| format!("{:<width$}  {}", item.name, item.about)).collect()
 }
 
-/// A file as it is called from the folder of the scenario.
+/// The path of a file, relative to the folder of the scenario.
 fn beside(file: &Path, scenario: &Path) -> Result<String> {
     let folder = scenario.parent().filter(|folder| !folder.as_os_str().is_empty());
     let relative = match folder {

@@ -3,11 +3,11 @@
 use std::io::{ErrorKind, Write};
 
 use serde_json::Value;
-use shallop_lab::host::draw;
-use shallop_lab::host::pointed::{Result, plain};
-use shallop_lab::table::Grid;
+use shallop_results::table::Grid;
+use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::render;
 
-/// Prints a text and a line end. If nobody reads on, what follows is not printed: that is no mistake.
+/// Prints a line. A closed pipe is no error.
 pub fn line(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -18,7 +18,7 @@ pub fn line(text: &str) -> Result<()> {
     }
 }
 
-/// Prints a value as JSON, if there is any way to.
+/// Prints a value as JSON.
 pub fn json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value);
     line(&text.map_err(|why| plain(&format!("could not be put as JSON: {why}")))?)
@@ -26,7 +26,7 @@ pub fn json(value: &impl serde::Serialize) -> Result<()> {
 
 /// Prints a table.
 pub fn grid(grid: &Grid) -> Result<()> {
-    line(&draw(grid))
+    line(&render(grid))
 }
 
 /// A JSON object from pairs, in their order.

@@ -1,28 +1,29 @@
-//! A bar over the simulated time of all runs, on standard error if that is a terminal.
+//! A progress bar of the simulated time of all runs, on standard error if that is a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use shallop_lab::Span;
-use shallop_lab::host::Progress;
-use shallop_lab::study::{Job, Study};
+use shallop_core::Span;
+use shallop_plan::Study;
+use shallop_results::Job;
+use shallop_workbench::Progress;
 
 /// Steps of the bar in a simulated second.
 const STEPS: f64 = 1e6;
 
-/// The bar.
+/// The progress bar.
 pub struct Bar {
     line: ProgressBar,
     /// Simulated picoseconds.
     passed: AtomicU64,
-    /// Runs that ended, of so many.
+    /// Runs that ended, and the number of all runs.
     ended: AtomicUsize,
     all: usize,
 }
 
 impl Bar {
-    /// A bar for so much work, as simulated time and runs of each part, at nothing.
+    /// A bar at zero. The work of each part is its simulated time and its number of runs.
     pub fn of(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
@@ -43,7 +44,7 @@ impl Bar {
         Self { line: bar, passed: AtomicU64::new(0), ended: AtomicUsize::new(0), all }
     }
 
-    /// Prints what is to be printed with the bar out of its way.
+    /// Prints with the bar hidden.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.line.suspend(print)
     }

@@ -1,25 +1,25 @@
-//! `report`: pages from results that are there.
+//! `report`: pages of existing results.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
 use shallop_draw::Artist;
-use shallop_lab::host::pointed::{Result, name, plain};
-use shallop_lab::host::{self, REPORT, Results, report};
+use shallop_workbench::diagnostic::{Result, name, plain};
+use shallop_workbench::{self as workbench, REPORT, Results, report};
 
 use crate::args::{self, Picture};
 use crate::print;
 
-/// Makes the page of a folder of results; of a folder with several in it, the page of each and one that leads to them.
+/// Makes the page of a folder of results; for a folder with several such folders, the page of each and an index.
 pub fn report(args: &args::Report) -> Result<ExitCode> {
     let folder = &args.folder;
-    let inside = report::inside(folder);
+    let inside = report::result_folders(folder);
     if args.json {
         print::json(&figures(folder, &inside)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if report::holds(folder) {
+    if report::has_results(folder) {
         write(folder, args.figures)?;
         print::line(&format!("The report is {}.", name(&folder.join(REPORT))))?;
     } else {
@@ -32,7 +32,7 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page of a folder of results, and its figures if they are asked for.
+/// Writes the page of a folder of results, and its figures on request.
 fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
     let results = Results::publish(folder).map_err(|why| plain(&why))?;
     pictures.map_or(Ok(()), |picture| draw(folder, &results, picture))
@@ -48,14 +48,14 @@ pub fn draw(folder: &Path, results: &Results, picture: Picture) -> Result<()> {
             Picture::Png => ("png", artist.png(&drawing.svg).map_err(|why| plain(&why))?),
         };
         let path = folder.join("figures").join(format!("{}.{ending}", figure.id));
-        host::write_file(path, &bytes).map_err(|why| plain(&why))?;
+        workbench::write_file(path, &bytes).map_err(|why| plain(&why))?;
     }
     Ok(())
 }
 
-/// The figures of a folder, or of all in it by their names.
+/// The figures of a folder, or of all folders in it by their names.
 fn figures(folder: &Path, inside: &[std::path::PathBuf]) -> Result<Value> {
-    if report::holds(folder) || inside.is_empty() {
+    if report::has_results(folder) || inside.is_empty() {
         return Ok(Results::read(folder).map_err(|why| plain(&why))?.json());
     }
     let mut all = serde_json::Map::new();

@@ -1,15 +1,15 @@
-//! `check`, `schema` and `chips`: what can be said without running anything.
+//! `check`, `schema`, `chips` and `completions`: commands that run nothing.
 
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use serde_json::Value;
-use shallop_lab::chips::{self, Chip};
-use shallop_lab::explain;
-use shallop_lab::host::pointed::{Result, plain};
-use shallop_lab::host::{self, describe};
-use shallop_lab::scenario::{self, Options};
-use shallop_lab::table::Grid;
+use shallop_plan::chips::{self, Chip};
+use shallop_results::table::Grid;
+use shallop_scenario::explain;
+use shallop_scenario::{self as scenario, Options};
+use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::{self as workbench, describe};
 
 use crate::args::{self, Arguments};
 use crate::{print, work};
@@ -18,8 +18,8 @@ use crate::{print, work};
 pub fn check(args: &args::Check) -> Result<ExitCode> {
     let files = work::files(&args.scenario);
     let options = Options { set: args.set.clone(), quick: args.quick, files, ..Options::default() };
-    let study = host::work::read(&args.scenario, &options)?;
-    host::work::can_run(&study)?;
+    let study = workbench::work::read(&args.scenario, &options)?;
+    workbench::work::can_run(&study)?;
     print::line(&format!("ok: {}", explain::work(&study)))?;
     if args.explain {
         for section in explain::explain(&study).map_err(|why| plain(&why))? {
@@ -32,7 +32,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the JSON Schema of scenarios, or what results are made of.
+/// Prints the JSON Schema of scenarios or of results.
 pub fn schema(args: &args::Schema) -> Result<ExitCode> {
     let schema = if args.results {
         describe::summary()
@@ -45,7 +45,7 @@ pub fn schema(args: &args::Schema) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what a shell reads to complete commands and options.
+/// Prints the completion script of a shell.
 pub fn completions(args: &args::Completions) -> Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Arguments::command(), "shallop", &mut text);

@@ -1,4 +1,4 @@
-//! `run`, `reproduce` and `sweep`: everything is read and checked first, then run, written and printed.
+//! `run`, `reproduce` and `sweep`: all scenarios are read and checked first, then run; results are written and printed.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -6,21 +6,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use shallop_lab::files::Files;
-use shallop_lab::host::pointed::{Result, plain};
-use shallop_lab::host::work::{chosen, read};
-use shallop_lab::host::{self, Task, jobs};
-use shallop_lab::scenario::Options;
-use shallop_lab::study::Shard;
-use shallop_lab::summary::{Reproduction, Summary};
-use shallop_lab::table;
-use shallop_lab::verdict::{Verdict, count};
+use shallop_plan::files::Files;
+use shallop_results::Shard;
+use shallop_results::Verdict;
+use shallop_results::summary::{Reproduction, Summary};
+use shallop_results::table;
+use shallop_results::verdict::count;
+use shallop_scenario::Options;
+use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::work::{chosen, read};
+use shallop_workbench::{self as workbench, Task, jobs};
 
 use crate::args;
 use crate::progress::Bar;
 use crate::{print, report};
 
-/// The exit code of work that was interrupted.
+/// The exit code of interrupted work.
 const INTERRUPTED: u8 = 130;
 
 /// Runs a scenario.
@@ -66,7 +67,7 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
 
 /// The files beside a scenario.
 pub fn files(scenario: &Path) -> Arc<dyn Files> {
-    Arc::new(host::Folder::of(scenario))
+    Arc::new(workbench::Folder::of(scenario))
 }
 
 fn list(tasks: &[Task], json: bool) -> Result<ExitCode> {
@@ -102,15 +103,15 @@ fn list(tasks: &[Task], json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Everything that is asked for.
+/// All tasks of a command.
 struct Tasks<'a> {
     all: Vec<Task>,
     work: &'a args::Work,
     stop: &'a AtomicBool,
-    /// Finished runs that were kept are taken as they are.
+    /// Whether archived runs are used.
     resume: bool,
     shard: Shard,
-    /// There may be many points: a row for each.
+    /// Whether the table has one row per point.
     sweep: bool,
 }
 
@@ -125,7 +126,7 @@ impl<'a> Tasks<'a> {
 
     fn carry_out(&self) -> Result<ExitCode> {
         self.all.iter().try_for_each(Task::check)?;
-        let bar = Bar::of(self.all.iter().map(|task| jobs::work(&task.study, self.shard)));
+        let bar = Bar::of(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
         bar.close();
@@ -145,30 +146,30 @@ impl<'a> Tasks<'a> {
         })
     }
 
-    /// Writes the page that leads to those of the experiments, if there are any.
+    /// Writes the index page of the experiments, if there are any.
     fn index(&self) -> Result<()> {
         let experiments = self.all.iter().any(|task| task.id.is_some());
         match self
             .work
             .out
             .as_deref()
-            .filter(|out| experiments && !host::report::inside(out).is_empty())
+            .filter(|out| experiments && !workbench::report::result_folders(out).is_empty())
         {
-            Some(out) => host::report::write_index(out).map(drop).map_err(|why| plain(&why)),
+            Some(out) => workbench::report::write_index(out).map(drop).map_err(|why| plain(&why)),
             None => Ok(()),
         }
     }
 
     fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
-        let how = jobs::How {
+        let options = jobs::JobOptions {
             jobs: self.work.jobs.map_or(0, NonZeroUsize::get),
             // The task knows.
-            kept: None,
+            archive: None,
             resume: self.resume,
             shard: self.shard,
             stop: self.stop,
         };
-        let (summary, results) = task.carry_out(how, bar)?;
+        let (summary, results) = task.carry_out(options, bar)?;
         if let (Some(folder), Some(results), Some(picture)) =
             (&task.folder, &results, self.work.figures)
         {

@@ -1,14 +1,9 @@
-//! The simulator: arrays of machines and one agenda, on a virtual clock. It decides nothing a machine could decide.
+//! The simulator: a driver with a virtual clock. It consists of arrays of machines and one agenda, and leaves every
+//! decision of protocols and switches to the machines.
 
-pub mod graph;
-pub mod link;
-pub mod paths;
-mod seats;
-pub mod topo;
+mod flow_table;
+mod link;
 pub mod world;
 
-pub use graph::{Graph, GraphLink, NodeKind};
-pub use link::NicMode;
-pub use paths::Paths;
-pub use seats::Retired;
+pub use flow_table::Retired;
 pub use world::{Flow, Network, World};

@@ -1,104 +1,98 @@
-//! A host's link as its ends see it: a port, the memory it draws on and the turn of the ends that wait for it.
+//! An interface: a port, its packet buffer, and at hosts the endpoints that wait for the link; and the link of a host
+//! as its endpoints see it.
 
 use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
-use shallop_proto::{Nic, Out, Row, Turn};
-use shallop_switch::{Pool, Pooled, Port, Room};
+use shallop_proto::{Nic, Out, Priority, RoundRobin};
+use shallop_switch::{Pool, PooledBuffer, Port, PortBuffer};
+use shallop_topology::NicMode;
 
-/// How a host's link takes packets from its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum NicMode {
-    /// The link asks its ends in turn whenever it is free: nothing but metered packets is ever queued here.
-    #[default]
-    Fair,
-    /// Ends send what they may into one finite queue, which drops.
-    Fifo,
-}
-
-/// A port with everything around it. What every packet touches begins with a cache line.
+/// A port with its buffer and peer. Aligned to a cache line, since every packet uses it.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(crate) struct Outlet<H> {
+pub(crate) struct Interface<H> {
     pub port: Port<H>,
-    pub room: Room,
-    /// The ends that wait for it, if it is a host's.
-    pub turn: Turn,
-    /// The node it leads to.
-    pub far: Node,
+    pub buffer: PortBuffer,
+    /// The endpoints that wait for the link, if it is a host's.
+    pub waiting: RoundRobin,
+    /// The node to which the link leads.
+    pub peer: Node,
 }
 
-impl<H: Copy> Outlet<H> {
-    /// Serves every packet whose turn has come by `now`, and tells the pool it draws on, if any, when the next is.
+impl<H: Copy> Interface<H> {
+    /// Serves every packet whose transmission starts by `now`. If the port uses a memory pool, its entry for the next
+    /// service is updated.
     #[inline]
     pub fn catch_up(&mut self, now: Time, pools: &mut [Pool], probe: &mut impl Probe) {
-        let Self { port, room, .. } = self;
-        match room.member() {
-            None => port.catch_up(now, room, probe),
-            Some(member) if port.due() <= now => {
+        let Self { port, buffer, .. } = self;
+        match buffer.member() {
+            None => port.catch_up(now, buffer, probe),
+            Some(member) if port.next_service() <= now => {
                 let pool = &mut pools[member.pool as usize];
-                port.catch_up(now, &mut Pooled { room, pool }, probe);
-                pool.order.set(member.place as usize, port.due());
+                port.catch_up(now, &mut PooledBuffer { buffer, pool }, probe);
+                pool.next_service.set(member.index as usize, port.next_service());
             }
             Some(_) => {}
         }
     }
 
-    /// When it has something to do: hand over a packet, or let the first of those who wait send.
+    /// When the next packet arrives at the other end of the link, or the next waiting endpoint may send.
     #[inline]
     pub fn deadline(&mut self) -> Option<Time> {
-        let own = self.port.deadline();
-        if self.turn.is_empty() {
-            return own;
+        let arrival = self.port.deadline();
+        if self.waiting.is_empty() {
+            return arrival;
         }
-        match (own, self.turn.due(self.port.free_at())) {
-            (Some(own), Some(turn)) => Some(own.min(turn)),
-            (own, turn) => own.or(turn),
+        match (arrival, self.waiting.due(self.port.free_at())) {
+            (Some(arrival), Some(service)) => Some(arrival.min(service)),
+            (arrival, service) => arrival.or(service),
         }
     }
 }
 
-/// What sending needs, borrowed from the world for one end.
+/// The link of an endpoint's host, borrowed from the world.
 pub(crate) struct HostLink<'a, H, P> {
     pub end: End,
-    pub waiting: &'a mut Option<Row>,
-    /// Packets of its flow that are queued or on a wire.
-    pub under_way: &'a mut u32,
-    pub outlet: &'a mut Outlet<H>,
+    pub waiting: &'a mut Option<Priority>,
+    /// Packets of the endpoint's flow that are queued or in flight.
+    pub in_network: &'a mut u32,
+    pub interface: &'a mut Interface<H>,
     pub probe: &'a mut P,
     pub mode: NicMode,
 }
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
-    fn offer(&mut self, now: Time, out: &Out<H>) {
+    fn enqueue(&mut self, now: Time, out: &Out<H>) {
         let envelope =
             Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
         let packet = Packet { envelope, cargo: out.head };
-        let Outlet { port, room, .. } = self.outlet;
-        // A drop is the probe's to count: nobody waits for an answer.
-        let taken = port.offer(now, &packet, room, self.probe);
-        *self.under_way += u32::from(taken.is_ok());
+        let Interface { port, buffer, .. } = self.interface;
+        // The port reports a drop to the probe; the endpoint detects it like any loss.
+        let result = port.enqueue(now, &packet, buffer, self.probe);
+        *self.in_network += u32::from(result.is_ok());
     }
 }
 
 impl<H: Copy, P: Probe> Nic<H> for HostLink<'_, H, P> {
     fn meter(&mut self, now: Time, out: Out<H>) {
-        self.offer(now, &out);
+        self.enqueue(now, &out);
     }
 
     fn is_free(&mut self, now: Time) -> bool {
         if self.mode == NicMode::Fifo {
             return true;
         }
-        let Outlet { port, room, turn, .. } = self.outlet;
-        port.catch_up(now, room, self.probe);
-        port.free_at() <= now && turn.is_empty()
+        let Interface { port, buffer, waiting, .. } = self.interface;
+        port.catch_up(now, buffer, self.probe);
+        port.free_at() <= now && waiting.is_empty()
     }
 
     fn send(&mut self, now: Time, out: Out<H>) {
-        self.offer(now, &out);
+        self.enqueue(now, &out);
     }
 
-    fn wait(&mut self, now: Time, may_wait: bool) {
-        let row = self.outlet.turn.join(now, self.end, *self.waiting, may_wait);
-        *self.waiting = Some(row);
+    fn wait(&mut self, now: Time, low_priority: bool) {
+        let waiting = &mut self.interface.waiting;
+        let priority = waiting.enqueue(now, self.end, *self.waiting, low_priority);
+        *self.waiting = Some(priority);
     }
 }

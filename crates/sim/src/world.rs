@@ -1,36 +1,38 @@
-//! The world: arrays of ports, ends and middleboxes, and the loop that gives each its inputs in order of time.
+//! The simulated world: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in
+//! order of time.
 //!
-//! Actors of the agenda, in the order that decides ties at one instant: the flow starts (0), the ports by number, the
-//! ends by their seats. A port that fires first catches up, then hands over what has crossed its wire, then lets the
-//! ends that wait for it send.
+//! Actors of the agenda, in the order that decides ties at one instant: flow starts (0), ports by number, endpoints by
+//! their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
+//! crossed its wire, then lets the endpoints that wait for it send.
 
 use std::iter::Peekable;
 
 use shallop_core::{Actor, Agenda, End, Facts, Node, Packet, Probe, Time};
-use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, Turn, settle};
-use shallop_switch::{Member, Pool, Pooled, Port, PortConfig, Room, Routes};
+use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
+use shallop_switch::{Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
-use crate::graph::{Graph, NodeKind};
-use crate::link::{HostLink, NicMode, Outlet};
-use crate::seats::{Retired, Seat, Seats};
+use crate::flow_table::{EndState, FlowTable, Retired};
+use crate::link::{HostLink, Interface};
+use shallop_topology::{Graph, NicMode, NodeKind};
 
-/// A flow to come.
+/// A flow that has not started.
 #[derive(Clone, Debug)]
 pub struct Flow<E> {
     /// When it starts.
     pub start: Time,
-    /// The host that sends.
+    /// The host of the sender.
     pub from: Node,
-    /// The host that receives.
+    /// The host of the receiver.
     pub to: Node,
-    /// The end that sends.
+    /// The sender.
     pub sender: E,
-    /// The end that receives.
+    /// The receiver.
     pub receiver: E,
-    /// What those who observe the run are told of it.
+    /// What the probe is told of the flow when it starts.
     pub facts: Facts,
-    /// It goes on a connection of this number between its hosts that is idle, if there is one, and leaves its own to
-    /// later flows; `None` for one that has a connection to itself. Connections are idle once their flows have retired.
+    /// The number of the connections that the flow may use: it takes over an idle one with this number between its
+    /// hosts, if there is one, and later flows may take over its own. `None` for a connection of its own. A connection
+    /// is idle when its flow has retired.
     pub connections: Option<u32>,
 }
 
@@ -39,22 +41,22 @@ pub struct Flow<E> {
 pub struct Network {
     /// Nodes and links.
     pub graph: Graph,
-    /// For each port its machine's configuration.
+    /// The configuration of each port.
     pub ports: Vec<PortConfig>,
-    /// For each port the memory it draws on.
-    pub rooms: Vec<Room>,
-    /// Memory that several ports share.
+    /// The buffer of each port.
+    pub buffers: Vec<PortBuffer>,
+    /// Memory pools that several ports share.
     pub pools: Vec<Pool>,
     /// Next hops.
     pub routes: Routes,
-    /// How hosts' links take packets from their ends.
+    /// How hosts' links take packets from their endpoints.
     pub nic: NicMode,
 }
 
-/// The flows to come, in order of their start.
+/// The flows that have not started, in order of their start.
 type Starts<'f, E> = Peekable<Box<dyn Iterator<Item = Flow<E>> + Send + 'f>>;
 
-/// A network with flows, at some point in time.
+/// A network with its flows, at one point in time.
 pub struct World<
     'f,
     E: Endpoint,
@@ -63,52 +65,58 @@ pub struct World<
 > {
     now: Time,
     agenda: Agenda,
-    outlets: Vec<Outlet<E::Head>>,
+    /// The interfaces, by port number.
+    interfaces: Vec<Interface<E::Head>>,
     pools: Vec<Pool>,
-    /// For each pool the ports that draw on it, by their places.
+    /// The ports of each memory pool, by their indices in the pool.
     members: Vec<Vec<u32>>,
     nodes: Vec<NodeKind>,
     /// The middleboxes of each node, up to the last node that has any.
-    boxes: Vec<Vec<M>>,
+    middleboxes: Vec<Vec<M>>,
     routes: Routes,
     nic: NicMode,
     starts: Starts<'f, E>,
-    seats: Seats<E>,
-    lost: u64,
-    /// What is measured.
+    flows: FlowTable<E>,
+    unroutable: u64,
+    /// Whether the discipline of any queue may drop packets after it has enqueued them.
+    drops_enqueued: bool,
+    /// The probe.
     pub probe: P,
 }
 
 const STARTS: Actor = Actor(0);
 
 impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M> {
-    /// A world in which nothing has happened yet. `flows` must come in order of their start.
+    /// A world at time zero. `flows` must be in order of their start.
     pub fn new(
         network: Network,
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
         probe: P,
     ) -> Self {
-        let Network { graph, ports, rooms, pools, routes, nic } = network;
-        let members = members(&rooms, pools.len());
-        let outlets = (0..).zip(ports.iter().zip(rooms)).map(|(number, (port, room))| Outlet {
+        let Network { graph, ports, buffers, pools, routes, nic } = network;
+        let members = members(&buffers, pools.len());
+        let drops_enqueued = ports.iter().any(PortConfig::drops_enqueued);
+        let interface = |(number, (port, buffer)): (u32, (&PortConfig, PortBuffer))| Interface {
             port: Port::new(number, port),
-            room,
-            turn: Turn::default(),
-            far: graph.far(number),
-        });
+            buffer,
+            waiting: RoundRobin::default(),
+            peer: graph.far(number),
+        };
+        let interfaces = (0..).zip(ports.iter().zip(buffers)).map(interface).collect();
         let mut world = Self {
             now: Time::ZERO,
             agenda: Agenda::default(),
-            outlets: outlets.collect(),
+            interfaces,
             pools,
             members,
             nodes: graph.nodes,
-            boxes: Vec::new(),
+            middleboxes: Vec::new(),
             routes,
             nic,
             starts: flows.peekable(),
-            seats: Seats::default(),
-            lost: 0,
+            flows: FlowTable::default(),
+            unroutable: 0,
+            drops_enqueued,
             probe,
         };
         let first = world.starts.peek().map(|flow| flow.start);
@@ -116,104 +124,104 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         world
     }
 
-    /// Puts a middlebox at a node; every packet that enters the node passes it, and is shown to it again when it has
-    /// left, if it asks for that.
+    /// Installs a middlebox at a node. It processes every packet that enters the node and, if it handles egress, every
+    /// packet that has left it.
     pub fn install(&mut self, node: Node, middlebox: M) {
         let node = node.0 as usize;
-        self.boxes.resize_with(self.boxes.len().max(node + 1), Vec::new);
-        self.boxes[node].push(middlebox);
+        self.middleboxes.resize_with(self.middleboxes.len().max(node + 1), Vec::new);
+        self.middleboxes[node].push(middlebox);
     }
 
     /// The ports, by number.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = &Port<E::Head>> {
-        self.outlets.iter().map(|outlet| &outlet.port)
+        self.interfaces.iter().map(|interface| &interface.port)
     }
 
-    /// The memory that ports share, by number. What they say of the past is known up to the last [`World::run_until`].
+    /// The memory pools, by number. Their occupancy is recorded up to the last [`World::run_until`].
     pub fn pools(&mut self) -> &mut [Pool] {
         &mut self.pools
     }
 
-    /// How far the run has come.
+    /// The present time of the run.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// From now on a flow to which nothing can happen any more gives up its seats: see [`World::take_retired`].
-    pub fn retire(&mut self) {
-        self.seats.retire();
+    /// Lets flows retire from now on: the memory of a flow without further events is reused ([`World::take_retired`]).
+    pub fn enable_retirement(&mut self) {
+        self.flows.enable_retirement();
     }
 
-    /// The flows that have retired since the last call, in the order they did.
+    /// The flows that have retired since the last call, in order of retirement.
     pub fn take_retired(&mut self) -> Vec<Retired> {
-        self.seats.take_retired()
+        self.flows.take_retired()
     }
 
-    /// The ends of the flows that have started and not retired, in the order of their seats: senders and receivers in
-    /// turn.
+    /// The endpoints of flows that have started and not retired, in a fixed order: sender and receiver alternate.
     pub fn ends(&self) -> impl Iterator<Item = &E> {
-        self.seats.all().map(|(_, machine)| machine)
+        self.flows.ends().map(|(_, machine)| machine)
     }
 
-    /// The same, each with the end it is.
-    pub fn seated(&self) -> impl Iterator<Item = (End, &E)> {
-        self.seats.all()
+    /// The same endpoints, each with its address.
+    pub fn addressed_ends(&self) -> impl Iterator<Item = (End, &E)> {
+        self.flows.ends()
     }
 
     /// The middleboxes, in the order of their nodes.
     pub fn middleboxes(&self) -> impl Iterator<Item = &M> {
-        self.boxes.iter().flatten()
+        self.middleboxes.iter().flatten()
     }
 
     /// Packets that are queued or on a wire.
     #[must_use]
-    pub fn in_flight(&self) -> usize {
-        let held = |outlet: &Outlet<_>| outlet.port.on_wire() + outlet.port.queued() as usize;
-        self.outlets.iter().map(held).sum()
+    pub fn in_network(&self) -> usize {
+        let packets =
+            |interface: &Interface<_>| interface.port.on_wire() + interface.port.queued() as usize;
+        self.interfaces.iter().map(packets).sum()
     }
 
-    /// How many flows have started.
+    /// The number of flows that have started.
     #[must_use]
     pub fn started(&self) -> usize {
-        self.seats.started()
+        self.flows.started()
     }
 
-    /// True when no flow is to come.
+    /// True when every flow has started.
     pub fn is_exhausted(&mut self) -> bool {
         self.starts.peek().is_none()
     }
 
-    /// Packets that ended for want of a path.
+    /// Packets that were discarded because there was no path to their destination.
     #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lost
+    pub fn unroutable(&self) -> u64 {
+        self.unroutable
     }
 
-    /// True when nothing is left to happen.
+    /// True when there are no further events.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.agenda.is_empty()
     }
 
-    /// Lets everything happen that is due by `end`. Every port has caught up to `end` afterwards.
+    /// Runs until `end`. Every port has caught up to `end` afterwards.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
-        for number in 0..self.outlets.len() {
+        for number in 0..self.interfaces.len() {
             self.catch_up(end, number);
         }
     }
 
-    /// As [`World::run_until`], but ports whose packets nobody waits for yet stay behind.
+    /// Runs until `end`, but ports without a deadline by `end` do not catch up.
     pub fn advance(&mut self, end: Time) {
-        let ports = self.outlets.len() as u32;
+        let ports = self.interfaces.len() as u32;
         while let Some((now, actor)) = self.agenda.pop_until(end) {
             self.now = now;
             match actor.0 {
                 0 => self.start_flows(now),
                 port if port <= ports => self.on_port(now, port - 1),
                 other => {
-                    let end = self.seats.end(other - 1 - ports);
+                    let end = self.flows.end(other - 1 - ports);
                     self.on_end_timer(now, end);
                 }
             }
@@ -224,191 +232,223 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     fn start_flows(&mut self, now: Time) {
         while let Some(flow) = self.starts.next_if(|flow| flow.start <= now) {
             let Flow { from, to, sender, receiver, facts, connections, .. } = flow;
-            let first = self.seats.next_flow();
+            let first = self.flows.next_flow();
             self.probe.on_start(now, first.flow(), &facts);
-            let way = End::sender(self.seats.way(connections, [from, to]));
-            let pair =
-                [self.seat(sender, way, from, to), self.seat(receiver, way.peer(), to, from)];
-            self.seats.add(pair, [from, to], connections);
+            let path = End::sender(self.flows.path_flow(connections, [from, to]));
+            let ends = [
+                self.end_state(sender, path, from, to),
+                self.end_state(receiver, path.peer(), to, from),
+            ];
+            self.flows.start(ends, [from, to], connections);
             self.on_end_timer(now, first);
         }
         let next = self.starts.peek().map(|flow| flow.start);
         self.agenda.set(STARTS, next);
     }
 
-    fn seat(&self, machine: E, end: End, host: Node, peer: Node) -> Seat<E> {
-        // Without a path the packets go nowhere: the scenario was checked before.
-        let nic = self.routes.next(host, peer, end.peer()).unwrap_or(0);
-        Seat { machine, nic, waiting: None, complete: false }
+    fn end_state(&self, machine: E, path: End, host: Node, peer: Node) -> EndState<E> {
+        // The plan has been checked: there is a path.
+        let port = self.routes.next(host, peer, path.peer()).unwrap_or(0);
+        EndState { machine, port, waiting: None, complete: false }
     }
 
     fn on_end_timer(&mut self, now: Time, end: End) {
-        self.seats.get(end).machine.on_timer(now);
+        self.flows.get(end).machine.on_timer(now);
         self.settle(now, end);
-        self.retire_if_over(end);
+        self.retire_if_quiescent(end);
     }
 
     fn on_port(&mut self, now: Time, number: u32) {
         self.catch_up(now, number as usize);
-        let far = self.outlets[number as usize].far;
+        let peer = self.interfaces[number as usize].peer;
         loop {
-            let port = &mut self.outlets[number as usize].port;
-            let Some(packet) = port.arrive(now) else { break };
+            let port = &mut self.interfaces[number as usize].port;
+            let Some(packet) = port.pop_arrived(now) else { break };
             let mut packet = *packet;
-            if port.loses(&packet.envelope) {
-                self.probe.on_wire_loss(now, number, &packet.envelope);
-                self.seats.landed(packet.envelope.end);
-                self.retire_if_over(packet.envelope.end);
+            if port.draw_loss(now, &packet.envelope, &mut self.probe) {
+                self.flows.on_packet_gone(packet.envelope.end);
+                self.retire_if_quiescent(packet.envelope.end);
             } else {
-                if M::LEAVES {
-                    self.leave(now, number, &mut packet);
+                if M::HAS_EGRESS {
+                    self.on_egress(now, number, &mut packet);
                 }
-                self.enter(now, number, far, &mut packet);
+                self.on_ingress(now, number, peer, &mut packet);
             }
         }
-        if !self.outlets[number as usize].turn.is_empty() {
-            self.serve_turn(now, number);
+        if !self.interfaces[number as usize].waiting.is_empty() {
+            self.serve_waiting(now, number);
+            self.collect_dropped(number);
         }
         self.arm(number);
     }
 
-    /// A packet has left the node of this port.
-    fn leave(&mut self, now: Time, port: u32, packet: &mut Packet<E::Head>) {
-        let node = self.outlets[(port ^ 1) as usize].far;
-        for middlebox in self.boxes.get_mut(node.0 as usize).into_iter().flatten() {
-            middlebox.leave(now, port, packet);
+    /// A packet has left the node to which this port belongs: its middleboxes process it.
+    fn on_egress(&mut self, now: Time, port: u32, packet: &mut Packet<E::Head>) {
+        let node = self.interfaces[(port ^ 1) as usize].peer;
+        for middlebox in self.middleboxes.get_mut(node.0 as usize).into_iter().flatten() {
+            middlebox.on_egress(now, port, packet);
         }
     }
 
-    /// A packet enters the node that this port leads to.
-    fn enter(&mut self, now: Time, port: u32, node: Node, packet: &mut Packet<E::Head>) {
-        for middlebox in self.boxes.get_mut(node.0 as usize).into_iter().flatten() {
-            middlebox.pass(now, port, packet);
+    /// A packet enters the node to which this port leads: its middleboxes process it, then it is delivered or
+    /// forwarded.
+    fn on_ingress(&mut self, now: Time, port: u32, node: Node, packet: &mut Packet<E::Head>) {
+        for middlebox in self.middleboxes.get_mut(node.0 as usize).into_iter().flatten() {
+            middlebox.on_ingress(now, port, packet);
         }
         if self.nodes[node.0 as usize] == NodeKind::Host {
             return self.deliver(now, packet);
         }
         let end = packet.envelope.end;
-        let (host, way) = self.seats.target(end);
-        let Some(number) = self.routes.next(node, host, way) else {
-            self.lost += 1;
-            self.seats.landed(end);
+        let (host, path) = self.flows.destination(end);
+        let Some(number) = self.routes.next(node, host, path) else {
+            self.unroutable += 1;
+            self.flows.on_packet_gone(end);
             return;
         };
-        let Outlet { port, room, .. } = &mut self.outlets[number as usize];
-        // A wire that has a packet already keeps its deadline.
-        let quiet = !port.is_crossed();
-        let taken = match room.member() {
-            None => port.offer(now, packet, room, &mut self.probe).is_ok(),
-            Some(member) => self.offer_from_pool(now, number, member, packet),
+        let Interface { port, buffer, .. } = &mut self.interfaces[number as usize];
+        // A port with a packet on its wire keeps its deadline.
+        let was_idle = !port.has_packet_on_wire();
+        let accepted = match buffer.member() {
+            None => port.enqueue(now, packet, buffer, &mut self.probe).is_ok(),
+            Some(member) => self.enqueue_pooled(now, number, member, packet),
         };
-        if !taken {
-            self.seats.landed(end);
-            self.retire_if_over(end);
-        } else if quiet {
+        if !accepted {
+            self.flows.on_packet_gone(end);
+            self.retire_if_quiescent(end);
+        } else if was_idle {
             self.arm(number);
         }
+        self.collect_dropped(number);
     }
 
-    /// Offers a packet to a port that draws on a pool. Before it is admitted, all that has left the pool by now is
-    /// given back, whichever port it left by.
-    fn offer_from_pool(
+    /// Enqueues a packet at a port that uses a memory pool. The pool must know all departures by now, of all its ports,
+    /// before it admits the packet.
+    fn enqueue_pooled(
         &mut self,
         now: Time,
         number: u32,
-        member: Member,
+        member: PoolMember,
         packet: &Packet<E::Head>,
     ) -> bool {
-        let needs_no_room = self.outlets[number as usize].port.passes(now, packet.envelope.class);
-        if !needs_no_room || self.pools[member.pool as usize].marks() {
-            self.drain(now, member.pool);
+        let port = &self.interfaces[number as usize].port;
+        let needs_memory = !port.sends_at_once(now, packet.envelope.class);
+        if needs_memory || self.pools[member.pool as usize].marks() {
+            self.serve_pool(now, member.pool);
         }
-        let Outlet { port, room, .. } = &mut self.outlets[number as usize];
+        let Interface { port, buffer, .. } = &mut self.interfaces[number as usize];
         let pool = &mut self.pools[member.pool as usize];
-        let taken = port.offer(now, packet, &mut Pooled { room, pool }, &mut self.probe);
-        pool.order.set(member.place as usize, port.due());
-        taken.is_ok()
+        let mut pooled = PooledBuffer { buffer, pool };
+        let result = port.enqueue(now, packet, &mut pooled, &mut self.probe);
+        pool.next_service.set(member.index as usize, port.next_service());
+        result.is_ok()
     }
 
-    /// Serves all that has left a pool by `now`, whichever port it left by: in order of time if the pool asks for that.
-    fn drain(&mut self, now: Time, pool: u32) {
-        while let Some((place, until)) = self.pools[pool as usize].due(now) {
-            let port = self.members[pool as usize][place];
-            self.outlets[port as usize].catch_up(until, &mut self.pools, &mut self.probe);
+    /// Lets the ports of a pool catch up to `now`; packet by packet in order of time if the pool marks departures.
+    fn serve_pool(&mut self, now: Time, pool: u32) {
+        while let Some((index, until)) = self.pools[pool as usize].next_to_serve(now) {
+            let port = self.members[pool as usize][index];
+            self.interfaces[port as usize].catch_up(until, &mut self.pools, &mut self.probe);
+            self.collect_dropped(port);
         }
     }
 
-    /// Serves every packet of a port whose turn has come by `now`.
+    /// Accounts for packets that the disciplines of this port's queues dropped after they had enqueued them.
+    #[inline]
+    fn collect_dropped(&mut self, number: u32) {
+        if self.drops_enqueued {
+            self.collect_dropped_now(number);
+        }
+    }
+
+    #[cold]
+    fn collect_dropped_now(&mut self, number: u32) {
+        let ends: Vec<End> = self.interfaces[number as usize].port.take_dropped().collect();
+        for end in ends {
+            self.flows.on_packet_gone(end);
+            self.retire_if_quiescent(end);
+        }
+    }
+
+    /// Serves every packet of a port whose transmission starts by `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, number: usize) {
-        let outlet = &mut self.outlets[number];
-        // Without pools nobody needs to ask which of them this port is in.
+        let interface = &mut self.interfaces[number];
+        // Without pools there is no membership to look up.
         if !self.pools.is_empty()
-            && let Some(Member { pool, .. }) = outlet.room.member()
-            && self.pools[pool as usize].is_ordered()
+            && let Some(PoolMember { pool, .. }) = interface.buffer.member()
+            && self.pools[pool as usize].marks_departures()
         {
-            return self.drain(now, pool);
+            return self.serve_pool(now, pool);
         }
-        outlet.catch_up(now, &mut self.pools, &mut self.probe);
+        interface.catch_up(now, &mut self.pools, &mut self.probe);
+        self.collect_dropped(number as u32);
     }
 
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {
         let end = packet.envelope.end;
         self.probe.on_deliver(now, &packet.envelope);
-        let seat = self.seats.get(end);
-        seat.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
-        if let Some(rtt) = seat.machine.rtt_sample() {
+        let state = self.flows.get(end);
+        state.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
+        if let Some(rtt) = state.machine.rtt_sample() {
             self.probe.on_rtt(now, end, rtt);
         }
-        if !seat.complete && seat.machine.is_complete() {
-            seat.complete = true;
+        if !state.complete && state.machine.is_complete() {
+            state.complete = true;
             self.probe.on_complete(now, end);
         }
         self.settle(now, end);
-        self.seats.landed(end);
-        self.retire_if_over(end);
+        self.flows.on_packet_gone(end);
+        self.retire_if_quiescent(end);
     }
 
-    /// Lets the flow of this end go if nothing can happen to it any more.
+    /// The actor of an endpoint.
     #[inline]
-    fn retire_if_over(&mut self, end: End) {
-        if self.seats.is_over(end) {
-            let actor = |end| Actor(1 + self.outlets.len() as u32 + self.seats.place(end));
-            let asleep = |end| self.agenda.deadline(actor(end)).is_none();
-            if asleep(end) && asleep(end.peer()) {
-                self.seats.remove(end);
+    fn actor(&self, end: End) -> Actor {
+        Actor(1 + self.interfaces.len() as u32 + self.flows.number(end))
+    }
+
+    /// Retires the flow of this endpoint if it has no further events.
+    #[inline]
+    fn retire_if_quiescent(&mut self, end: End) {
+        if self.flows.is_quiescent(end) {
+            let has_no_deadline = |end| self.agenda.deadline(self.actor(end)).is_none();
+            if has_no_deadline(end) && has_no_deadline(end.peer()) {
+                self.flows.retire_flow(end);
             }
         }
     }
 
-    /// Lets an end say what it has to say, and arms it and its host's link anew.
+    /// Lets an endpoint send, then sets the deadlines of the endpoint and of its host's link.
     fn settle(&mut self, now: Time, end: End) {
         let (machine, mut link) = self.link(end);
-        let (quiet, waited) = (!link.outlet.port.is_crossed(), link.outlet.turn.is_empty());
+        let Interface { port, waiting, .. } = &link.interface;
+        let (was_idle, none_waited) = (!port.has_packet_on_wire(), waiting.is_empty());
         let wakeup = settle(machine, now, &mut link);
-        let rearm = quiet || waited != link.outlet.turn.is_empty();
+        let rearm = was_idle || none_waited != link.interface.waiting.is_empty();
         self.set_end(end, now, wakeup);
-        if rearm {
-            let nic = self.seats.get(end).nic;
-            self.arm(nic);
+        if rearm || self.drops_enqueued {
+            let port = self.flows.get(end).port;
+            self.arm(port);
+            self.collect_dropped(port);
         }
     }
 
-    /// Lets the ends that wait for this port send, as long as it is free.
-    fn serve_turn(&mut self, now: Time, number: u32) {
+    /// Lets the endpoints that wait for this port send while its link is free.
+    fn serve_waiting(&mut self, now: Time, number: u32) {
         loop {
-            let outlet = &mut self.outlets[number as usize];
-            if outlet.turn.due(outlet.port.free_at()).is_none_or(|at| at > now) {
+            let Interface { port, waiting, .. } = &mut self.interfaces[number as usize];
+            if waiting.due(port.free_at()).is_none_or(|at| at > now) {
                 return;
             }
-            let Some(end) = outlet.turn.call() else { return };
+            let Some(end) = waiting.dequeue() else { return };
             let (machine, mut link) = self.link(end);
             *link.waiting = None;
             if let Some(out) = machine.poll(now) {
                 link.send(now, out);
             }
             if machine.ready(now) {
-                link.wait(now, machine.may_wait());
+                link.wait(now, machine.is_low_priority());
             }
             let wakeup = machine.wakeup();
             self.set_end(end, now, wakeup);
@@ -416,12 +456,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     }
 
     fn link(&mut self, end: End) -> (&mut E, HostLink<'_, E::Head, P>) {
-        let (Seat { machine, nic, waiting, .. }, under_way) = self.seats.get_counted(end);
+        let (EndState { machine, port, waiting, .. }, in_network) = self.flows.get_counted(end);
         let link = HostLink {
             end,
             waiting,
-            under_way,
-            outlet: &mut self.outlets[*nic as usize],
+            in_network,
+            interface: &mut self.interfaces[*port as usize],
             probe: &mut self.probe,
             mode: self.nic,
         };
@@ -429,25 +469,24 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     }
 
     fn set_end(&mut self, end: End, now: Time, wakeup: Option<Time>) {
-        debug_assert!(wakeup.is_none_or(|at| at >= now), "an end must not wake up in the past");
-        let actor = Actor(1 + self.outlets.len() as u32 + self.seats.place(end));
-        self.agenda.set(actor, wakeup);
+        debug_assert!(wakeup.is_none_or(|at| at >= now), "a deadline must not be in the past");
+        self.agenda.set(self.actor(end), wakeup);
     }
 
     fn arm(&mut self, number: u32) {
-        let due = self.outlets[number as usize].deadline();
+        let due = self.interfaces[number as usize].deadline();
         self.agenda.set(Actor(number + 1), due);
     }
 }
 
-/// For each pool the ports that draw on it, by their places.
-fn members(rooms: &[Room], pools: usize) -> Vec<Vec<u32>> {
+/// The ports of each memory pool, by their indices in the pool.
+fn members(buffers: &[PortBuffer], pools: usize) -> Vec<Vec<u32>> {
     let mut members = vec![vec![]; pools];
-    for (port, room) in (0..).zip(rooms) {
-        if let Some(Member { pool, place, .. }) = room.member() {
-            let of: &mut Vec<u32> = &mut members[pool as usize];
-            of.resize(of.len().max(place as usize + 1), port);
-            of[place as usize] = port;
+    for (port, buffer) in (0..).zip(buffers) {
+        if let Some(PoolMember { pool, index }) = buffer.member() {
+            let ports: &mut Vec<u32> = &mut members[pool as usize];
+            ports.resize(ports.len().max(index as usize + 1), port);
+            ports[index as usize] = port;
         }
     }
     members

@@ -1,17 +1,18 @@
-//! `ExpressPass` in a network that meters credits on every link, hosts' links included. Known answers: PROTOCOLS 7.7.
+//! `ExpressPass` in a network that meters credits on every link, hosts' links included.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its network should fail there")]
 
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Envelope, Node, Place, Probe, Seed, Share,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Envelope, Node, Probe, QueueId, Seed, Share,
     Span, Time,
 };
 use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
 use shallop_proto::expresspass::{Config, Peer, Receiver, Sender, StopPolicy};
-use shallop_sim::topo::{Trunk, dumbbell};
-use shallop_sim::{Flow, Graph, Network, NicMode, Paths, World};
-use shallop_switch::{Limit, Meter, PortConfig, QueueConfig, Room};
+use shallop_sim::{Flow, Network, World};
+use shallop_switch::{Limit, Meter, PortBuffer, PortConfig, QueueConfig};
+use shallop_topology::topo::{LinkSpec, dumbbell};
+use shallop_topology::{Graph, NicMode, Paths};
 
 const LINK: BitsPerSec = BitsPerSec::gbps(10);
 const FRAME: u64 = 1538;
@@ -32,12 +33,12 @@ struct Tally {
 }
 
 impl Probe for Tally {
-    fn on_queue(&mut self, _: Time, at: Place, held: Bytes) {
+    fn on_queue(&mut self, _: Time, at: QueueId, held: Bytes) {
         if at.queue == DATA_QUEUE {
             self.longest = self.longest.max(held);
         }
     }
-    fn on_drop(&mut self, _: Time, _: Place, packet: &Envelope, _: DropCause) {
+    fn on_drop(&mut self, _: Time, _: QueueId, packet: &Envelope, _: DropCause) {
         self.credits_dropped += u64::from(packet.class == Class::Credit);
         self.data_dropped += u64::from(packet.class == Class::Data);
     }
@@ -70,10 +71,10 @@ fn network(graph: Graph, buffer: &str) -> Network {
     let ports: Vec<_> = (0..graph.ports() as u32).map(port).collect();
     let buffer: BufferSize = buffer.parse().unwrap();
     let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
-    let room = |port: &PortConfig| Room::new(Limit::of(buffer, port.rate), own.clone());
-    let rooms = ports.iter().map(room).collect();
+    let room = |port: &PortConfig| PortBuffer::new(Limit::of(buffer, port.rate), own.clone());
+    let buffers = ports.iter().map(room).collect();
     let routes = Paths::of(&graph).routes(&graph, true, 0);
-    Network { graph, ports, rooms, pools: vec![], routes, nic: NicMode::Fair }
+    Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }
 }
 
 /// A flow of `frames` full frames, or without end, that starts at `start`.
@@ -102,7 +103,8 @@ fn run(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, Ta
 fn start(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, Tally> {
     let Setting { config, rule, end, .. } = *setting;
     let delays: Vec<Span> = jobs.iter().map(|(delay, _)| *delay).collect();
-    let trunk = Trunk { rate: LINK, access: LINK, delay: Span::from_us(5), mtu: Bytes::new(1500) };
+    let trunk =
+        LinkSpec { rate: LINK, access: LINK, delay: Span::from_us(5), mtu: Bytes::new(1500) };
     let net = dumbbell(&trunk, &delays, 1);
     let mut flows: Vec<Flow<Peer<Rule>>> = (0..)
         .zip(jobs)
@@ -155,7 +157,7 @@ fn one_flow_fills_what_credits_leave_of_its_link() {
         let share = utilisation(&world);
         assert!((share - 0.948).abs() < 0.001, "{rule:?}: {share}");
         let lost = world.probe.credits_dropped as f64
-            / world.ends().nth(1).unwrap().report().metered as f64;
+            / world.ends().nth(1).unwrap().counters().metered as f64;
         assert!(lost <= most_lost, "{rule:?}: {lost} of its credits were lost");
         assert_eq!((world.probe.data_dropped, world.probe.longest), (0, Bytes::ZERO));
     }
@@ -173,7 +175,7 @@ fn flows_of_one_round_trip_time_share_a_link_and_queue_next_to_nothing() {
             let share = utilisation(&world);
             assert!((least..0.949).contains(&share), "{flows} flows, {rule:?}: {share}");
             let received = world.ends().skip(1).step_by(2);
-            let shares: Vec<f64> = received.map(|end| end.report().received as f64).collect();
+            let shares: Vec<f64> = received.map(|end| end.counters().received as f64).collect();
             let (sum, squares) =
                 (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x).sum::<f64>());
             let fairness = sum * sum / (shares.len() as f64 * squares);
@@ -221,7 +223,7 @@ fn credits_in_good_order_crush_their_data_if_round_trips_differ() {
 fn crushed_data_that_is_dropped_is_sent_again() {
     let world = crush(Span::from_us(95), Span::from_us(300), "50KB");
     assert!(world.probe.data_dropped > 50, "{}", world.probe.data_dropped);
-    let received = world.ends().map(|end| end.report().received).sum::<u64>();
+    let received = world.ends().map(|end| end.counters().received).sum::<u64>();
     assert_eq!(received, 2 * 154 * PAYLOAD);
 }
 
@@ -236,7 +238,7 @@ fn flows_that_are_over_give_up_their_seats_and_nothing_else_changes() {
     let jobs: Vec<_> = (0..100).map(job).collect();
     let kept = run(&setting, &jobs);
     let mut retiring = start(&setting, &jobs);
-    retiring.retire();
+    retiring.enable_retirement();
     let mut reports = Vec::new();
     for ms in 1..=100 {
         retiring.run_until(at(ms));
@@ -244,9 +246,9 @@ fn flows_that_are_over_give_up_their_seats_and_nothing_else_changes() {
         let over = retiring.take_retired().into_iter();
         reports.extend(over.map(|flow| (flow.flow, [flow.sender, flow.receiver])));
     }
-    assert_eq!((retiring.ends().count(), retiring.started(), retiring.in_flight()), (0, 100, 0));
+    assert_eq!((retiring.ends().count(), retiring.started(), retiring.in_network()), (0, 100, 0));
     assert!(retiring.is_exhausted() && retiring.is_idle());
     reports.sort_by_key(|(flow, _)| *flow);
-    let of_kept: Vec<_> = kept.ends().map(Endpoint::report).collect();
+    let of_kept: Vec<_> = kept.ends().map(Endpoint::counters).collect();
     assert_eq!(reports.iter().flat_map(|(_, ends)| *ends).collect::<Vec<_>>(), of_kept);
 }

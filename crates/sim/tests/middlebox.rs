@@ -5,15 +5,16 @@
 use std::collections::BTreeSet;
 
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Place, Probe,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId,
     Seed, Share, Span, Time,
 };
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, Rule};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
-use shallop_sim::topo::{Trunk, parking_lot};
-use shallop_sim::{Flow, Network, NicMode, NodeKind, Paths, World};
-use shallop_switch::{Limit, Meter, PortConfig, QueueConfig, Room};
+use shallop_sim::{Flow, Network, World};
+use shallop_switch::{Limit, Meter, PortBuffer, PortConfig, QueueConfig};
+use shallop_topology::topo::{LinkSpec, parking_lot};
+use shallop_topology::{NicMode, NodeKind, Paths};
 
 const LINK: BitsPerSec = BitsPerSec::gbps(1);
 
@@ -22,7 +23,7 @@ const LINK: BitsPerSec = BitsPerSec::gbps(1);
 struct Trace(Vec<(Time, &'static str, u32, Envelope)>);
 
 impl Probe for Trace {
-    fn on_drop(&mut self, now: Time, at: Place, packet: &Envelope, _: DropCause) {
+    fn on_drop(&mut self, now: Time, at: QueueId, packet: &Envelope, _: DropCause) {
         self.0.push((now, "drop", at.port, *packet));
     }
     fn on_send(&mut self, now: Time, port: u32, packet: &Envelope) {
@@ -41,7 +42,8 @@ impl Trace {
 
 /// Three switches in a row with a host each, metered credits, a small buffer.
 fn network() -> (Network, Vec<Node>) {
-    let trunk = Trunk { rate: LINK, access: LINK, delay: Span::from_us(50), mtu: Bytes::new(1500) };
+    let trunk =
+        LinkSpec { rate: LINK, access: LINK, delay: Span::from_us(50), mtu: Bytes::new(1500) };
     let lot = parking_lot(&trunk, 2, 1, Span::from_us(10));
     let share = Share::of(Bytes::new(84), Bytes::new(1538)).unwrap();
     let meter = Meter::new(LINK.share(share), Bytes::new(168));
@@ -58,10 +60,11 @@ fn network() -> (Network, Vec<Node>) {
     let ports: Vec<_> = (0..lot.graph.ports() as u32).map(port).collect();
     let buffer: BufferSize = "20KB".parse().unwrap();
     let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
-    let rooms = ports.iter().map(|_| Room::new(Limit::of(buffer, LINK), own.clone())).collect();
+    let buffers =
+        ports.iter().map(|_| PortBuffer::new(Limit::of(buffer, LINK), own.clone())).collect();
     let routes = Paths::of(&lot.graph).routes(&lot.graph, true, 0);
     let hosts = lot.hosts.into_iter().flatten().collect();
-    (Network { graph: lot.graph, ports, rooms, pools: vec![], routes, nic: NicMode::Fair }, hosts)
+    (Network { graph: lot.graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }, hosts)
 }
 
 /// A world with a middlebox at every node of some kind, after three flows over one and two links of the chain.
@@ -108,16 +111,16 @@ struct Counting {
 impl Middlebox for Counting {
     type Head = Head;
 
-    const LEAVES: bool = true;
+    const HAS_EGRESS: bool = true;
 
-    fn pass(&mut self, now: Time, _port: u32, packet: &mut Packet<Head>) {
+    fn on_ingress(&mut self, now: Time, _port: u32, packet: &mut Packet<Head>) {
         self.passed.push((now, packet.envelope));
         if let Some(ecn) = self.write {
             packet.envelope.ecn = ecn;
         }
     }
 
-    fn leave(&mut self, now: Time, port: u32, packet: &mut Packet<Head>) {
+    fn on_egress(&mut self, now: Time, port: u32, packet: &mut Packet<Head>) {
         self.left.push((now, port, packet.envelope));
     }
 }
@@ -131,7 +134,7 @@ fn a_middlebox_that_changes_nothing_leaves_every_packet_as_it_was() {
         assert_eq!(boxed.middleboxes().count(), 3);
         assert!(bare.probe.0 == boxed.probe.0, "the traces differ");
         let reports = |world: &World<Peer<Rule>, Trace>| -> Vec<_> {
-            world.ends().map(Endpoint::report).collect()
+            world.ends().map(Endpoint::counters).collect()
         };
         assert_eq!(reports(&bare), reports(&boxed));
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with files and tables. Every message is whole in itself: where, what was found, what to do.
+//! Errors of files and tables. Each message says where, what was found, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 /// Why a file or table could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused something about a file.
+    /// The system returned an error for a file.
     #[error("{}: could not {doing}: {why}; {}", path.display(), advice(why.kind()))]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the system.
         why: io::Error,
     },
-    /// A file that should hold text holds something else.
+    /// A file is not UTF-8 text.
     #[error("{}: not UTF-8 text, from byte {byte} on; save it as UTF-8", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
-        /// The first byte that is no text.
+        /// The first byte that is not UTF-8.
         byte: usize,
     },
     /// The columns of a table differ in length.
@@ -31,12 +31,12 @@ pub enum StoreError {
         table: String,
         /// The first column that differs.
         column: String,
-        /// Its rows.
+        /// The rows of that column.
         found: usize,
         /// The rows of the first column.
         expected: usize,
     },
-    /// Two columns or two notes of a table have one name.
+    /// Two columns or two notes of a table have the same name.
     #[error("table {table}: more than one {what} is called {name}; give each a name of its own")]
     Twice {
         /// The table.
@@ -46,52 +46,52 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
-    /// A batch does not have the columns its file was started with.
+    /// The columns of a batch differ from those of the file.
     #[error("table {table}: a batch has {found} where the file was started with {expected}")]
     OtherColumns {
         /// The table.
         table: String,
-        /// The first column that differs, as the batch has it.
+        /// The first column that differs, in the batch.
         found: String,
-        /// The same column, as the file has it.
+        /// The same column, in the file.
         expected: String,
     },
-    /// The table could not be encoded, or what it is written to failed.
+    /// The table could not be encoded or written.
     #[error("table {table}: could not be written: {why}")]
     Unwritable {
         /// The table.
         table: String,
-        /// What the encoder or the file said.
+        /// The error of the encoder or the file.
         why: String,
     },
-    /// What should be a Parquet table is not, or is damaged.
+    /// The input is no Parquet table, or is damaged.
     #[error("{at}: not a Parquet table: {why}; write it again")]
     Unreadable {
         /// The file.
         at: String,
-        /// What the decoder said.
+        /// The error of the decoder.
         why: String,
     },
-    /// A column is of a kind that shallop does not write.
+    /// A column has a type that shallop does not write.
     #[error("{at}: column {column} holds {kind}; allowed are {allowed}", allowed = crate::table::KINDS)]
     UnknownKind {
         /// The file.
         at: String,
         /// The column.
         column: String,
-        /// What it holds.
+        /// Its type.
         kind: String,
     },
 }
 
 impl StoreError {
-    /// The system's answer `why` to an attempt at `doing` something with `path`.
+    /// The system's error `why` for the operation `doing` on `path`.
     pub(crate) fn file(path: &Path, doing: &'static str, why: io::Error) -> Self {
         Self::File { path: path.to_owned(), doing, why }
     }
 }
 
-/// What the user can do about it.
+/// Advice for the user.
 fn advice(kind: io::ErrorKind) -> &'static str {
     use io::ErrorKind as Kind;
     match kind {

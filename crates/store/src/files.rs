@@ -1,5 +1,5 @@
-//! Files that appear whole or not at all. A draft is written beside its target and takes its place by renaming, so a
-//! reader, a full disk or an interrupted run never leaves half a file under the name.
+//! Atomic writing of files. A draft is written to a temporary file in the folder of its target and then renamed, so
+//! that a reader never sees a partial file, even after a full disk or an interrupted run.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::table::Table;
 use crate::write::TableWriter;
 
-/// A file being written. Dropped, it leaves nothing behind; [`publish`] puts it in its place.
+/// A file that is being written. [`publish`] renames it to its target; a dropped draft is removed.
 #[derive(Debug)]
 pub struct Draft {
     target: PathBuf,
@@ -19,14 +19,14 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty draft of `target`, whose folder is created if it is missing.
+    /// An empty draft of `target`. The folder of `target` is created if it is missing.
     ///
     /// # Errors
     /// [`StoreError::File`] if the folder or the draft cannot be created, or a folder has the target's name.
     pub fn create(target: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let target = target.into();
         let Some(name) = target.file_name().filter(|_| !target.is_dir()) else {
-            return Err(in_the_way(&target));
+            return Err(is_a_folder(&target));
         };
         let folder = match target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -34,12 +34,12 @@ impl Draft {
         };
         fs::create_dir_all(folder)
             .map_err(|why| StoreError::file(folder, "create the folder", why))?;
-        let file = beside(folder, &name.to_string_lossy())
+        let file = temporary_file(folder, &name.to_string_lossy())
             .map_err(|why| StoreError::file(&target, "write the file", why))?;
         Ok(Self { target, file: BufWriter::new(file) })
     }
 
-    /// A draft of `target` that holds `bytes`.
+    /// A draft of `target` with this content.
     ///
     /// # Errors
     /// As [`Draft::create`], and if the bytes cannot be written.
@@ -50,7 +50,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A draft of `target` that holds `table` as Parquet.
+    /// A draft of `target` with this table as Parquet.
     ///
     /// # Errors
     /// As [`Draft::create`] and [`crate::to_parquet`].
@@ -60,22 +60,22 @@ impl Draft {
         writer.finish()
     }
 
-    /// Where it will appear.
+    /// The target.
     #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Makes sure the disk has all of it: after a power cut the name must not stand for an empty file.
+    /// Syncs the draft to the disk, so that the target is not an empty file after a power failure.
     fn complete(&mut self) -> Result<(), StoreError> {
         if self.target.is_dir() {
-            return Err(in_the_way(&self.target));
+            return Err(is_a_folder(&self.target));
         }
         let flushed = self.file.flush().and_then(|()| self.file.get_ref().as_file().sync_all());
         flushed.map_err(|why| self.failed("write the file", why))
     }
 
-    fn place(self) -> Result<(), StoreError> {
+    fn rename(self) -> Result<(), StoreError> {
         let failed = |why| StoreError::file(&self.target, "put the file in its place", why);
         let file = self.file.into_inner().map_err(|error| failed(error.into_error()))?;
         file.persist(&self.target).map(drop).map_err(|error| failed(error.error))
@@ -86,7 +86,7 @@ impl Draft {
     }
 }
 
-/// What fails names the target and says what to do, as [`StoreError`] does.
+/// Errors name the target and say what to do, as [`StoreError`] does.
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes);
@@ -99,41 +99,41 @@ impl Write for Draft {
     }
 }
 
-/// Puts drafts in their places, in the order given, once all of them are complete. Whoever looks for the last one finds
-/// the others there.
+/// Renames drafts to their targets, in this order, once all of them are complete: when the last target exists, the
+/// others do as well.
 ///
 /// # Errors
-/// [`StoreError::File`] if a draft cannot be completed, and then none appears; or if one cannot take its place, and
-/// then the later ones do not appear.
+/// [`StoreError::File`] if a draft cannot be completed, and then none is renamed; or if one cannot be renamed, and then
+/// the later ones are not.
 pub fn publish(drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
     let mut drafts: Vec<Draft> = drafts.into_iter().collect();
     drafts.iter_mut().try_for_each(Draft::complete)?;
-    drafts.into_iter().try_for_each(Draft::place)
+    drafts.into_iter().try_for_each(Draft::rename)
 }
 
-/// Writes one whole file, in place of what has its name.
+/// Writes a file, and replaces an existing one.
 ///
 /// # Errors
-/// [`StoreError::File`]; then what was there before still is.
+/// [`StoreError::File`]; an existing file is unchanged then.
 pub fn write_file(target: impl Into<PathBuf>, bytes: &[u8]) -> Result<(), StoreError> {
     publish([Draft::of_bytes(target, bytes)?])
 }
 
-/// Removes drafts that a process left when it was killed: of those targets in `folder` for whose names `of` is true.
-/// Nobody else may be writing them.
+/// Removes drafts that a killed process left in `folder`, of the targets for whose names `of` is true. No other process
+/// may be writing them.
 pub fn clear_drafts(folder: &Path, of: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let hidden = name.to_str().and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));
         let target = hidden.and_then(|name| name.rsplit_once('.')).map(|(target, _)| target);
         if target.is_some_and(&of) {
-            // One that stays is only in the way.
+            // A draft that cannot be removed does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// All bytes of a file.
+/// The content of a file.
 ///
 /// # Errors
 /// [`StoreError::File`] if it cannot be read.
@@ -154,7 +154,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, StoreError> {
     })
 }
 
-/// Opens a file for reading, piece by piece.
+/// Opens a file for reading.
 ///
 /// # Errors
 /// [`StoreError::File`] if it cannot be opened.
@@ -163,13 +163,13 @@ pub fn open(path: impl AsRef<Path>) -> Result<File, StoreError> {
     File::open(path).map_err(|why| StoreError::file(path, "read the file", why))
 }
 
-fn in_the_way(target: &Path) -> StoreError {
+fn is_a_folder(target: &Path) -> StoreError {
     StoreError::file(target, "write the file", io::ErrorKind::IsADirectory.into())
 }
 
-/// A new file in `folder`, hidden, with the permissions any new file would get: a temporary file's own would keep
-/// results from everyone but their writer.
-fn beside(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
+/// A new hidden file in `folder`, with the permissions of ordinary new files: the default of temporary files would make
+/// results readable by their owner only.
+fn temporary_file(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
     let prefix = format!(".{name}.");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");

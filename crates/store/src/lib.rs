@@ -1,5 +1,5 @@
-//! Files that appear whole or not at all, and tables in Parquet. The only crate that knows arrow and parquet; neither
-//! is in its public words.
+//! Atomic writing of files, and tables in Parquet. No other crate uses arrow and parquet, and neither is in the public
+//! interface.
 
 pub mod error;
 pub mod files;

@@ -1,4 +1,4 @@
-//! Tables from Parquet, as [`crate::write`] leaves them.
+//! Reading tables from Parquet files that [`crate::write`] wrote.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::files;
 use crate::table::{Column, Table, Text, Values};
 use crate::write::{DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
 
-/// A Parquet file that is read batch by batch, each a table of its own: memory is bounded by a batch.
+/// A Parquet file that is read batch by batch. Each batch is a table, and memory is bounded by a batch.
 pub struct TableReader {
     at: String,
     heading: Table,
@@ -23,7 +23,7 @@ pub struct TableReader {
     batches: ParquetRecordBatchReader,
 }
 
-/// Rows read at a time.
+/// Rows in a batch.
 pub(crate) const BATCH: usize = 1 << 14;
 
 impl TableReader {
@@ -42,7 +42,7 @@ impl TableReader {
         &self.heading
     }
 
-    /// How many rows all batches have together.
+    /// The number of rows in all batches.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
@@ -89,11 +89,11 @@ pub fn read_table(path: impl AsRef<Path>) -> Result<Table, StoreError> {
     whole(TableReader::open(path)?)
 }
 
-/// The table in these bytes. `at` says where they come from.
+/// The table in these bytes; `at` is their origin, for errors.
 ///
 /// # Errors
-/// [`StoreError::Unreadable`] if they are no Parquet, [`StoreError::UnknownKind`] if a column is of a kind that shallop
-/// does not write.
+/// [`StoreError::Unreadable`] if they are no Parquet, [`StoreError::UnknownKind`] if a column has a type that
+/// shallop does not write.
 pub fn from_parquet(at: &str, bytes: Vec<u8>) -> Result<Table, StoreError> {
     whole(TableReader::over(at, Bytes::from(bytes))?)
 }

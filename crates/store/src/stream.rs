@@ -1,34 +1,48 @@
-//! Tables for whoever takes Arrow's C streams: another language's library in this process.
+//! Tables as Arrow C streams, for libraries of other languages in the same process.
 
 use std::path::Path;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::ChunkReader;
 
 use crate::error::StoreError;
 use crate::files;
 use crate::read::{BATCH, unreadable};
+use crate::table::Table;
+use crate::write::to_parquet;
 
-/// The name that Arrow gives a Python capsule with a stream in it.
+/// The name of a Python capsule with a stream, by the Arrow `PyCapsule` interface.
 pub const CAPSULE: &std::ffi::CStr = c"arrow_array_stream";
 
-/// A stream of batches, laid out as Arrow's C stream interface says. Whoever takes it over calls its `release`; if
-/// nobody does, it is released when it is dropped.
+/// A stream of batches with the layout of the Arrow C stream interface. Its consumer calls `release`; a stream without
+/// a consumer is released when it is dropped.
 #[repr(transparent)]
 pub struct Stream(FFI_ArrowArrayStream);
 
 impl Stream {
-    /// The rows of a Parquet file, read as they are asked for. Names, units and definitions of columns are in the
-    /// fields' metadata.
+    /// The rows of a Parquet file, read on demand. Names, units and definitions of columns are in the metadata of the
+    /// fields.
     ///
     /// # Errors
     /// [`StoreError::File`] if it cannot be opened, [`StoreError::Unreadable`] if it is no Parquet.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let complain =
-            |why: parquet::errors::ParquetError| unreadable(&path.display().to_string(), &why);
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(files::open(path)?).map_err(complain)?;
+        Self::over(&path.display().to_string(), files::open(path)?)
+    }
+
+    /// The rows of a table in memory, with the same metadata.
+    ///
+    /// # Errors
+    /// As [`to_parquet`].
+    pub fn of_table(table: &Table) -> Result<Self, StoreError> {
+        Self::over(&table.name, Bytes::from(to_parquet(table)?))
+    }
+
+    fn over<T: ChunkReader + 'static>(at: &str, input: T) -> Result<Self, StoreError> {
+        let complain = |why: parquet::errors::ParquetError| unreadable(at, &why);
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(complain)?;
         let reader = builder.with_batch_size(BATCH).build().map_err(complain)?;
         Ok(Self(FFI_ArrowArrayStream::new(Box::new(reader))))
     }

@@ -1,39 +1,39 @@
-//! A table as columns, each with its unit and meaning. State: values in memory, one vector a column. Knows no file
-//! format; a table of millions of rows is written in batches, each a table of its own.
+//! Tables as columns in memory, each with its unit and definition. A table is independent of file formats; a table of
+//! millions of rows is written in batches, which are tables themselves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::StoreError;
 
-/// The note that names the version which made the table.
+/// The note with the version of shallop that made the table.
 pub const VERSION_NOTE: &str = "shallop_version";
 
-/// The kinds of column there are, in words.
+/// The types of columns, in words.
 pub(crate) const KINDS: &str =
     "64-bit floats, 64-bit integers with and without sign, true/false, text";
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What its rows are: "flows".
+    /// What a row is, such as "flows".
     pub name: String,
-    /// Facts about the table as a whole: name and text. [`Table::new`] puts the version in.
+    /// Notes about the whole table: name and text. [`Table::new`] adds the version.
     pub notes: Vec<(String, String)>,
-    /// The columns, all of one length.
+    /// The columns, all of the same length.
     pub columns: Vec<Column>,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What the value is, unit last: `fct_ns`.
+    /// The name, with the unit last: `fct_ns`.
     pub name: String,
-    /// Unit of the values; empty if they have none.
+    /// The unit of the values; empty if they have none.
     pub unit: String,
-    /// What the values mean, in a sentence.
+    /// The definition, in a sentence.
     pub description: String,
-    /// One value a row.
+    /// The values, one per row.
     pub values: Values,
 }
 
@@ -46,13 +46,13 @@ pub enum Values {
     U64(Vec<Option<u64>>),
     /// Differences.
     I64(Vec<Option<i64>>),
-    /// Yes or no.
+    /// Truth values.
     Bool(Vec<Option<bool>>),
-    /// Names, each stored once.
+    /// Texts, each different one stored once.
     Text(Text),
 }
 
-/// Texts of which many are the same: each different one is stored once, a row is a number.
+/// A column of repeated texts: each different text is stored once, and a row is its index.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     words: Vec<Arc<str>>,
@@ -87,7 +87,7 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
@@ -100,7 +100,7 @@ impl Table {
         Self { name: self.name.clone(), notes: self.notes.clone(), columns }
     }
 
-    /// Whether every column has as many rows as the first and every name is given once.
+    /// Checks that all columns have the same length, and that no name is repeated.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let table = || self.name.clone();
         let expected = self.rows();
@@ -142,7 +142,7 @@ impl Column {
         Self::new(&self.name, &self.unit, &self.description, self.values.none())
     }
 
-    /// Whether it may follow `other` in one file: all but the rows is the same.
+    /// Whether it is equal to `other` but for the rows, so that both may be in one file.
     pub(crate) fn continues(&self, other: &Self) -> bool {
         let same_kind =
             std::mem::discriminant(&self.values) == std::mem::discriminant(&other.values);
@@ -153,7 +153,7 @@ impl Column {
 }
 
 impl Values {
-    /// How many there are.
+    /// The number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -165,13 +165,13 @@ impl Values {
         }
     }
 
-    /// True when there are none.
+    /// True if there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// No values of the same kind.
+    /// No values, of the same type.
     #[must_use]
     pub fn none(&self) -> Self {
         match self {
@@ -183,7 +183,7 @@ impl Values {
         }
     }
 
-    /// The kind of the values, in words.
+    /// The type of the values, in words.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -203,7 +203,7 @@ impl Text {
         self.rows.push(number);
     }
 
-    /// The text of a row; `None` also beyond the last.
+    /// The text of a row; `None` also for rows after the last.
     #[must_use]
     pub fn row(&self, row: usize) -> Option<&str> {
         let number = self.rows.get(row).copied().flatten()?;
@@ -215,13 +215,13 @@ impl Text {
         (0..self.len()).map(|row| self.row(row))
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// True when there are no rows.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -238,7 +238,7 @@ impl Text {
     }
 }
 
-/// Texts are equal if their rows read the same, in whatever order the words were met.
+/// Texts are equal if their rows are, whatever the order of their storage.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
@@ -267,7 +267,7 @@ impl From<Text> for Values {
     }
 }
 
-/// Plain vectors, with and without gaps, are values.
+/// Vectors, with and without missing values, are values.
 macro_rules! values_from {
     ($($kind:ident: $number:ty),*) => {$(
         impl From<Vec<Option<$number>>> for Values {

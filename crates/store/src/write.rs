@@ -1,6 +1,6 @@
-//! Tables to Parquet, zstd, in batches. The bytes depend on the rows alone, not on how they were cut into batches: rows
-//! are gathered into chunks of one size. Held beside the caller's batch are one chunk and the compressed pages of one
-//! row group.
+//! Writing tables to Parquet files in batches, with zstd compression. Rows are collected into chunks of one size, so
+//! that the bytes of a file depend on its rows alone and not on the batches. Memory holds one chunk and the compressed
+//! pages of one row group.
 
 use std::io::Write;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use parquet::file::properties::WriterProperties;
 use crate::error::StoreError;
 use crate::table::{Table, Values};
 
-/// The note that holds a table's name.
+/// The note with the name of the table.
 pub(crate) const NAME_NOTE: &str = "shallop_table";
 /// Notes that the file itself needs.
 pub(crate) const RESERVED_NOTES: [&str; 2] = [NAME_NOTE, "ARROW:schema"];
@@ -28,7 +28,7 @@ pub(crate) const RESERVED_NOTES: [&str; 2] = [NAME_NOTE, "ARROW:schema"];
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
-/// Rows gathered before they are encoded. A row group is a whole number of these; it is kept until it is whole.
+/// Rows in a chunk, which is encoded at once. A row group is a whole number of chunks.
 const CHUNK: usize = 1 << 16;
 const ROW_GROUP: usize = 4 * CHUNK;
 
@@ -45,7 +45,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Starts a file with the name, notes and columns of `heading`; its rows, if it has any, are not written.
     ///
     /// # Errors
-    /// [`StoreError::Twice`] if a name is given twice, [`StoreError::Unwritable`] if `sink` fails.
+    /// [`StoreError::Twice`] if a name is repeated, [`StoreError::Unwritable`] if `sink` fails.
     pub fn new(sink: W, heading: &Table) -> Result<Self, StoreError> {
         let heading = heading.heading();
         heading.check()?;
@@ -56,7 +56,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { heading, schema, chunk, gathered: 0, writer })
     }
 
-    /// Adds the rows of `batch`, whose columns must be those the file was started with.
+    /// Adds the rows of `batch`, whose columns must be those of the file.
     ///
     /// # Errors
     /// [`StoreError::OtherColumns`], [`StoreError::Ragged`], and [`StoreError::Unwritable`] if the sink fails.
@@ -78,7 +78,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Ends the file and gives the sink back.
+    /// Ends the file and returns the sink.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if the sink fails.
@@ -124,14 +124,14 @@ impl<W: Write + Send> TableWriter<W> {
 /// The bytes of a table as Parquet. The same table gives the same bytes.
 ///
 /// # Errors
-/// [`StoreError::Ragged`] or [`StoreError::Twice`] if it is no table.
+/// [`StoreError::Ragged`] or [`StoreError::Twice`] if the table is malformed.
 pub fn to_parquet(table: &Table) -> Result<Vec<u8>, StoreError> {
     let mut writer = TableWriter::new(Vec::new(), table)?;
     writer.push_batch(table)?;
     writer.finish()
 }
 
-/// Arrow's builder of one column, by kind.
+/// The Arrow builder of a column, by type.
 enum Builder {
     F64(Float64Builder),
     U64(UInt64Builder),

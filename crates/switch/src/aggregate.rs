@@ -1,14 +1,14 @@
-//! Aggregated frames, as a radio sends them (IEEE 802.11, A-MPDU): what waits when the link becomes free leaves
-//! together, as far as a frame holds it, and arrives together. Each frame takes an overhead besides its bytes: waiting
-//! for the channel, preamble, acknowledgement. Both directions have the air to themselves.
+//! Frame aggregation of a radio link (IEEE 802.11, A-MPDU): packets that are queued when the link becomes free leave
+//! and arrive together in one frame, up to the frame's maximum size. Each frame costs a fixed time besides its bytes:
+//! channel access, preamble and acknowledgement. The two directions do not compete for the channel.
 
 use shallop_core::{Bytes, Span};
 
-/// How a queue's packets are put into frames.
+/// How the packets of a queue are aggregated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aggregate {
-    /// What each frame takes besides the bytes in it.
+pub struct FrameAggregation {
+    /// Time that each frame takes besides its bytes.
     pub overhead: Span,
-    /// Bytes that a frame holds at most, but always one packet.
-    pub most: Bytes,
+    /// Maximum size of a frame, in bytes on the wire. A packet that is larger still has a frame to itself.
+    pub max_bytes: Bytes,
 }

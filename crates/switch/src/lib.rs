@@ -1,36 +1,41 @@
-//! Switches as machines. A port takes packets and time, gives packets back when they have crossed its wire, and has one
-//! deadline. It reads envelopes only: what a packet says to its receiver is not in this crate's words.
+//! Switches as machines. A port takes packets and time, returns packets that have crossed its wire, and has one
+//! deadline. It reads envelopes only; this crate does not know what is inside a packet.
 
 pub mod aggregate;
-pub mod level;
+pub mod buffer;
+pub mod discipline;
 pub mod limit;
 pub mod mark;
 pub mod meter;
 pub mod occupancy;
-pub mod order;
 pub mod pool;
+pub mod pool_occupancy;
 pub mod port;
+pub mod port_config;
 pub mod queue;
 pub mod red;
 pub mod ring;
-pub mod room;
 pub mod route;
 pub mod schedule;
-pub mod select;
+pub mod selective;
+pub mod tournament;
+mod transmitter;
 pub mod wire;
 
-pub use aggregate::Aggregate;
-pub use limit::{Holding, Limit};
-pub use mark::{Mark, MarkAt};
+pub use aggregate::FrameAggregation;
+pub use buffer::{AqmInput, Buffer, PortBuffer};
+pub use discipline::{Aqm, AqmOptions, AqmPort, Discipline, FifoConfig};
+pub use limit::{Limit, QueueLength};
+pub use mark::{Decision, MarkAt, MarkThreshold};
 pub use meter::Meter;
 pub use occupancy::Occupancy;
-pub use order::Order;
-pub use pool::{Claim, Member, Pool, PoolConfig, Pooled};
-pub use port::{Counts, Port, PortConfig};
+pub use pool::{Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer};
+pub use port::{Port, PortCounters};
+pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
-pub use red::{Average, Red, RedConfig, Verdict};
+pub use red::{Average, Red, RedConfig};
 pub use ring::Ring;
-pub use room::{Look, Memory, Room};
 pub use route::{Leaf, Routes};
-pub use select::Select;
-pub use wire::{Change, Impairment, Wire};
+pub use selective::SelectiveDrop;
+pub use tournament::TournamentTree;
+pub use wire::{Impairment, LinkChange, Wire};

@@ -1,44 +1,44 @@
-//! How much a queue holds, and bounds on it in bytes, in packets or in both.
+//! The length of a queue, and limits on it, both in bytes and in packets.
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes};
 
-/// What a queue holds.
+/// The length of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Holding {
+pub struct QueueLength {
     /// Bytes on the wire.
     pub bytes: Bytes,
     /// Packets.
     pub packets: u32,
 }
 
-impl Holding {
-    /// This and one packet more.
+impl QueueLength {
+    /// The length with one packet of this size more.
     #[must_use]
     pub fn with(self, size: Bytes) -> Self {
         Self { bytes: self.bytes + size, packets: self.packets + 1 }
     }
 
-    /// This and one packet less.
+    /// The length with one packet of this size less.
     #[must_use]
     pub fn without(self, size: Bytes) -> Self {
         Self { bytes: self.bytes - size, packets: self.packets - 1 }
     }
 }
 
-/// A bound on a holding. It is inclusive: a queue may hold exactly this much.
+/// A limit on the length of a queue. It is inclusive: a queue may hold exactly this much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// At most so many bytes.
+    /// Maximum of bytes.
     pub bytes: Bytes,
-    /// At most so many packets.
+    /// Maximum of packets.
     pub packets: u32,
 }
 
 impl Limit {
-    /// No bound.
+    /// No limit.
     pub const NONE: Self = Self { bytes: Bytes::MAX, packets: u32::MAX };
 
-    /// The bound a buffer size sets on a link of this rate.
+    /// The limit that a buffer size means on a link of this rate.
     #[must_use]
     pub fn of(size: BufferSize, rate: BitsPerSec) -> Self {
         match size {
@@ -49,9 +49,9 @@ impl Limit {
         }
     }
 
-    /// True if this holding is more than the bound allows.
+    /// True if this length is above the limit.
     #[must_use]
-    pub fn exceeded_by(&self, held: Holding) -> bool {
-        held.bytes > self.bytes || held.packets > self.packets
+    pub fn exceeded_by(&self, length: QueueLength) -> bool {
+        length.bytes > self.bytes || length.packets > self.packets
     }
 }

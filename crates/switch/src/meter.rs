@@ -1,6 +1,6 @@
-//! A token bucket for a class that may use only a share of its link, such as credits or emulation packets. It starts
-//! full. Instead of counting tokens it keeps the time at which the bucket will be full again, so nothing has to be
-//! updated while it idles. Units: bytes of depth; the rate's remainder is carried exactly.
+//! A token bucket for a class that may use only a share of its link, such as credits or emulation packets. The bucket
+//! starts full. Instead of a count of tokens its state is the time at which it will be full again, so that nothing has
+//! to be updated while the class is idle. Units: bytes of depth; the remainder of the rate is carried exactly.
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
 
@@ -9,41 +9,42 @@ use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
 pub struct Meter {
     pace: Pace,
     depth: Bytes,
-    /// When the bucket is full, if nothing more is taken.
+    /// When the bucket will be full if no more tokens are consumed.
     full_at: Time,
-    /// A packet size and the time its absence from a full bucket takes to refill: most classes have one size.
-    known: (Bytes, Span),
+    /// A packet size, and how long before `full_at` the bucket has enough tokens for it: cached, since the packets of
+    /// most classes have one size.
+    lead: (Bytes, Span),
 }
 
 impl Meter {
     /// A full bucket that holds `depth` bytes and refills at `rate`.
     #[must_use]
     pub fn new(rate: BitsPerSec, depth: Bytes) -> Self {
-        let known = (Bytes::ZERO, Pace::new(rate).quote(depth));
-        Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, known }
+        let lead = (Bytes::ZERO, Pace::new(rate).quote(depth));
+        Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead }
     }
 
-    /// The earliest time at which a packet of this size has its tokens. Packets larger than the bucket wait for a full
-    /// one.
+    /// The earliest time at which the bucket has tokens for a packet of this size. A packet larger than the bucket
+    /// waits until the bucket is full.
     pub fn ready(&mut self, size: Bytes) -> Time {
-        if self.known.0 != size {
-            self.known = (size, self.pace.quote(self.depth.saturating_sub(size)));
+        if self.lead.0 != size {
+            self.lead = (size, self.pace.quote(self.depth.saturating_sub(size)));
         }
-        Time::after_start(self.full_at.since_start().saturating_sub(self.known.1))
+        Time::after_start(self.full_at.since_start().saturating_sub(self.lead.1))
     }
 
-    /// Takes the tokens of a packet that leaves at `start`, which must not be before [`Meter::ready`].
-    pub fn take(&mut self, start: Time, size: Bytes) {
+    /// Consumes the tokens of a packet that leaves at `start`, which must not be before [`Meter::ready`].
+    pub fn consume(&mut self, start: Time, size: Bytes) {
         self.full_at = self.full_at.max(start) + self.pace.charge(size);
     }
 
-    /// The rate it refills at.
+    /// The rate at which the bucket refills.
     #[must_use]
     pub fn rate(&self) -> BitsPerSec {
         self.pace.rate()
     }
 
-    /// Refills at another rate from now on; what is in the bucket stays in proportion.
+    /// Changes the rate from now on. The tokens that are missing stay missing.
     pub fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
         let missing = self.pace.rate().bytes_in(self.full_at.saturating_since(now));
         let depth = self.depth;
@@ -73,7 +74,7 @@ mod tests {
         for _ in 0..5 {
             now = now.max(meter.ready(CREDIT));
             departures.push((now - start).as_ps());
-            meter.take(now, CREDIT);
+            meter.consume(now, CREDIT);
             now += on_the_wire;
         }
         assert_eq!(departures[..2], [0, 67_200]);
@@ -88,7 +89,7 @@ mod tests {
         let (mut now, mut passed) = (Time::ZERO, 0u64);
         while now < Time::after_start(Span::from_secs(1)) {
             now = now.max(meter.ready(CREDIT));
-            meter.take(now, CREDIT);
+            meter.consume(now, CREDIT);
             passed += 1;
         }
         assert!(passed.abs_diff(770_654) <= 2, "{passed}");
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn a_new_rate_holds_from_the_next_token() {
         let mut meter = Meter::new(BitsPerSec::gbps(8), Bytes::new(1000));
-        meter.take(Time::ZERO, Bytes::new(1000));
+        meter.consume(Time::ZERO, Bytes::new(1000));
         meter.set_rate(Time::ZERO, BitsPerSec::gbps(4));
         assert_eq!(meter.ready(Bytes::new(1000)), Time::after_start(Span::from_us(2)));
     }

@@ -1,105 +1,107 @@
-//! How full a queue or a pool was, weighted by time: exact maximum and mean; quantiles to one percent. Units: bytes,
-//! picoseconds.
+//! Occupancy of a queue or a pool over time: exact maximum and time-weighted mean, quantiles to one percent. Units:
+//! bytes, picoseconds.
 
 use hdrhistogram::Histogram;
 use shallop_core::{Bytes, Span, Time};
 
-/// Two significant digits: quantiles are right to one percent.
+/// Two significant digits: quantiles are exact to one percent.
 const DIGITS: u8 = 2;
 
-/// The history of a queue's length.
+/// The occupancy of a queue over time.
 #[derive(Clone, Debug, Default)]
 pub struct Occupancy {
-    since: Time,
+    /// The time up to which the record extends.
+    recorded_to: Time,
     held: Bytes,
     max: Bytes,
-    /// The longest since the last sample.
+    /// The maximum since the last call of [`Occupancy::take_peak`].
     peak: Bytes,
-    /// Bytes times picoseconds.
+    /// The integral of the occupancy, in bytes times picoseconds.
     area: u128,
-    watched: Span,
-    /// Picoseconds spent at each length but none; made when there is the first.
-    spent: Option<Histogram<u64>>,
+    /// The time that the record covers.
+    covered: Span,
+    /// Picoseconds at each occupancy but zero; allocated when the queue is filled for the first time.
+    time_at: Option<Histogram<u64>>,
 }
 
 impl Occupancy {
-    /// The queue holds this much from `now` on.
+    /// The queue holds `held` from `now` on.
     pub fn set(&mut self, now: Time, held: Bytes) {
-        self.pass(now);
+        self.advance_to(now);
         self.held = held;
         self.max = self.max.max(held);
         self.peak = self.peak.max(held);
     }
 
-    /// Brings the history up to `now`.
-    pub fn pass(&mut self, now: Time) {
-        let span = now.saturating_since(self.since);
+    /// Extends the record to `now`.
+    pub fn advance_to(&mut self, now: Time) {
+        let span = now.saturating_since(self.recorded_to);
         if span.is_zero() {
             return;
         }
-        self.since = now;
-        self.watched += span;
+        self.recorded_to = now;
+        self.covered += span;
         if self.held == Bytes::ZERO {
             return;
         }
         self.area += u128::from(self.held.get()) * u128::from(span.as_ps());
-        if self.spent.is_none() {
-            self.spent = Histogram::new(DIGITS).ok();
+        if self.time_at.is_none() {
+            self.time_at = Histogram::new(DIGITS).ok();
         }
-        if let Some(spent) = &mut self.spent {
-            // Cannot fail: the histogram grows with the values it meets.
-            let recorded = spent.record_n(self.held.get(), span.as_ps());
-            debug_assert!(recorded.is_ok(), "a growing histogram takes any value");
+        if let Some(time_at) = &mut self.time_at {
+            // Cannot fail: the histogram resizes itself to the values that it meets.
+            let recorded = time_at.record_n(self.held.get(), span.as_ps());
+            debug_assert!(recorded.is_ok(), "a histogram that resizes itself takes any value");
         }
     }
 
-    /// The longest the queue ever was, exactly.
+    /// The maximum, exactly.
     #[must_use]
     pub fn max(&self) -> Bytes {
         self.max
     }
 
-    /// What the queue holds now.
+    /// The present occupancy.
     #[must_use]
     pub fn held(&self) -> Bytes {
         self.held
     }
 
-    /// Mean length over time, in bytes.
+    /// The time-weighted mean, in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        if self.watched.is_zero() {
+        if self.covered.is_zero() {
             return 0.0;
         }
-        self.area as f64 / self.watched.as_ps() as f64
+        self.area as f64 / self.covered.as_ps() as f64
     }
 
-    /// The length not exceeded for this fraction of the time, to one percent and never above the maximum.
+    /// The occupancy not exceeded for this fraction of the time, to one percent and never above the maximum.
     #[must_use]
     pub fn quantile(&self, fraction: f64) -> Bytes {
-        let Some(spent) = &self.spent else { return Bytes::ZERO };
-        let (watched, filled) = (self.watched.as_ps(), spent.len());
-        // The shortest times are those at no length at all.
-        let rank = fraction * watched as f64 - watched.saturating_sub(filled) as f64;
+        let Some(time_at) = &self.time_at else { return Bytes::ZERO };
+        let (covered, filled) = (self.covered.as_ps(), time_at.len());
+        // The time at an occupancy of zero is not in the histogram, and ranks first.
+        let rank = fraction * covered as f64 - covered.saturating_sub(filled) as f64;
         if rank <= 0.0 {
             return Bytes::ZERO;
         }
-        Bytes::new(spent.value_at_quantile(rank / filled as f64)).min(self.max)
+        Bytes::new(time_at.value_at_quantile(rank / filled as f64)).min(self.max)
     }
 
-    /// The fraction of time at more than this length. Lengths count by classes one percent wide: the class that `level`
-    /// lies in does not count as more.
+    /// The fraction of time at more than this occupancy. The histogram's buckets are one percent wide: the bucket in
+    /// which `threshold` lies does not count as more.
     #[must_use]
-    pub fn above(&self, level: Bytes) -> f64 {
-        let Some(spent) = &self.spent else { return 0.0 };
-        let beyond = spent.highest_equivalent(level.get()).saturating_add(1);
-        if beyond > spent.max() {
+    pub fn fraction_above(&self, threshold: Bytes) -> f64 {
+        let Some(time_at) = &self.time_at else { return 0.0 };
+        let beyond = time_at.highest_equivalent(threshold.get()).saturating_add(1);
+        if beyond > time_at.max() {
             return 0.0;
         }
-        spent.count_between(beyond, spent.max()) as f64 / self.watched.as_ps() as f64
+        time_at.count_between(beyond, time_at.max()) as f64 / self.covered.as_ps() as f64
     }
 
-    /// The longest since the last call, for series that must not miss a peak between samples.
+    /// The maximum since the last call, for series that must not miss a peak between samples.
     pub fn take_peak(&mut self) -> Bytes {
         std::mem::replace(&mut self.peak, self.held)
     }
@@ -116,7 +118,7 @@ mod tests {
         queue.set(at(10), Bytes::new(100_000));
         queue.set(at(11), Bytes::new(1_000));
         queue.set(at(20), Bytes::ZERO);
-        queue.pass(at(100));
+        queue.advance_to(at(100));
         assert_eq!(queue.max(), Bytes::new(100_000));
         assert!((queue.mean() - 1_090.0).abs() < 1e-9, "{}", queue.mean());
         assert_eq!(queue.quantile(0.5), Bytes::ZERO);
@@ -124,7 +126,8 @@ mod tests {
         assert!((990..=1_010).contains(&p95), "{p95}");
         let p999 = queue.quantile(0.999).get();
         assert!((99_000..=100_000).contains(&p999), "{p999}");
-        let above = [0, 2_000, 99_000, 100_000].map(|level| queue.above(Bytes::new(level)) * 100.0);
+        let above = [0, 2_000, 99_000, 100_000]
+            .map(|level| queue.fraction_above(Bytes::new(level)) * 100.0);
         assert_eq!(above.map(|part| part.round() as u64), [10, 1, 1, 0], "{above:?}");
         assert_eq!((queue.take_peak(), queue.take_peak()), (Bytes::new(100_000), Bytes::ZERO));
     }

@@ -1,211 +1,220 @@
-//! Memory that several ports share. A queue may take from the pool while it holds less of it than its threshold, alpha
-//! times what is free, in whole bytes (Dynamic Thresholds; Choudhury and Hahne, 1998). State: what is taken, and when
-//! each port serves next, so that all that has left by some time can be given back before something new is admitted;
-//! and how full it was ([`crate::level`]). Units: bytes.
+//! A shared memory pool, from which queues of several ports draw by Dynamic Thresholds (Choudhury and Hahne, 1998): an
+//! arriving packet is admitted while its queue holds less of the pool than alpha times the free bytes. State: the bytes
+//! in use, their record over time ([`crate::pool_occupancy`]), and when each port serves next, so that all departures
+//! by some time can be accounted for before a packet is admitted. Units: bytes.
 //!
-//! The rule is asked of arrivals alone: a threshold that sinks below what a queue holds takes nothing from it. The
-//! first bytes of a queue, as many as are private, do not count: they are in room of its own. What a packet takes is
-//! rounded up to whole cells, where the memory has cells. A pool may mark or drop by how full it is ([`crate::red`]).
+//! The threshold applies to arrivals only: a queue that is above it loses nothing. The first bytes of each queue are
+//! private: they count neither as used nor against the threshold. A packet takes whole cells, if the memory has cells.
+//! A pool may mark or drop by its own occupancy ([`crate::red`]).
 
-use shallop_core::{Bytes, Time};
+use shallop_core::{Bytes, DropCause, Time};
 
-use crate::level::Level;
-use crate::limit::Holding;
-use crate::mark::MarkAt;
+use crate::buffer::{AqmInput, Buffer, PortBuffer, fits};
+use crate::limit::QueueLength;
+use crate::mark::{Decision, MarkAt};
 use crate::occupancy::Occupancy;
-use crate::order::Order;
-use crate::red::{Red, RedConfig, Verdict};
-use crate::room::{Look, Memory, Room};
+use crate::pool_occupancy::PoolOccupancy;
+use crate::red::{Red, RedConfig};
+use crate::tournament::TournamentTree;
 
-/// A port's part in a pool.
+/// A port's membership in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// Which pool.
+pub struct PoolMember {
+    /// The pool, by its number.
     pub pool: u32,
-    /// The port's place among those that share it, from 0 on.
-    pub place: u32,
+    /// The port's index among the ports of the pool, from 0 on.
+    pub index: u32,
 }
 
-/// What a queue may have.
+/// How much memory a queue may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claim {
-    /// Its threshold is this times what is free.
+pub struct PoolQuota {
+    /// The Dynamic Threshold is this times the free bytes of the pool.
     pub alpha: f64,
-    /// What it may hold outside the pool.
+    /// Bytes that the queue has for itself, outside the pool.
     pub private: Bytes,
 }
 
-/// What a queue may have, and has.
+/// How much memory a queue uses, and may use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    claim: Claim,
-    /// Private and from the pool, in whole cells.
-    taken: Bytes,
+pub(crate) struct PoolUsage {
+    quota: PoolQuota,
+    /// Private and shared bytes in use, in whole cells.
+    used: Bytes,
 }
 
-impl Part {
-    pub(crate) fn of(claim: Claim) -> Self {
-        Self { claim, taken: Bytes::ZERO }
+impl PoolUsage {
+    pub(crate) fn of(quota: PoolQuota) -> Self {
+        Self { quota, used: Bytes::ZERO }
     }
 
-    /// How much of so many bytes lies in the pool.
-    fn shared(&self, taken: Bytes) -> Bytes {
-        taken.saturating_sub(self.claim.private)
+    /// The part of `used` bytes that is in the pool, not private.
+    fn shared(&self, used: Bytes) -> Bytes {
+        used.saturating_sub(self.quota.private)
     }
 }
 
 /// What a pool is made from.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
-    /// All of it.
+    /// Size.
     pub size: Bytes,
-    /// Packets take whole cells of this size, 1 if bytes.
+    /// Size of a cell; 1 B for memory without cells.
     pub cell: Bytes,
-    /// Whether it marks by how full it is.
+    /// Marking by the occupancy of the pool, if any.
     pub red: Option<RedConfig>,
 }
 
-/// Memory that several ports share.
+/// A memory pool that several ports share.
 #[derive(Clone, Debug)]
 pub struct Pool {
     size: Bytes,
     cell: u64,
     held: Bytes,
-    level: Level,
+    occupancy: PoolOccupancy,
     red: Option<Box<Red>>,
-    /// When each port serves next.
-    pub order: Order,
+    /// For each port of the pool, by its index, when it serves its next packet.
+    pub next_service: TournamentTree,
 }
 
 impl Pool {
-    /// An empty pool for so many ports.
+    /// An empty pool for this number of ports.
     #[must_use]
     pub fn new(config: &PoolConfig, ports: usize) -> Self {
         Self {
             size: config.size,
             cell: config.cell.get().max(1),
             held: Bytes::ZERO,
-            level: Level::default(),
+            occupancy: PoolOccupancy::default(),
             red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
-            order: Order::of(ports),
+            next_service: TournamentTree::of(ports),
         }
     }
 
-    /// All of it.
+    /// Its size.
     #[must_use]
     pub fn size(&self) -> Bytes {
         self.size
     }
 
-    /// What is taken.
+    /// The bytes in use.
     #[must_use]
     pub fn held(&self) -> Bytes {
         self.held
     }
 
-    /// How much was taken over time, up to the last packet that was stored or [`Pool::pass`].
+    /// The record of the bytes in use, up to the last admission or [`Pool::advance_to`].
     #[must_use]
     pub fn occupancy(&self) -> &Occupancy {
-        self.level.occupancy()
+        self.occupancy.occupancy()
     }
 
-    /// Brings that history up to `now`. Everything that has left by then must have been given back.
-    pub fn pass(&mut self, now: Time) {
-        self.level.pass(now);
+    /// Extends that record to `now`. All departures by then must have been accounted for.
+    pub fn advance_to(&mut self, now: Time) {
+        self.occupancy.advance_to(now);
     }
 
-    /// Whether packets are looked at that need no room: what has left must have been given back before.
+    /// Whether the pool marks: then departures must be accounted for even before a packet that needs no memory.
     #[inline]
     #[must_use]
     pub fn marks(&self) -> bool {
         self.red.is_some()
     }
 
-    /// Whether packets are looked at as they leave: ports must be served in order of time.
+    /// Whether the pool marks packets as they leave: then its ports must be served in order of time.
     #[inline]
     #[must_use]
-    pub fn is_ordered(&self) -> bool {
+    pub fn marks_departures(&self) -> bool {
         self.red.as_ref().is_some_and(|red| red.at() == MarkAt::Dequeue)
     }
 
-    /// The port to serve next if it may serve by `now`, and up to when.
+    /// The port to serve next if it serves a packet by `now`, by its index, and the time up to which it is to be
+    /// served.
     #[must_use]
-    pub fn due(&self, now: Time) -> Option<(usize, Time)> {
-        let until = if self.is_ordered() { self.order.first().min(now) } else { now };
-        self.order.first_by(now).map(|place| (place, until))
+    pub fn next_to_serve(&self, now: Time) -> Option<(usize, Time)> {
+        let until =
+            if self.marks_departures() { self.next_service.earliest().min(now) } else { now };
+        self.next_service.earliest_due(now).map(|index| (index, until))
     }
 
     fn cells(&self, size: Bytes) -> Bytes {
         if self.cell == 1 { size } else { Bytes::new(size.get().div_ceil(self.cell) * self.cell) }
     }
 
-    /// What would be taken of the pool if this queue stored this much more.
-    fn after(&self, part: &Part, size: Bytes) -> Bytes {
-        let taken = part.taken + self.cells(size);
-        self.held + (part.shared(taken) - part.shared(part.taken))
+    /// The bytes in use if this queue stored a packet of this size.
+    fn held_with(&self, usage: &PoolUsage, size: Bytes) -> Bytes {
+        let used = usage.used + self.cells(size);
+        self.held + (usage.shared(used) - usage.shared(usage.used))
     }
 
-    fn store(&mut self, now: Time, part: &mut Part, size: Bytes) -> bool {
-        let after = self.after(part, size);
+    fn store(&mut self, now: Time, usage: &mut PoolUsage, size: Bytes) -> Result<(), DropCause> {
+        let after = self.held_with(usage, size);
         let free = self.size.saturating_sub(self.held).get() as f64;
-        let threshold = Bytes::new((part.claim.alpha * free) as u64);
-        let below = part.shared(part.taken) < threshold;
-        let fits = after == self.held || (after <= self.size && below);
-        if fits {
-            part.taken += self.cells(size);
-            self.level.take(now, after - self.held);
-            self.held = after;
+        let threshold = Bytes::new((usage.quota.alpha * free) as u64);
+        let below = usage.shared(usage.used) < threshold;
+        if after > self.held {
+            fits(after <= self.size, DropCause::BufferFull)?;
+            fits(below, DropCause::DynamicThreshold)?;
         }
-        fits
+        usage.used += self.cells(size);
+        self.occupancy.admit(now, after - self.held);
+        self.held = after;
+        Ok(())
     }
 
-    fn release(&mut self, at: Time, part: &mut Part, size: Bytes) {
-        let left = part.taken - self.cells(size);
-        let given = part.shared(part.taken) - part.shared(left);
-        self.level.give(at, given);
-        self.held -= given;
-        part.taken = left;
+    fn release(&mut self, at: Time, usage: &mut PoolUsage, size: Bytes) {
+        let used = usage.used - self.cells(size);
+        let released = usage.shared(usage.used) - usage.shared(used);
+        self.occupancy.depart(at, released);
+        self.held -= released;
+        usage.used = used;
     }
 
-    fn judge(&mut self, part: &Part, look: &Look) -> Verdict {
-        let length = self.after(part, look.size);
-        let Some(red) = &mut self.red else { return Verdict::Keep };
-        red.judge(look.now, look.at, look.ecn, length)
+    fn decide(&mut self, usage: &PoolUsage, input: &AqmInput) -> Decision {
+        let length = self.held_with(usage, input.size);
+        let Some(red) = &mut self.red else { return Decision::Pass };
+        red.decide(input.now, input.at, input.ecn, length)
     }
 }
 
-/// A port's room with the pool it draws on.
+/// A port's buffer with the pool that it draws on.
 #[derive(Debug)]
-pub struct Pooled<'a> {
-    /// The room.
-    pub room: &'a mut Room,
+pub struct PooledBuffer<'a> {
+    /// The port's buffer.
+    pub buffer: &'a mut PortBuffer,
     /// The pool.
     pub pool: &'a mut Pool,
 }
 
-impl Memory for Pooled<'_> {
-    fn store(&mut self, now: Time, queue: usize, held: Holding, size: Bytes) -> bool {
-        match self.room.part(queue) {
-            Some(part) => self.pool.store(now, part, size),
-            None => self.room.store(now, queue, held, size),
+impl Buffer for PooledBuffer<'_> {
+    fn store(
+        &mut self,
+        now: Time,
+        queue: usize,
+        length: QueueLength,
+        size: Bytes,
+    ) -> Result<(), DropCause> {
+        match self.buffer.usage(queue) {
+            Some(usage) => self.pool.store(now, usage, size),
+            None => self.buffer.store(now, queue, length, size),
         }
     }
 
-    fn release(&mut self, at: Time, queue: usize, held: Holding, size: Bytes) {
-        match self.room.part(queue) {
-            Some(part) => self.pool.release(at, part, size),
-            None => self.room.release(at, queue, held, size),
+    fn release(&mut self, at: Time, queue: usize, length: QueueLength, size: Bytes) {
+        match self.buffer.usage(queue) {
+            Some(usage) => self.pool.release(at, usage, size),
+            None => self.buffer.release(at, queue, length, size),
         }
     }
 
     #[inline]
-    fn judge(&mut self, queue: usize, look: &Look) -> Verdict {
+    fn decide(&mut self, queue: usize, input: &AqmInput) -> Decision {
         if !self.pool.marks() {
-            return Verdict::Keep;
+            return Decision::Pass;
         }
-        match self.room.part(queue) {
-            Some(part) => self.pool.judge(part, look),
-            None => Verdict::Keep,
+        match self.buffer.usage(queue) {
+            Some(usage) => self.pool.decide(usage, input),
+            None => Decision::Pass,
         }
     }
 }

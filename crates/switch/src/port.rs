@@ -1,489 +1,496 @@
-//! An output port: queues, the order they are served in, the pace of the link and the wire behind it.
+//! An output port: queues, the scheduler that serves them, the pace of the link and the wire behind it.
 //!
-//! Service is lazy. The port catches up to `now` by serving each packet at the instant it would have been served, so
-//! one deadline suffices: the arrival of the first packet on the wire. The order at one instant is part of the model:
-//! departures due by `now` come before an arrival at `now`.
+//! Service is lazy. The port catches up to `now` by serving each packet at the instant at which an always active port
+//! would have served it. One deadline suffices: the arrival of the first packet on the wire or, if the wire is empty,
+//! the next service. The order at one instant is part of the model: departures due by `now` come before an arrival at
+//! `now`.
 //!
-//! A packet leaves its queue when its first bit does; a packet that can leave at once never counts as queued.
+//! A packet leaves its queue when its first bit is sent. A packet that finds the link idle is sent at once and never
+//! counts as queued.
 
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Pace, Packet, Place, Probe, Share, Span,
-    Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share,
+    Span, Time,
 };
 
-use crate::aggregate::Aggregate;
-use crate::queue::{Queue, QueueConfig};
-use crate::red::Verdict;
-use crate::room::{Look, Memory};
+use crate::aggregate::FrameAggregation;
+use crate::buffer::{AqmInput, Buffer};
+use crate::discipline::backlog::Dropped;
+use crate::mark::Decision;
+use crate::port_config::PortConfig;
+use crate::queue::Queue;
 use crate::schedule::Schedule;
-use crate::wire::{Change, Impairment, Wire};
+use crate::transmitter::Transmitter;
+use crate::wire::LinkChange;
 
-/// What a port is made from.
-#[derive(Clone, Debug)]
-pub struct PortConfig {
-    /// Rate of the link.
-    pub rate: BitsPerSec,
-    /// Propagation delay of the link.
-    pub delay: Span,
-    /// The queues.
-    pub queues: Vec<QueueConfig>,
-    /// For each class, by index, the queue it joins.
-    pub queue_of: [u8; Class::COUNT],
-    /// Random trouble on the wire, if any.
-    pub impairment: Option<Impairment>,
-    /// Changes of rate and delay, earliest first. Meters keep their share of the link.
-    pub changes: Vec<Change>,
-}
-
-/// What became of packets at a port, by class.
+/// Packet counters of a port, by class, and its byte counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Sent onto the wire.
+pub struct PortCounters {
+    /// Packets sent onto the wire.
     pub sent: [u64; Class::COUNT],
-    /// Dropped instead.
+    /// Packets dropped, for whatever cause.
     pub dropped: [u64; Class::COUNT],
-    /// Lost on the wire.
+    /// Packets lost on the wire.
     pub lost: [u64; Class::COUNT],
     /// Bytes sent.
     pub bytes: u64,
 }
 
-/// A port.
+/// A port. What every packet touches is in this struct, the rest behind a pointer.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
-    exit: Exit<C>,
-    /// Nothing that is queued can leave before.
-    due: Time,
+    link: Transmitter<C>,
+    /// No enqueued packet is served before this time.
+    next_service: Time,
     /// When the link changes next.
-    changes_at: Time,
-    /// A bit for each queue that holds anything.
-    busy: u32,
-    /// A bit for each queue that a packet may pass by when the link is idle: no meter, frame, weight or average at all.
-    plain: u32,
+    next_change: Time,
+    /// Bitmask of queues that have packets.
+    backlogged: u32,
+    /// Bitmask of queues eligible for the idle fast path: a packet that finds the link idle is sent without asking the
+    /// queue, since there is no meter, frame aggregation, weight, averaged length or discipline that has to know.
+    fast_path: u32,
     queue_of: [u8; Class::COUNT],
-    inner: Box<Inner<C>>,
+    cold: Box<Cold<C>>,
 }
 
-/// What only packets that wait or are lost have to do with: apart, so that what every packet touches is close together.
+/// The part of a port that only packets which wait, are dropped or are lost touch.
 #[derive(Clone, Debug)]
-struct Inner<C> {
+struct Cold<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
-    /// A frame while it is put together.
+    /// The packets of a frame while it is being aggregated.
     frame: Vec<Packet<C>>,
-    /// Changes still to come, the next one last.
-    changes: Vec<Change>,
+    /// Changes of the link to come, the next one last.
+    changes: Vec<LinkChange>,
     dropped: [u64; Class::COUNT],
     lost: [u64; Class::COUNT],
+    /// Destinations of packets that disciplines have dropped after they were enqueued.
+    dropped_ends: Vec<End>,
 }
 
-/// What is behind the queues: the link's pace and the wire.
-#[derive(Clone, Debug)]
-struct Exit<C> {
-    /// When the link has sent the last bit of everything served so far.
-    free_at: Time,
-    number: u32,
-    wire: Wire<C>,
-    pace: Pace,
-    sent: [u64; Class::COUNT],
-    bytes: u64,
-}
-
-impl<C: Copy> Exit<C> {
-    /// Sends a packet whose first bit leaves at `start`.
-    #[inline]
-    fn transmit(&mut self, start: Time, packet: &Packet<C>, probe: &mut impl Probe) {
-        self.free_at = start + self.pace.charge(packet.envelope.bytes());
-        self.sent[packet.envelope.class.index()] += 1;
-        self.bytes += u64::from(packet.envelope.size);
-        probe.on_send(start, self.number, &packet.envelope);
-        self.wire.put(self.free_at, packet);
-    }
-}
-
-impl<C: Copy> Exit<C> {
-    /// Sends a frame of packets that begins at `start` and arrives as a whole.
-    fn transmit_frame(
-        &mut self,
-        start: Time,
-        overhead: Span,
-        packets: &[Packet<C>],
-        probe: &mut impl Probe,
-    ) {
-        self.free_at = start + overhead;
-        for packet in packets {
-            self.free_at += self.pace.charge(packet.envelope.bytes());
-            self.sent[packet.envelope.class.index()] += 1;
-            self.bytes += u64::from(packet.envelope.size);
-            probe.on_send(start, self.number, &packet.envelope);
-        }
-        for packet in packets {
-            self.wire.put(self.free_at, packet);
+impl<C: Copy> Cold<C> {
+    /// Counts and reports the packets that the discipline of this queue has dropped.
+    fn report_dropped(&mut self, now: Time, at: QueueId, probe: &mut impl Probe) {
+        for Dropped { packet, cause } in self.queues[usize::from(at.queue)].take_dropped() {
+            self.dropped[packet.class.index()] += 1;
+            self.dropped_ends.push(packet.end);
+            probe.on_drop(now, at, &packet, cause);
         }
     }
 }
 
 impl<C: Copy> Port<C> {
-    /// An idle port. `number` is its name towards the probe.
+    /// An idle port. `number` identifies it towards the probe.
     #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
-        let averages =
-            |queue: &QueueConfig| queue.red.as_ref().is_some_and(|red| red.average.is_some());
-        let plain = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
-            let alone = queue.meter.is_none() && queue.aggregate.is_none();
-            let plain = alone && !schedule.is_weighted() && !averages(queue);
-            mask | u32::from(plain) << index
+        let fast_path = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
+            let plain = queue.meter.is_none() && queue.aggregate.is_none();
+            let ignores = queue.discipline.ignores_idle_arrivals();
+            mask | u32::from(plain && ignores && !schedule.is_weighted()) << index
         });
-        let exit = Exit {
-            free_at: Time::ZERO,
-            number,
-            wire: Wire::new(config.delay, config.impairment.clone()),
-            pace: Pace::new(config.rate),
-            sent: [0; Class::COUNT],
-            bytes: 0,
-        };
-        let inner = Inner {
+        let cold = Cold {
             queues: config.queues.iter().map(Queue::new).collect(),
             schedule,
             frame: Vec::new(),
             changes: config.changes.iter().rev().copied().collect(),
             dropped: [0; Class::COUNT],
             lost: [0; Class::COUNT],
+            dropped_ends: Vec::new(),
         };
+        let (rate, delay) = (config.rate, config.delay);
         Self {
-            exit,
-            due: Time::LAST,
-            busy: 0,
-            plain,
-            changes_at: config.changes.first().map_or(Time::LAST, |change| change.at),
+            link: Transmitter::new(number, (rate, delay), config.impairment.clone()),
+            next_service: Time::LAST,
+            next_change: config.changes.first().map_or(Time::LAST, |change| change.at),
+            backlogged: 0,
+            fast_path,
             queue_of: config.queue_of,
-            inner: Box::new(inner),
+            cold: Box::new(cold),
         }
     }
 
-    /// What became of packets so far.
+    /// Its counters.
     #[must_use]
-    pub fn counts(&self) -> Counts {
-        let Exit { sent, bytes, .. } = self.exit;
-        Counts { sent, bytes, dropped: self.inner.dropped, lost: self.inner.lost }
+    pub fn counters(&self) -> PortCounters {
+        let Transmitter { sent, bytes, .. } = self.link;
+        PortCounters { sent, bytes, dropped: self.cold.dropped, lost: self.cold.lost }
     }
 
-    /// When the link is free of everything that has been served.
+    /// When the link has sent everything that has been served.
     #[must_use]
     pub fn free_at(&self) -> Time {
-        self.exit.free_at
+        self.link.free_at
     }
 
     /// Packets in all queues.
     #[must_use]
     pub fn queued(&self) -> u32 {
-        self.inner.queues.iter().map(|queue| queue.held().packets).sum()
+        self.cold.queues.iter().map(|queue| queue.length().packets).sum()
     }
 
     /// Packets on the wire.
     #[must_use]
     pub fn on_wire(&self) -> usize {
-        self.exit.wire.len()
+        self.link.wire.len()
     }
 
-    /// The rate of the link now.
+    /// The present rate of the link.
     #[must_use]
     pub fn rate(&self) -> BitsPerSec {
-        self.exit.pace.rate()
+        self.link.pace.rate()
     }
 
-    /// True if a packet is on the wire, so that the deadline does not depend on what is offered.
+    /// True if a packet is on the wire: then the deadline does not depend on packets that are enqueued.
     #[inline]
     #[must_use]
-    pub fn is_crossed(&self) -> bool {
-        !self.exit.wire.is_empty()
+    pub fn has_packet_on_wire(&self) -> bool {
+        !self.link.wire.is_empty()
     }
 
-    /// True if a packet of this class can pass at once: it needs no memory.
+    /// True if a packet of this class is sent at once: it needs no memory.
     #[inline]
     #[must_use]
-    pub fn passes(&self, now: Time, class: Class) -> bool {
-        self.is_open(now, self.queue_of[class.index()])
+    pub fn sends_at_once(&self, now: Time, class: Class) -> bool {
+        self.takes_fast_path(now, self.queue_of[class.index()])
     }
 
     #[inline]
-    fn is_open(&self, now: Time, queue: u8) -> bool {
-        self.busy == 0 && self.exit.free_at <= now && self.plain >> queue & 1 == 1
+    fn takes_fast_path(&self, now: Time, queue: u8) -> bool {
+        self.backlogged == 0 && self.link.free_at <= now && self.fast_path >> queue & 1 == 1
     }
 
-    /// The first queued packet leaves no sooner; [`Time::LAST`] if nothing is queued.
+    /// A lower bound of the time at which the next enqueued packet is served; [`Time::LAST`] if none is enqueued.
     #[inline]
     #[must_use]
-    pub fn due(&self) -> Time {
-        self.due
+    pub fn next_service(&self) -> Time {
+        self.next_service
     }
 
-    /// Takes a packet at `now`, drawing on `memory` if it has to wait.
+    fn id(&self, queue: usize) -> QueueId {
+        QueueId { port: self.link.number, queue: queue as u8 }
+    }
+
+    /// Sends a packet that arrives at `now`, or enqueues it in memory of `buffer`.
     ///
     /// # Errors
     /// Why the packet is dropped instead.
     #[inline]
-    pub fn offer(
+    pub fn enqueue(
         &mut self,
         now: Time,
         packet: &Packet<C>,
-        memory: &mut impl Memory,
+        buffer: &mut impl Buffer,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let queue = self.queue_of[packet.envelope.class.index()];
-        if self.is_open(now, queue) {
-            let verdict = memory.judge(usize::from(queue), &passing(now, packet));
-            return self.pass(now, packet, verdict, probe);
+        if self.takes_fast_path(now, queue) {
+            let decision = buffer.decide(usize::from(queue), &AqmInput::idle_arrival(now, packet));
+            return self.send_at_once(now, packet, decision, probe);
         }
-        self.queue(now, packet, memory, probe)
+        self.enqueue_slow(now, packet, buffer, probe)
     }
 
-    /// Sends a packet at once, unless it is to be dropped.
+    /// Sends a packet that finds the link idle, unless it is dropped.
     #[inline]
-    fn pass(
+    fn send_at_once(
         &mut self,
         now: Time,
         packet: &Packet<C>,
-        verdict: Verdict,
+        decision: Decision,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        if verdict == Verdict::Keep {
-            self.change(now);
-            self.exit.transmit(now, packet, probe);
+        if matches!(decision, Decision::Pass) {
+            self.apply_changes(now);
+            self.link.transmit(now, packet, probe);
             return Ok(());
         }
-        let marked = self.judged(now, packet, verdict, probe)?;
-        self.change(now);
-        self.exit.transmit(now, &marked, probe);
+        let marked = self.apply_decision(now, packet, decision, probe)?;
+        self.apply_changes(now);
+        self.link.transmit(now, &marked, probe);
         Ok(())
     }
 
-    /// The packet after a verdict upon it: marked, or dropped.
+    /// The packet as it is after a decision: marked, or dropped.
     #[cold]
-    fn judged(
+    fn apply_decision(
         &mut self,
         now: Time,
         packet: &Packet<C>,
-        verdict: Verdict,
+        decision: Decision,
         probe: &mut impl Probe,
     ) -> Result<Packet<C>, DropCause> {
         let class = packet.envelope.class.index();
-        let place = Place { port: self.exit.number, queue: self.queue_of[class] };
-        if verdict == Verdict::Drop {
-            self.inner.dropped[class] += 1;
-            probe.on_drop(now, place, &packet.envelope, DropCause::Early);
-            return Err(DropCause::Early);
+        let at = self.id(usize::from(self.queue_of[class]));
+        if let Decision::Drop(cause) = decision {
+            self.cold.dropped[class] += 1;
+            probe.on_drop(now, at, &packet.envelope, cause);
+            return Err(cause);
         }
         let mut packet = *packet;
-        if verdict == Verdict::Mark {
-            probe.on_mark(now, place, &packet.envelope);
+        if matches!(decision, Decision::Mark) {
+            probe.on_mark(now, at, &packet.envelope);
             packet.envelope.ecn = Ecn::Ce;
         }
         Ok(packet)
     }
 
-    /// Sends a packet at once in a frame of its own, unless it is to be dropped.
+    /// Sends a packet that finds the link idle in a frame of its own, unless it is dropped.
     #[cold]
-    fn pass_as_frame(
+    fn send_frame_at_once(
         &mut self,
         now: Time,
         (packet, overhead): (&Packet<C>, Span),
-        verdict: Verdict,
+        decision: Decision,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        let packet = self.judged(now, packet, verdict, probe)?;
-        self.change(now);
-        self.exit.transmit_frame(now, overhead, &[packet], probe);
+        let packet = self.apply_decision(now, packet, decision, probe)?;
+        self.apply_changes(now);
+        self.link.transmit_frame(now, overhead, &[packet], probe);
         Ok(())
     }
 
-    /// Takes a packet that may have to wait.
+    /// The same as [`Port::enqueue`], off the fast path.
     #[inline(never)]
-    fn queue(
+    fn enqueue_slow(
         &mut self,
         now: Time,
         packet: &Packet<C>,
-        memory: &mut impl Memory,
+        buffer: &mut impl Buffer,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
-        self.catch_up(now, memory, probe);
+        self.catch_up(now, buffer, probe);
         let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
         let index = usize::from(self.queue_of[class]);
-        let queue = &mut self.inner.queues[index];
-        if self.busy == 0 && self.exit.free_at <= now && queue.pass(now, size) {
-            let verdict = queue.judge_passing(now, packet.envelope.ecn);
-            let verdict = verdict.max(memory.judge(index, &passing(now, packet)));
+        let queue = &mut self.cold.queues[index];
+        let idle = self.backlogged == 0 && self.link.free_at <= now;
+        if idle && queue.admits_idle_arrival(now, size) {
+            let decision = queue.decide_idle_arrival(now, packet.envelope);
+            let decision = decision.max(buffer.decide(index, &AqmInput::idle_arrival(now, packet)));
             let aggregate = queue.aggregate();
-            if verdict != Verdict::Drop {
-                self.inner.schedule.joined(index);
-                self.inner.schedule.served(index, size);
+            if !matches!(decision, Decision::Drop(_)) {
+                self.cold.schedule.on_backlogged(index);
+                self.cold.schedule.on_served(index, size);
             }
             return match aggregate {
-                None => self.pass(now, packet, verdict, probe),
-                Some(Aggregate { overhead, .. }) => {
-                    self.pass_as_frame(now, (packet, overhead), verdict, probe)
+                None => self.send_at_once(now, packet, decision, probe),
+                Some(FrameAggregation { overhead, .. }) => {
+                    self.send_frame_at_once(now, (packet, overhead), decision, probe)
                 }
             };
         }
-        let place = Place { port: self.exit.number, queue: index as u8 };
-        match queue.offer(now, packet, index, memory) {
-            Ok(true) => probe.on_mark(now, place, &packet.envelope),
+        if queue.is_managed() {
+            return self.enqueue_managed(now, packet, buffer, probe);
+        }
+        let at = QueueId { port: self.link.number, queue: index as u8 };
+        match queue.enqueue(now, packet, index, buffer) {
+            Ok(true) => probe.on_mark(now, at, &packet.envelope),
             Ok(false) => {}
-            Err(why) => {
-                self.inner.dropped[class] += 1;
-                probe.on_drop(now, place, &packet.envelope, why);
-                return Err(why);
+            Err(cause) => {
+                self.cold.dropped[class] += 1;
+                probe.on_drop(now, at, &packet.envelope, cause);
+                return Err(cause);
             }
         }
-        probe.on_queue(now, place, queue.held().bytes);
-        if self.busy & (1 << index) == 0 {
-            self.busy |= 1 << index;
-            self.due = self.due.min(queue.ready().max(self.exit.free_at));
-            self.inner.schedule.joined(index);
-        }
+        probe.on_queue(now, at, queue.length().bytes);
+        self.on_enqueued(index);
         Ok(())
     }
 
-    /// Serves every packet whose turn has come by `now`.
+    /// The same for a queue whose discipline may drop other packets to make room.
+    #[cold]
+    fn enqueue_managed(
+        &mut self,
+        now: Time,
+        packet: &Packet<C>,
+        buffer: &mut impl Buffer,
+        probe: &mut impl Probe,
+    ) -> Result<(), DropCause> {
+        let class = packet.envelope.class.index();
+        let index = usize::from(self.queue_of[class]);
+        let at = self.id(index);
+        // No packet leaves before it came, even if the link has been idle because another queue waits for its meter.
+        self.link.free_at = self.link.free_at.max(now);
+        let result = self.cold.queues[index].enqueue_managed(now, packet, index, buffer);
+        self.cold.report_dropped(now, at, probe);
+        match result {
+            Ok(true) => probe.on_mark(now, at, &packet.envelope),
+            Ok(false) => {}
+            Err(cause) => {
+                self.cold.dropped[class] += 1;
+                probe.on_drop(now, at, &packet.envelope, cause);
+            }
+        }
+        let length = self.cold.queues[index].length();
+        probe.on_queue(now, at, length.bytes);
+        if result.is_ok() {
+            self.on_enqueued(index);
+        } else if length.packets == 0 {
+            // All that was enqueued has been dropped, and still there was no room.
+            self.backlogged &= !(1 << index);
+        }
+        result.map(|_| ())
+    }
+
+    /// A packet was enqueued in this queue.
     #[inline]
-    pub fn catch_up(&mut self, now: Time, memory: &mut impl Memory, probe: &mut impl Probe) {
-        if self.due <= now {
-            self.serve(now, memory, probe);
+    fn on_enqueued(&mut self, index: usize) {
+        if self.backlogged & (1 << index) == 0 {
+            self.backlogged |= 1 << index;
+            let ready = self.cold.queues[index].ready();
+            self.next_service = self.next_service.min(ready.max(self.link.free_at));
+            self.cold.schedule.on_backlogged(index);
         }
     }
 
-    fn serve(&mut self, now: Time, memory: &mut impl Memory, probe: &mut impl Probe) {
-        while self.exit.free_at <= now {
-            let next =
-                self.inner.schedule.next(&mut self.inner.queues, self.busy, self.exit.free_at);
-            self.due = next.map_or(Time::LAST, |(_, start)| start);
+    /// Serves every packet whose turn comes by `now`.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, buffer: &mut impl Buffer, probe: &mut impl Probe) {
+        if self.next_service <= now {
+            self.serve(now, buffer, probe);
+        }
+    }
+
+    fn serve(&mut self, now: Time, buffer: &mut impl Buffer, probe: &mut impl Probe) {
+        while self.link.free_at <= now {
+            let Cold { queues, schedule, .. } = &mut *self.cold;
+            let next = schedule.next(queues, self.backlogged, self.link.free_at);
+            self.next_service = next.map_or(Time::LAST, |(_, start)| start);
             let Some((index, start)) = next.filter(|&(_, start)| start <= now) else { return };
-            self.change(start);
-            let place = Place { port: self.exit.number, queue: index as u8 };
-            let queue = &mut self.inner.queues[index];
-            if let Some(aggregate) = queue.aggregate() {
-                self.serve_frame(start, index, aggregate, (memory, probe));
+            self.apply_changes(start);
+            let at = QueueId { port: self.link.number, queue: index as u8 };
+            let queue = &mut self.cold.queues[index];
+            if queue.is_special() {
+                self.serve_special(start, index, buffer, probe);
                 continue;
             }
-            let Some((packet, marked)) = queue.take(start, index, memory) else { return };
+            let Some((packet, marked)) = queue.dequeue(start, index, buffer) else { return };
             if marked {
-                probe.on_mark(start, place, &packet.envelope);
+                probe.on_mark(start, at, &packet.envelope);
             }
-            self.inner.schedule.served(index, packet.envelope.bytes());
-            self.exit.transmit(start, packet, probe);
-            let held = queue.held();
-            if held.packets == 0 {
-                self.busy &= !(1 << index);
+            self.cold.schedule.on_served(index, packet.envelope.bytes());
+            self.link.transmit(start, packet, probe);
+            let length = queue.length();
+            if length.packets == 0 {
+                self.backlogged &= !(1 << index);
             }
-            probe.on_queue(start, place, held.bytes);
+            probe.on_queue(start, at, length.bytes);
         }
-        self.due = if self.busy == 0 { Time::LAST } else { self.exit.free_at };
+        self.next_service = if self.backlogged == 0 { Time::LAST } else { self.link.free_at };
     }
 
-    /// Serves a frame of what is queued: exactly what was there at `start`, as whoever came later has yet to be taken.
-    fn serve_frame(
+    /// Serves a packet of a managed queue, or a frame: all packets that were enqueued by `start` and fit. A discipline
+    /// may drop everything that is left; then nothing is sent.
+    #[cold]
+    fn serve_special(
         &mut self,
         start: Time,
         index: usize,
-        aggregate: Aggregate,
-        (memory, probe): (&mut impl Memory, &mut impl Probe),
+        buffer: &mut impl Buffer,
+        probe: &mut impl Probe,
     ) {
-        let Inner { queues, schedule, frame, .. } = &mut *self.inner;
-        let (queue, place) =
-            (&mut queues[index], Place { port: self.exit.number, queue: index as u8 });
+        let at = self.id(index);
+        let Cold { queues, schedule, frame, .. } = &mut *self.cold;
+        let queue = &mut queues[index];
+        let aggregate = queue.aggregate();
+        let max_bytes = aggregate.map_or(Bytes::ZERO, |aggregate| aggregate.max_bytes);
         let mut size = Bytes::ZERO;
         frame.clear();
-        while let Some(next) = queue.first() {
-            if !frame.is_empty() && size + next > aggregate.most {
+        while let Some(next) = queue.head_size() {
+            if !frame.is_empty() && size + next > max_bytes {
                 break;
             }
-            let Some((packet, marked)) = queue.take(start, index, memory) else { break };
+            let Some((packet, marked)) = queue.dequeue_any(start, index, buffer) else { break };
             if marked {
-                probe.on_mark(start, place, &packet.envelope);
+                probe.on_mark(start, at, &packet.envelope);
             }
-            size += next;
+            size += packet.envelope.bytes();
             frame.push(*packet);
         }
-        schedule.served(index, size);
-        self.exit.transmit_frame(start, aggregate.overhead, frame, probe);
-        let held = queue.held();
-        if held.packets == 0 {
-            self.busy &= !(1 << index);
+        if !frame.is_empty() {
+            let overhead = aggregate.map_or(Span::ZERO, |aggregate| aggregate.overhead);
+            schedule.on_served(index, size);
+            self.link.transmit_frame(start, overhead, frame, probe);
         }
-        probe.on_queue(start, place, held.bytes);
+        let length = queue.length();
+        if length.packets == 0 {
+            self.backlogged &= !(1 << index);
+        }
+        probe.on_queue(start, at, length.bytes);
+        self.cold.report_dropped(start, at, probe);
     }
 
-    /// The next time at which something happens that others can see, if nothing arrives before.
+    /// When something happens next that is visible outside, if no packet arrives before.
     #[inline]
     #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
-        if self.exit.wire.next() < Time::LAST {
-            return Some(self.exit.wire.next());
+        if self.link.wire.next() < Time::LAST {
+            return Some(self.link.wire.next());
         }
-        if self.busy == 0 {
+        if self.backlogged == 0 {
             return None;
         }
-        self.inner
-            .schedule
-            .next(&mut self.inner.queues, self.busy, self.exit.free_at)
-            .map(|(_, start)| start)
+        let Cold { queues, schedule, .. } = &mut *self.cold;
+        schedule.next(queues, self.backlogged, self.link.free_at).map(|(_, start)| start)
     }
 
-    /// Takes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
+    /// Removes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
     #[inline]
-    pub fn arrive(&mut self, now: Time) -> Option<&mut Packet<C>> {
-        self.exit.wire.arrive(now)
+    pub fn pop_arrived(&mut self, now: Time) -> Option<&mut Packet<C>> {
+        self.link.wire.pop_arrived(now)
     }
 
-    /// Whether this packet, which has just arrived, was lost on the wire; it is counted then.
+    /// Draws whether this packet, which has just arrived, was lost on the wire. A loss is counted and reported.
     #[inline]
-    pub fn loses(&mut self, packet: &Envelope) -> bool {
-        let lost = self.exit.wire.loses();
+    pub fn draw_loss(&mut self, now: Time, packet: &Envelope, probe: &mut impl Probe) -> bool {
+        let lost = self.link.wire.draw_loss();
         if lost {
-            self.inner.lost[packet.class.index()] += 1;
+            let class = packet.class.index();
+            self.cold.lost[class] += 1;
+            let at = self.id(usize::from(self.queue_of[class]));
+            probe.on_drop(now, at, packet, DropCause::WireLoss);
         }
         lost
     }
 
+    /// The destinations of packets that were enqueued, and that a discipline has dropped since the last call, oldest
+    /// first. [`Port::enqueue`] returned `Ok` for them.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = End> {
+        self.cold.dropped_ends.drain(..)
+    }
+
     /// Applies the changes of the link that are due by `start`.
     #[inline]
-    fn change(&mut self, start: Time) {
-        if self.changes_at <= start {
-            self.change_now(start);
+    fn apply_changes(&mut self, start: Time) {
+        if self.next_change <= start {
+            self.apply_changes_now(start);
         }
     }
 
     #[cold]
-    fn change_now(&mut self, start: Time) {
-        while let Some(change) = self.inner.changes.pop_if(|change| change.at <= start) {
-            self.apply(start, change);
+    fn apply_changes_now(&mut self, start: Time) {
+        while let Some(change) = self.cold.changes.pop_if(|change| change.at <= start) {
+            self.apply_change(start, change);
         }
-        // Meters may let packets go earlier than they would have.
-        self.due = self.due.min(self.exit.free_at);
+        // A meter with a higher rate may let a packet leave earlier than before.
+        self.next_service = self.next_service.min(self.link.free_at);
     }
 
-    fn apply(&mut self, start: Time, change: Change) {
+    fn apply_change(&mut self, start: Time, change: LinkChange) {
         if let Some(delay) = change.delay {
-            self.exit.wire.set_delay(delay);
+            self.link.wire.set_delay(delay);
         }
         let Some(rate) = change.rate else { return };
-        let old = self.exit.pace.rate();
-        self.exit.pace = Pace::new(rate);
-        for queue in &mut self.inner.queues {
+        let old = self.link.pace.rate();
+        self.link.pace = Pace::new(rate);
+        for queue in &mut self.cold.queues {
             if let Some(meter) = queue.meter_mut() {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());
                 if let Some(share) = share {
-                    // Tokens were taken at the old rate up to now, not up to the change.
+                    // The meter refilled at the old rate up to this packet, not only up to the change.
                     meter.set_rate(start, rate.share(share));
                 }
             }
         }
     }
-}
-
-/// How a packet is looked at that passes an idle port.
-#[inline]
-fn passing<C>(now: Time, packet: &Packet<C>) -> Look {
-    Look { now, at: None, ecn: packet.envelope.ecn, size: Bytes::ZERO }
 }

@@ -1,35 +1,39 @@
-//! One queue of a port: first in, first out, with the rules that decide what joins it. **This is where a drop is
-//! decided**: [`Queue::offer`]. Order of the rules: selective drop, early drop, room. A packet is marked if any rule
-//! says so: the step of this queue, its RED, or that of the memory it shares with others.
+//! One queue of a port. **This is where a packet is admitted or dropped**: [`Queue::enqueue`]. The rules apply in this
+//! order: selective drop, RED (of this queue and of memory that it shares), memory. A packet is marked if any of these
+//! says so: the step threshold of this queue, its RED, or that of the shared memory.
+//!
+//! The FIFO is in this file. A queue under another discipline ([`crate::discipline`]) is managed: the discipline may
+//! drop packets as it dequeues, or drop others than the arriving one; [`Queue::take_dropped`] has them.
 
-use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
-use crate::aggregate::Aggregate;
-use crate::limit::Holding;
-use crate::mark::{Mark, MarkAt};
+use crate::aggregate::FrameAggregation;
+use crate::buffer::{AqmInput, Buffer, fits};
+use crate::discipline::backlog::{Dropped, Overflow};
+use crate::discipline::{AnyQueue, Discipline};
+use crate::limit::QueueLength;
+use crate::mark::{Decision, MarkAt, MarkThreshold};
 use crate::meter::Meter;
-use crate::red::{Red, RedConfig, Verdict};
+use crate::red::Red;
 use crate::ring::Ring;
-use crate::room::{Look, Memory};
-use crate::select::Select;
+use crate::selective::SelectiveDrop;
 
 /// What a queue is made from.
 #[derive(Clone, Debug)]
 pub struct QueueConfig {
-    /// Lower numbers are served first.
+    /// Strict priority: lower numbers are served first.
     pub priority: u8,
-    /// Share of the link among queues of the same priority that have something to send.
+    /// Share of the link among the queues of the same priority that have packets.
     pub weight: u32,
-    /// ECN marking above a step, if any.
-    pub mark: Option<Mark>,
-    /// Marking or dropping at random, if any.
-    pub red: Option<RedConfig>,
+    /// What is marked and dropped, and in which order packets leave.
+    pub discipline: Discipline,
     /// Selective drop, if any.
-    pub select: Option<Select>,
-    /// Rate limit, if any.
+    pub select: Option<SelectiveDrop>,
+    /// Rate limit, if any. A queue that is not a FIFO waits for the tokens of the largest packet, since its discipline
+    /// chooses the packet only when it leaves.
     pub meter: Option<Meter>,
-    /// Frames that packets leave in, if they do not leave one by one.
-    pub aggregate: Option<Aggregate>,
+    /// Frame aggregation, if any.
+    pub aggregate: Option<FrameAggregation>,
 }
 
 impl Default for QueueConfig {
@@ -37,8 +41,7 @@ impl Default for QueueConfig {
         Self {
             priority: 0,
             weight: 1,
-            mark: None,
-            red: None,
+            discipline: Discipline::default(),
             select: None,
             meter: None,
             aggregate: None,
@@ -50,65 +53,83 @@ impl Default for QueueConfig {
 #[derive(Clone, Debug)]
 pub struct Queue<C> {
     packets: Ring<Packet<C>>,
-    held: Holding,
-    mark: Option<Mark>,
+    length: QueueLength,
+    mark: Option<MarkThreshold>,
     red: Option<Box<Red>>,
-    select: Option<Select>,
+    select: Option<SelectiveDrop>,
     meter: Option<Meter>,
-    aggregate: Option<Aggregate>,
+    aggregate: Option<FrameAggregation>,
+    managed: Option<Box<Managed<C>>>,
+    /// Whether the queue is managed or aggregates frames.
+    special: bool,
+}
+
+/// The part of a queue that only a discipline other than the FIFO has.
+#[derive(Clone, Debug)]
+struct Managed<C> {
+    aqm: AnyQueue<C>,
+    /// The largest packet that is expected.
+    mtu: Bytes,
+    /// Packets that the discipline has dropped since [`Queue::take_dropped`].
+    dropped: Vec<Dropped>,
+    /// The packet that was dequeued last.
+    dequeued: Option<Packet<C>>,
 }
 
 impl<C: Copy> Queue<C> {
     /// An empty queue.
     #[must_use]
     pub fn new(config: &QueueConfig) -> Self {
+        let (mut mark, mut red, mut managed) = (None, None, None);
+        match &config.discipline {
+            Discipline::Fifo(fifo) => {
+                mark = fifo.mark;
+                red = fifo.red.as_ref().map(|red| Box::new(Red::new(red)));
+            }
+            Discipline::Aqm(aqm, port) => {
+                let (aqm, mtu) = (aqm.queue(port), port.mtu);
+                managed = Some(Box::new(Managed { aqm, mtu, dropped: Vec::new(), dequeued: None }));
+            }
+        }
         Self {
             packets: Ring::default(),
-            held: Holding::default(),
-            mark: config.mark,
-            red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
+            length: QueueLength::default(),
+            mark,
+            red,
             select: config.select,
             meter: config.meter,
             aggregate: config.aggregate,
+            special: managed.is_some() || config.aggregate.is_some(),
+            managed,
         }
     }
 
-    /// What waits here.
+    /// Its length.
     #[must_use]
-    pub fn held(&self) -> Holding {
-        self.held
+    pub fn length(&self) -> QueueLength {
+        self.length
     }
 
-    /// Lets a packet join, drawing on `memory` for the `index`-th queue of its port. Gives whether it was marked.
+    /// Enqueues a packet in a FIFO, the `index`-th queue of its port, and returns whether it was marked.
     ///
     /// # Errors
-    /// The reason for which the packet is dropped instead.
-    pub fn offer(
+    /// Why the packet is dropped instead.
+    pub fn enqueue(
         &mut self,
         now: Time,
         packet: &Packet<C>,
         index: usize,
-        memory: &mut impl Memory,
+        buffer: &mut impl Buffer,
     ) -> Result<bool, DropCause> {
         let size = packet.envelope.bytes();
-        let after = self.held.with(size);
-        if self.select.is_some_and(|select| select.drops(packet.envelope.ecn, after)) {
-            return Err(DropCause::Selective);
+        let after = self.length.with(size);
+        let decision = self.decide_arrival(now, packet, index, buffer)?;
+        if let Err(cause) = buffer.store(now, index, self.length, size) {
+            return Err(self.refusal(cause));
         }
-        let at = Some(MarkAt::Enqueue);
-        let ecn = packet.envelope.ecn;
-        let mut verdict = memory.judge(index, &Look { now, at, ecn, size });
-        if self.red.is_some() {
-            verdict = verdict.max(self.judge(now, MarkAt::Enqueue, ecn, after));
-        }
-        if verdict == Verdict::Drop {
-            return Err(DropCause::Early);
-        }
-        if !memory.store(now, index, self.held, size) {
-            return Err(DropCause::Full);
-        }
-        self.held = after;
-        let marked = verdict == Verdict::Mark || marks(self.mark, packet, MarkAt::Enqueue, after);
+        self.length = after;
+        let marked =
+            matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Enqueue, after);
         let stored = self.packets.push(|| *packet);
         *stored = *packet;
         if marked {
@@ -117,79 +138,218 @@ impl<C: Copy> Queue<C> {
         Ok(marked)
     }
 
+    /// The same in a managed queue, whose discipline may drop other packets to make room.
     #[cold]
-    #[inline(never)]
-    fn judge(&mut self, now: Time, at: MarkAt, ecn: Ecn, held: Holding) -> Verdict {
-        let Some(red) = &mut self.red else { return Verdict::Keep };
-        red.judge(now, Some(at), ecn, held.bytes)
+    pub(crate) fn enqueue_managed(
+        &mut self,
+        now: Time,
+        packet: &Packet<C>,
+        index: usize,
+        buffer: &mut impl Buffer,
+    ) -> Result<bool, DropCause> {
+        let decision = self.decide_arrival(now, packet, index, buffer)?;
+        let mark = matches!(decision, Decision::Mark);
+        let Some(managed) = &mut self.managed else { return Err(DropCause::QueueFull) };
+        let Managed { aqm, dropped, .. } = &mut **managed;
+        let size = packet.envelope.bytes();
+        let store = |aqm: &AnyQueue<C>, length: QueueLength, buffer: &mut _| {
+            fits(!aqm.is_over_limit(length.with(size)), DropCause::QueueFull)?;
+            Buffer::store(buffer, now, index, length, size)
+        };
+        while let Err(cause) = store(aqm, self.length, buffer) {
+            let first = dropped.len();
+            if aqm.overflow(packet.envelope, cause, dropped) == Overflow::DropArriving {
+                return Err(self.refusal(cause));
+            }
+            self.length = release(&dropped[first..], now, self.length, (index, buffer));
+        }
+        self.length = self.length.with(size);
+        aqm.enqueue(now, packet, mark);
+        Ok(mark)
     }
 
-    /// When the first packet could leave; at once if there is none.
+    /// What selective drop and RED decide about an arriving packet: that it passes or is marked.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    #[inline]
+    fn decide_arrival(
+        &mut self,
+        now: Time,
+        packet: &Packet<C>,
+        index: usize,
+        buffer: &mut impl Buffer,
+    ) -> Result<Decision, DropCause> {
+        let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
+        let after = self.length.with(size);
+        if self.select.is_some_and(|select| select.drops(ecn, after)) {
+            return Err(DropCause::Selective);
+        }
+        let at = Some(MarkAt::Enqueue);
+        let mut decision = buffer.decide(index, &AqmInput { now, at, ecn, size });
+        if self.red.is_some() {
+            decision = decision.max(self.decide_red(now, ecn, after));
+        }
+        match decision {
+            Decision::Drop(cause) => Err(cause),
+            decision => Ok(decision),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide_red(&mut self, now: Time, ecn: Ecn, length: QueueLength) -> Decision {
+        let Some(red) = &mut self.red else { return Decision::Pass };
+        red.decide(now, Some(MarkAt::Enqueue), ecn, length.bytes)
+    }
+
+    /// Why a packet is dropped that the memory refuses for this cause: a metered queue that is full at a limit of its
+    /// own is full because of its meter.
+    #[cold]
+    fn refusal(&self, cause: DropCause) -> DropCause {
+        let metered = self.meter.is_some() && cause == DropCause::QueueFull;
+        if metered { DropCause::MeteredQueueFull } else { cause }
+    }
+
+    /// The earliest time at which a packet may leave: when the meter has tokens for it, or at once.
     pub fn ready(&mut self) -> Time {
-        match (&mut self.meter, self.packets.front()) {
-            (Some(meter), Some(first)) => meter.ready(first.envelope.bytes()),
+        if self.meter.is_none() {
+            return Time::ZERO;
+        }
+        match (self.head_size(), &mut self.meter) {
+            (Some(size), Some(meter)) => meter.ready(size),
             _ => Time::ZERO,
         }
     }
 
-    /// Takes the first packet out at `start`. Gives whether it was marked as it left, too.
-    pub fn take(
+    /// Dequeues the packet of a FIFO that leaves at `start`, and whether it was marked as it left.
+    pub fn dequeue(
         &mut self,
         start: Time,
         index: usize,
-        memory: &mut impl Memory,
+        buffer: &mut impl Buffer,
     ) -> Option<(&Packet<C>, bool)> {
-        let before = self.held;
+        let before = self.length;
         let packet = self.packets.pop()?;
-        let size = packet.envelope.bytes();
-        let (at, ecn) = (Some(MarkAt::Dequeue), packet.envelope.ecn);
-        let look = Look { now: start, at, ecn, size: Bytes::ZERO };
-        let mut verdict = memory.judge(index, &look);
-        self.held = before.without(size);
-        memory.release(start, index, before, size);
+        let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
+        let at = Some(MarkAt::Dequeue);
+        let input = AqmInput { now: start, at, ecn, size: Bytes::ZERO };
+        let mut decision = buffer.decide(index, &input);
+        self.length = before.without(size);
+        buffer.release(start, index, before, size);
         if let Some(meter) = &mut self.meter {
-            meter.take(start, size);
+            meter.consume(start, size);
         }
         if let Some(red) = &mut self.red {
-            verdict = verdict.max(judge_leaving(red, start, ecn, before));
+            decision = decision.max(decide_departure(red, start, ecn, before));
         }
-        let marked = verdict == Verdict::Mark || marks(self.mark, packet, MarkAt::Dequeue, before);
+        let marked =
+            matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Dequeue, before);
         if marked {
             packet.envelope.ecn = Ecn::Ce;
         }
         Some((packet, marked))
     }
 
-    /// Whether a packet could pass this empty queue at `now` without waiting; if so its tokens are taken.
-    pub fn pass(&mut self, now: Time, size: Bytes) -> bool {
-        let Some(meter) = &mut self.meter else { return true };
-        let passes = meter.ready(size) <= now;
-        if passes {
-            meter.take(now, size);
+    /// The same whatever the discipline. `None` if no packet is left: the queue was empty, or its discipline has
+    /// dropped all of them.
+    #[cold]
+    pub(crate) fn dequeue_any(
+        &mut self,
+        start: Time,
+        index: usize,
+        buffer: &mut impl Buffer,
+    ) -> Option<(&Packet<C>, bool)> {
+        if self.managed.is_some() {
+            self.dequeue_managed(start, index, buffer)
+        } else {
+            self.dequeue(start, index, buffer)
         }
-        passes
     }
 
-    /// What becomes of a packet that passes this empty queue.
-    pub fn judge_passing(&mut self, now: Time, ecn: Ecn) -> Verdict {
+    /// Dequeues in a managed queue, whose discipline chooses which packet leaves and may drop some before it.
+    fn dequeue_managed(
+        &mut self,
+        start: Time,
+        index: usize,
+        buffer: &mut impl Buffer,
+    ) -> Option<(&Packet<C>, bool)> {
+        let Managed { aqm, dropped, dequeued, .. } = &mut **self.managed.as_mut()?;
+        let first = dropped.len();
+        let head = aqm.dequeue(start, dropped);
+        let before = release(&dropped[first..], start, self.length, (index, buffer));
+        self.length = before;
+        let (packet, mark) = head?;
+        let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
+        let at = Some(MarkAt::Dequeue);
+        let input = AqmInput { now: start, at, ecn, size: Bytes::ZERO };
+        let marked = mark || matches!(buffer.decide(index, &input), Decision::Mark);
+        self.length = before.without(size);
+        buffer.release(start, index, before, size);
+        if let Some(meter) = &mut self.meter {
+            meter.consume(start, size);
+        }
+        let packet = dequeued.insert(packet);
+        if marked {
+            packet.envelope.ecn = Ecn::Ce;
+        }
+        Some((packet, marked))
+    }
+
+    /// Whether the queue is served by [`Queue::dequeue_any`]: it is managed, or aggregates frames.
+    #[inline]
+    pub(crate) fn is_special(&self) -> bool {
+        self.special
+    }
+
+    /// Whether a discipline other than the FIFO runs the queue.
+    #[inline]
+    pub(crate) fn is_managed(&self) -> bool {
+        self.managed.is_some()
+    }
+
+    /// The packets that the discipline has dropped since the last call, oldest first.
+    pub(crate) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
+        self.managed.iter_mut().flat_map(|managed| managed.dropped.drain(..))
+    }
+
+    /// Whether the meter lets a packet that finds the link idle leave at `now`; its tokens are consumed then.
+    pub fn admits_idle_arrival(&mut self, now: Time, size: Bytes) -> bool {
+        let Some(meter) = &mut self.meter else { return true };
+        let admitted = meter.ready(size) <= now;
+        if admitted {
+            meter.consume(now, size);
+        }
+        admitted
+    }
+
+    /// What becomes of a packet that finds this queue empty and the link idle: it leaves without being enqueued.
+    pub fn decide_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
+        if let Some(managed) = &mut self.managed {
+            return managed.aqm.on_idle_arrival(now, packet);
+        }
         let Some(red) = self.red.as_mut().filter(|red| red.averages()) else {
-            return Verdict::Keep;
+            return Decision::Pass;
         };
-        let verdict = red.judge(now, None, ecn, Bytes::ZERO);
-        red.rest(now);
-        verdict
+        let decision = red.decide(now, None, packet.ecn, Bytes::ZERO);
+        red.on_empty(now);
+        decision
     }
 
-    /// The frames that packets leave in, if they do not leave one by one.
+    /// Frame aggregation, if any.
     #[must_use]
-    pub fn aggregate(&self) -> Option<Aggregate> {
+    pub fn aggregate(&self) -> Option<FrameAggregation> {
         self.aggregate
     }
 
-    /// The size of the first packet.
+    /// The size of the packet at the head. In a managed queue, whose discipline chooses the packet only as it leaves,
+    /// the largest size.
     #[must_use]
-    pub fn first(&self) -> Option<Bytes> {
-        self.packets.front().map(|packet| packet.envelope.bytes())
+    pub fn head_size(&self) -> Option<Bytes> {
+        match &self.managed {
+            None => self.packets.front().map(|packet| packet.envelope.bytes()),
+            Some(managed) => (self.length.packets > 0).then_some(managed.mtu),
+        }
     }
 
     /// The meter, for a link that changes its rate.
@@ -198,19 +358,39 @@ impl<C: Copy> Queue<C> {
     }
 }
 
-/// What becomes of a packet that leaves a queue which held this much with it.
-#[cold]
-#[inline(never)]
-fn judge_leaving(red: &mut Red, start: Time, ecn: Ecn, before: Holding) -> Verdict {
-    let verdict = red.judge(start, Some(MarkAt::Dequeue), ecn, before.bytes);
-    if before.packets == 1 {
-        red.rest(start);
-    }
-    verdict
+/// Releases the memory of packets that were dropped from a queue which had this length with them. Returns its length
+/// without them.
+fn release(
+    dropped: &[Dropped],
+    at: Time,
+    length: QueueLength,
+    (index, buffer): (usize, &mut impl Buffer),
+) -> QueueLength {
+    dropped.iter().fold(length, |length, dropped| {
+        let size = dropped.packet.bytes();
+        buffer.release(at, index, length, size);
+        length.without(size)
+    })
 }
 
-/// Whether a packet is to be marked now.
+/// What RED decides about a packet that leaves a queue which had this length with it.
+#[cold]
+#[inline(never)]
+fn decide_departure(red: &mut Red, start: Time, ecn: Ecn, before: QueueLength) -> Decision {
+    let decision = red.decide(start, Some(MarkAt::Dequeue), ecn, before.bytes);
+    if before.packets == 1 {
+        red.on_empty(start);
+    }
+    decision
+}
+
+/// Whether the step threshold marks a packet at this point.
 #[inline]
-fn marks<C>(mark: Option<Mark>, packet: &Packet<C>, at: MarkAt, held: Holding) -> bool {
-    mark.is_some_and(|mark| mark.applies(at, held)) && packet.envelope.ecn == Ecn::Ect
+fn marks<C>(
+    mark: Option<MarkThreshold>,
+    packet: &Packet<C>,
+    at: MarkAt,
+    length: QueueLength,
+) -> bool {
+    mark.is_some_and(|mark| mark.applies(at, length)) && packet.envelope.ecn.is_ect()
 }

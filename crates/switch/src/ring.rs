@@ -1,12 +1,12 @@
-//! First in, first out, in one piece of memory whose size is a power of two. Grows when full; gives memory back after a
-//! burst, since a ring walks through all of its memory however little of it is in use.
+//! A FIFO in a ring of contiguous memory, whose capacity is a power of two. The ring grows when it is full, and shrinks
+//! after a burst: packets cycle through the whole ring however few there are, so a large one costs cache misses.
 
 use prefetch_index::prefetch_index;
 
-/// Memory is given back when less than one part in so many is in use.
+/// The ring shrinks when less than one slot in `SPARSE` is in use.
 const SPARSE: usize = 8;
-/// The smallest ring that has any memory.
-const SMALLEST: usize = 8;
+/// Capacity of the smallest ring that has any.
+const MIN_CAPACITY: usize = 8;
 
 /// A ring.
 #[derive(Clone, Debug)]
@@ -23,26 +23,26 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// How many are in.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True when nothing is in.
+    /// True when there is no element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The one that has been in longest.
+    /// The element at the head, which was pushed first.
     #[inline]
     #[must_use]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.first) }
     }
 
-    /// The `nth` after the first.
+    /// The `nth` element after the head.
     #[must_use]
     pub fn get(&self, nth: usize) -> Option<&T> {
         if nth >= self.len {
@@ -51,37 +51,37 @@ impl<T: Copy> Ring<T> {
         self.slots.get((self.first + nth) & (self.slots.len() - 1))
     }
 
-    /// Puts one in behind the others: gives its place, for the caller to write, so that nothing is copied twice. What
-    /// stands there is left over, or was made by `filler`.
+    /// Adds a slot at the tail and returns it for the caller to write, so that an element is copied once. Until then
+    /// the slot has an old value, or one made by `filler`.
     #[inline]
     pub fn push(&mut self, filler: impl FnOnce() -> T) -> &mut T {
         let capacity = self.slots.len();
         if self.len == capacity {
-            self.resize((self.len * 2).max(SMALLEST), filler());
-        } else if self.len * SPARSE < capacity && capacity > SMALLEST * SPARSE {
+            self.resize((self.len * 2).max(MIN_CAPACITY), filler());
+        } else if self.len * SPARSE < capacity && capacity > MIN_CAPACITY * SPARSE {
             self.resize(capacity / 2, filler());
         }
         let mask = self.slots.len().wrapping_sub(1);
-        let place = (self.first + self.len) & mask;
+        let slot = (self.first + self.len) & mask;
         self.len += 1;
-        prefetch_index(&self.slots, (place + 1) & mask);
-        &mut self.slots[place]
+        prefetch_index(&self.slots, (slot + 1) & mask);
+        &mut self.slots[slot]
     }
 
-    /// Takes the first one out. It stays where it stood until the next push.
+    /// Removes the element at the head. Its slot keeps the value until the next push.
     #[inline]
     pub fn pop(&mut self) -> Option<&mut T> {
         if self.len == 0 {
             return None;
         }
-        let (place, mask) = (self.first, self.slots.len() - 1);
-        self.first = (place + 1) & mask;
+        let (slot, mask) = (self.first, self.slots.len() - 1);
+        self.first = (slot + 1) & mask;
         self.len -= 1;
-        prefetch_index(&self.slots, (place + 2) & mask);
-        self.slots.get_mut(place)
+        prefetch_index(&self.slots, (slot + 2) & mask);
+        self.slots.get_mut(slot)
     }
 
-    /// Moves everything to memory for `capacity`, a power of two; `filler` stands where nothing is yet.
+    /// Moves the elements to a ring of this capacity, a power of two, whose other slots have the value of `filler`.
     #[cold]
     fn resize(&mut self, capacity: usize, filler: T) {
         let mut slots = Vec::with_capacity(capacity);
@@ -97,7 +97,7 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn what_goes_in_comes_out_in_order_through_growth_and_after_bursts() {
+    fn elements_keep_their_order_while_the_ring_grows_and_shrinks() {
         let (mut ring, mut queue, mut next) = (Ring::default(), VecDeque::new(), 0u32);
         for round in 0..40usize {
             for _ in 0..[3, 700, 1, 40][round % 4] {
@@ -111,6 +111,9 @@ mod tests {
             }
             assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
         }
-        assert!(ring.slots.len() <= 8 * SMALLEST.max(ring.len() * SPARSE), "memory is given back");
+        assert!(
+            ring.slots.len() <= 8 * MIN_CAPACITY.max(ring.len() * SPARSE),
+            "memory is given back"
+        );
     }
 }

@@ -1,24 +1,24 @@
-//! Next hops: by table, and among equal paths by a hash of the flow. Symmetric hashing, the default, makes both
-//! directions of a flow choose alike, as credits that meter the reverse path need.
+//! Forwarding: next hops from a table, and equal-cost multipath (ECMP) by a hash of the flow. With symmetric hashing,
+//! the default, both directions of a flow take the same path, as transports need whose credits meter the reverse path.
 //!
-//! The hash takes in how far the destination is. Tiers of a tree that offer as many choices each thus choose
-//! independently of one another, and both directions still choose alike: what goes up a tree is as far from its
-//! destination in each tier as what comes the other way.
+//! The hash includes the number of hops to the destination. So the tiers of a tree that have equally many uplinks
+//! choose independently of one another, while both directions of a flow still agree: in each tier, packets that go up
+//! are as many hops from their destination as packets of the other direction that go up on the other side.
 //!
-//! State: one entry for every two nodes that are no leaves, and one for each node.
+//! State: one table entry for each pair of nodes that are not leaves, and one for each node.
 
 use shallop_core::seed::hash;
 use shallop_core::{End, Node};
 
-/// Set in an entry that names several choices instead of a port.
-const SEVERAL: u32 = 1 << 31;
-/// No path.
-const NOWHERE: u32 = u32::MAX;
+/// Set in a table entry that is the index of a group of equal-cost ports, not a port.
+const GROUP: u32 = 1 << 31;
+/// A table entry without a path, or a port that is not there.
+const NONE: u32 = u32::MAX;
 
-/// A host with one link, to a switch.
+/// A leaf: a host with one link, which leads to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// Its port.
+    /// The host's port.
     pub exit: u32,
     /// The switch's port that leads to it.
     pub entry: u32,
@@ -26,12 +26,12 @@ pub struct Leaf {
     pub switch: Node,
 }
 
-/// Where a node stands in the table.
+/// A node, as the table knows it.
 #[derive(Clone, Copy, Debug)]
-struct Stand {
-    /// Its place, or that of the switch it is a leaf of.
-    place: u32,
-    /// The ports of a leaf; [`NOWHERE`] for others.
+struct NodeIndex {
+    /// Its row and column in the table; those of its switch if it is a leaf.
+    row: u32,
+    /// The ports of a leaf ([`Leaf`]); [`NONE`] for others.
     exit: u32,
     entry: u32,
 }
@@ -39,77 +39,76 @@ struct Stand {
 /// The next hops of every node towards every node.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    stands: Vec<Stand>,
-    /// Nodes that are no leaves.
-    inner: usize,
-    /// For the place of a node * `inner` + that of a destination: the port, or where its choices start in `choices`.
+    nodes: Vec<NodeIndex>,
+    /// Number of rows: nodes that are not leaves.
+    rows: usize,
+    /// By row of a node * `rows` + row of the destination: the port, or [`GROUP`] and the index of a group in `groups`.
     table: Vec<u32>,
-    /// Runs of choices, each led by its length and by how many hops away the destination is.
-    choices: Vec<u32>,
+    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination.
+    groups: Vec<u32>,
     symmetric: bool,
     salt: u64,
 }
 
 impl Routes {
-    /// Routes between nodes of which these are leaves, with no ways yet but those of leaves to their switches and back.
-    /// Equal paths are told apart by a hash salted with `salt`; `symmetric` makes it ignore the direction.
+    /// Routes of a network with these leaves (`None` for other nodes), which as yet lead from leaves to their switches
+    /// and back. The ECMP hash is salted with `salt`; if `symmetric`, it ignores the direction.
     #[must_use]
     pub fn new(leaves: &[Option<Leaf>], symmetric: bool, salt: u64) -> Self {
-        let mut inner = 0;
-        let mut stands =
-            vec![Stand { place: NOWHERE, exit: NOWHERE, entry: NOWHERE }; leaves.len()];
-        for (stand, _) in stands.iter_mut().zip(leaves).filter(|(_, leaf)| leaf.is_none()) {
-            stand.place = inner as u32;
-            inner += 1;
+        let mut rows = 0;
+        let mut nodes = vec![NodeIndex { row: NONE, exit: NONE, entry: NONE }; leaves.len()];
+        for (node, _) in nodes.iter_mut().zip(leaves).filter(|(_, leaf)| leaf.is_none()) {
+            node.row = rows as u32;
+            rows += 1;
         }
         for (node, leaf) in leaves.iter().enumerate() {
             if let Some(Leaf { exit, entry, switch }) = *leaf {
-                let place = stands[switch.0 as usize].place;
-                stands[node] = Stand { place, exit, entry };
+                let row = nodes[switch.0 as usize].row;
+                nodes[node] = NodeIndex { row, exit, entry };
             }
         }
-        let table = vec![NOWHERE; inner * inner];
-        Self { stands, inner, table, choices: Vec::new(), symmetric, salt }
+        let table = vec![NONE; rows * rows];
+        Self { nodes, rows, table, groups: Vec::new(), symmetric, salt }
     }
 
-    /// Sets the ports of the first of two nodes that lie on a shortest path to the second, which is `hops` away.
-    /// Neither is a leaf. No ports: no path.
+    /// Sets the ports of a node that lie on a shortest path to another, which is `hops` away. Neither is a leaf.
+    /// Without ports there is no path.
     pub fn set(&mut self, (node, to): (Node, Node), hops: u32, ports: &[u32]) {
         let entry = match *ports {
-            [] => NOWHERE,
+            [] => NONE,
             [port] => port,
-            _ => SEVERAL | self.choices.len() as u32,
+            _ => GROUP | self.groups.len() as u32,
         };
         if ports.len() > 1 {
-            self.choices.extend([ports.len() as u32, hops]);
-            self.choices.extend(ports);
+            self.groups.extend([ports.len() as u32, hops]);
+            self.groups.extend(ports);
         }
-        let [node, to] = [node, to].map(|node| self.stands[node.0 as usize].place as usize);
-        self.table[node * self.inner + to] = entry;
+        let [node, to] = [node, to].map(|node| self.nodes[node.0 as usize].row as usize);
+        self.table[node * self.rows + to] = entry;
     }
 
     /// The port by which a packet for this end leaves `node` towards `to`; `None` if there is no path.
     #[must_use]
     pub fn next(&self, node: Node, to: Node, end: End) -> Option<u32> {
-        let (near, far) = (self.stands[node.0 as usize], self.stands[to.0 as usize]);
-        if near.exit != NOWHERE {
-            return Some(near.exit);
+        let (here, there) = (self.nodes[node.0 as usize], self.nodes[to.0 as usize]);
+        if here.exit != NONE {
+            return Some(here.exit);
         }
-        if near.place == far.place {
-            return Some(far.entry).filter(|&port| port != NOWHERE);
+        if here.row == there.row {
+            return Some(there.entry).filter(|&port| port != NONE);
         }
-        let entry = self.table[near.place as usize * self.inner + far.place as usize];
-        if entry & SEVERAL == 0 {
+        let entry = self.table[here.row as usize * self.rows + there.row as usize];
+        if entry & GROUP == 0 {
             return Some(entry);
         }
-        if entry == NOWHERE {
+        if entry == NONE {
             return None;
         }
-        let start = (entry & !SEVERAL) as usize;
+        let start = (entry & !GROUP) as usize;
         let key = if self.symmetric { end.flow() } else { end.0 };
-        let (count, hops) = (self.choices[start], self.choices[start + 1]);
-        let spread = hash(self.salt ^ u64::from(key) ^ u64::from(hops) << 32) % u64::from(count);
-        Some(self.choices[start + 2 + spread as usize])
+        let (count, hops) = (self.groups[start], self.groups[start + 1]);
+        let choice = hash(self.salt ^ u64::from(key) ^ u64::from(hops) << 32) % u64::from(count);
+        Some(self.groups[start + 2 + choice as usize])
     }
 }
 
@@ -117,7 +116,7 @@ impl Routes {
 mod tests {
     use super::*;
 
-    /// Two switches, with ways between them by these ports.
+    /// Two switches, joined by these ports.
     fn routes(symmetric: bool, hops: u32, ports: &[u32]) -> Routes {
         let mut routes = Routes::new(&[None, None], symmetric, 7);
         routes.set((Node(0), Node(1)), hops, ports);

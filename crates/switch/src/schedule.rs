@@ -1,96 +1,95 @@
-//! Which queue of a port is served next: strict priority between priorities, start-time fair queueing by weight
-//! (Goyal, Vin, Cheng 1996) among queues of one priority. Choosing changes nothing, so a port may look ahead.
+//! Which queue of a port is served next: strict priority, and among queues of one priority start-time fair queueing by
+//! weight (Goyal, Vin and Cheng, 1996). Choosing a queue does not change the state, so a port may look ahead.
 
 use shallop_core::{Bytes, Time};
 
 use crate::queue::{Queue, QueueConfig};
 
 /// Virtual time of a byte at weight one.
-const SCALE: u64 = 1 << 16;
+const BYTE: u64 = 1 << 16;
 
-/// The order of service of a port's queues.
+/// The scheduler of a port.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    lines: Vec<Line>,
-    /// Whether any priority has more than one queue: otherwise virtual time is not kept.
+    /// By index of the queue.
+    queues: Vec<Share>,
+    /// Whether any priority has more than one queue: otherwise virtual time is not needed.
     weighted: bool,
 }
 
+/// A queue's share of the link.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct Share {
     priority: u8,
     weight: u64,
-    /// Virtual start of the first packet.
-    tag: u64,
-    /// Virtual start of the packet of this priority served last.
-    reached: u64,
+    /// Start tag of the packet at the head: its virtual start time.
+    start_tag: u64,
+    /// Virtual time of this priority: the start tag of the packet that was served last.
+    virtual_time: u64,
 }
 
 impl Schedule {
-    /// A schedule for queues in this order.
+    /// The scheduler of these queues.
     #[must_use]
     pub fn new(queues: &[QueueConfig]) -> Self {
-        let lines = queues
-            .iter()
-            .map(|q| Line {
-                priority: q.priority,
-                weight: u64::from(q.weight.max(1)),
-                tag: 0,
-                reached: 0,
-            })
-            .collect();
+        let share = |queue: &QueueConfig| Share {
+            priority: queue.priority,
+            weight: u64::from(queue.weight.max(1)),
+            start_tag: 0,
+            virtual_time: 0,
+        };
         let same = |a: &QueueConfig, b: &QueueConfig| a.priority == b.priority;
         let weighted =
             queues.iter().enumerate().any(|(i, a)| queues[i + 1..].iter().any(|b| same(a, b)));
-        Self { lines, weighted }
+        Self { queues: queues.iter().map(share).collect(), weighted }
     }
 
-    /// The queue to serve if the link is free from `free` on and nothing else arrives, and when it is served. `busy`
-    /// has a bit for each queue that holds anything.
+    /// The queue to serve next if the link is free from `free` on and no packet arrives before, and the time at which
+    /// it is served. `backlogged` is the bitmask of queues that have packets.
     #[must_use]
     pub fn next<C: Copy>(
         &self,
         queues: &mut [Queue<C>],
-        busy: u32,
+        backlogged: u32,
         free: Time,
     ) -> Option<(usize, Time)> {
         let mut best: Option<(Time, u8, u64, usize)> = None;
-        let mut rest = busy;
-        while rest != 0 {
-            let index = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let (line, start) = (&self.lines[index], queues[index].ready().max(free));
-            let bid = (start, line.priority, line.tag, index);
-            if best.is_none_or(|best| bid < best) {
-                best = Some(bid);
+        let mut remaining = backlogged;
+        while remaining != 0 {
+            let index = remaining.trailing_zeros() as usize;
+            remaining &= remaining - 1;
+            let (share, start) = (&self.queues[index], queues[index].ready().max(free));
+            let candidate = (start, share.priority, share.start_tag, index);
+            if best.is_none_or(|best| candidate < best) {
+                best = Some(candidate);
             }
         }
         best.map(|(start, _, _, index)| (index, start))
     }
 
-    /// Whether queues of one priority share by weight: otherwise nothing has to be told of what is served.
+    /// Whether queues of one priority share by weight: otherwise the calls below change nothing.
     #[must_use]
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }
 
-    /// A packet joined this queue, which was empty.
-    pub fn joined(&mut self, index: usize) {
+    /// This queue, which was empty, has a packet now.
+    pub fn on_backlogged(&mut self, index: usize) {
         if self.weighted {
-            let line = &mut self.lines[index];
-            line.tag = line.tag.max(line.reached);
+            let share = &mut self.queues[index];
+            share.start_tag = share.start_tag.max(share.virtual_time);
         }
     }
 
-    /// A packet of this size was served from this queue.
-    pub fn served(&mut self, index: usize, size: Bytes) {
+    /// This queue has sent `size`.
+    pub fn on_served(&mut self, index: usize, size: Bytes) {
         if !self.weighted {
             return;
         }
-        let Line { priority, weight, tag, .. } = self.lines[index];
-        for line in self.lines.iter_mut().filter(|line| line.priority == priority) {
-            line.reached = tag;
+        let Share { priority, weight, start_tag, .. } = self.queues[index];
+        for share in self.queues.iter_mut().filter(|share| share.priority == priority) {
+            share.virtual_time = start_tag;
         }
-        self.lines[index].tag = tag + size.get() * SCALE / weight;
+        self.queues[index].start_tag = start_tag + size.get() * BYTE / weight;
     }
 }

@@ -1,25 +1,25 @@
-//! The wire behind a port: a ring of packets on their way, in order, of which only the first has a deadline. May be
-//! hostile: it can lose packets, vary its delay (never their order) and change rate and delay on a schedule.
+//! The wire behind a port: the packets in flight on it, in order. Only the first has a deadline. A wire may lose
+//! packets at random, vary its delay without reordering, and change its delay at given times.
 
 use shallop_core::{BitsPerSec, Packet, Span, Stream, Time};
 
 use crate::ring::Ring;
 
-/// Random trouble on a wire.
+/// Random loss and jitter of a wire.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     /// Probability that a packet is lost.
     pub loss: f64,
-    /// Each packet takes up to this much longer, drawn uniformly.
+    /// Largest extra delay of a packet, drawn uniformly from zero.
     pub jitter: Span,
-    /// Where the draws come from.
+    /// Source of the draws.
     pub stream: Stream,
 }
 
-/// What a link becomes at some point in time.
+/// A change of a link's rate or delay during the run.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
-    /// From when on.
+pub struct LinkChange {
+    /// When it takes effect.
     pub at: Time,
     /// The new rate, if it changes.
     pub rate: Option<BitsPerSec>,
@@ -27,11 +27,11 @@ pub struct Change {
     pub delay: Option<Span>,
 }
 
-/// A packet under way. Long wires hold tens of thousands, each touched again only when it arrives: each has a cache
-/// line to itself.
+/// A packet in flight. A long wire holds tens of thousands, each of which is touched again only when it arrives: each
+/// begins a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Crossing<C> {
+struct InFlight<C> {
     arrival: Time,
     packet: Packet<C>,
 }
@@ -42,11 +42,11 @@ pub struct Wire<C> {
     /// When the first packet arrives; [`Time::LAST`] if there is none.
     next: Time,
     delay: Span,
-    /// Packets do not all take the same time.
+    /// Whether packets may have different delays.
     varies: bool,
-    /// Arrival of the latest packet: jitter and shorter delays must not overtake it.
+    /// Arrival of the last packet, which no later packet may overtake.
     latest: Time,
-    ring: Ring<Crossing<C>>,
+    ring: Ring<InFlight<C>>,
     impairment: Option<Box<Impairment>>,
 }
 
@@ -62,7 +62,7 @@ impl<C: Copy> Wire<C> {
 
     /// Puts a packet on the wire whose last bit leaves the port at `sent`.
     #[inline]
-    pub fn put(&mut self, sent: Time, packet: &Packet<C>) {
+    pub fn push(&mut self, sent: Time, packet: &Packet<C>) {
         let mut arrival = sent + self.delay;
         if self.varies {
             arrival = self.vary(arrival);
@@ -70,18 +70,18 @@ impl<C: Copy> Wire<C> {
         if self.ring.is_empty() {
             self.next = arrival;
         }
-        let crossing = self.ring.push(|| Crossing { arrival, packet: *packet });
-        crossing.arrival = arrival;
-        crossing.packet = *packet;
+        let in_flight = self.ring.push(|| InFlight { arrival, packet: *packet });
+        in_flight.arrival = arrival;
+        in_flight.packet = *packet;
     }
 
-    /// The arrival with jitter, and not before that of the packet in front.
+    /// The arrival with jitter, and not before that of the packet ahead.
     #[cold]
     fn vary(&mut self, arrival: Time) -> Time {
         let late = self
             .impairment
             .as_mut()
-            .map_or(Span::ZERO, |trouble| trouble.jitter.scale(trouble.stream.unit()));
+            .map_or(Span::ZERO, |impairment| impairment.jitter.scale(impairment.stream.unit()));
         self.latest = self.latest.max(arrival + late);
         self.latest
     }
@@ -93,38 +93,38 @@ impl<C: Copy> Wire<C> {
         self.next
     }
 
-    /// Takes the first packet if it has arrived by `now`. It stays where it is until the next one is put on the wire.
+    /// Removes the first packet if it has arrived by `now`. Its slot keeps it until the next push.
     #[inline]
-    pub fn arrive(&mut self, now: Time) -> Option<&mut Packet<C>> {
+    pub fn pop_arrived(&mut self, now: Time) -> Option<&mut Packet<C>> {
         if self.next > now {
             return None;
         }
         self.next = self.ring.get(1).map_or(Time::LAST, |second| second.arrival);
-        self.ring.pop().map(|crossing| &mut crossing.packet)
+        self.ring.pop().map(|first| &mut first.packet)
     }
 
-    /// Whether the packet that arrives was lost on its way: a draw for each.
+    /// Draws whether an arriving packet was lost on the wire.
     #[inline]
-    pub fn loses(&mut self) -> bool {
-        self.impairment
-            .as_mut()
-            .is_some_and(|trouble| trouble.loss > 0.0 && trouble.stream.chance(trouble.loss))
+    pub fn draw_loss(&mut self) -> bool {
+        self.impairment.as_mut().is_some_and(|impairment| {
+            impairment.loss > 0.0 && impairment.stream.chance(impairment.loss)
+        })
     }
 
-    /// How many packets are on their way.
+    /// Packets in flight.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// True when nothing is on its way.
+    /// True when no packet is in flight.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Packets put on from now on take this long.
+    /// Sets the delay of packets that are put on the wire from now on.
     pub fn set_delay(&mut self, delay: Span) {
         let last = self.ring.len().checked_sub(1).and_then(|last| self.ring.get(last));
         self.latest = last.map_or(self.latest, |last| last.arrival);

@@ -1,14 +1,15 @@
-//! What a port does to packets, told from outside: it is offered packets at times and asked what arrived when.
+//! A port seen from outside: packets are enqueued at given times, and arrive at the other end of the wire.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
 
 use proptest::prelude::*;
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Place, Probe,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId,
     Seed, Share, Span, Time,
 };
 use shallop_switch::{
-    Change, Impairment, Limit, Mark, MarkAt, Meter, Port, PortConfig, QueueConfig, Room, Select,
+    Discipline, FifoConfig, Impairment, Limit, LinkChange, MarkAt, MarkThreshold, Meter, Port,
+    PortBuffer, PortConfig, QueueConfig, SelectiveDrop,
 };
 
 const FRAME: u16 = 1538;
@@ -22,6 +23,12 @@ fn at(ps: u64) -> Time {
 
 fn packet(class: Class, size: u16, ecn: Ecn, head: u32) -> Packet<u32> {
     Packet { envelope: Envelope { end: End(0), size, class, ecn }, cargo: head }
+}
+
+/// A FIFO that marks above a step.
+fn fifo(mark: Option<MarkThreshold>) -> QueueConfig {
+    let discipline = Discipline::Fifo(FifoConfig { mark, red: None });
+    QueueConfig { discipline, ..QueueConfig::default() }
 }
 
 fn data(head: u32) -> Packet<u32> {
@@ -38,13 +45,13 @@ struct Tally {
 }
 
 impl Probe for Tally {
-    fn on_queue(&mut self, _: Time, _: Place, held: Bytes) {
+    fn on_queue(&mut self, _: Time, _: QueueId, held: Bytes) {
         self.longest = self.longest.max(held);
     }
-    fn on_drop(&mut self, _: Time, at: Place, _: &Envelope, why: DropCause) {
+    fn on_drop(&mut self, _: Time, at: QueueId, _: &Envelope, why: DropCause) {
         self.drops.push((u32::from(at.queue), why));
     }
-    fn on_mark(&mut self, _: Time, _: Place, _: &Envelope) {
+    fn on_mark(&mut self, _: Time, _: QueueId, _: &Envelope) {
         self.marks += 1;
     }
     fn on_send(&mut self, _: Time, _: u32, _: &Envelope) {
@@ -55,7 +62,7 @@ impl Probe for Tally {
 /// A 10 Gb/s port under test with everything it needs beside it.
 struct Bench {
     port: Port<u32>,
-    room: Room,
+    buffer: PortBuffer,
     tally: Tally,
 }
 
@@ -76,8 +83,8 @@ impl Bench {
             impairment: None,
             changes: vec![],
         };
-        let room = Room::new(Limit::of(buffer, rate), own);
-        Self { port: Port::new(0, &config), room, tally: Tally::default() }
+        let buffer = PortBuffer::new(Limit::of(buffer, rate), own);
+        Self { port: Port::new(0, &config), buffer, tally: Tally::default() }
     }
 
     /// One queue for everything.
@@ -96,15 +103,15 @@ impl Bench {
     }
 
     fn offer(&mut self, ps: u64, slot: Packet<u32>) -> bool {
-        self.port.offer(at(ps), &slot, &mut self.room, &mut self.tally).is_ok()
+        self.port.enqueue(at(ps), &slot, &mut self.buffer, &mut self.tally).is_ok()
     }
 
     /// Lets the port run on its own deadlines until nothing is left: arrivals as (picosecond, head).
     fn drain(&mut self) -> Vec<(u64, u32)> {
         let mut arrivals = vec![];
         while let Some(due) = self.port.deadline() {
-            self.port.catch_up(due, &mut self.room, &mut self.tally);
-            while let Some(slot) = self.port.arrive(due) {
+            self.port.catch_up(due, &mut self.buffer, &mut self.tally);
+            while let Some(slot) = self.port.pop_arrived(due) {
                 arrivals.push((due.since_start().as_ps(), slot.cargo));
             }
         }
@@ -132,7 +139,7 @@ fn a_full_buffer_drops_what_arrives_and_a_frame_that_left_makes_room() {
         "departures come before an arrival at the same instant"
     );
     assert!(!bench.offer(FRAME_PS, data(5)));
-    assert_eq!(bench.tally.drops, [(0, DropCause::Full), (0, DropCause::Full)]);
+    assert_eq!(bench.tally.drops, [(0, DropCause::BufferFull), (0, DropCause::BufferFull)]);
     assert_eq!(bench.drain().len(), 4);
 }
 
@@ -143,6 +150,7 @@ fn twenty_credits_at_once_find_one_server_and_eight_places() {
         .filter(|&head| bench.offer(0, packet(Class::Credit, CREDIT, Ecn::Ect, head)))
         .count();
     assert_eq!((kept, bench.tally.drops.len()), (9, 11));
+    assert!(bench.tally.drops.iter().all(|drop| *drop == (0, DropCause::MeteredQueueFull)));
     let times: Vec<_> = bench.drain().iter().map(|&(ps, _)| ps - 67_200 - 1_000_000).collect();
     assert_eq!(times[..2], [0, 67_200]);
     for (nth, &ps) in times.iter().enumerate().skip(2) {
@@ -192,15 +200,15 @@ fn queues_of_one_priority_share_by_weight() {
 fn marks_step_at_the_threshold_on_entry_or_on_exit() {
     for (when, marked) in [(MarkAt::Enqueue, 3), (MarkAt::Dequeue, 3)] {
         let above = Limit { packets: 5, ..Limit::NONE };
-        let queue = QueueConfig { mark: Some(Mark { above, at: when }), ..QueueConfig::default() };
+        let queue = fifo(Some(MarkThreshold { above, at: when }));
         let mut bench = Bench::new(vec![queue], [0; Class::COUNT], "200KB", vec![None]);
         for head in 0..9 {
             bench.offer(0, data(head));
         }
         let mut marks = vec![];
         while let Some(due) = bench.port.deadline() {
-            bench.port.catch_up(due, &mut bench.room, &mut bench.tally);
-            while let Some(slot) = bench.port.arrive(due) {
+            bench.port.catch_up(due, &mut bench.buffer, &mut bench.tally);
+            while let Some(slot) = bench.port.pop_arrived(due) {
                 marks.push(slot.envelope.ecn == Ecn::Ce);
             }
         }
@@ -213,7 +221,7 @@ fn marks_step_at_the_threshold_on_entry_or_on_exit() {
 #[test]
 fn above_the_threshold_only_ecn_capable_packets_join() {
     let above = Limit { packets: 2, ..Limit::NONE };
-    let queue = QueueConfig { select: Some(Select { above }), ..QueueConfig::default() };
+    let queue = QueueConfig { select: Some(SelectiveDrop { above }), ..QueueConfig::default() };
     let mut bench = Bench::new(vec![queue], [0; Class::COUNT], "8pkt", vec![None]);
     let spare = |head| packet(Class::Emulation, CREDIT, Ecn::NotEct, head);
     let kept: Vec<_> = (0..5).map(|head| bench.offer(0, spare(head))).collect();
@@ -234,7 +242,7 @@ fn a_link_changes_rate_and_delay_when_told_and_never_reorders() {
             jitter: Span::from_us(5),
             stream: Seed::new(1).stream("wire", 0),
         }),
-        changes: vec![Change {
+        changes: vec![LinkChange {
             at: at(FRAME_PS * 10),
             rate: BitsPerSec::new(1_000_000_000),
             delay: Some(Span::from_us(1)),
@@ -264,7 +272,7 @@ fn a_meter_follows_its_link_even_if_nothing_passed_when_the_link_changed() {
         queues: vec![QueueConfig { meter: Some(meter), ..QueueConfig::default() }],
         queue_of: [0; Class::COUNT],
         impairment: None,
-        changes: vec![Change { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None }],
+        changes: vec![LinkChange { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None }],
     };
     let mut bench = Bench::plain("200KB");
     bench.port = Port::new(0, &config);
@@ -294,7 +302,7 @@ proptest! {
         for (head, &(gap, class)) in gaps.iter().enumerate() {
             now += gap;
             while let Some(&look) = looks.get(seen).filter(|&&look| look <= now) {
-                eager.port.catch_up(at(look), &mut eager.room, &mut eager.tally);
+                eager.port.catch_up(at(look), &mut eager.buffer, &mut eager.tally);
                 seen += 1;
             }
             let class = Class::ALL[class];
@@ -319,7 +327,7 @@ proptest! {
         let threshold = Bytes::new(u64::from(above));
         let bench = |buffer: &str| {
             let above = Limit { bytes: threshold, ..Limit::NONE };
-            let queue = QueueConfig { select: Some(Select { above }), ..QueueConfig::default() };
+            let queue = QueueConfig { select: Some(SelectiveDrop { above }), ..QueueConfig::default() };
             Bench::new(vec![queue], [0; Class::COUNT], buffer, vec![None])
         };
         let mut without = bench("10MB");

@@ -1,31 +1,32 @@
-//! What the points of a scenario differ in, as an axis: a quantity, if one can be read from the values; else names.
+//! The axis along which the points of a scenario differ: a quantity, if the values of a key are quantities; otherwise
+//! names.
 
 use serde_json::Value;
 
-use crate::cases::Case;
+use shallop_results::Point;
 
-/// How points are laid out.
+/// The layout of points.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Axis {
-    /// There is one.
+    /// There is one point.
     One,
-    /// Along a quantity; points that differ in other keys too are in panels.
+    /// Points along a quantity; points that also differ in other keys are in panels.
     Quantity {
         /// The key, with its unit in brackets.
         title: String,
         /// The value of each point.
         values: Vec<f64>,
-        /// The panel of each point; empty texts if there is one alone.
+        /// The panel of each point; empty if there is only one.
         panels: Vec<String>,
     },
-    /// By their names.
+    /// Points by name.
     Names,
 }
 
 impl Axis {
     /// The axis of these points.
     #[must_use]
-    pub fn of(points: &[Case]) -> Self {
+    pub fn of(points: &[Point]) -> Self {
         if points.len() < 2 {
             return Self::One;
         }
@@ -43,7 +44,7 @@ impl Axis {
             values.dedup();
             values.len()
         };
-        // The first of those with the most values.
+        // Of several keys with the most values, the first one.
         let longest = quantities.rev().max_by_key(|(_, (values, _))| different(values));
         let Some((key, (values, unit))) = longest else { return Self::Names };
         let panels = points.iter().map(|point| panel(point, &keys, key)).collect();
@@ -51,7 +52,7 @@ impl Axis {
         if axis.is_clear() { axis } else { Self::Names }
     }
 
-    /// Whether no two points are at one place, and curves have two points at least.
+    /// Whether no two points coincide, and curves have at least two points.
     fn is_clear(&self) -> bool {
         let Self::Quantity { values, panels, .. } = self else { return true };
         let mut places: Vec<(&String, u64)> =
@@ -66,7 +67,7 @@ impl Axis {
     }
 }
 
-/// What a key is called on an axis: its last parts say enough.
+/// The title of a key on an axis: its last two parts.
 fn title(key: &str, unit: &str) -> String {
     let mut parts: Vec<&str> = key.rsplit('.').take(2).collect();
     parts.reverse();
@@ -74,8 +75,8 @@ fn title(key: &str, unit: &str) -> String {
     if unit.is_empty() { name } else { format!("{name} ({unit})") }
 }
 
-/// The values of a key at all points, with their unit, if they are all quantities of one kind.
-fn quantities(points: &[Case], key: &str) -> Option<(Vec<f64>, String)> {
+/// The values of a key at all points with their unit, if all are quantities in one unit.
+fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
     let values = points.iter().map(|point| quantity(point.set.get(key)?));
     let values: Vec<(f64, String)> = values.collect::<Option<_>>()?;
     let unit = values[0].1.clone();
@@ -83,7 +84,7 @@ fn quantities(points: &[Case], key: &str) -> Option<(Vec<f64>, String)> {
     alike.then(|| (values.into_iter().map(|(value, _)| value).collect(), unit))
 }
 
-/// The number a value begins with, and what follows it.
+/// The number at the start of a value, and the text after it.
 fn quantity(value: &Value) -> Option<(f64, String)> {
     if let Some(number) = value.as_f64() {
         return Some((number, String::new()));
@@ -93,13 +94,13 @@ fn quantity(value: &Value) -> Option<(f64, String)> {
         text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '_')).unwrap_or(text.len());
     let number = text[..end].replace('_', "").parse().ok()?;
     let unit = text[end..].trim();
-    // A range or a list is no quantity.
+    // Ranges and lists are no quantities.
     let plain = unit.chars().all(|letter| letter.is_alphabetic() || matches!(letter, '/' | '%'));
     plain.then(|| (number, unit.to_owned()))
 }
 
-/// What a point sets beside the key of the axis.
-fn panel(point: &Case, keys: &[&String], axis: &str) -> String {
+/// The values of a point for the keys other than that of the axis.
+fn panel(point: &Point, keys: &[&String], axis: &str) -> String {
     let others = keys.iter().filter(|key| **key != axis);
     let parts = others.filter_map(|key| {
         let value = point.set.get(*key)?;
@@ -115,12 +116,13 @@ mod tests {
 
     use super::*;
 
-    fn points(sets: &[Value]) -> Vec<Case> {
-        let case = |(place, set): (usize, &Value)| Case {
-            name: place.to_string(),
+    fn points(sets: &[Value]) -> Vec<Point> {
+        let point = |(index, set): (usize, &Value)| Point {
+            name: index.to_string(),
             set: serde_json::from_value(set.clone()).unwrap(),
+            ..Point::default()
         };
-        sets.iter().enumerate().map(case).collect()
+        sets.iter().enumerate().map(point).collect()
     }
 
     #[test]

@@ -1,35 +1,35 @@
-//! A figure: a Vega-Lite spec, the rows it draws, and words on both.
+//! Figures: a Vega-Lite spec, its dataset, a title and a caption.
 
 use serde_json::{Map, Value};
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name in files and links: lower case, with dashes.
+    /// The name in files and links: lower case, with dashes.
     pub id: String,
-    /// What it shows, in a few words.
+    /// The title.
     pub title: String,
-    /// What was done to the data, what bars and bands are, what is missing.
+    /// The caption: the processing of the data, the meaning of bars and bands, missing data.
     pub caption: String,
-    /// The rows.
-    pub rows: Rows,
-    /// How they are drawn, without them. The mark of the size that a figure has on a page is in it.
+    /// The dataset.
+    pub rows: Dataset,
+    /// The spec, without the dataset.
     pub spec: Value,
-    /// Whether it takes the width of the page.
+    /// Whether the figure has the width of the page.
     pub wide: bool,
 }
 
-/// Rows of a figure. Names of columns end in their unit.
+/// A dataset. The names of columns end in their unit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
+pub struct Dataset {
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// A value for each column; null where there is none.
+    /// The rows, with a value or null for each column.
     pub rows: Vec<Vec<Value>>,
 }
 
-impl Rows {
-    /// No rows of these columns.
+impl Dataset {
+    /// An empty dataset with these columns.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
         Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
@@ -41,7 +41,7 @@ impl Rows {
         self.rows.push(row.into());
     }
 
-    /// True if there are none.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -49,11 +49,11 @@ impl Rows {
 
     /// The numbers in a column.
     pub fn numbers<'a>(&'a self, column: &str) -> impl Iterator<Item = f64> + 'a {
-        let place = self.columns.iter().position(|name| name == column);
-        self.rows.iter().filter_map(move |row| row.get(place?)?.as_f64())
+        let index = self.columns.iter().position(|name| name == column);
+        self.rows.iter().filter_map(move |row| row.get(index?)?.as_f64())
     }
 
-    /// As Vega-Lite takes them: an object for each row.
+    /// The rows as Vega-Lite expects them: an object for each row.
     #[must_use]
     pub fn objects(&self) -> Value {
         let object = |row: &Vec<Value>| -> Value {
@@ -65,7 +65,7 @@ impl Rows {
 }
 
 impl Figure {
-    /// The spec with its rows: all that Vega-Lite, Altair or an editor needs.
+    /// The spec with the dataset, for Vega-Lite, Altair or an editor.
     #[must_use]
     pub fn whole(&self) -> Value {
         let mut spec = self.spec.clone();
@@ -77,7 +77,7 @@ impl Figure {
         spec
     }
 
-    /// All there is to it as one JSON object.
+    /// The figure as a JSON object.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::json!({

@@ -1,21 +1,19 @@
-//! Figures and pages of results. What a summary says and the rows of flows and series go in; Vega-Lite specs with their
-//! data and the text of one HTML page come out. No files, no clock: the same results give the same bytes. Who simulated
-//! and how is not known here.
+//! Figures and pages of results. The input is a summary with the rows of flows and time series; the output is Vega-Lite
+//! specs with their data, and the text of one HTML page. There are no files and no clock: the same results give the
+//! same bytes, whichever driver made them.
 
 pub mod axis;
-pub mod cases;
+pub mod binned_series;
+pub mod comparison;
 pub mod figure;
+pub mod figure_data;
 pub mod figures;
-pub mod gather;
-pub mod marks;
 pub mod page;
 pub mod scripts;
-pub mod series;
-pub mod summary;
+pub mod spec_parts;
 pub mod text;
 pub mod units;
 
 pub use figure::Figure;
-pub use gather::{FlowRow, Gather, SeriesRow};
-pub use page::{Entry, Page, Table};
-pub use summary::Summary;
+pub use figure_data::{FigureData, PlotFlow, PlotSample};
+pub use page::{IndexEntry, Page, PageTable};

@@ -1,5 +1,5 @@
-//! Pages: one HTML text that needs nothing else, no network and no server. A policy in the page admits the scripts that
-//! were put in, by their digests, and no others, nor `eval`, nor any address.
+//! HTML pages that need no other files, no network and no server. The content security policy of a page admits the
+//! embedded scripts by their digests; it admits no other scripts, no `eval` and no addresses.
 
 use std::fmt::Write;
 
@@ -7,53 +7,53 @@ use serde_json::json;
 
 use crate::figure::Figure;
 use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, digest};
-use crate::summary::Summary;
 use crate::text::{escape, json, list};
+use shallop_results::Summary;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 
-/// A table in words.
+/// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
-    /// What it shows.
+pub struct PageTable {
+    /// The title.
     pub title: String,
     /// The heading of each column.
     pub header: Vec<String>,
-    /// As long as the header, each.
+    /// The rows, each with a cell for each column.
     pub rows: Vec<Vec<String>>,
-    /// How many columns, from the left, hold words.
+    /// The number of columns, from the left, that are words; the others are numbers.
     pub words: usize,
-    /// What the headings mean.
+    /// The explanation of the headings.
     pub legend: String,
 }
 
-/// What a page of results is made of.
+/// A page of results.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The results.
     pub summary: &'a Summary,
-    /// As they are printed.
-    pub tables: &'a [Table],
-    /// Those that have data.
+    /// The tables, as the command prints them.
+    pub tables: &'a [PageTable],
+    /// The figures with data.
     pub figures: &'a [Figure],
 }
 
-/// An experiment on the page that lists several.
+/// An entry of an index page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// The folder it is in, beside the page.
+pub struct IndexEntry {
+    /// The folder of its results, relative to the page.
     pub folder: String,
-    /// Title of its scenario.
+    /// The title of the scenario.
     pub title: String,
-    /// The smaller form was run.
+    /// Whether the smaller form of the scenario was run.
     pub quick: bool,
-    /// What became of its claims, in words; empty if it has none.
+    /// The counts of verdicts as text; empty without claims.
     pub claims: String,
 }
 
 impl Page<'_> {
-    /// The page. The same results give the same bytes.
+    /// The page as HTML. The same results give the same bytes.
     #[must_use]
     pub fn html(&self) -> String {
         let mut body = String::new();
@@ -162,9 +162,9 @@ impl Page<'_> {
     }
 }
 
-/// The page that lists several experiments.
+/// The index page of several results.
 #[must_use]
-pub fn index(version: &str, entries: &[Entry]) -> String {
+pub fn index(version: &str, entries: &[IndexEntry]) -> String {
     let mut body =
         String::from("<header>\n<h1>Results</h1>\n</header>\n<div class=\"scroll\"><table>\n");
     let headings =
@@ -190,7 +190,7 @@ pub fn index(version: &str, entries: &[Entry]) -> String {
     document("Results · shallop", &body, &[])
 }
 
-/// A name as a part of an address: what is not plain as percent and its bytes.
+/// A name as a part of a URL, percent-encoded.
 fn address(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -231,7 +231,7 @@ fn element(out: &mut String, name: &str, class: &str, text: &str) {
     let _ = writeln!(out, "<{name}{class}>{}</{name}>", escape(text));
 }
 
-fn section(out: &mut String, table: &Table) {
+fn section(out: &mut String, table: &PageTable) {
     element(out, "h2", "", &table.title);
     out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
     let class = |place: usize| if place < table.words { " class=\"words\"" } else { "" };
@@ -242,7 +242,7 @@ fn section(out: &mut String, table: &Table) {
     for row in &table.rows {
         out.push_str("<tr>");
         for (place, cell) in row.iter().enumerate() {
-            let verdict = matches!(cell.as_str(), "holds" | "differs" | "fails");
+            let verdict = matches!(cell.as_str(), "reported" | "holds" | "differs" | "fails");
             if verdict && place >= table.words {
                 let _ = write!(out, "<td class=\"{cell}\">{cell}</td>");
             } else {
@@ -269,7 +269,7 @@ fn plot(out: &mut String, figure: &Figure) {
     );
 }
 
-/// The figures as the page's script reads them.
+/// The figures as JSON for the script of the page.
 fn data(figures: &[Figure]) -> String {
     let one = |figure: &Figure| {
         json!({

@@ -1,5 +1,5 @@
-//! The charting scripts, as the npm registry has them: Vega, Vega-Lite and vega-embed, packed. `vendor/make.py` fetches
-//! them, `vendor/SHA256SUMS` says what they are.
+//! The embedded scripts Vega, Vega-Lite and vega-embed, compressed, as they are in the npm registry. `vendor/make.py`
+//! fetches them; `vendor/SHA256SUMS` has their digests and versions.
 
 use std::io::Read;
 
@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 /// A script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// Its name, without the end that all have.
+    /// The name, without `.min.js`.
     pub name: &'static str,
     packed: &'static [u8],
 }
 
-/// The library that draws.
+/// The drawing library.
 pub const VEGA: Script = script("vega", include_bytes!("../vendor/vega.min.js.gz"));
 /// The language of specs. Needs [`VEGA`].
 pub const VEGA_LITE: Script = script("vega-lite", include_bytes!("../vendor/vega-lite.min.js.gz"));
-/// What puts a figure into a page. Needs both others.
+/// The library that embeds figures into pages. Needs both others.
 pub const VEGA_EMBED: Script =
     script("vega-embed", include_bytes!("../vendor/vega-embed.min.js.gz"));
-/// The licences of all that is built into the scripts.
+/// The licences of everything in the scripts.
 pub const NOTICES: &str = include_str!("../vendor/NOTICES.txt");
 /// A line for each script: its SHA-256, its name, its version.
 pub const SUMS: &str = include_str!("../vendor/SHA256SUMS");
@@ -31,7 +31,7 @@ const fn script(name: &'static str, packed: &'static [u8]) -> Script {
 }
 
 impl Script {
-    /// Its text; empty if what was built in is damaged, which a test excludes.
+    /// The text; empty if the embedded data is damaged, which a test excludes.
     #[must_use]
     pub fn text(self) -> String {
         let mut text = String::new();
@@ -40,7 +40,7 @@ impl Script {
         text
     }
 
-    /// The same without the line that names a file for debuggers, which is not there.
+    /// The text without the reference to a source map, which is not embedded.
     #[must_use]
     pub fn inline(self) -> String {
         let text = self.text();
@@ -54,7 +54,7 @@ impl Script {
         self.recorded().map_or("", |recorded| recorded.1)
     }
 
-    /// What was recorded: digest and version.
+    /// The recorded digest and version.
     fn recorded(self) -> Option<(&'static str, &'static str)> {
         SUMS.lines().find_map(|line| {
             let mut words = line.split_whitespace();
@@ -64,7 +64,7 @@ impl Script {
     }
 }
 
-/// The digest of a text that a page's policy admits as a script: SHA-256 in base 64.
+/// The digest of a script for a content security policy: SHA-256 in base 64.
 #[must_use]
 pub fn digest(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

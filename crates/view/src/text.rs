@@ -1,6 +1,6 @@
-//! Text that is put into HTML: titles, labels and warnings come from users.
+//! Text for HTML. Titles, labels and warnings are input of users and must be escaped.
 
-/// The text with everything that HTML would take for its own replaced.
+/// The text with all characters escaped that have a meaning in HTML.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
@@ -21,14 +21,14 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A value as JSON that may stand inside a `script` element: nothing in it can end the element or begin a comment.
+/// A value as JSON for a `script` element: it cannot end the element or begin a comment.
 #[must_use]
 pub fn json(value: &serde_json::Value) -> String {
     // In JSON these letters stand in strings only, where they may be written so.
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// A whole number with a comma between thousands.
+/// A whole number with commas between thousands.
 #[must_use]
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -42,7 +42,7 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// Words with commas, and "and" before the last.
+/// A list of words with commas, and "and" before the last.
 #[must_use]
 pub fn list(words: &[String]) -> String {
     match words {

@@ -1,13 +1,13 @@
-//! Units that make figures readable, and numbers without digits that say nothing.
+//! Units that keep numbers readable, and rounding to significant digits.
 
-/// A unit: what it is called on axes, in names of columns, and its size in the base unit.
+/// A unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// On axes: `Gb/s`. Empty for a plain number.
+    /// The name on axes, such as `Gb/s`; empty for a plain number.
     pub name: &'static str,
-    /// At the end of a column's name: `gbps`.
+    /// The end of the name of a column, such as `gbps`.
     pub suffix: &'static str,
-    /// How much of the base unit it is.
+    /// The size in the base unit.
     pub size: f64,
 }
 
@@ -17,14 +17,14 @@ const fn unit(name: &'static str, suffix: &'static str, size: f64) -> Unit {
 
 /// A plain number.
 pub const NONE: Unit = unit("", "", 1.0);
-/// Hundredths.
+/// Percent.
 pub const PERCENT: Unit = unit("%", "percent", 0.01);
-/// Of bits per second.
+/// Units of bits per second.
 pub const RATES: &[Unit] =
     &[unit("Gb/s", "gbps", 1e9), unit("Mb/s", "mbps", 1e6), unit("kb/s", "kbps", 1e3)];
-/// Of seconds.
+/// Units of seconds.
 pub const TIMES: &[Unit] = &[unit("s", "s", 1.0), unit("ms", "ms", 1e-3), unit("µs", "us", 1e-6)];
-/// Of bytes; a KB is 1,000 of them.
+/// Units of bytes; a KB is 1,000 bytes.
 pub const SIZES: &[Unit] =
     &[unit("GB", "gb", 1e9), unit("MB", "mb", 1e6), unit("KB", "kb", 1e3), unit("B", "bytes", 1.0)];
 
@@ -36,26 +36,26 @@ impl Unit {
         units.iter().find(|unit| most >= unit.size).or(units.last()).copied().unwrap_or(NONE)
     }
 
-    /// This figure in this unit, rounded.
+    /// The value in this unit, rounded.
     #[must_use]
     pub fn put(self, figure: f64) -> f64 {
         round(figure / self.size)
     }
 
-    /// The title of an axis: what it shows, and the unit in brackets.
+    /// The title of an axis with the unit in brackets.
     #[must_use]
     pub fn title(self, what: &str) -> String {
         if self.name.is_empty() { what.to_owned() } else { format!("{what} ({})", self.name) }
     }
 
-    /// The name of a column: what it holds, and the unit.
+    /// The name of a column with the unit.
     #[must_use]
     pub fn column(self, what: &str) -> String {
         if self.suffix.is_empty() { what.to_owned() } else { format!("{what}_{}", self.suffix) }
     }
 }
 
-/// A figure with six digits that say something: pages need no more, and grow by each.
+/// The value with six significant digits, which are enough for a page.
 #[must_use]
 pub fn round(figure: f64) -> f64 {
     format!("{figure:.5e}").parse().unwrap_or(figure)
@@ -80,13 +80,13 @@ mod tests {
 
     #[test]
     fn figures_keep_six_digits() {
-        let cases = [
+        let comparison = [
             (1.0 / 3.0, 0.333_333),
             (123_456_789.0, 123_457_000.0),
             (0.0, 0.0),
             (-2.5e-9, -2.5e-9),
         ];
-        for (figure, rounded) in cases {
+        for (figure, rounded) in comparison {
             assert!((round(figure) - rounded).abs() <= rounded.abs() * 1e-15, "{figure}");
         }
         assert_eq!(PERCENT.put(0.012_345_678).to_string(), "1.23457");

@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use shallop_results::{Run, Summary};
 use shallop_view::{
-    Entry, Figure, FlowRow, Gather, Page, SeriesRow, Summary, Table, figures, page,
+    Figure, FigureData, IndexEntry, Page, PageTable, PlotFlow, PlotSample, figures, page,
 };
 
 /// A summary of two schemes at one point, two seeds, with everything a figure can be of.
@@ -20,25 +21,41 @@ fn summary() -> Value {
             "fct.all.p99_s": { "mean": 0.1, "ci95": 0.01, "n": 2 },
         } })
     };
+    let queue = |place: &str, class: &str, max_bytes: u64| {
+        json!({ "place": place, "class": class, "max_bytes": max_bytes, "mean_bytes": 0.0, "p50_bytes": 0,
+            "p99_bytes": 0, "p9999_bytes": 0 })
+    };
+    let group = json!({ "name": "all", "transport": "cubic", "flows": 3, "throughput_bps": 0.0, "goodput_bps": 0.0,
+        "loss_rate": 0.0, "rtt": { "mean_s": null, "p50_s": null, "p99_s": null }, "jain": null });
     let run = |scheme: &str, seed: u64| {
-        json!({ "scheme": scheme, "seed": seed, "point": {}, "duration_s": 1.0, "flows": 3,
-            "groups": [{ "name": "all" }], "max_queue_bytes": 30_000,
-            "queues": [
-                { "place": "host", "class": "data", "max_bytes": 900_000 },
-                { "place": "a to b", "class": "credit", "max_bytes": 30_000 },
-                { "place": "a to b", "class": "data", "max_bytes": 30_000 },
-                { "place": "c to d", "class": "data", "max_bytes": 10_000 },
-            ] })
+        let mut run = serde_json::to_value(Run::default()).unwrap();
+        run["scheme"] = scheme.into();
+        run["seed"] = seed.into();
+        run["duration_s"] = 1.0.into();
+        run["flows"] = 3.into();
+        run["groups"] = json!([group]);
+        run["max_queue_bytes"] = 30_000.into();
+        run["queues"] = json!([
+            queue("host", "data", 900_000),
+            queue("a to b", "credit", 30_000),
+            queue("a to b", "data", 30_000),
+            queue("c to d", "data", 10_000),
+        ]);
+        run
+    };
+    let claim = |what: &str, (paper, measured): (f64, f64)| {
+        json!({ "what": what, "subject": "cubic", "scheme": "cubic", "point": null, "metric": "throughput_bps",
+            "seeds": "each", "paper": paper, "low": 8.0, "high": 10.0, "measured": measured, "measured_min": 8.9,
+            "measured_max": 9.1, "unit": "Gb/s", "verdict": "holds", "why": "", "source": "Fig. 1" })
     };
     json!({
         "id": "x", "scenario": "A title", "about": "A question", "version": "1.2.3", "quick": true, "seeds": [1, 2],
         "setup": [{ "what": "topology", "value": "dumbbell", "how": "" }],
         "schemes": [{ "name": "cubic", "transport": "TCP" }, { "name": "flashpass", "transport": "FlashPass" }],
-        "points": [{ "name": "", "set": {} }],
+        "points": [{ "name": "", "set": {}, "schemes": ["cubic", "flashpass"] }],
         "claims": [
-            { "what": "one", "paper": 9.1, "measured": 9.0, "measured_min": 8.9, "measured_max": 9.1, "low": 8.0,
-              "high": 10.0, "unit": "Gb/s", "verdict": "holds" },
-            { "what": "none lost", "paper": 0.0, "measured": 0.0, "verdict": "holds" },
+            claim("one", (9.1, 9.0)),
+            claim("none lost", (0.0, 0.0)),
         ],
         "aggregates": [aggregate("cubic", 2.3e9), aggregate("flashpass", 9.1e9)],
         "runs": [run("cubic", 1), run("cubic", 2), run("flashpass", 1), run("flashpass", 2)],
@@ -51,12 +68,12 @@ fn read(summary: &Value) -> Summary {
 
 /// The figures of these results, with a few flows and rows of each scheme.
 fn drawn(summary: &Summary) -> Vec<Figure> {
-    let mut gather = Gather::new(summary);
+    let mut input = FigureData::new(summary);
     let (scheme, point) = (["cubic", "flashpass"], "");
     for scheme in scheme {
         for flow in 0..3 {
             let fct_s = (flow < 2).then_some(0.25 * (flow + 1) as f64);
-            gather.flow(&FlowRow {
+            input.add_flow(&PlotFlow {
                 point,
                 scheme,
                 seed: 1,
@@ -79,8 +96,16 @@ fn drawn(summary: &Summary) -> Vec<Figure> {
             ("rate_bps", "flow 2", 6e8),
         ] {
             for time_s in [0.1, 0.2, 0.3] {
-                gather.series(&SeriesRow { point, scheme, seed: 1, time_s, what, place, value });
-                gather.series(&SeriesRow {
+                input.add_sample(&PlotSample {
+                    point,
+                    scheme,
+                    seed: 1,
+                    time_s,
+                    what,
+                    place,
+                    value,
+                });
+                input.add_sample(&PlotSample {
                     point,
                     scheme,
                     seed: 2,
@@ -92,7 +117,7 @@ fn drawn(summary: &Summary) -> Vec<Figure> {
             }
         }
     }
-    figures::all(summary, &gather)
+    figures::all(summary, &input)
 }
 
 fn ids(figures: &[Figure]) -> Vec<&str> {
@@ -124,7 +149,7 @@ fn every_figure_that_has_data_is_there_and_no_other() {
         ]
     );
     let nothing = Summary::default();
-    assert_eq!(figures::all(&nothing, &Gather::new(&nothing)), []);
+    assert_eq!(figures::all(&nothing, &FigureData::new(&nothing)), []);
 }
 
 #[test]
@@ -240,10 +265,10 @@ fn a_sweep_has_curves_with_bands_in_panels() {
 #[test]
 fn a_million_flows_take_two_hundred_steps() {
     let summary = read(&summary());
-    let mut gather = Gather::new(&summary);
+    let mut input = FigureData::new(&summary);
     for flow in 0..100_000u64 {
         let fct_s = Some(0.001 * (flow % 9973 + 1) as f64);
-        gather.flow(&FlowRow {
+        input.add_flow(&PlotFlow {
             point: "",
             scheme: "cubic",
             seed: 1,
@@ -255,7 +280,7 @@ fn a_million_flows_take_two_hundred_steps() {
             counted: true,
         });
     }
-    let figures = figures::all(&summary, &gather);
+    let figures = figures::all(&summary, &input);
     let times = find(&figures, "completion-times");
     assert_eq!(times.rows.rows.len(), 201);
     let ends: Vec<f64> = times.rows.numbers("completion_time_s").collect();
@@ -276,7 +301,7 @@ fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
     summary["aggregates"][0]["scheme"] = evil.into();
     let summary = read(&summary);
     let figures = drawn(&summary);
-    let table = Table {
+    let table = PageTable {
         title: evil.into(),
         header: vec![evil.into()],
         rows: vec![vec![evil.into()]],
@@ -293,7 +318,7 @@ fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
     assert_eq!((html.matches("<script").count(), html.matches("</script").count()), (5, 5));
     let index = page::index(
         evil,
-        &[Entry { folder: evil.into(), title: evil.into(), quick: true, claims: evil.into() }],
+        &[IndexEntry { folder: evil.into(), title: evil.into(), quick: true, claims: evil.into() }],
     );
     assert!(!index.contains("<script") && !index.contains("<b a="), "{index}");
 }

@@ -1,103 +1,105 @@
-//! Gemini's formulas in integers, so that a kernel computes the same numbers. Nothing here has a state.
+//! Gemini's formulas in integers, so that a kernel implementation gives the same numbers. No state.
 //!
-//! | what | format | largest |
+//! | quantity | format | maximum |
 //! |---|---|---|
-//! | C RTT | bits, from Kb/s times ns | 10^13: 1 Tb/s for 10 s, more counts as that |
-//! | K | bits | 2^41, more counts as that |
-//! | alpha, the part that was marked | 2^-10 | 1 |
-//! | F, the scale of a cut | 2^-20 | 4 |
-//! | a cut, alpha F or beta | 2^-20 | 1/2 |
-//! | H | 2^-40 segments for each bit of C RTT | 1 |
-//! | h, the step | 2^-16 segments a round trip | 5 |
-//! | the window | whole segments | 2^27 |
-//! | what was grown towards the next segment | 2^-16 segments times the window | one segment |
+//! | `C RTT_base`, the bandwidth-delay product (BDP) | bits, from Kb/s times ns | 10^13 (1 Tb/s and 10 s); saturates |
+//! | `K`, the marking threshold | bits | 2^41; saturates |
+//! | `alpha`, the average fraction of marked bytes | 2^-10 | 1 |
+//! | `F`, the scale factor | 2^-20 | 4 |
+//! | `f_dcn` and `f_wan`, the extents of a reduction | 2^-20 | 1/2 |
+//! | `H`, the increase parameter | 2^-40 segments per bit of BDP | 1 |
+//! | `h`, the increase step | 2^-16 segments per round trip | 5 |
+//! | cwnd | whole segments | 2^27 |
+//! | `cwnd_cnt`, the progress to the next segment | 2^-16 segments times cwnd | one segment |
 //!
-//! No product exceeds 64 bits. Source: gemini-flashpass-thesis, 3.2.2, 3.3.3, Tables 3.3 and 3.4.
+//! No product exceeds 64 bits. Source: Zeng's doctoral thesis on Gemini and `FlashPass`, 3.2.2, 3.3.3, Tables 3.3 and
+//! 3.4.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-/// F and cuts are in 2^-20.
-pub const CUT_BITS: u32 = 20;
-/// The largest cut, a half: F alone comes to 4 where K is much more than C RTT, and no window shrinks by more than
-/// itself. The thesis is silent; half is what a loss takes.
-pub const MOST_CUT: u64 = 1 << (CUT_BITS - 1);
-/// H is in 2^-40.
-pub const INCREASE_BITS: u32 = 40;
-/// h is in 2^-16.
+/// `F` and the extents of reductions are in 2^-20.
+pub const REDUCTION_BITS: u32 = 20;
+/// The largest reduction: half of cwnd, as for a loss. `alpha F` can exceed 1, since `F` approaches 4 where `K` is much
+/// larger than the BDP, and the thesis gives no bound.
+pub const MAX_REDUCTION: u64 = 1 << (REDUCTION_BITS - 1);
+/// `H` is in 2^-40.
+pub const H_BITS: u32 = 40;
+/// `h` is in 2^-16.
 pub const STEP_BITS: u32 = 16;
-/// The smallest and the largest h, 0.1 and 5 segments a round trip (thesis, 3.3.3).
-pub const STEPS: (u64, u64) = (6_554, 5 << STEP_BITS);
-/// The smallest window after a cut, as in Linux (`dctcp_ssthresh`).
-pub const LEAST_WINDOW: u64 = 2;
-/// The largest window.
-pub const MOST_WINDOW: u64 = 1 << 27;
+/// Minimum and maximum of `h`: 0.1 and 5 segments per round trip (thesis, 3.3.3).
+pub const STEP_BOUNDS: (u64, u64) = (6_554, 5 << STEP_BITS);
+/// Minimum cwnd after a reduction, in segments (kernel: `dctcp_ssthresh`).
+pub const MIN_CWND: u64 = 2;
+/// Maximum cwnd, in segments.
+pub const MAX_CWND: u64 = 1 << 27;
 
 const ALPHA_BITS: u32 = 10;
-const MOST_KBPS: u64 = 1_000_000_000;
-const MOST_NS: u64 = 10_000_000_000;
-const MOST_MARK: u64 = 1 << 41;
+const MAX_KBPS: u64 = 1_000_000_000;
+const MAX_NS: u64 = 10_000_000_000;
+const MAX_K: u64 = 1 << 41;
 
-/// A window in whole segments, and what was grown towards the next one.
+/// cwnd and the progress to its next segment (kernel: `snd_cwnd`, `snd_cwnd_cnt`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segments {
+pub struct Cwnd {
     /// Whole segments, at least one.
-    pub whole: u64,
-    /// The next segment is there when this reaches `whole` in 2^-16.
-    pub grown: u64,
+    pub segments: u64,
+    /// cwnd grows by one segment when this reaches `segments` in 2^-16.
+    pub cwnd_cnt: u64,
 }
 
-/// C RTT in bits: what the link carries in a round trip. Rates count in Kb/s, times in nanoseconds.
+/// `C RTT_base`, the bandwidth-delay product, in bits. Capacities count in Kb/s, times in nanoseconds.
 #[must_use]
-pub fn product(capacity: BitsPerSec, base: Span) -> u64 {
-    let kbps = (capacity.get() / 1_000).clamp(1, MOST_KBPS);
-    let ns = (base.as_ps() / 1_000).min(MOST_NS);
+pub fn bdp(capacity: BitsPerSec, rtt_base: Span) -> u64 {
+    let kbps = (capacity.get() / 1_000).clamp(1, MAX_KBPS);
+    let ns = (rtt_base.as_ps() / 1_000).min(MAX_NS);
     kbps * ns / 1_000_000
 }
 
-/// F = 4 K / (C RTT + K) in 2^-20, from K and from C RTT in bits.
+/// `F = 4 K / (C RTT_base + K)`, the scale factor, in 2^-20, from the marking threshold `k` and the BDP in bits.
 #[must_use]
-pub fn scale(mark: Bytes, product: u64) -> u64 {
-    let mark = mark.get().saturating_mul(8).min(MOST_MARK);
-    (mark << (CUT_BITS + 2)) / (product + mark).max(1)
+pub fn scale_factor(k: Bytes, bdp: u64) -> u64 {
+    let k = k.get().saturating_mul(8).min(MAX_K);
+    (k << (REDUCTION_BITS + 2)) / (bdp + k).max(1)
 }
 
-/// h = H C RTT in 2^-16 segments a round trip, from H in 2^-40 and C RTT in bits.
+/// `h = H C RTT_base`, the increase step, in 2^-16 segments per round trip, from `H` in 2^-40 and the BDP in bits.
 #[must_use]
-pub fn step(increase: u64, product: u64) -> u64 {
-    let step = product.saturating_mul(increase) >> (INCREASE_BITS - STEP_BITS);
-    step.clamp(STEPS.0, STEPS.1)
+pub fn increase_step(h_parameter: u64, bdp: u64) -> u64 {
+    let step = bdp.saturating_mul(h_parameter) >> (H_BITS - STEP_BITS);
+    step.clamp(STEP_BOUNDS.0, STEP_BOUNDS.1)
 }
 
-/// The part of the window that marks take, alpha F, in 2^-20.
+/// `f_dcn = alpha F`, the extent of the reduction for marks, in 2^-20.
 #[must_use]
-pub fn marked_cut(alpha: u32, scale: u64) -> u64 {
-    ((u64::from(alpha) * scale) >> ALPHA_BITS).min(MOST_CUT)
+pub fn f_dcn(alpha: u32, scale_factor: u64) -> u64 {
+    ((u64::from(alpha) * scale_factor) >> ALPHA_BITS).min(MAX_REDUCTION)
 }
 
-/// A window after a cut in 2^-20: two segments at least. What is left of a segment counts as grown.
+/// cwnd after a reduction by `extent`, in 2^-20; at least two segments. A fraction of a segment that remains becomes
+/// `cwnd_cnt`.
 #[must_use]
-pub fn shrink(window: Segments, cut: u64) -> Segments {
-    let whole = window.whole.clamp(1, MOST_WINDOW);
-    let exact = (whole << STEP_BITS) + window.grown / whole;
-    let left = exact - ((exact * cut.min(MOST_CUT)) >> CUT_BITS);
-    let (whole, part) = (left >> STEP_BITS, left & ((1 << STEP_BITS) - 1));
-    if whole < LEAST_WINDOW {
-        return Segments { whole: LEAST_WINDOW, grown: 0 };
+pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
+    let segments = cwnd.segments.clamp(1, MAX_CWND);
+    let exact = (segments << STEP_BITS) + cwnd.cwnd_cnt / segments;
+    let reduced = exact - ((exact * extent.min(MAX_REDUCTION)) >> REDUCTION_BITS);
+    let (segments, fraction) = (reduced >> STEP_BITS, reduced & ((1 << STEP_BITS) - 1));
+    if segments < MIN_CWND {
+        return Cwnd { segments: MIN_CWND, cwnd_cnt: 0 };
     }
-    Segments { whole, grown: part * whole }
+    Cwnd { segments, cwnd_cnt: fraction * segments }
 }
 
-/// A window after so many segments were acknowledged, each of which adds h / window. No more than a window's count:
-/// it grows by h in a round trip.
+/// cwnd after `acked` segments were acknowledged, each of which adds h / cwnd. At most cwnd segments count, so that
+/// cwnd grows by h per round trip.
 #[must_use]
-pub fn grow(window: Segments, acked: u64, step: u64) -> Segments {
-    let Segments { mut whole, mut grown } = window;
-    grown += acked.min(whole) * step;
-    while grown >= whole << STEP_BITS && whole < MOST_WINDOW {
-        grown -= whole << STEP_BITS;
-        whole += 1;
+pub fn grow(cwnd: Cwnd, acked: u64, step: u64) -> Cwnd {
+    let Cwnd { mut segments, mut cwnd_cnt } = cwnd;
+    cwnd_cnt += acked.min(segments) * step;
+    while cwnd_cnt >= segments << STEP_BITS && segments < MAX_CWND {
+        cwnd_cnt -= segments << STEP_BITS;
+        segments += 1;
     }
-    Segments { whole, grown: grown.min(whole << STEP_BITS) }
+    Cwnd { segments, cwnd_cnt: cwnd_cnt.min(segments << STEP_BITS) }
 }
 
 #[cfg(test)]
@@ -106,82 +108,83 @@ mod tests {
 
     use super::*;
 
-    const PACKET: u64 = 1_538;
+    const FRAME: u64 = 1_538;
 
     fn real(fixed: u64, bits: u32) -> f64 {
         fixed as f64 / (1u64 << bits) as f64
     }
 
     #[test]
-    fn a_threshold_of_a_seventh_of_what_is_on_the_way_halves_as_dctcp_does() {
-        let product = product(BitsPerSec::gbps(1), Span::from_ms(10));
-        assert_eq!(product, 10_000_000);
-        let seventh = Bytes::new(product / 8 / 7);
-        let factor = real(scale(seventh, product), CUT_BITS);
+    fn with_k_of_a_seventh_of_the_bdp_the_scale_factor_is_dctcps_one_half() {
+        let bdp = bdp(BitsPerSec::gbps(1), Span::from_ms(10));
+        assert_eq!(bdp, 10_000_000);
+        let k = Bytes::new(bdp / 8 / 7);
+        let factor = real(scale_factor(k, bdp), REDUCTION_BITS);
         assert!((factor - 0.5).abs() < 1e-5, "{factor}");
     }
 
     #[test]
-    fn a_gigabit_and_8_ms_grow_a_segment_a_round_trip_and_steps_have_bounds() {
-        let increase = (1.2e-7 * (1u64 << INCREASE_BITS) as f64) as u64;
-        let step = |gbps, rtt| step(increase, product(BitsPerSec::gbps(gbps), rtt));
+    fn the_increase_step_is_one_segment_at_1_gbps_and_8_ms_and_stays_within_its_bounds() {
+        let h_parameter = (1.2e-7 * (1u64 << H_BITS) as f64) as u64;
+        let step = |gbps, rtt| increase_step(h_parameter, bdp(BitsPerSec::gbps(gbps), rtt));
         let one = real(step(1, Span::from_ms(8)), STEP_BITS);
-        // 1.2e-7 times 8e6 is 0.96: the thesis rounds.
+        // 1.2e-7 times 8e6 bits is 0.96, which the thesis rounds to 1.
         assert!((one - 0.96).abs() < 1e-4, "{one}");
-        assert_eq!(step(1, Span::from_us(50)), STEPS.0);
-        assert_eq!(step(100, Span::from_ms(300)), STEPS.1);
-        assert_eq!(step(u64::MAX / 1_000_000_000, Span::MAX), STEPS.1);
+        assert_eq!(step(1, Span::from_us(50)), STEP_BOUNDS.0);
+        assert_eq!(step(100, Span::from_ms(300)), STEP_BOUNDS.1);
+        assert_eq!(step(u64::MAX / 1_000_000_000, Span::MAX), STEP_BOUNDS.1);
     }
 
     #[test]
-    fn a_cut_carries_its_fraction_and_leaves_two_segments() {
-        let cut = marked_cut(512, 1 << CUT_BITS >> 2);
-        assert_eq!(cut, 1 << CUT_BITS >> 3);
-        let from = Segments { whole: 10, grown: 0 };
+    fn a_reduction_keeps_the_fraction_of_a_segment_and_leaves_two_segments() {
+        let extent = f_dcn(512, 1 << REDUCTION_BITS >> 2);
+        assert_eq!(extent, 1 << REDUCTION_BITS >> 3);
         // 10 less an eighth is 8.75.
-        let left = shrink(from, cut);
-        assert_eq!(left, Segments { whole: 8, grown: (8 * 3) << (STEP_BITS - 2) });
-        let few = Segments { whole: 2, grown: 99 };
-        assert_eq!(shrink(few, cut), Segments { whole: 2, grown: 0 });
-        assert_eq!(marked_cut(1024, 4 << CUT_BITS), MOST_CUT, "never more than half");
+        let reduced = reduce(Cwnd { segments: 10, cwnd_cnt: 0 }, extent);
+        assert_eq!(reduced, Cwnd { segments: 8, cwnd_cnt: (8 * 3) << (STEP_BITS - 2) });
+        let minimum = Cwnd { segments: 2, cwnd_cnt: 99 };
+        assert_eq!(reduce(minimum, extent), Cwnd { segments: 2, cwnd_cnt: 0 });
+        assert_eq!(f_dcn(1024, 4 << REDUCTION_BITS), MAX_REDUCTION, "never more than half");
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn integers_stay_within_an_eighth_per_cent_of_the_real_formulas(
+        fn integers_stay_within_an_eighth_per_cent_of_the_formulas_in_real_numbers(
             mbps in 100u64..=100_000,
             base_ns in 50_000u64..=300_000_000,
-            packets in 5u64..=500,
+            frames in 5u64..=500,
         ) {
             let capacity = BitsPerSec::at_least_one(mbps * 1_000_000);
-            let mark = Bytes::new(packets * PACKET * mbps / 1_000);
-            let product = product(capacity, Span::from_ns(base_ns));
+            let k = Bytes::new(frames * FRAME * mbps / 1_000);
+            let bdp = bdp(capacity, Span::from_ns(base_ns));
             let bits = capacity.get() as f64 * base_ns as f64 * 1e-9;
-            let factor = 4.0 * mark.get() as f64 * 8.0 / (bits + mark.get() as f64 * 8.0);
-            let error = real(scale(mark, product), CUT_BITS) / factor - 1.0;
+            let factor = 4.0 * k.get() as f64 * 8.0 / (bits + k.get() as f64 * 8.0);
+            let error = real(scale_factor(k, bdp), REDUCTION_BITS) / factor - 1.0;
             prop_assert!(error.abs() < 1.25e-3, "F is {} off", error);
             let h = (1.2e-7 * bits).clamp(0.1, 5.0);
-            let error = real(step(131_941, product), STEP_BITS) / h - 1.0;
+            let error = real(increase_step(131_941, bdp), STEP_BITS) / h - 1.0;
             prop_assert!(error.abs() < 2.1e-4, "h is {} off", error);
         }
 
         #[test]
-        fn no_numbers_overflow_nor_break_what_a_window_is(
-            capacity in 1u64.., base in any::<u64>(), mark in any::<u64>(), increase in any::<u64>(),
-            whole in 1u64..=MOST_WINDOW, alpha in 0u32..=1024, acked in any::<u64>(),
+        fn no_input_overflows_or_leaves_the_bounds_of_cwnd(
+            capacity in 1u64.., base in any::<u64>(), k in any::<u64>(), h_parameter in any::<u64>(),
+            segments in 1u64..=MAX_CWND, alpha in 0u32..=1024, acked in any::<u64>(),
         ) {
-            let product = product(BitsPerSec::at_least_one(capacity), Span::from_ps(base));
-            let (scale, step) = (scale(Bytes::new(mark), product), step(increase, product));
-            prop_assert!(scale <= 4 << CUT_BITS && (STEPS.0..=STEPS.1).contains(&step));
-            let window = Segments { whole, grown: whole << STEP_BITS >> 1 };
-            let grown = grow(window, acked, step);
-            prop_assert!((whole..=whole + 6).contains(&grown.whole));
-            prop_assert!(grown.grown <= grown.whole << STEP_BITS);
-            let left = shrink(grown, marked_cut(alpha, scale));
-            prop_assert!(left.whole >= LEAST_WINDOW && left.whole <= grown.whole.max(2));
-            prop_assert!(left.grown < left.whole << STEP_BITS);
+            let bdp = bdp(BitsPerSec::at_least_one(capacity), Span::from_ps(base));
+            let factor = scale_factor(Bytes::new(k), bdp);
+            let step = increase_step(h_parameter, bdp);
+            let (min_step, max_step) = STEP_BOUNDS;
+            prop_assert!(factor <= 4 << REDUCTION_BITS && (min_step..=max_step).contains(&step));
+            let cwnd = Cwnd { segments, cwnd_cnt: segments << STEP_BITS >> 1 };
+            let grown = grow(cwnd, acked, step);
+            prop_assert!((segments..=segments + 6).contains(&grown.segments));
+            prop_assert!(grown.cwnd_cnt <= grown.segments << STEP_BITS);
+            let reduced = reduce(grown, f_dcn(alpha, factor));
+            prop_assert!(reduced.segments >= MIN_CWND && reduced.segments <= grown.segments.max(2));
+            prop_assert!(reduced.cwnd_cnt < reduced.segments << STEP_BITS);
         }
     }
 }

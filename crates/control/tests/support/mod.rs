@@ -1,90 +1,93 @@
-//! A perfect path for a controller: every window is acknowledged a round trip after it was sent, evenly spaced.
+//! Test paths. [`FixedRtt`] has no queue: every segment of a window is acknowledged one RTT after it was sent, evenly
+//! spaced. [`bottleneck::Bottleneck`] has a rate and a queue.
 
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
-pub mod narrow;
+pub mod bottleneck;
 
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
+/// MSS of all tests.
 pub const SEGMENT: Bytes = Bytes::new(1460);
 
-/// A flow of ten segments to begin with.
+/// A connection with an initial window of ten segments.
 pub fn start() -> Start {
     Start {
-        segment: SEGMENT,
-        window: SEGMENT * 10,
-        threshold: Bytes::MAX,
-        link: BitsPerSec::gbps(1),
-        draw: 7,
+        mss: SEGMENT,
+        initial_window: SEGMENT * 10,
+        initial_ssthresh: Bytes::MAX,
+        link_rate: BitsPerSec::gbps(1),
+        seed: 7,
     }
 }
 
-/// The path and what it has seen.
+/// A path with a fixed RTT, and the state of the sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Course {
+pub struct FixedRtt {
     pub now: Time,
     pub rtt: Span,
     pub min_rtt: Span,
-    pub limited: bool,
-    pub una: u64,
+    pub is_cwnd_limited: bool,
+    pub snd_una: u64,
 }
 
-impl Course {
+impl FixedRtt {
     pub fn new(rtt: Span) -> Self {
-        Self { now: Time::ZERO, rtt, min_rtt: rtt, limited: true, una: 0 }
+        Self { now: Time::ZERO, rtt, min_rtt: rtt, is_cwnd_limited: true, snd_una: 0 }
     }
 
-    /// The facts of an acknowledgement of so many bytes.
-    pub fn facts(&self, window: &impl Window, acked: Bytes) -> Ack {
+    /// An ACK of `acked_sacked` bytes.
+    pub fn ack(&self, window: &impl Window, acked_sacked: Bytes) -> Ack {
         Ack {
             now: self.now,
-            acked,
-            lost: Bytes::ZERO,
+            acked_sacked,
+            losses: Bytes::ZERO,
             marked: Bytes::ZERO,
-            delivered: Bytes::new(self.una),
+            delivered: Bytes::new(self.snd_una),
             rtt: Some(self.rtt),
-            smoothed_rtt: self.rtt,
+            srtt: self.rtt,
             min_rtt: self.min_rtt,
-            rate: None,
-            flight_before: window.window(),
-            in_flight: window.window().saturating_sub(acked),
-            window_limited: self.limited,
-            advanced: acked,
+            rate_sample: None,
+            prior_in_flight: window.window(),
+            in_flight: window.window().saturating_sub(acked_sacked),
+            is_cwnd_limited: self.is_cwnd_limited,
+            snd_una_advance: acked_sacked,
             round_start: false,
-            recovering: false,
-            una: self.una,
-            // Nothing was sent yet in answer to it.
-            next: self.una.saturating_sub(acked.get()) + window.window().get(),
+            in_cwnd_reduction: false,
+            snd_una: self.snd_una,
+            // The segments that this ACK allows are not sent yet.
+            snd_nxt: self.snd_una.saturating_sub(acked_sacked.get()) + window.window().get(),
         }
     }
 
-    /// One segment is acknowledged, when its turn in the round trip comes.
+    /// The next segment of the window is acknowledged.
     pub fn segment(&mut self, window: &mut impl Window) {
         self.now += self.rtt.scale(SEGMENT.ratio(window.window()));
-        self.una += SEGMENT.get();
-        let ack = self.facts(window, SEGMENT);
+        self.snd_una += SEGMENT.get();
+        let ack = self.ack(window, SEGMENT);
         window.on_ack(&ack);
     }
 
-    /// All that is in flight is acknowledged.
+    /// All segments in flight are acknowledged.
     pub fn round(&mut self, window: &mut impl Window) {
         for _ in 0..window.window().get() / SEGMENT.get() {
             self.segment(window);
         }
     }
 
-    /// The whole window is in flight when congestion is found.
+    /// A congestion event with the whole window in flight.
     pub fn loss(&self, window: &impl Window) -> Loss {
-        self.loss_of(window.window())
+        self.loss_with(window.window())
     }
 
-    pub fn loss_of(&self, in_flight: Bytes) -> Loss {
-        let next = self.una + in_flight.get();
-        Loss { now: self.now, in_flight, after_mark: false, una: self.una, next }
+    /// A congestion event with `prior_in_flight` bytes in flight.
+    pub fn loss_with(&self, prior_in_flight: Bytes) -> Loss {
+        let (snd_una, snd_nxt) = (self.snd_una, self.snd_una + prior_in_flight.get());
+        Loss { now: self.now, prior_in_flight, in_cwr: false, snd_una, snd_nxt }
     }
 
-    /// The mean window, in segments, when every `every`-th segment is lost, over `times` losses.
+    /// The mean cwnd, in segments, when every `every`-th segment is lost, over `times` losses after the first six.
     pub fn mean_window(&mut self, window: &mut impl Window, every: u64, times: u64) -> f64 {
         window.on_loss(&self.loss(window));
         let mut begin = self.now;
@@ -99,12 +102,12 @@ impl Course {
     }
 }
 
-/// Lines of a table of known answers, as fields.
+/// The rows of a table of known answers, without comments and header, as fields.
 pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
 }
 
-/// A number of such a table.
+/// A number in such a table.
 pub fn number(field: &str) -> f64 {
     field.parse().expect("tables of known answers hold numbers")
 }

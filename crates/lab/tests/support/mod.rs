@@ -5,16 +5,16 @@
 use shallop_control::any;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
-use shallop_control::options::{Kind, Options, Read};
+use shallop_control::options::Kind;
 use shallop_core::{BufferSize, Bytes, Span};
-use shallop_lab::plan::{
+use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
     Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
 };
-use shallop_lab::workload::Sizes;
-use shallop_proto::expresspass::StopPolicy;
-use shallop_proto::tcp::{self, Marks, Stack};
-use shallop_sim::NicMode;
+use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
+use shallop_proto::tcp::{self, EcnConfig, Stack};
+use shallop_topology::NicMode;
+use shallop_workload::Sizes;
 
 /// A plan of this network and traffic, under each of the schemes of [`schemes`].
 pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
@@ -35,7 +35,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         levels: vec![],
         capture: (vec![], 0),
         nic_credit_queue: None,
-        nic_jitter: Span::ZERO,
+        nic_jitter: Some(Span::ZERO),
         schemes: schemes(),
     }
 }
@@ -45,6 +45,7 @@ pub fn switch(buffer: BufferSize) -> Switch {
         name: "default".to_owned(),
         buffer,
         mark: None,
+        aqm: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
         select: Some(BufferSize::Packets(2)),
@@ -67,26 +68,20 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         sizes: size.map(Sizes::fixed),
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
         transport: None,
-        edges: (0, 0),
-        keeps: false,
-        pattern: Pattern::Turn,
+        uncounted: (0, 0),
+        keeps_connections: false,
+        pattern: Pattern::RoundRobin,
     }
 }
 
 pub fn flashpass(law: FlashPassLaw) -> FlashPass {
-    FlashPass {
-        law,
-        wait: None,
-        force_wait: false,
-        epochs: 1,
+    let options = FlashPassOptions {
+        epochs: Some(1),
         jitter: 0.1,
-        batch: 1,
         over_provision: true,
-        expected_loss: 0.1,
-        timeout: Span::from_ms(200),
-        aeolus: None,
-        send_buffer: None,
-    }
+        ..FlashPassOptions::of(())
+    };
+    FlashPass { options, law, aeolus: None, send_buffer: None }
 }
 
 pub fn aimd() -> Transport {
@@ -99,11 +94,11 @@ pub fn mimd() -> Transport {
 
 pub fn expresspass() -> Transport {
     Transport::ExpressPass(ExpressPass {
+        options: ExpressPassOptions {
+            largest_credit: Bytes::new(92),
+            ..ExpressPassOptions::of(())
+        },
         rule: ExpressPassRule::Code(CodeConfig::default()),
-        stop: StopPolicy::LastData,
-        jitter: 0.1,
-        largest_credit: Bytes::new(92),
-        timeout: Span::from_ms(200),
         aeolus: None,
         ahead: false,
         send_buffer: None,
@@ -118,7 +113,7 @@ pub fn aeolus(transport: &Transport) -> Transport {
             Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
         }
         Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
-        Transport::Tcp { .. } | Transport::Udp(_) => transport.clone(),
+        _ => transport.clone(),
     }
 }
 
@@ -133,11 +128,10 @@ fn ahead(mut transport: Transport) -> Transport {
 /// Every transport there is, each by its label.
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX;
-    let tcp = |(kind, read): (&Kind, Read<any::Config>)| {
-        let config = tcp::Config { marks: Marks::of(kind.marking, linux.tcp.marks), ..linux.tcp };
-        let options = Options::new(linux.host, kind.keys);
-        let controller = read(&options).expect("what is said by nobody cannot be wrong");
-        (kind.name, Transport::Tcp { config, controller })
+    let tcp = |kind: &'static Kind| {
+        let config = tcp::Config { ecn: EcnConfig::of(kind.marking, linux.tcp.ecn), ..linux.tcp };
+        let controller = any::Config::of(kind.name, linux.host).expect("a name of its own");
+        (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller }))
     };
     let credits = [
         ("expresspass", expresspass()),
@@ -153,5 +147,5 @@ pub fn schemes() -> Vec<Scheme> {
         switches: None,
         clean: None,
     };
-    any::Config::kinds().into_iter().map(tcp).chain(credits).map(scheme).collect()
+    any::Config::kinds().map(tcp).chain(credits).map(scheme).collect()
 }

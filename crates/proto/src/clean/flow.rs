@@ -1,72 +1,74 @@
-//! A flow as CLEAN knows it: the law's state, how far it has let the sender go, and how much passes in a round trip.
-//! Units: bytes of the stream; packets for what passes.
+//! The state of one flow at a CLEAN proxy: the control law, the right edge of the window that the sender was offered,
+//! and the packets of the last two round trips. Units: bytes of the stream; counts of packets.
 //!
-//! The edge it grants, the first byte that may not be sent, never moves back: a smaller window takes effect as
-//! acknowledgements catch up (RFC 9293, 3.8.6; RFC 7323, 2.4). A head can say it only in units of 2^scale from its own
-//! acknowledgement, so what is said is up to a unit less, as a receiver's own window is. Rounding up instead would move
-//! the edge on with every acknowledgement of less than a unit, and no window could ever shrink.
+//! The right edge never moves back: a smaller window takes effect as acknowledgements catch up (RFC 9293, 3.8.6; RFC
+//! 7323, 2.4). A header states the window in units of 2^scale, so the advertised edge is up to a unit lower than the
+//! edge of the law, as with a receiver's own window. Rounding up instead would advance the edge with every
+//! acknowledgement of less than a unit, and no window could shrink.
 
-use shallop_control::clean::{Clean, MOST_WINDOW, Passed, SEGMENT};
+use shallop_control::clean::{Clean, DataPacket, MAX_WINDOW, SEGMENT};
 use shallop_core::{Span, Time};
 
 use super::Config;
 use crate::tcp::head::MAX_SCALE;
 use crate::tcp::{Flags, Head};
 
-/// A silence is longer than so many round trips.
-const SILENCE: u64 = 2;
+/// A flow is idle when no data has passed for this many round trips.
+const IDLE_ROUND_TRIPS: u64 = 2;
 
-/// What is known of the round trip from here to the sender and back.
+/// The round-trip time from the proxy to the sender and back, measured by the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trip {
-    /// Nothing; it is not to be learned any more.
+enum SenderRtt {
+    /// Not measured.
     Unknown,
-    /// The receiver agreed to begin at this time, and no data came since.
-    Greeted(Time),
-    /// How long it took the first data to come.
-    Known(Span),
+    /// A SYN-ACK passed at this time, and no data since.
+    SynAckSeen(Time),
+    /// The time from the SYN-ACK to the first data.
+    Measured(Span),
 }
 
 /// A flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     law: Clean,
-    /// The first byte that the sender may not send, by what it was told or has sent.
-    edge: u64,
-    /// The largest payload seen; zero before any.
-    segment: u16,
-    trip: Trip,
-    /// When data passed last.
-    latest: Time,
-    /// What passed since `began`, and in the round trip before.
-    passed: (u32, u32),
-    began: Time,
-    /// When anything passed last.
-    pub(super) seen: Time,
+    /// The right edge: the first byte that the sender may not send, by the windows it was offered and the data it sent.
+    right_edge: u64,
+    /// The largest payload so far; zero before the first data.
+    mss: u16,
+    sender_rtt: SenderRtt,
+    /// When the last data passed.
+    last_data: Time,
+    /// Data packets of this round trip, and of the one before.
+    packets: (u32, u32),
+    /// When this round trip began.
+    round_start: Time,
+    /// When the last packet of the flow passed.
+    pub(super) last_packet: Time,
 }
 
 impl Flow {
-    /// A flow whose next byte has this number, modulo 2^32.
+    /// A flow whose next sequence number is `next`, modulo 2^32.
     #[must_use]
     pub fn new(config: &Config, now: Time, next: u32) -> Self {
         Self {
             law: Clean::new(&config.law, next),
-            edge: 0,
-            segment: 0,
-            trip: Trip::Unknown,
-            latest: now,
-            passed: (0, 0),
-            began: now,
-            seen: now,
+            right_edge: 0,
+            mss: 0,
+            sender_rtt: SenderRtt::Unknown,
+            last_data: now,
+            packets: (0, 0),
+            round_start: now,
+            last_packet: now,
         }
     }
 
-    /// Begins anew after a long silence. What the sender was allowed it still is.
+    /// Restarts the flow after an idle time. The sender keeps the right edge that it was offered.
     pub fn restart(&mut self, config: &Config, now: Time, next: u32) {
-        *self = Self { edge: self.edge, segment: self.segment, ..Self::new(config, now, next) };
+        let (right_edge, mss) = (self.right_edge, self.mss);
+        *self = Self { right_edge, mss, ..Self::new(config, now, next) };
     }
 
-    /// The law.
+    /// The control law.
     #[must_use]
     pub const fn law(&self) -> &Clean {
         &self.law
@@ -74,70 +76,72 @@ impl Flow {
 
     /// The first byte that the sender may not send.
     #[must_use]
-    pub const fn edge(&self) -> u64 {
-        self.edge
+    pub const fn right_edge(&self) -> u64 {
+        self.right_edge
     }
 
-    fn segment(&self, config: &Config) -> u16 {
-        if self.segment == 0 { config.segment } else { self.segment }
+    fn mss(&self, config: &Config) -> u16 {
+        if self.mss == 0 { config.segment } else { self.mss }
     }
 
-    /// Data passes on to the receiver.
+    /// A data packet passes on to the receiver.
     pub fn on_data(&mut self, config: &Config, now: Time, head: &Head, marked: bool) {
-        self.seen = now;
-        self.segment = self.segment.max(head.len);
-        // Who has sent this was allowed to: by an earlier window, before the flow was known here.
-        self.edge = self.edge.max(head.seq.saturating_add(u64::from(head.len)));
-        if let Trip::Greeted(at) = self.trip {
-            self.trip = Trip::Known(now.saturating_since(at));
-            self.began = now;
+        self.last_packet = now;
+        self.mss = self.mss.max(head.len);
+        // The sender was allowed to send this, by a window from before the proxy saw the flow.
+        self.right_edge = self.right_edge.max(head.seq.saturating_add(u64::from(head.len)));
+        if let SenderRtt::SynAckSeen(at) = self.sender_rtt {
+            self.sender_rtt = SenderRtt::Measured(now.saturating_since(at));
+            self.round_start = now;
         }
-        let segment = self.segment(config);
-        let most = if config.validate { self.most(config, now) } else { MOST_WINDOW };
-        self.latest = now;
-        let (seq, allowed) = (head.seq as u32, self.edge as u32);
-        let passed = Passed { now, seq, marked, allowed, segment, most };
-        self.law.on_data(&config.law, &passed);
+        let mss = self.mss(config);
+        let growth_limit =
+            if config.validate { self.growth_limit(config, now) } else { MAX_WINDOW };
+        self.last_data = now;
+        let (seq, window_edge) = (head.seq as u32, self.right_edge as u32);
+        let packet = DataPacket { now, seq, ce: marked, window_edge, mss, growth_limit };
+        self.law.on_data(&config.law, &packet);
     }
 
-    /// Where growth ends: twice what passed in this round trip and the one before, which is four windows at most and
-    /// two at least, and what a flow begins with.
-    fn most(&mut self, config: &Config, now: Time) -> u64 {
-        let Trip::Known(trip) = self.trip else { return MOST_WINDOW };
-        let silence = now.saturating_since(self.latest);
-        if silence > trip * SILENCE {
-            self.law.on_silence(silence);
+    /// The bound of the window's growth: the initial window, and twice the packets of this round trip and the one
+    /// before, which are between two and four windows of a sender that uses its window.
+    fn growth_limit(&mut self, config: &Config, now: Time) -> u64 {
+        let SenderRtt::Measured(rtt) = self.sender_rtt else { return MAX_WINDOW };
+        let idle = now.saturating_since(self.last_data);
+        if idle > rtt * IDLE_ROUND_TRIPS {
+            self.law.on_idle(idle);
         }
-        let since = now.saturating_since(self.began);
-        if since >= trip {
-            let over = since >= trip * 2;
-            self.passed = (0, if over { 0 } else { self.passed.0 });
-            self.began = now;
+        let elapsed = now.saturating_since(self.round_start);
+        if elapsed >= rtt {
+            let skipped = elapsed >= rtt * 2;
+            self.packets = (0, if skipped { 0 } else { self.packets.0 });
+            self.round_start = now;
         }
-        self.passed.0 = self.passed.0.saturating_add(1);
-        let passed = u64::from(self.passed.0) + u64::from(self.passed.1);
-        (2 * passed + u64::from(config.law.initial)) * SEGMENT
+        self.packets.0 = self.packets.0.saturating_add(1);
+        let packets = u64::from(self.packets.0) + u64::from(self.packets.1);
+        (2 * packets + u64::from(config.law.initial_window)) * SEGMENT
     }
 
-    /// An acknowledgement passes on to the sender: its window is lowered to what the law allows. Gives whether it was.
+    /// An acknowledgement passes on to the sender: its window is reduced to what the law allows. True if it was larger.
     pub fn on_ack(&mut self, config: &Config, now: Time, head: &mut Head) -> bool {
-        self.seen = now;
+        self.last_packet = now;
         if head.flags.has(Flags::SYN) {
-            // A second one: the data may be the answer to either.
-            let first = self.segment == 0 && self.trip == Trip::Unknown && self.edge == 0;
-            self.trip = if first { Trip::Greeted(now) } else { Trip::Unknown };
+            // After a retransmitted SYN-ACK the first data may be the answer to either: no measurement (Karn).
+            let new = self.mss == 0 && self.right_edge == 0;
+            let first = new && self.sender_rtt == SenderRtt::Unknown;
+            self.sender_rtt = if first { SenderRtt::SynAckSeen(now) } else { SenderRtt::Unknown };
         }
         let scale = head.scale.min(MAX_SCALE);
-        let window = self.law.bytes(self.segment(config)).get();
-        // In whole units: a window of less than one would close it.
+        let window = self.law.window_bytes(self.mss(config)).get();
+        // Rounded up to whole units: a window of less than a unit would be a zero window.
         let window = window.div_ceil(1 << scale) << scale;
-        let edge = self.edge.max(head.ack.saturating_add(window));
+        let edge = self.right_edge.max(head.ack.saturating_add(window));
         let units = u16::try_from((edge - head.ack) >> scale).unwrap_or(u16::MAX);
-        let lowers = units < head.window;
-        if lowers {
+        let reduced = units < head.window;
+        if reduced {
             head.window = units;
         }
-        self.edge = self.edge.max(head.edge());
-        lowers
+        self.right_edge = self.right_edge.max(head.right_edge());
+        reduced
     }
 }

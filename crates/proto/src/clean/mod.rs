@@ -1,156 +1,157 @@
-//! CLEAN: a proxy that answers congestion marks for senders that know nothing of them. At the edge of its network it
-//! makes what enters ECN-capable; at the last hop, behind the queue there, it counts the marks, clears them, and lowers
-//! the window that receivers offer to what its own law allows ([`shallop_control::clean`]). The ends' TCP stays as it
-//! is. State: a bounded table of flows ([`table`]). Source: clean-campus; docs/clean.md for what the paper leaves open.
+//! CLEAN: an ECN proxy for senders without ECN. At the edge of its network it makes packets ECN-capable. At the last
+//! hop, behind the queue, it counts CE marks, clears them, and reduces the receive window in acknowledgements to the
+//! window of its control law ([`shallop_control::clean`]). The endpoints' TCP is unchanged. State: a bounded flow cache
+//! ([`flow_cache`]). Source: clean-campus; docs/clean.md for what the paper leaves open.
 
 pub mod flow;
-pub mod table;
+pub mod flow_cache;
 
 use std::marker::PhantomData;
 
 use shallop_control::clean as law;
-use shallop_core::{Ecn, Packet, Span, Time};
+use shallop_control::options::LONGEST;
+use shallop_core::{Ecn, Packet, Span, Time, options};
 
 use crate::any::AnyHead;
 use crate::middlebox::Middlebox;
 use crate::tcp::{Flags, Head};
 use crate::{expresspass, flashpass, udp, wire};
-use table::Table;
+use flow_cache::FlowCache;
 
-/// A head that may be TCP's.
-pub trait Look {
-    /// TCP's head, if it is one.
-    fn tcp(&mut self) -> Option<&mut Head>;
+/// A header that may be TCP's.
+pub trait AsTcp {
+    /// The TCP header, if it is one.
+    fn as_tcp_mut(&mut self) -> Option<&mut Head>;
 }
 
-impl Look for Head {
-    fn tcp(&mut self) -> Option<&mut Head> {
+impl AsTcp for Head {
+    fn as_tcp_mut(&mut self) -> Option<&mut Head> {
         Some(self)
     }
 }
 
-impl Look for AnyHead {
-    fn tcp(&mut self) -> Option<&mut Head> {
+impl AsTcp for AnyHead {
+    fn as_tcp_mut(&mut self) -> Option<&mut Head> {
         if let Self::Tcp(head) = self { Some(head) } else { None }
     }
 }
 
-/// Others are none.
-macro_rules! never_tcp {
+/// Headers of other transports.
+macro_rules! not_tcp {
     ($($head:ty),*) => {$(
-        impl Look for $head {
-            fn tcp(&mut self) -> Option<&mut Head> {
+        impl AsTcp for $head {
+            fn as_tcp_mut(&mut self) -> Option<&mut Head> {
                 None
             }
         }
     )*};
 }
-never_tcp!(expresspass::Head, flashpass::Head, udp::Head);
+not_tcp!(expresspass::Head, flashpass::Head, udp::Head);
 
-/// How a proxy is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// The law of each flow.
-    pub law: law::Config,
-    /// Payload of a full segment, until one was seen.
-    pub segment: u16,
-    /// A flow of which nothing passes for so long is forgotten; what it sends then is a new flow.
-    pub idle: Span,
-    /// At most so many flows are known; others keep the windows their receivers offer.
-    pub flows: u32,
-    /// Windows do not grow beyond four times what passes in a round trip (docs/clean.md, "Growth that nobody uses").
-    pub validate: bool,
+options! {
+    /// Parameters of a proxy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config(const) {
+        /// The control law of each flow.
+        part law: law::Config = ();
+        /// The maximum segment size of a flow before its first data.
+        fixed segment: u16 = (wire::MTU - wire::HEADERS) as u16;
+        /// A flow without packets for this long expires; its next packets start a new flow.
+        key idle: Span [Time(Span::from_us(1), LONGEST)] = Span::from_secs(10);
+        /// The size of the flow cache. Packets of other flows keep the window that their receiver offers.
+        key flows: u32 [Integer(1, 1_000_000)] = 65_536;
+        /// Whether the growth of a window is bounded by its use: to four times the data of a round trip.
+        key validate: bool = true;
+    }
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            law: law::Config::default(),
-            segment: (wire::MTU - wire::HEADERS) as u16,
-            idle: Span::from_secs(10),
-            flows: 65_536,
-            validate: true,
-        }
+        Self::of(())
     }
 }
 
-/// What a proxy has done.
+/// Counters of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Packets that became ECN-capable.
-    pub enabled: u64,
-    /// Segments of data that were counted, and those of them that were marked.
+pub struct ProxyCounters {
+    /// Packets made ECN-capable.
+    pub made_ect: u64,
+    /// Data packets at the last hop.
     pub data: u64,
-    /// Of these the marked ones.
+    /// Those of them with a CE mark.
     pub marked: u64,
-    /// Acknowledgements whose window was lowered.
-    pub lowered: u64,
-    /// Packets of flows for which there was no room in the table.
-    pub refused: u64,
+    /// Acknowledgements whose window was reduced.
+    pub reduced_windows: u64,
+    /// Packets of flows that did not fit the flow cache.
+    pub cache_full: u64,
 }
 
-/// The proxy's part at one node: an edge of its network, a last hop, or both.
+/// The proxy at one node, which is an edge of its network, a last hop, or both.
 #[derive(Clone, Debug)]
 pub struct Proxy<H> {
     config: Config,
-    /// Ports elsewhere by whose wires packets come in from outside.
-    outside: Vec<u32>,
+    /// Ports of other nodes from which packets enter the network here.
+    edge_ports: Vec<u32>,
     /// Ports of this node that lead to the receivers.
-    inside: Vec<u32>,
-    table: Table,
-    counts: Counts,
+    last_hop_ports: Vec<u32>,
+    flows: FlowCache,
+    counters: ProxyCounters,
     head: PhantomData<H>,
 }
 
 impl<H> Proxy<H> {
-    /// A proxy at a node: `outside` are the ports of other nodes from which packets enter its network here, `inside`
-    /// the ports of the node itself that are the last hop.
+    /// A proxy at a node: `edge_ports` are the ports of other nodes from which packets enter the network here,
+    /// `last_hop_ports` the ports of the node itself that are the last hop.
     #[must_use]
-    pub fn new(config: &Config, outside: Vec<u32>, inside: Vec<u32>) -> Self {
-        let table = Table::new(config.flows, config.idle);
-        let (config, counts) = (*config, Counts::default());
-        Self { config, outside, inside, table, counts, head: PhantomData }
+    pub fn new(config: &Config, edge_ports: Vec<u32>, last_hop_ports: Vec<u32>) -> Self {
+        let flows = FlowCache::new(config.flows, config.idle);
+        let (config, counters) = (*config, ProxyCounters::default());
+        Self { config, edge_ports, last_hop_ports, flows, counters, head: PhantomData }
     }
 
-    /// What it has done.
+    /// The counters so far.
     #[must_use]
-    pub const fn counts(&self) -> Counts {
-        self.counts
+    pub const fn counters(&self) -> ProxyCounters {
+        self.counters
     }
 
-    /// The flows it knows.
+    /// The flow cache.
     #[must_use]
-    pub const fn table(&self) -> &Table {
-        &self.table
+    pub const fn flows(&self) -> &FlowCache {
+        &self.flows
     }
 }
 
-impl<H: Look> Middlebox for Proxy<H> {
+impl<H: AsTcp> Middlebox for Proxy<H> {
     type Head = H;
 
-    const LEAVES: bool = true;
+    const HAS_EGRESS: bool = true;
 
-    fn pass(&mut self, now: Time, port: u32, packet: &mut Packet<H>) {
-        let Some(head) = packet.cargo.tcp() else { return };
-        if packet.envelope.ecn == Ecn::NotEct && self.outside.contains(&port) {
+    fn on_ingress(&mut self, now: Time, port: u32, packet: &mut Packet<H>) {
+        let Some(head) = packet.cargo.as_tcp_mut() else { return };
+        if packet.envelope.ecn == Ecn::NotEct && self.edge_ports.contains(&port) {
             packet.envelope.ecn = Ecn::Ect;
-            self.counts.enabled += 1;
+            self.counters.made_ect += 1;
         }
         let end = packet.envelope.end;
-        if end.is_sender() && head.flags.has(Flags::ACK) && self.inside.contains(&(port ^ 1)) {
+        if end.is_sender()
+            && head.flags.has(Flags::ACK)
+            && self.last_hop_ports.contains(&(port ^ 1))
+        {
             let next = head.ack as u32;
-            match self.table.find(&self.config, now, end.flow(), next) {
+            match self.flows.find(&self.config, now, end.flow(), next) {
                 Some(flow) => {
-                    self.counts.lowered += u64::from(flow.on_ack(&self.config, now, head));
+                    self.counters.reduced_windows +=
+                        u64::from(flow.on_ack(&self.config, now, head));
                 }
-                None => self.counts.refused += 1,
+                None => self.counters.cache_full += 1,
             }
         }
     }
 
-    fn leave(&mut self, now: Time, port: u32, packet: &mut Packet<H>) {
-        let Some(head) = packet.cargo.tcp() else { return };
-        if !self.inside.contains(&port) {
+    fn on_egress(&mut self, now: Time, port: u32, packet: &mut Packet<H>) {
+        let Some(head) = packet.cargo.as_tcp_mut() else { return };
+        if !self.last_hop_ports.contains(&port) {
             return;
         }
         let marked = packet.envelope.ecn == Ecn::Ce;
@@ -159,11 +160,11 @@ impl<H: Look> Middlebox for Proxy<H> {
         if end.is_sender() || head.len == 0 {
             return;
         }
-        self.counts.data += 1;
-        self.counts.marked += u64::from(marked);
-        match self.table.find(&self.config, now, end.flow(), head.seq as u32) {
+        self.counters.data += 1;
+        self.counters.marked += u64::from(marked);
+        match self.flows.find(&self.config, now, end.flow(), head.seq as u32) {
             Some(flow) => flow.on_data(&self.config, now, head, marked),
-            None => self.counts.refused += 1,
+            None => self.counters.cache_full += 1,
         }
     }
 }

@@ -1,58 +1,60 @@
-//! The numbers of `ExpressPass`, the same for both ends of a flow.
+//! The parameters of `ExpressPass`, the same for both ends of a flow.
 
 use shallop_core::{BitsPerSec, Bytes, Share, Span};
 
 use crate::{aeolus, wire};
 
-/// The share of a link in which each credit of 84 B has room for a frame of 1538 B beside it.
+/// The credits' share of a link: 84 B of credit for each data frame of 1538 B.
 const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {
     Some(share) => share,
     None => panic!("84 of 1622 is a share"),
 };
 
-/// When credits end.
+/// When the receiver stops sending credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum StopPolicy {
-    /// The receiver grants credits until it has all data or the sender, which has sent all, stops it: about a round
-    /// trip of credits is wasted.
+    /// When it has all data, or the sender has sent all data and says so: about a round trip of credits is wasted.
     #[default]
     LastData,
-    /// As `LastData`, but the sender stops the receiver as soon as the credits of the last round trip were as many as
-    /// the frames that remain (the public code since 2018). If fewer follow it asks again.
+    /// As `LastData`, but the sender stops the receiver as soon as the last round trip brought as many credits as
+    /// frames remain (the public code since 2018). If fewer credits follow, it requests more.
     Early,
-    /// The receiver stops by itself once it has granted as many credits as were asked for. If some were dropped the
-    /// sender asks again for the rest.
+    /// When it has sent as many credits as the sender requested. If some were dropped, the sender requests the rest.
     Demand,
 }
 
-/// The numbers of a flow. [`Config::new`] gives the defaults of the public code.
+shallop_core::words! {
+    StopPolicy { LastData = "last-data", Early = "early", Demand = "demand" }
+}
+
+/// The parameters of a flow. [`Config::new`] gives the defaults of the public code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Rate of the receiver's link.
     pub link: BitsPerSec,
-    /// The part of a link that credits may use: the maximum credit rate is this part of the receiver's link.
+    /// The credits' share of the receiver's link, which is the maximum credit rate.
     pub share: Share,
     /// The smallest credit, on the wire.
     pub min_credit: u16,
-    /// The largest credit, on the wire. Sizes are drawn uniformly from the smallest to this one.
+    /// The largest credit, on the wire. Sizes are uniform between the smallest and the largest.
     pub max_credit: u16,
-    /// The least the gap to the next credit deviates, as a fraction of it. Above -1.
+    /// The smallest deviation of the gap to the next credit, as a fraction of the gap. Above -1.
     pub min_jitter: f64,
-    /// The most it deviates. Deviations are drawn uniformly.
+    /// The largest deviation. Deviations are uniform.
     pub max_jitter: f64,
     /// Payload of a full data frame. From 1 to 65,457 bytes.
     pub payload: Bytes,
-    /// When credits end.
+    /// When the receiver stops sending credits.
     pub stop: StopPolicy,
-    /// After this long a request or a report of lost data is repeated. Should be longer than any round trip.
+    /// The time after which a request or a NACK is sent again. Should be longer than any round trip.
     pub retransmit_timeout: Span,
-    /// After this long a stop is repeated as long as no round trip was measured; after two round trips otherwise.
+    /// The time after which a stop is sent again while no round trip was measured; two round trips otherwise.
     pub stop_timeout: Span,
-    /// How many data packets may overtake one before it is taken for lost; the public code has 0.
+    /// How many later data packets may arrive before a missing one counts as lost; 0 in the public code.
     pub reordering: u32,
-    /// What is sent before the first credit (Aeolus); nothing if there is none.
-    pub start: Option<aeolus::Config>,
-    /// The sender sees no more of its demand than this, which is its send buffer; all of it if there is none.
+    /// The unscheduled data before the first credit (Aeolus); `None` for none.
+    pub unscheduled: Option<aeolus::Config>,
+    /// The size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
     pub send_buffer: Option<Bytes>,
 }
 
@@ -72,7 +74,7 @@ impl Config {
             retransmit_timeout: Span::from_ms(100),
             stop_timeout: Span::from_ms(2),
             reordering: 3,
-            start: None,
+            unscheduled: None,
             send_buffer: None,
         }
     }

@@ -1,107 +1,105 @@
-//! What `ExpressPass` packets say. Times are of the clock of the end that wrote them; the other end only returns them.
+//! Headers of `ExpressPass` packets. Times are of the clock of the end that wrote them; the other end only echoes them.
 
 use shallop_core::{Class, Ecn, Time};
 
 use crate::endpoint::Out;
 use crate::wire;
 
-/// A demand of this many frames or more: the receiver grants credits until it is told to stop.
-pub const ENDLESS: u32 = u32::MAX;
+/// A demand of this many frames or more: the receiver sends credits until the sender stops it.
+pub const UNLIMITED: u32 = u32::MAX;
 
-/// What a packet says.
+/// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Sender: credits are wanted.
+    /// Sender: requests credits.
     Request {
-        /// How many data frames are to be sent; [`ENDLESS`] if there is no end to them.
+        /// The number of data frames to be sent; [`UNLIMITED`] without end.
         demand: u32,
         /// Where the stream ends, if it does.
         end: Option<u64>,
-        /// When this was sent.
+        /// The send time.
         sent: Time,
     },
-    /// Receiver: one data frame may be sent.
+    /// Receiver: allows one data frame.
     Credit {
         /// The number of this credit, counted over the whole flow.
         sequence: u64,
-        /// When this was sent.
+        /// The send time.
         sent: Time,
-        /// When the request was sent that this credit answers.
-        asked: Time,
-        /// How many credits are still to come for that request; [`ENDLESS`] if no number is set.
-        left: u32,
+        /// The send time of the request that this credit answers.
+        request_sent: Time,
+        /// The number of credits still to be sent for that request; [`UNLIMITED`] if it has no bound.
+        remaining: u32,
     },
-    /// Sender: payload, and the credit it was sent for.
+    /// Sender: payload, and an echo of the credit that released it.
     Data {
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// Payload in bytes.
         length: u16,
-        /// How often the sender has gone back.
-        pass: u32,
+        /// How many times the sender has gone back N.
+        generation: u32,
         /// The number of the credit.
         credit: u64,
         /// When the credit was sent.
         credit_sent: Time,
     },
-    /// Sender: no more credits are wanted.
+    /// Sender: stops the credits.
     Stop {
         /// Where the stream ends.
         end: u64,
-        /// How often the sender has gone back.
-        pass: u32,
-        /// All data was sent long ago and nothing was heard: what is missing?
-        again: bool,
+        /// How many times the sender has gone back N.
+        generation: u32,
+        /// Whether the receiver is to answer with what is missing: the stop was sent before and got no answer.
+        reply_requested: bool,
     },
-    /// Receiver: data was lost, the sender is to go back.
+    /// Receiver: data was lost, and the sender must go back N.
     Nack {
         /// The first byte that is missing.
         expected: u64,
-        /// The pass in which it was found missing. A sender that has gone back since need not do so again.
-        pass: u32,
+        /// The generation in which it was lost. A sender that has gone back since ignores the NACK.
+        generation: u32,
     },
-    /// Receiver: every byte has come.
-    Done {
+    /// Receiver: every byte has arrived.
+    Complete {
         /// Where the stream ends.
         end: u64,
     },
-    /// Sender: payload before any credit.
+    /// Sender: payload before the first credit (Aeolus).
     Unscheduled {
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// Payload in bytes.
         length: u16,
-        /// Whether the stream ends with them.
+        /// The stream ends with this packet.
         last: bool,
     },
-    /// Sender: this follows the last payload without a credit.
+    /// Sender: the probe packet behind the last unscheduled packet (Aeolus).
     Probe {
-        /// Where that ended.
+        /// The end of the unscheduled data.
         upto: u64,
         /// Where the stream ends, if it does.
         end: Option<u64>,
     },
-    /// Receiver: this came without a credit.
-    Received {
+    /// Receiver: this unscheduled packet has arrived (Aeolus).
+    UnscheduledAck {
         /// The first byte.
         offset: u64,
-        /// How many bytes; none if it was the probe.
+        /// Payload in bytes; zero for the probe.
         length: u16,
     },
 }
 
-const _: () = assert!(
-    size_of::<Head>() <= 32,
-    "a head is copied at both ends of a flight: keep it four words"
-);
+const _: () =
+    assert!(size_of::<Head>() <= 32, "heads travel inside packets: keep them at four words");
 
-/// A smallest frame that sets up, ends or repairs a transfer. It counts as ECN-capable, as everything here does, so
-/// that no selective drop touches it.
+/// A minimum-size packet of the control class. It is ECN-capable, as are all packets but unscheduled data, so that it
+/// is not dropped selectively.
 pub(super) fn control(head: Head) -> Out<Head> {
     small(head, Class::Control)
 }
 
-/// A smallest frame of this class, likewise.
+/// A minimum-size packet of this class.
 pub(super) fn small(head: Head, class: Class) -> Out<Head> {
     Out { head, body: 0..0, size: wire::MIN_FRAME, class, ecn: Ecn::Ect }
 }

@@ -1,19 +1,17 @@
-//! `ExpressPass`: the receiver paces credits of 84 B, the network meters them on every link they cross, and each one
-//! that reaches the sender releases one data frame, so that data never exceeds the links it will cross on the way back.
-//! Credits that the meters drop tell the receiver to send fewer. Needs symmetric routes.
+//! `ExpressPass`. The receiver paces credits of 84 B, every link on their path meters them, and each credit that
+//! reaches the sender releases one data frame, so that data never exceeds the links of the reverse path. The loss of
+//! credits at the meters controls the credit rate. Routes must be symmetric.
 //!
-//! `head` is what packets say, `config` the numbers; `sender` and `receiver` are the two ends; `pacer` is the credit
-//! engine inside the receiver, `outcomes` what became of its credits.
+//! With Aeolus (`crate::aeolus`) the sender sends unscheduled data between its request and the first answer. Losses of
+//! unscheduled data are retransmitted selectively, losses of other data by go-back-N, all on credits.
 //!
-//! With Aeolus (PROTOCOLS 8, `crate::aeolus`) the sender sends data without a credit between its request and the first
-//! answer. What of it is lost is repaired on credits, frame by frame; what is lost of other data, by going back N.
-//!
-//! Source: PROTOCOLS 7 (SIGCOMM'17; kaist-ina/ns2-xpass f4e38bc).
+//! Source: Cho, Jang and Han, SIGCOMM 2017; kaist-ina/ns2-xpass f4e38bc ("the public code"). What both leave open:
+//! docs/expresspass.md.
 
 pub mod config;
+mod credit_loss;
+mod credit_pacer;
 pub mod head;
-mod outcomes;
-mod pacer;
 pub mod receiver;
 pub mod sender;
 

@@ -1,14 +1,15 @@
-//! The end that receives data and sends credits.
-//! State: the credit engine, the bytes that have come, and what was noticed missing in the sender's current pass.
-//! Units: bytes of payload. Source: PROTOCOLS 7.5.
+//! The receiver of data, which sends credits.
+//! State: the credit pacer, the data that has arrived, and losses detected in the sender's current generation.
+//! Units: bytes of payload. Source: the paper and the public code, both named in `mod.rs`.
 //!
-//! Closed, sending credits, closed again: whether the pacer has a credit due is the whole state. Late data is taken in
-//! any state, so the public code's wait before it closes has no counterpart here.
+//! The states of the public code (closed, sending credits, closed again) follow from whether the pacer has a credit
+//! due. Late data is accepted in any state, so the public code's wait before it closes is not needed.
 //!
-//! Repair goes back N. The sender numbers its passes over the stream, so each pass is sent back at most once, whatever
-//! is repeated or late. Missing bytes are noticed when later ones of the same pass have overtaken them, or when the
-//! sender, which has sent all, asks what is missing and no data is arriving any more. What was sent without a credit is
-//! acknowledged packet by packet, and the sender repairs it: in its first pass, holes in it are not reported.
+//! Loss recovery is go-back-N. The sender numbers its generations, and the receiver sends one NACK per generation, so
+//! late and duplicate packets do not make the sender go back again. The receiver detects a loss when enough later data
+//! of the same generation has arrived, or when the sender has sent everything and requests a reply while no data
+//! arrives. Unscheduled data is acknowledged packet by packet and retransmitted selectively: in generation 0 the
+//! receiver reports no gaps in it.
 
 use std::collections::VecDeque;
 
@@ -16,175 +17,175 @@ use shallop_control::Rate;
 use shallop_core::{Class, Ecn, Span, Stream, Time};
 
 use super::config::Config;
+use super::credit_pacer::CreditPacer;
 use super::head::{Head, control, small};
-use super::pacer::Pacer;
 use crate::arrived::Arrived;
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 
-/// A control packet that is due.
+/// A control packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Say {
+enum Pending {
     Nack,
-    Done,
+    Complete,
 }
 
-/// The end that receives data and sends credits.
+/// The receiver of a flow.
 #[derive(Clone, Debug)]
 pub struct Receiver<R> {
-    pacer: Pacer<R>,
+    pacer: CreditPacer<R>,
     retransmit_timeout: Span,
     reordering: u32,
     arrived: Arrived,
-    /// Where the stream ends, once the sender has said so.
+    /// Where the stream ends, once known.
     end: Option<u64>,
-    /// The sender's latest pass.
-    pass: u32,
-    /// How many packets of this pass have overtaken the first missing byte.
-    overtaken: u32,
-    /// The sender was told to go back from this pass.
-    reported: bool,
-    /// When it will be told again.
-    repeat_at: Option<Time>,
-    /// When the latest data came.
-    data_at: Time,
-    /// Data up to here was sent without a credit.
-    unscheduled: u64,
-    /// Such data that is not acknowledged yet: first byte and length, of which a probe has none.
-    acks: VecDeque<(u64, u16)>,
-    say: Option<Say>,
-    sample: Option<Span>,
-    report: Report,
+    /// The sender's latest generation.
+    generation: u32,
+    /// Packets of this generation that arrived above the first missing byte.
+    out_of_order: u32,
+    /// A NACK was sent in this generation.
+    nacked: bool,
+    /// When the NACK will be sent again.
+    nack_timeout: Option<Time>,
+    /// When the last data arrived.
+    last_data: Time,
+    /// The end of the unscheduled data so far.
+    unscheduled_end: u64,
+    /// Unscheduled packets to be acknowledged: first byte and length, which is zero for a probe.
+    unscheduled_acks: VecDeque<(u64, u16)>,
+    pending: Option<Pending>,
+    rtt_sample: Option<Span>,
+    counters: EndpointCounters,
 }
 
 impl<R: Rate> Receiver<R> {
-    /// The receiving end of a flow whose credits `rule` steers. Jitter and credit sizes are drawn from `chance`.
+    /// The receiver of a flow. `rule` controls the credit rate; `random` gives the jitter and the sizes of credits.
     #[must_use]
-    pub fn new(config: &Config, rule: R, chance: Stream) -> Self {
+    pub fn new(config: &Config, rule: R, random: Stream) -> Self {
         Self {
-            pacer: Pacer::new(config, rule, chance),
+            pacer: CreditPacer::new(config, rule, random),
             retransmit_timeout: config.retransmit_timeout,
             reordering: config.reordering,
             arrived: Arrived::default(),
             end: None,
-            pass: 0,
-            overtaken: 0,
-            reported: false,
-            repeat_at: None,
-            data_at: Time::ZERO,
-            unscheduled: 0,
-            acks: VecDeque::new(),
-            say: None,
-            sample: None,
-            report: Report::default(),
+            generation: 0,
+            out_of_order: 0,
+            nacked: false,
+            nack_timeout: None,
+            last_data: Time::ZERO,
+            unscheduled_end: 0,
+            unscheduled_acks: VecDeque::new(),
+            pending: None,
+            rtt_sample: None,
+            counters: EndpointCounters::default(),
         }
     }
 
-    /// The rule that steers the credits, for measuring.
+    /// The feedback control of the credit rate, for measurements.
     #[must_use]
     pub fn rule(&self) -> &R {
         self.pacer.rule()
     }
 
-    /// The end of the stream is told with every request and stop, and by what ends there and by the probe behind it of
-    /// what was sent without a credit. One below what has come is malformed.
-    fn learn_end(&mut self, end: Option<u64>) {
+    /// Requests, stops and probes carry the end of the stream, as does the last unscheduled packet. An end below data
+    /// that has arrived is malformed.
+    fn set_end(&mut self, end: Option<u64>) {
         if self.end.is_none() {
             self.end = end.filter(|&end| end >= self.arrived.end());
         }
     }
 
-    fn learn_pass(&mut self, pass: u32) {
-        if pass > self.pass {
-            self.pass = pass;
-            self.forget_missing();
+    fn update_generation(&mut self, generation: u32) {
+        if generation > self.generation {
+            self.generation = generation;
+            self.reset_loss_detection();
         }
     }
 
-    fn forget_missing(&mut self) {
-        (self.overtaken, self.reported, self.repeat_at) = (0, false, None);
-        self.say = self.say.filter(|&say| say != Say::Nack);
+    fn reset_loss_detection(&mut self) {
+        (self.out_of_order, self.nacked, self.nack_timeout) = (0, false, None);
+        self.pending = self.pending.filter(|&pending| pending != Pending::Nack);
     }
 
-    fn on_request(&mut self, now: Time, demand: u32, end: Option<u64>, asked: Time) {
-        self.learn_end(end);
+    fn on_request(&mut self, now: Time, demand: u32, end: Option<u64>, sent: Time) {
+        self.set_end(end);
         if self.is_complete() {
-            self.say = Some(Say::Done);
+            self.pending = Some(Pending::Complete);
         } else {
-            self.pacer.on_request(now, demand, asked);
+            self.pacer.on_request(now, demand, sent);
         }
     }
 
-    fn on_stop(&mut self, now: Time, end: u64, pass: u32, again: bool) {
+    fn on_stop(&mut self, now: Time, end: u64, generation: u32, reply_requested: bool) {
         self.pacer.stop();
-        self.learn_end(Some(end));
-        self.learn_pass(pass);
-        if !again {
+        self.set_end(Some(end));
+        self.update_generation(generation);
+        if !reply_requested {
             return;
         }
-        let silence = now.saturating_since(self.data_at);
+        let idle = now.saturating_since(self.last_data);
         if self.is_complete() {
-            self.say = Some(Say::Done);
-        } else if silence >= self.pacer.rtt().unwrap_or(Span::ZERO) {
-            self.report_missing();
+            self.pending = Some(Pending::Complete);
+        } else if idle >= self.pacer.rtt().unwrap_or(Span::ZERO) {
+            self.send_nack();
         }
     }
 
-    /// Bytes came. Gives whether they filled the first hole.
-    fn take(&mut self, now: Time, offset: u64, stop: u64) -> bool {
+    /// Payload arrived. True if it contained the first missing byte.
+    fn on_payload(&mut self, now: Time, offset: u64, stop: u64) -> bool {
         let expected = self.arrived.next();
-        let (fresh, _) = self.arrived.add(offset..stop);
-        self.report.received += fresh;
-        self.report.duplicates += u64::from(fresh == 0);
-        self.data_at = now;
+        let (new, _) = self.arrived.add(offset..stop);
+        self.counters.received += new;
+        self.counters.duplicates += u64::from(new == 0);
+        self.last_data = now;
         let advanced = self.arrived.next() > expected;
-        if advanced && !self.arrived.has_hole() {
-            self.forget_missing();
+        if advanced && !self.arrived.has_gap() {
+            self.reset_loss_detection();
             if self.is_complete() {
                 self.pacer.stop();
-                self.acks = VecDeque::new();
-                self.say = Some(Say::Done);
+                self.unscheduled_acks = VecDeque::new();
+                self.pending = Some(Pending::Complete);
             }
         }
         advanced
     }
 
-    /// Data came on a credit: the bytes from `offset` to `stop`.
-    fn on_data(&mut self, now: Time, offset: u64, stop: u64, pass: u32) {
+    /// Data that was sent on a credit arrived: the bytes from `offset` to `stop`.
+    fn on_data(&mut self, now: Time, offset: u64, stop: u64, generation: u32) {
         let expected = self.arrived.next();
-        self.learn_pass(pass);
-        let advanced = self.take(now, offset, stop);
-        if advanced || !self.arrived.has_hole() {
-            self.overtaken = 0;
-        } else if pass == self.pass && offset > expected {
-            let repaired_anyway = pass == 0 && expected < self.unscheduled;
-            self.overtaken += u32::from(!repaired_anyway);
-            if self.overtaken > self.reordering && !self.reported {
-                self.report_missing();
+        self.update_generation(generation);
+        let advanced = self.on_payload(now, offset, stop);
+        if advanced || !self.arrived.has_gap() {
+            self.out_of_order = 0;
+        } else if generation == self.generation && offset > expected {
+            let is_unscheduled = generation == 0 && expected < self.unscheduled_end;
+            self.out_of_order += u32::from(!is_unscheduled);
+            if self.out_of_order > self.reordering && !self.nacked {
+                self.send_nack();
             }
         }
     }
 
-    /// Data came without a credit, or the probe behind it, which has no length.
+    /// Unscheduled data arrived, or the probe behind it, whose length is zero.
     fn on_unscheduled(&mut self, now: Time, offset: u64, length: u16) {
         let Some(stop) = offset.checked_add(u64::from(length)) else { return };
         if self.end.is_some_and(|end| stop > end) {
             return;
         }
-        self.unscheduled = self.unscheduled.max(stop);
+        self.unscheduled_end = self.unscheduled_end.max(stop);
         if length > 0 {
-            self.take(now, offset, stop);
+            self.on_payload(now, offset, stop);
         }
         if self.is_complete() {
-            self.say = Some(Say::Done);
+            self.pending = Some(Pending::Complete);
         } else {
-            self.acks.push_back((offset, length));
+            self.unscheduled_acks.push_back((offset, length));
         }
     }
 
-    fn report_missing(&mut self) {
-        self.reported = true;
-        self.say = Some(Say::Nack);
+    fn send_nack(&mut self) {
+        self.nacked = true;
+        self.pending = Some(Pending::Nack);
     }
 }
 
@@ -192,42 +193,45 @@ impl<R: Rate> Endpoint for Receiver<R> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        self.sample = None;
+        self.rtt_sample = None;
         match *head {
-            Head::Data { offset, length, pass, credit, credit_sent } => {
+            Head::Data { offset, length, generation, credit, credit_sent } => {
                 let Some(stop) = offset.checked_add(u64::from(length)) else { return };
                 if length == 0 || self.end.is_some_and(|end| stop > end) {
                     return;
                 }
-                self.sample = self.pacer.on_return(now, credit, credit_sent);
-                if self.sample.is_some() {
-                    self.on_data(now, offset, stop, pass);
+                self.rtt_sample = self.pacer.on_return(now, credit, credit_sent);
+                if self.rtt_sample.is_some() {
+                    self.on_data(now, offset, stop, generation);
                 }
             }
             Head::Request { demand, end, sent } => self.on_request(now, demand, end, sent),
-            Head::Stop { end, pass, again } => self.on_stop(now, end, pass, again),
+            Head::Stop { end, generation, reply_requested } => {
+                self.on_stop(now, end, generation, reply_requested);
+            }
             Head::Unscheduled { offset, length, last } if length > 0 => {
                 let stop = offset.checked_add(u64::from(length)).filter(|_| last);
-                self.learn_end(stop);
+                self.set_end(stop);
                 self.on_unscheduled(now, offset, length);
             }
             Head::Probe { upto, end } => {
-                self.learn_end(end);
+                self.set_end(end);
                 self.on_unscheduled(now, upto, 0);
             }
+            // Addressed to a sender, or empty.
             Head::Unscheduled { .. }
             | Head::Credit { .. }
             | Head::Nack { .. }
-            | Head::Done { .. }
-            | Head::Received { .. } => {}
+            | Head::Complete { .. }
+            | Head::UnscheduledAck { .. } => {}
         }
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.sample = None;
-        if self.repeat_at.is_some_and(|at| at <= now) {
-            self.repeat_at = None;
-            self.report_missing();
+        self.rtt_sample = None;
+        if self.nack_timeout.is_some_and(|at| at <= now) {
+            self.nack_timeout = None;
+            self.send_nack();
         }
     }
 
@@ -236,28 +240,28 @@ impl<R: Rate> Endpoint for Receiver<R> {
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.say.is_some() || !self.acks.is_empty()
+        self.pending.is_some() || !self.unscheduled_acks.is_empty()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         let expected = self.arrived.next();
-        let Some(say) = self.say.take() else {
-            let (offset, length) = self.acks.pop_front()?;
-            return Some(small(Head::Received { offset, length }, Class::Ack));
+        let Some(pending) = self.pending.take() else {
+            let (offset, length) = self.unscheduled_acks.pop_front()?;
+            return Some(small(Head::UnscheduledAck { offset, length }, Class::Ack));
         };
-        Some(control(match say {
-            Say::Done => Head::Done { end: expected },
-            Say::Nack => {
-                self.repeat_at = Some(now.saturating_add(self.retransmit_timeout));
-                Head::Nack { expected, pass: self.pass }
+        Some(control(match pending {
+            Pending::Complete => Head::Complete { end: expected },
+            Pending::Nack => {
+                self.nack_timeout = Some(now.saturating_add(self.retransmit_timeout));
+                Head::Nack { expected, generation: self.generation }
             }
         }))
     }
 
     fn wakeup(&self) -> Option<Time> {
-        match (self.pacer.due(), self.repeat_at) {
-            (Some(credit), Some(repeat)) => Some(credit.min(repeat)),
-            (credit, repeat) => credit.or(repeat),
+        match (self.pacer.due(), self.nack_timeout) {
+            (Some(credit), Some(nack)) => Some(credit.min(nack)),
+            (credit, nack) => credit.or(nack),
         }
     }
 
@@ -266,10 +270,10 @@ impl<R: Rate> Endpoint for Receiver<R> {
     }
 
     fn rtt_sample(&self) -> Option<Span> {
-        self.sample
+        self.rtt_sample
     }
 
-    fn report(&self) -> Report {
-        Report { metered: self.pacer.sent(), ..self.report }
+    fn counters(&self) -> EndpointCounters {
+        EndpointCounters { metered: self.pacer.sent(), ..self.counters }
     }
 }

@@ -1,15 +1,15 @@
-//! The end that sends data and receives credits.
-//! State: where it is in the stream and in the life of the connection, the credits it has not spent yet, one deadline.
-//! Units: bytes of payload. Source: PROTOCOLS 7.5.
+//! The sender of data, which receives credits.
+//! State: the position in the stream, the connection state, unused credits, and one timer.
+//! Units: bytes of payload. Source: the paper and the public code, both named in `mod.rs`.
 //!
-//! Idle, requested, receiving credits, stopping, done. It is done when the receiver has said that every byte came;
-//! until then exactly one timer runs, so whatever packet is lost, something follows. The public code's wait before it
-//! closes is a time here, not a timer: credits that come within two round trips of the end were on their way already,
-//! and any later one makes it send the stop again (the public code means to, but never does).
+//! The sender is done when the receiver has confirmed every byte; until then one timer runs, so that the loss of any
+//! packet is recovered. The public code waits before it closes. Here that wait needs no timer: credits that arrive
+//! within two round trips of the end were in flight already, and a later one makes the sender send its stop again (the
+//! public code intends to, but never does).
 //!
-//! With Aeolus, data leaves without credits from the request to the first answer. On credits it sends, in this order,
-//! what is lost of that, new data, and what of it nothing was heard of (`crate::aeolus`). When all of that is settled
-//! it begins its second pass, and from then on a hole is a loss wherever it is.
+//! With Aeolus, the sender sends unscheduled data from its request to the first answer. On credits it then sends, in
+//! this order, lost unscheduled data, new data, and unscheduled data that is not acknowledged (`crate::aeolus`). When
+//! no unscheduled data is outstanding it begins generation 1, in which the receiver reports gaps anywhere.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,39 +17,39 @@ use std::ops::Range;
 use shallop_core::{Bytes, Class, Ecn, Span, Time};
 
 use super::config::{Config, StopPolicy};
-use super::head::{ENDLESS, Head, control};
-use crate::aeolus::{Piece, Start};
+use super::head::{Head, UNLIMITED, control};
+use crate::aeolus::{UnscheduledBurst, UnscheduledPacket};
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 use crate::wire;
 
-/// More credits than this are not kept while the host's link is busy.
-const MOST_UNSPENT: usize = 1 << 16;
-/// No timer is shorter than this, whatever round trip was measured.
-const SHORTEST: Span = Span::from_us(1);
+/// The most unused credits that are kept while the host's link is busy.
+const MAX_UNUSED_CREDITS: usize = 1 << 16;
+/// The shortest timeout, whatever round trip was measured.
+const MIN_TIMEOUT: Span = Span::from_us(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing was asked for yet.
+    /// Not started.
     Idle,
-    /// Credits were asked for and none has come since.
+    /// A request was sent, and no credit has arrived since.
     Requested,
-    /// Credits come.
+    /// Credits arrive.
     Receiving,
-    /// No more credits are wanted: everything was sent, or what is on its way will do.
+    /// The receiver was told to stop: everything was sent, or the credits in flight are enough.
     Stopping,
-    /// Every byte is known to have come.
+    /// The receiver has confirmed every byte.
     Done,
 }
 
-/// A control packet that is due.
+/// A control packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Say {
+enum Pending {
     Request,
-    Stop { again: bool },
+    Stop { reply_requested: bool },
 }
 
-/// The end that sends data and receives credits.
+/// The sender of a flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
     state: State,
@@ -59,115 +59,116 @@ pub struct Sender {
     stop_timeout: Span,
     /// Where the stream ends, if it does.
     end: Option<u64>,
-    /// The most frames of its demand that it sees.
-    visible: u64,
-    /// What was sent before any credit.
-    start: Start,
-    /// The next byte to send on a credit, and the first that was never sent.
-    next: u64,
-    fresh: u64,
-    /// How often it went back; once more where what was sent without a credit has been repaired.
-    pass: u32,
-    /// Credits that have released no data yet: number and sending time.
-    unspent: VecDeque<(u64, Time)>,
-    say: Option<Say>,
-    deadline: Option<Time>,
-    /// When the first request was sent that no credit has answered yet.
-    asked_at: Option<Time>,
+    /// The send buffer, in frames: the sender knows no more of its demand.
+    send_buffer: u64,
+    unscheduled: UnscheduledBurst,
+    /// The next byte to send on a credit.
+    snd_nxt: u64,
+    /// The first byte that was never sent.
+    snd_max: u64,
+    /// How many times it went back N, and one more once no unscheduled data is outstanding.
+    generation: u32,
+    /// Credits that have released no data yet: number and send time.
+    unused_credits: VecDeque<(u64, Time)>,
+    pending: Option<Pending>,
+    timer: Option<Time>,
+    /// The send time of the first request that no credit has answered.
+    request_sent: Option<Time>,
     rtt: Option<Span>,
-    /// When the latest credit came.
-    heard_at: Time,
-    /// Since when credits are counted for an early stop, and how many came.
-    round_at: Time,
+    /// When the last credit arrived.
+    last_credit: Time,
+    /// Early stop: when this round trip began, and the credits that arrived in it.
+    round_start: Time,
     round_credits: u64,
-    /// How often the stop was repeated.
-    repeats: u32,
-    /// Credits that come until then were on their way when the transfer ended.
-    quiet_at: Time,
-    sample: Option<Span>,
-    report: Report,
+    /// The number of retransmissions of the stop.
+    stop_retransmits: u32,
+    /// Credits that arrive until then were in flight when the transfer ended.
+    drained_at: Time,
+    rtt_sample: Option<Span>,
+    counters: EndpointCounters,
 }
 
 impl Sender {
-    /// The sending end of a flow of `size` bytes of payload, or without end.
+    /// The sender of a flow of `size` bytes of payload, or without end.
     #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let payload = config.payload.get().clamp(1, wire::MAX_PAYLOAD);
-        let visible = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);
+        let frames = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);
         Self {
             state: State::Idle,
             policy: config.stop,
             payload,
-            visible: config.send_buffer.map_or(u64::MAX, visible),
-            start: Start::new(config.start, payload, size),
+            send_buffer: config.send_buffer.map_or(u64::MAX, frames),
+            unscheduled: UnscheduledBurst::new(config.unscheduled, payload, size),
             retransmit_timeout: config.retransmit_timeout,
             stop_timeout: config.stop_timeout,
             end: size,
-            next: 0,
-            fresh: 0,
-            pass: 0,
-            unspent: VecDeque::new(),
-            say: None,
-            deadline: None,
-            asked_at: None,
+            snd_nxt: 0,
+            snd_max: 0,
+            generation: 0,
+            unused_credits: VecDeque::new(),
+            pending: None,
+            timer: None,
+            request_sent: None,
             rtt: None,
-            heard_at: Time::ZERO,
-            round_at: Time::ZERO,
+            last_credit: Time::ZERO,
+            round_start: Time::ZERO,
             round_credits: 0,
-            repeats: 0,
-            quiet_at: Time::ZERO,
-            sample: None,
-            report: Report::default(),
+            stop_retransmits: 0,
+            drained_at: Time::ZERO,
+            rtt_sample: None,
+            counters: EndpointCounters::default(),
         }
     }
 
     /// Bytes from the next one to the end.
     fn remaining(&self) -> u64 {
-        self.end.unwrap_or(u64::MAX).saturating_sub(self.next)
+        self.end.unwrap_or(u64::MAX).saturating_sub(self.snd_nxt)
     }
 
-    /// Frames that are to be sent on credits: what is missing of what was sent without, and what is new.
+    /// Frames to be sent on credits: outstanding unscheduled frames, and those from `snd_nxt` on.
     fn frames(&self) -> u64 {
-        self.remaining().div_ceil(self.payload).saturating_add(self.start.missing())
+        self.remaining().div_ceil(self.payload).saturating_add(self.unscheduled.outstanding())
     }
 
-    /// Frames that still want a credit, as far as it sees them.
-    fn wanted(&self) -> u64 {
-        self.frames().min(self.visible).saturating_sub(self.unspent.len() as u64)
+    /// Frames that need a credit, as far as the sender knows its demand.
+    fn demand(&self) -> u64 {
+        self.frames().min(self.send_buffer).saturating_sub(self.unused_credits.len() as u64)
     }
 
-    /// Whether any frame still wants a credit; cheaper than to count them.
-    fn wants_credit(&self) -> bool {
-        let (unspent, missing) = (self.unspent.len() as u64, self.start.missing());
-        unspent < missing || (unspent - missing) * self.payload < self.remaining()
+    /// Whether any frame needs a credit; cheaper than [`Sender::demand`].
+    fn needs_credits(&self) -> bool {
+        let unused = self.unused_credits.len() as u64;
+        let outstanding = self.unscheduled.outstanding();
+        unused < outstanding || (unused - outstanding) * self.payload < self.remaining()
     }
 
-    /// Whether everything was sent that has to be sent on credits.
+    /// Whether no frame is left to be sent on a credit.
     fn all_sent(&self) -> bool {
-        self.remaining() == 0 && self.start.missing() == 0
+        self.remaining() == 0 && self.unscheduled.outstanding() == 0
     }
 
-    /// Gives up credits for which there are no frames any more, and stops if there is nothing left to send.
-    fn settle(&mut self) {
+    /// Discards credits for which there are no frames, and stops if there is nothing left to send.
+    fn discard_surplus_credits(&mut self) {
         let frames = self.frames();
-        let unspent = self.unspent.len() as u64;
-        if unspent > frames {
-            self.report.credits.wasted += unspent - frames;
-            self.unspent.truncate(frames as usize);
+        let unused = self.unused_credits.len() as u64;
+        if unused > frames {
+            self.counters.credits.wasted += unused - frames;
+            self.unused_credits.truncate(frames as usize);
         }
         if matches!(self.state, State::Requested | State::Receiving) && self.all_sent() {
             self.stop();
         }
     }
 
-    /// Time after which whatever was on its way has come.
+    /// The time after which packets in flight have arrived.
     fn two_round_trips(&self) -> Span {
-        self.rtt.map_or(self.stop_timeout, |rtt| rtt * 2).max(SHORTEST)
+        self.rtt.map_or(self.stop_timeout, |rtt| rtt * 2).max(MIN_TIMEOUT)
     }
 
-    /// How long to wait for another credit before asking for more. A receiver that grants no more than it was asked for
-    /// may have stopped; any other one goes on.
-    fn patience(&self) -> Span {
+    /// How long to wait for another credit before the next request. Only a receiver that sends as many credits as
+    /// requested may have stopped by itself.
+    fn credit_timeout(&self) -> Span {
         match self.policy {
             StopPolicy::Demand => self.two_round_trips(),
             StopPolicy::LastData | StopPolicy::Early => {
@@ -176,209 +177,215 @@ impl Sender {
         }
     }
 
-    /// Asks for credits.
+    /// Requests credits.
     fn request(&mut self) {
         self.state = State::Requested;
-        (self.say, self.deadline, self.asked_at) = (Some(Say::Request), None, None);
+        (self.pending, self.timer, self.request_sent) = (Some(Pending::Request), None, None);
     }
 
-    /// Wants no more credits.
+    /// Stops the credits.
     fn stop(&mut self) {
         self.state = State::Stopping;
-        (self.say, self.deadline, self.repeats) = (Some(Say::Stop { again: false }), None, 0);
+        self.pending = Some(Pending::Stop { reply_requested: false });
+        (self.timer, self.stop_retransmits) = (None, 0);
     }
 
-    fn on_credit(&mut self, now: Time, credit: (u64, Time), asked: Time, left: u32) {
-        self.report.credits.granted += 1;
+    fn on_credit(&mut self, now: Time, credit: (u64, Time), request_sent: Time, remaining: u32) {
+        self.counters.credits.granted += 1;
         if self.state == State::Requested {
-            self.begin(now, asked);
+            self.on_first_credit(now, request_sent);
         }
         let open = matches!(self.state, State::Receiving | State::Stopping);
-        if !open || !self.wants_credit() || self.unspent.len() == MOST_UNSPENT {
-            return self.waste(now);
+        if !open || !self.needs_credits() || self.unused_credits.len() == MAX_UNUSED_CREDITS {
+            return self.on_useless_credit(now);
         }
-        self.unspent.push_back(credit);
-        self.heard_at = now;
+        self.unused_credits.push_back(credit);
+        self.last_credit = now;
         if self.state != State::Receiving {
             return;
         }
         match self.policy {
             StopPolicy::Early => self.stop_early(now),
-            StopPolicy::Demand if left == 0 && self.wants_credit() => self.request(),
+            StopPolicy::Demand if remaining == 0 && self.needs_credits() => self.request(),
             StopPolicy::LastData | StopPolicy::Demand => {}
         }
     }
 
-    /// The first credit after a request came.
-    fn begin(&mut self, now: Time, asked: Time) {
+    /// The first credit after a request arrived.
+    fn on_first_credit(&mut self, now: Time, request_sent: Time) {
         self.state = State::Receiving;
-        self.say = None;
-        // A credit of an earlier grant would give too long a time.
-        if self.asked_at.is_some_and(|first| (first..=now).contains(&asked)) {
-            self.rtt = Some(now - asked);
-            self.sample = self.rtt;
+        self.pending = None;
+        // A credit that answers an earlier request would give too long a round trip.
+        if self.request_sent.is_some_and(|first| (first..=now).contains(&request_sent)) {
+            self.rtt = Some(now - request_sent);
+            self.rtt_sample = self.rtt;
         }
-        (self.round_at, self.round_credits) = (now, 0);
-        self.deadline = Some(now.saturating_add(self.patience()));
+        (self.round_start, self.round_credits) = (now, 0);
+        self.timer = Some(now.saturating_add(self.credit_timeout()));
     }
 
-    /// Once a round trip: as many credits as came in it are on their way. If they will do, no more are wanted.
+    /// Once a round trip, stops if the credits in flight are enough: as many are in flight as arrived in it.
     fn stop_early(&mut self, now: Time) {
         self.round_credits += 1;
-        if now.saturating_since(self.round_at) < self.rtt.unwrap_or(self.stop_timeout) {
+        if now.saturating_since(self.round_start) < self.rtt.unwrap_or(self.stop_timeout) {
             return;
         }
-        let wanted = self.wanted();
-        if wanted > 0 && self.round_credits >= wanted {
+        let demand = self.demand();
+        if demand > 0 && self.round_credits >= demand {
             self.stop();
         }
-        (self.round_at, self.round_credits) = (now, 0);
+        (self.round_start, self.round_credits) = (now, 0);
     }
 
-    /// A credit came that is of no use.
-    fn waste(&mut self, now: Time) {
-        self.report.credits.wasted += 1;
-        if self.state == State::Done && now > self.quiet_at {
-            self.say = Some(Say::Stop { again: true });
-            self.quiet_at = now.saturating_add(self.two_round_trips());
+    /// A credit arrived for which there is no data.
+    fn on_useless_credit(&mut self, now: Time) {
+        self.counters.credits.wasted += 1;
+        if self.state == State::Done && now > self.drained_at {
+            self.pending = Some(Pending::Stop { reply_requested: true });
+            self.drained_at = now.saturating_add(self.two_round_trips());
         }
     }
 
-    /// Data that was sent without a credit has arrived, or the probe that followed it.
-    fn on_received(&mut self, offset: u64, length: u16) {
+    /// Unscheduled data is acknowledged, or the probe behind it.
+    fn on_unscheduled_ack(&mut self, offset: u64, length: u16) {
         let active = !matches!(self.state, State::Idle | State::Done);
         let end = offset.saturating_add(u64::from(length));
-        if active && end <= self.start.end() {
-            self.start.on_arrived(offset..end);
-            self.start.on_passed(end);
-            self.settle();
+        if active && end <= self.unscheduled.end() {
+            self.unscheduled.on_acked(offset..end);
+            self.unscheduled.on_later_arrival(end);
+            self.discard_surplus_credits();
         }
     }
 
-    /// Data was lost: goes back to the first byte that is missing. Once for each pass, as reports are repeated. If that
-    /// is a repair of what was sent without a credit, only such repairs are sent again.
-    fn on_nack(&mut self, expected: u64, pass: u32) {
+    /// Data was lost: goes back to the first missing byte, once per generation, as NACKs are repeated. If that byte is
+    /// unscheduled, only unscheduled data is retransmitted.
+    fn on_nack(&mut self, expected: u64, generation: u32) {
         let active = !matches!(self.state, State::Idle | State::Done);
-        if !active || pass != self.pass || expected >= self.next {
+        if !active || generation != self.generation || expected >= self.snd_nxt {
             return;
         }
-        self.pass = self.pass.wrapping_add(1);
-        if expected < self.start.end() {
-            self.start.repeat_from(expected);
+        self.generation = self.generation.wrapping_add(1);
+        if expected < self.unscheduled.end() {
+            self.unscheduled.go_back_to(expected);
         } else {
-            self.start.on_arrived(0..expected);
-            self.next = expected;
+            self.unscheduled.on_acked(0..expected);
+            self.snd_nxt = expected;
         }
-        self.settle();
+        self.discard_surplus_credits();
         if self.state == State::Stopping {
             self.request();
         }
     }
 
-    /// Every byte came.
-    fn on_done(&mut self, now: Time, end: u64) {
+    /// The receiver confirms every byte.
+    fn on_complete(&mut self, now: Time, end: u64) {
         let active = !matches!(self.state, State::Idle | State::Done);
-        if !active || self.end != Some(end) || self.fresh < end {
+        if !active || self.end != Some(end) || self.snd_max < end {
             return;
         }
         self.state = State::Done;
-        self.next = end;
-        (self.say, self.deadline) = (None, None);
-        self.quiet_at = now.saturating_add(self.two_round_trips());
-        self.report.credits.wasted += self.unspent.len() as u64;
-        self.unspent = VecDeque::new();
+        self.snd_nxt = end;
+        (self.pending, self.timer) = (None, None);
+        self.drained_at = now.saturating_add(self.two_round_trips());
+        self.counters.credits.wasted += self.unused_credits.len() as u64;
+        self.unused_credits = VecDeque::new();
     }
 
-    /// The deadline has come.
-    fn on_deadline(&mut self, now: Time) {
+    /// The timer has expired.
+    fn on_expiry(&mut self, now: Time) {
         match self.state {
             State::Requested => {
-                self.report.timeouts += 1;
-                (self.say, self.deadline) = (Some(Say::Request), None);
+                self.counters.timeouts += 1;
+                (self.pending, self.timer) = (Some(Pending::Request), None);
             }
             State::Receiving => {
-                // Credits only leave their time behind; the deadline follows them here.
-                let since = if self.unspent.is_empty() { self.heard_at } else { now };
-                let due = since.saturating_add(self.patience());
+                // Credits do not restart the timer; it is corrected when it expires.
+                let since = if self.unused_credits.is_empty() { self.last_credit } else { now };
+                let due = since.saturating_add(self.credit_timeout());
                 if due > now {
-                    self.deadline = Some(due);
+                    self.timer = Some(due);
                 } else {
-                    self.report.timeouts += 1;
+                    self.counters.timeouts += 1;
                     self.request();
                 }
             }
-            // An early stop was too early.
-            State::Stopping if self.wants_credit() => self.request(),
-            // The credits are there, but the host's link has not been free for their data.
+            // The early stop was too early.
+            State::Stopping if self.needs_credits() => self.request(),
+            // The host's link has been busy, so the data of these credits is not sent yet.
             State::Stopping if !self.all_sent() => {
-                self.deadline = Some(now.saturating_add(self.two_round_trips()));
+                self.timer = Some(now.saturating_add(self.two_round_trips()));
             }
             State::Stopping => {
-                self.report.timeouts += 1;
-                self.repeats += 1;
-                (self.say, self.deadline) = (Some(Say::Stop { again: true }), None);
+                self.counters.timeouts += 1;
+                self.stop_retransmits += 1;
+                (self.pending, self.timer) = (Some(Pending::Stop { reply_requested: true }), None);
             }
-            State::Idle | State::Done => self.deadline = None,
+            State::Idle | State::Done => self.timer = None,
         }
     }
 
-    fn say_request(&mut self, now: Time) -> Head {
-        self.asked_at.get_or_insert(now);
-        self.deadline = Some(now.saturating_add(self.retransmit_timeout));
-        let demand = u32::try_from(self.wanted()).unwrap_or(ENDLESS);
+    fn request_head(&mut self, now: Time) -> Head {
+        self.request_sent.get_or_insert(now);
+        self.timer = Some(now.saturating_add(self.retransmit_timeout));
+        let demand = u32::try_from(self.demand()).unwrap_or(UNLIMITED);
         Head::Request { demand, end: self.end, sent: now }
     }
 
-    /// The stop is repeated after two round trips, then ever more slowly.
-    fn say_stop(&mut self, now: Time, again: bool) -> Head {
+    /// The stop is retransmitted after two round trips, then with exponential backoff.
+    fn stop_head(&mut self, now: Time, reply_requested: bool) -> Head {
         if self.state == State::Stopping {
             let first = self.two_round_trips();
             let longest = first.max(self.retransmit_timeout);
-            let wait = (first * (1 << self.repeats.min(8))).min(longest);
-            self.deadline = Some(now.saturating_add(wait));
+            let wait = (first * (1 << self.stop_retransmits.min(8))).min(longest);
+            self.timer = Some(now.saturating_add(wait));
         }
-        Head::Stop { end: self.end.unwrap_or(u64::MAX), pass: self.pass, again }
+        Head::Stop {
+            end: self.end.unwrap_or(u64::MAX),
+            generation: self.generation,
+            reply_requested,
+        }
     }
 
-    /// What to send next on a credit: repairs, new data, repairs that may not be needed.
+    /// What to send next on a credit: lost unscheduled data, new data, outstanding unscheduled data.
     fn next_frame(&mut self) -> Option<Range<u64>> {
-        if self.pass == 0 && self.start.end() > 0 && self.start.missing() == 0 {
-            // What comes from here on has every repair before it, so the receiver may report what is missing.
-            self.pass = 1;
+        if self.generation == 0 && self.unscheduled.end() > 0 && self.unscheduled.outstanding() == 0
+        {
+            // All unscheduled data was sent again before the data from here on, so the receiver may report any gap.
+            self.generation = 1;
         }
-        if let Some(repair) = self.start.repair() {
-            return Some(repair);
+        if let Some(lost) = self.unscheduled.take_lost() {
+            return Some(lost);
         }
         if self.remaining() == 0 {
-            return self.start.anticipate();
+            return self.unscheduled.take_outstanding();
         }
-        let offset = self.next;
-        self.next += self.remaining().min(self.payload);
-        Some(offset..self.next)
+        let offset = self.snd_nxt;
+        self.snd_nxt += self.remaining().min(self.payload);
+        Some(offset..self.snd_nxt)
     }
 
-    /// The next frame, for the credit that has waited longest.
-    fn data(&mut self, now: Time) -> Option<Out<Head>> {
-        let (credit, credit_sent) = self.unspent.pop_front()?;
+    /// The next data frame, on the oldest unused credit.
+    fn poll_data(&mut self, now: Time) -> Option<Out<Head>> {
+        let (credit, credit_sent) = self.unused_credits.pop_front()?;
         let body = self.next_frame();
-        debug_assert!(body.is_some(), "no more credits are kept than frames remain");
+        debug_assert!(body.is_some(), "surplus credits are discarded");
         let body = body?;
         let offset = body.start;
-        self.report.sent += 1;
-        self.report.retransmits += u64::from(offset < self.fresh);
-        self.report.credits.used += 1;
-        self.fresh = self.fresh.max(body.end);
+        self.counters.sent += 1;
+        self.counters.retransmits += u64::from(offset < self.snd_max);
+        self.counters.credits.used += 1;
+        self.snd_max = self.snd_max.max(body.end);
         if self.all_sent() {
             if self.state == State::Stopping {
-                // The stop was early, and right.
-                self.deadline = Some(now.saturating_add(self.two_round_trips()));
+                // The early stop was right.
+                self.timer = Some(now.saturating_add(self.two_round_trips()));
             } else {
                 self.stop();
             }
         }
-        let (length, pass) = ((body.end - offset) as u16, self.pass);
+        let (length, generation) = ((body.end - offset) as u16, self.generation);
         Some(Out {
-            head: Head::Data { offset, length, pass, credit, credit_sent },
+            head: Head::Data { offset, length, generation, credit, credit_sent },
             body,
             size: wire::data_frame(u64::from(length)),
             class: Class::Data,
@@ -388,15 +395,17 @@ impl Sender {
 }
 
 impl Sender {
-    /// What leaves without a credit.
-    fn unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
-        let body = match self.start.poll(now)? {
-            Piece::Probe(upto) => return Some(control(Head::Probe { upto, end: self.end })),
-            Piece::Payload(body) => body,
+    /// The next unscheduled packet.
+    fn poll_unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
+        let body = match self.unscheduled.poll(now)? {
+            UnscheduledPacket::Probe(upto) => {
+                return Some(control(Head::Probe { upto, end: self.end }));
+            }
+            UnscheduledPacket::Payload(body) => body,
         };
-        (self.next, self.fresh) = (body.end, body.end);
-        self.report.sent += 1;
-        self.report.unscheduled += 1;
+        (self.snd_nxt, self.snd_max) = (body.end, body.end);
+        self.counters.sent += 1;
+        self.counters.unscheduled += 1;
         let (offset, length) = (body.start, (body.end - body.start) as u16);
         Some(Out {
             head: Head::Unscheduled { offset, length, last: self.end == Some(body.end) },
@@ -412,15 +421,16 @@ impl Endpoint for Sender {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        self.sample = None;
-        self.start.stop();
+        self.rtt_sample = None;
+        self.unscheduled.stop();
         match *head {
-            Head::Credit { sequence, sent, asked, left } => {
-                self.on_credit(now, (sequence, sent), asked, left);
+            Head::Credit { sequence, sent, request_sent, remaining } => {
+                self.on_credit(now, (sequence, sent), request_sent, remaining);
             }
-            Head::Nack { expected, pass } => self.on_nack(expected, pass),
-            Head::Done { end } => self.on_done(now, end),
-            Head::Received { offset, length } => self.on_received(offset, length),
+            Head::Nack { expected, generation } => self.on_nack(expected, generation),
+            Head::Complete { end } => self.on_complete(now, end),
+            Head::UnscheduledAck { offset, length } => self.on_unscheduled_ack(offset, length),
+            // Addressed to a receiver.
             Head::Request { .. }
             | Head::Data { .. }
             | Head::Stop { .. }
@@ -430,36 +440,38 @@ impl Endpoint for Sender {
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.sample = None;
-        self.start.on_timer(now);
+        self.rtt_sample = None;
+        self.unscheduled.on_timer(now);
         if self.state == State::Idle {
-            self.start.begin();
+            self.unscheduled.start();
             self.request();
-        } else if self.deadline.is_some_and(|at| at <= now) {
-            self.on_deadline(now);
+        } else if self.timer.is_some_and(|at| at <= now) {
+            self.on_expiry(now);
         }
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.say.is_some() || self.start.ready() || !self.unspent.is_empty()
+        self.pending.is_some() || self.unscheduled.ready() || !self.unused_credits.is_empty()
     }
 
-    fn may_wait(&self) -> bool {
-        self.say.is_none() && self.start.ready()
+    fn is_low_priority(&self) -> bool {
+        self.pending.is_none() && self.unscheduled.ready()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        match self.say.take() {
-            Some(Say::Request) => Some(control(self.say_request(now))),
-            Some(Say::Stop { again }) => Some(control(self.say_stop(now, again))),
-            None => self.unscheduled(now).or_else(|| self.data(now)),
+        match self.pending.take() {
+            Some(Pending::Request) => Some(control(self.request_head(now))),
+            Some(Pending::Stop { reply_requested }) => {
+                Some(control(self.stop_head(now, reply_requested)))
+            }
+            None => self.poll_unscheduled(now).or_else(|| self.poll_data(now)),
         }
     }
 
     fn wakeup(&self) -> Option<Time> {
-        match (self.deadline, self.start.wakeup()) {
-            (Some(deadline), Some(burst)) => Some(deadline.min(burst)),
-            (deadline, burst) => deadline.or(burst),
+        match (self.timer, self.unscheduled.wakeup()) {
+            (Some(timer), Some(burst)) => Some(timer.min(burst)),
+            (timer, burst) => timer.or(burst),
         }
     }
 
@@ -468,10 +480,10 @@ impl Endpoint for Sender {
     }
 
     fn rtt_sample(&self) -> Option<Span> {
-        self.sample
+        self.rtt_sample
     }
 
-    fn report(&self) -> Report {
-        self.report
+    fn counters(&self) -> EndpointCounters {
+        self.counters
     }
 }

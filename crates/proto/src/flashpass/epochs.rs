@@ -1,5 +1,6 @@
-//! Emulation packets on their way, by epoch. The packets of an epoch lie on a grid of equal gaps, give or take less
-//! than half a gap, so a packet's send time tells its number: nothing has to be kept for each packet.
+//! The epochs of a credit engine: emulation packets in flight, grouped by the rate at which they were sent. The packets
+//! of an epoch are sent in slots of equal length, each within half a gap of its slot, so the send time gives a packet's
+//! index in its epoch and no state is kept per packet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,164 +9,164 @@ use shallop_core::{Span, Time};
 
 /// Emulation packets sent at one rate.
 #[derive(Clone, Debug)]
-pub struct Record {
-    /// When the first was sent.
+pub struct EmulationEpoch {
+    /// The send time of the first packet.
     pub start: Time,
     /// The rate, as a fraction of the full rate.
     pub rate: f64,
-    /// How many were sent that are not spare.
-    pub plain: u64,
-    /// How many of those came back.
-    pub plain_returned: u64,
+    /// Untagged packets sent.
+    pub untagged_sent: u64,
+    /// Untagged packets whose credit returned.
+    pub untagged_returned: u64,
     gap: Span,
-    /// Packets in a picosecond: a multiplication instead of a division for each credit.
+    /// Packets per picosecond: a multiplication instead of a division for each credit.
     per_ps: f64,
     sent: u64,
-    /// The fate of those with a lower number is known.
-    settled: u64,
-    /// Which are spare, a bit for each; as long as the last spare one needs.
-    spares: Vec<u64>,
+    /// Packets with a lower index have returned or are lost.
+    resolved: u64,
+    /// A bitmap of the tagged packets, as long as the last one needs.
+    tagged: Vec<u64>,
 }
 
-impl Record {
-    fn is_spare(&self, number: u64) -> bool {
-        let word = self.spares.get((number / 64) as usize).copied().unwrap_or(0);
-        word >> (number % 64) & 1 == 1
+impl EmulationEpoch {
+    fn is_tagged(&self, index: u64) -> bool {
+        let word = self.tagged.get((index / 64) as usize).copied().unwrap_or(0);
+        word >> (index % 64) & 1 == 1
     }
 
-    fn note_spare(&mut self, number: u64) {
-        let word = (number / 64) as usize;
-        if word >= self.spares.len() {
-            self.spares.resize(word + 1, 0);
+    fn set_tagged(&mut self, index: u64) {
+        let word = (index / 64) as usize;
+        if word >= self.tagged.len() {
+            self.tagged.resize(word + 1, 0);
         }
-        self.spares[word] |= 1 << (number % 64);
+        self.tagged[word] |= 1 << (index % 64);
     }
 
-    /// How many of these numbers are not spare.
-    fn plain_among(&self, numbers: Range<u64>) -> u64 {
-        if self.spares.is_empty() {
-            return numbers.end - numbers.start;
+    /// The number of untagged packets among these.
+    fn count_untagged(&self, indices: Range<u64>) -> u64 {
+        if self.tagged.is_empty() {
+            return indices.end - indices.start;
         }
-        numbers.filter(|&number| !self.is_spare(number)).count() as u64
+        indices.filter(|&index| !self.is_tagged(index)).count() as u64
     }
 
-    /// The place on the grid that is nearest to `time`.
-    fn place(&self, time: Time) -> u64 {
+    /// The index of the slot nearest to `time`.
+    fn slot(&self, time: Time) -> u64 {
         (time.saturating_since(self.start).as_ps() as f64 * self.per_ps + 0.5) as u64
     }
 
-    /// The number of the packet sent at `time`, if this epoch sent one about then.
-    fn number(&self, time: Time) -> Option<u64> {
-        let number = self.place(time);
-        (time >= self.start && number < self.sent).then_some(number)
+    /// The index of the packet sent at `time`, if this epoch sent one in that slot.
+    fn index(&self, time: Time) -> Option<u64> {
+        let index = self.slot(time);
+        (time >= self.start && index < self.sent).then_some(index)
     }
 
-    /// When the packet after the last one is due by the grid.
+    /// The slot after that of the last packet.
     fn end(&self) -> Time {
         self.start + self.gap * self.sent
     }
 }
 
-/// All epochs with packets on their way, the current one last.
+/// All epochs with packets in flight; the last one is the current one.
 #[derive(Clone, Debug, Default)]
 pub struct Epochs {
-    records: VecDeque<Record>,
-    plain_in_flight: u64,
+    epochs: VecDeque<EmulationEpoch>,
+    untagged_in_flight: u64,
 }
 
 impl Epochs {
-    /// Emulation packets on their way that are not spare.
+    /// Untagged emulation packets in flight.
     #[must_use]
-    pub fn plain_in_flight(&self) -> u64 {
-        self.plain_in_flight
+    pub fn untagged_in_flight(&self) -> u64 {
+        self.untagged_in_flight
     }
 
-    /// Whether a new epoch is to begin before a packet is sent at `now`: there is none, the current one has lasted for
-    /// `length`, or packets were held back, so that this one would not lie at its place on the grid.
+    /// Whether a new epoch must begin before a packet is sent at `now`: there is no epoch, the current one has lasted
+    /// for `length`, or the packet would miss its slot because emulation was interrupted.
     #[must_use]
     pub fn is_over(&self, now: Time, length: Span) -> bool {
-        let Some(current) = self.records.back() else { return true };
-        now.saturating_since(current.start) >= length || current.place(now) > current.sent
+        let Some(current) = self.epochs.back() else { return true };
+        now.saturating_since(current.start) >= length || current.slot(now) > current.sent
     }
 
-    /// Begins an epoch of this rate, with this gap between packets.
+    /// Begins an epoch with this rate and this gap between packets.
     pub fn begin(&mut self, start: Time, rate: f64, gap: Span) {
-        let (plain, plain_returned, sent, settled) = (0, 0, 0, 0);
-        let spares = Vec::new();
-        self.records.push_back(Record {
+        self.epochs.push_back(EmulationEpoch {
             start,
             rate,
-            plain,
-            plain_returned,
+            untagged_sent: 0,
+            untagged_returned: 0,
             gap,
             per_ps: 1.0 / gap.as_ps().max(1) as f64,
-            sent,
-            settled,
-            spares,
+            sent: 0,
+            resolved: 0,
+            tagged: Vec::new(),
         });
     }
 
-    /// Counts a packet sent in the current epoch.
-    pub fn send(&mut self, spare: bool) {
-        let Some(record) = self.records.back_mut() else { return };
-        let number = record.sent;
-        record.sent += 1;
-        if spare {
-            record.note_spare(number);
+    /// A packet was sent in the current epoch.
+    pub fn on_send(&mut self, tagged: bool) {
+        let Some(epoch) = self.epochs.back_mut() else { return };
+        let index = epoch.sent;
+        epoch.sent += 1;
+        if tagged {
+            epoch.set_tagged(index);
         } else {
-            record.plain += 1;
-            self.plain_in_flight += 1;
+            epoch.untagged_sent += 1;
+            self.untagged_in_flight += 1;
         }
     }
 
-    /// When the next packet of the current epoch is due by its grid.
+    /// The slot of the next packet of the current epoch.
     #[must_use]
-    pub fn next_start(&self) -> Time {
-        self.records.back().map_or(Time::ZERO, Record::end)
+    pub fn next_slot(&self) -> Time {
+        self.epochs.back().map_or(Time::ZERO, EmulationEpoch::end)
     }
 
-    /// When the latest epoch in which anything was sent is old enough to be closed by [`Epochs::close_older`].
+    /// When [`Epochs::close_expired`] will close the latest epoch in which packets were sent.
     #[must_use]
-    pub fn given_up(&self, age: Span) -> Time {
-        let last = self.records.iter().rev().find(|record| record.sent > 0);
+    pub fn expiry(&self, age: Span) -> Time {
+        let last = self.epochs.iter().rev().find(|epoch| epoch.sent > 0);
         last.map_or(Time::ZERO, |last| last.end().saturating_add(age) + Span::from_ps(1))
     }
 
-    /// The packet sent at `time` came back, so those of its epoch before it are lost. False if there is no such packet.
-    pub fn returned(&mut self, time: Time) -> bool {
-        let Some(record) = self.records.front_mut() else { return false };
-        let Some(number) = record.number(time) else { return false };
-        if !record.is_spare(number) && record.plain_returned < record.plain {
-            record.plain_returned += 1;
+    /// A credit arrived for the packet sent at `time`: earlier packets of the first epoch without a credit are lost.
+    /// False if the first epoch sent no packet at that time.
+    pub fn on_credit(&mut self, time: Time) -> bool {
+        let Some(epoch) = self.epochs.front_mut() else { return false };
+        let Some(index) = epoch.index(time) else { return false };
+        if !epoch.is_tagged(index) && epoch.untagged_returned < epoch.untagged_sent {
+            epoch.untagged_returned += 1;
         }
-        let upto = number + 1;
-        if upto > record.settled {
-            let plain = record.plain_among(record.settled..upto);
-            record.settled = upto;
-            self.plain_in_flight -= plain;
+        let resolved = index + 1;
+        if resolved > epoch.resolved {
+            let untagged = epoch.count_untagged(epoch.resolved..resolved);
+            epoch.resolved = resolved;
+            self.untagged_in_flight -= untagged;
         }
         true
     }
 
-    /// Removes the first epoch if the packet sent at `time` belongs to a later one: what did not come back is lost.
-    pub fn close_before(&mut self, time: Time) -> Option<Record> {
-        self.records.get(1).filter(|second| second.start <= time)?;
+    /// Removes the first epoch if the packet sent at `time` belongs to a later one: packets of the first one without a
+    /// credit are lost.
+    pub fn close_before(&mut self, time: Time) -> Option<EmulationEpoch> {
+        self.epochs.get(1).filter(|second| second.start <= time)?;
         self.close()
     }
 
-    /// Removes the first epoch if its last packet was sent longer than `age` ago.
-    pub fn close_older(&mut self, now: Time, age: Span) -> Option<Record> {
-        let first = self.records.front()?;
+    /// Removes the first epoch if more than `age` has passed since its last packet.
+    pub fn close_expired(&mut self, now: Time, age: Span) -> Option<EmulationEpoch> {
+        let first = self.epochs.front()?;
         if first.end().saturating_add(age) >= now {
             return None;
         }
         self.close()
     }
 
-    fn close(&mut self) -> Option<Record> {
-        let record = self.records.pop_front()?;
-        self.plain_in_flight -= record.plain_among(record.settled..record.sent);
-        Some(record)
+    fn close(&mut self) -> Option<EmulationEpoch> {
+        let epoch = self.epochs.pop_front()?;
+        self.untagged_in_flight -= epoch.count_untagged(epoch.resolved..epoch.sent);
+        Some(epoch)
     }
 }
 
@@ -178,49 +179,49 @@ mod tests {
     }
 
     #[test]
-    fn a_send_time_tells_the_packet_even_with_jitter() {
+    fn a_send_time_identifies_the_packet_despite_jitter() {
         let mut epochs = Epochs::default();
         epochs.begin(at(100), 1.0, Span::from_us(10));
         for _ in 0..5 {
-            epochs.send(false);
+            epochs.on_send(false);
         }
         assert!(
-            epochs.returned(Time::after_start(Span::from_ns(124_900))),
+            epochs.on_credit(Time::after_start(Span::from_ns(124_900))),
             "the third, late by 4.9 us"
         );
-        assert_eq!(epochs.plain_in_flight(), 2, "the first two are lost");
-        assert!(!epochs.returned(at(151)), "nothing was sent then");
+        assert_eq!(epochs.untagged_in_flight(), 2, "the first two are lost");
+        assert!(!epochs.on_credit(at(151)), "nothing was sent then");
     }
 
     #[test]
-    fn a_credit_of_a_later_epoch_settles_the_earlier_one() {
+    fn a_credit_of_a_later_epoch_closes_the_earlier_one() {
         let mut epochs = Epochs::default();
         for start in [0, 100] {
             epochs.begin(at(start), 0.5, Span::from_us(10));
             for number in 0..10 {
-                epochs.send(number >= 8);
+                epochs.on_send(number >= 8);
             }
         }
         for us in [0, 10, 20, 90] {
             assert!(epochs.close_before(at(us)).is_none());
-            assert!(epochs.returned(at(us)));
+            assert!(epochs.on_credit(at(us)));
         }
         let closed = epochs.close_before(at(110)).unwrap();
         assert_eq!(
-            (closed.plain, closed.plain_returned),
+            (closed.untagged_sent, closed.untagged_returned),
             (8, 3),
-            "the spare one at 90 is not counted"
+            "the tagged one at 90 is not counted"
         );
-        assert!(epochs.returned(at(110)));
-        assert_eq!(epochs.plain_in_flight(), 6);
+        assert!(epochs.on_credit(at(110)));
+        assert_eq!(epochs.untagged_in_flight(), 6);
     }
 
     #[test]
-    fn a_packet_off_the_grid_begins_a_new_epoch() {
+    fn a_packet_that_misses_its_slot_begins_a_new_epoch() {
         let mut epochs = Epochs::default();
         assert!(epochs.is_over(at(0), Span::from_ms(1)));
         epochs.begin(at(0), 1.0, Span::from_us(10));
-        epochs.send(false);
+        epochs.on_send(false);
         let over = |us| epochs.is_over(at(us), Span::from_us(100));
         assert!(!over(6) && !over(14), "the second is due at 10, give or take half a gap");
         assert!(over(16) && over(100));
@@ -228,14 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_without_a_credit_is_given_up_with_age() {
+    fn an_epoch_without_credits_expires() {
         let mut epochs = Epochs::default();
         epochs.begin(at(0), 1.0, Span::from_us(10));
-        epochs.send(false);
-        assert!(epochs.close_older(at(110), Span::from_us(100)).is_none());
-        assert_eq!(epochs.given_up(Span::from_us(100)), at(110) + Span::from_ps(1));
-        let due = epochs.given_up(Span::from_us(100));
-        let closed = epochs.close_older(due, Span::from_us(100)).unwrap();
-        assert_eq!((closed.plain, closed.plain_returned, epochs.plain_in_flight()), (1, 0, 0));
+        epochs.on_send(false);
+        assert!(epochs.close_expired(at(110), Span::from_us(100)).is_none());
+        assert_eq!(epochs.expiry(Span::from_us(100)), at(110) + Span::from_ps(1));
+        let due = epochs.expiry(Span::from_us(100));
+        let closed = epochs.close_expired(due, Span::from_us(100)).unwrap();
+        assert_eq!(
+            (closed.untagged_sent, closed.untagged_returned, epochs.untagged_in_flight()),
+            (1, 0, 0)
+        );
     }
 }

@@ -1,16 +1,16 @@
-//! `FlashPass`: a sender rehearses its data with emulation packets on a metered queue, the receiver returns a credit
-//! for each that arrives, and the data packet follows exactly one waiting time after its rehearsal
-//! (flashpass-icnp21).
+//! `FlashPass` (ICNP 2021). The sender sends an emulation packet for each data packet through a queue that switches
+//! meter, the receiver returns a credit for each emulation packet that arrives, and the data packet leaves one waiting
+//! time (`T_wait`) after its emulation packet. What the paper leaves open: docs/flashpass.md.
 
+pub mod credit_engine;
 pub mod epochs;
-mod gather;
 pub mod head;
-pub mod pass;
 pub mod receiver;
 pub mod sender;
+mod unscheduled_acks;
 
+pub use credit_engine::{CreditEngine, CreditEngineConfig, Emulation};
 pub use head::Head;
-pub use pass::{Emulation, Pass, PassConfig};
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Sender, SenderConfig};
 

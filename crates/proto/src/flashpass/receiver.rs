@@ -1,25 +1,27 @@
-//! The receiving end: returns a credit for every emulation packet, at once or several together, and says with it what
-//! data has arrived. Acknowledgements travel alone only when no credit comes to carry them.
+//! The receiver: returns a credit for every emulation packet, each in a packet of its own or several together, and
+//! acknowledges data with it. It sends separate acknowledgements only while no credits can carry them. State: the data
+//! that has arrived, and the credits and acknowledgements to be sent. Units: bytes of the stream.
+//! Source: flashpass-icnp21, III and IV.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use shallop_core::{Class, Ecn, Span, Time};
 
-use super::gather::Gather;
-use super::head::{Ack, Head, MOST_TIMES, NO_PACKET, Times};
+use super::head::{Ack, Head, MAX_TIMESTAMPS, NO_PACKET, Timestamps};
+use super::unscheduled_acks::UnscheduledAcks;
 use crate::arrived::Arrived;
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 
-/// What a receiver is made from.
+/// The parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Timestamps in one credit packet, 1 to [`MOST_TIMES`]: with 1 every credit is returned at once.
+    /// Timestamps in one credit packet, 1 to [`MAX_TIMESTAMPS`]. With 1, every credit is returned at once.
     pub batch: u8,
-    /// An acknowledgement travels alone if this much data has come since the last one, in packets.
+    /// A separate acknowledgement is sent after this many data packets without a credit.
     pub ack_every: u32,
-    /// Or if the first unacknowledged packet has waited this long.
+    /// A separate acknowledgement is sent when the first unacknowledged packet has waited this long.
     pub ack_delay: Span,
 }
 
@@ -29,34 +31,37 @@ impl Default for ReceiverConfig {
     }
 }
 
-/// The receiving end of a flow.
+/// The receiver of a flow.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
     arrived: Arrived,
-    /// Length of the stream, once its last packet has come.
+    /// The length of the stream, once its last packet has arrived.
     size: Option<u64>,
     received: u64,
     duplicates: u64,
+    /// The number of the data packet that arrived last.
     newest: u32,
-    /// The bytes around the newest packet.
-    around: Range<u64>,
-    /// Credits gathered, and when they must leave.
-    gathered: Option<(Times, Time)>,
-    /// Credits that leave as soon as the host's link is free.
-    credits: VecDeque<Times>,
-    /// Data packets not acknowledged yet, when they must be, and whether that time has come.
+    /// The contiguous bytes around that packet.
+    block: Range<u64>,
+    /// The credit packet being filled, and when it must be sent.
+    open_credit: Option<(Timestamps, Time)>,
+    /// Credits to be sent as soon as the host's link is free.
+    credits: VecDeque<Timestamps>,
+    /// Data packets that are not acknowledged.
     unacked: u32,
-    ack_at: Option<Time>,
+    /// When they must be acknowledged.
+    ack_deadline: Option<Time>,
+    /// An acknowledgement must be sent now.
     ack_now: bool,
-    /// Acknowledgements that must leave before the next one.
-    acks: VecDeque<Ack>,
-    /// What came without a credit and is not acknowledged yet.
-    unscheduled: Gather,
+    /// Acknowledgements to be sent before the current one.
+    earlier_acks: VecDeque<Ack>,
+    /// Acknowledgements of unscheduled data.
+    unscheduled: UnscheduledAcks,
 }
 
 impl Receiver {
-    /// A receiver that has nothing yet.
+    /// A receiver to which nothing has arrived.
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
@@ -66,38 +71,40 @@ impl Receiver {
             received: 0,
             duplicates: 0,
             newest: NO_PACKET,
-            around: 0..0,
-            gathered: None,
+            block: 0..0,
+            open_credit: None,
             credits: VecDeque::new(),
             unacked: 0,
-            ack_at: None,
+            ack_deadline: None,
             ack_now: false,
-            acks: VecDeque::new(),
-            unscheduled: Gather::default(),
+            earlier_acks: VecDeque::new(),
+            unscheduled: UnscheduledAcks::default(),
         }
     }
 
-    fn on_emulation(&mut self, now: Time, time: Time, hold: Span) {
-        let most = usize::from(self.config.batch.clamp(1, MOST_TIMES as u8));
-        let due = if most == 1 { now } else { now.saturating_add(hold) };
-        let Some((times, until)) = &mut self.gathered else {
-            self.gathered = Some((Times::one(time), due));
-            return self.release_credits(now, most);
+    fn on_emulation(&mut self, now: Time, time: Time, max_credit_delay: Span) {
+        let batch = usize::from(self.config.batch.clamp(1, MAX_TIMESTAMPS as u8));
+        let due = if batch == 1 { now } else { now.saturating_add(max_credit_delay) };
+        let Some((timestamps, deadline)) = &mut self.open_credit else {
+            self.open_credit = Some((Timestamps::one(time), due));
+            return self.complete_credit(now, batch);
         };
-        if times.add(time) {
-            *until = due.min(*until);
+        if timestamps.add(time) {
+            *deadline = due.min(*deadline);
         } else {
-            self.credits.push_back(*times);
-            self.gathered = Some((Times::one(time), due));
+            self.credits.push_back(*timestamps);
+            self.open_credit = Some((Timestamps::one(time), due));
         }
-        self.release_credits(now, most);
+        self.complete_credit(now, batch);
     }
 
-    /// Lets the credits gathered leave if they are enough for a packet or their time has come.
-    fn release_credits(&mut self, now: Time, most: usize) {
-        let leaves = |(times, until): &(Times, Time)| times.count() >= most || *until <= now;
-        if let Some((times, _)) = self.gathered.take_if(|gathered| leaves(gathered)) {
-            self.credits.push_back(times);
+    /// Queues the credit packet being filled if it has `batch` timestamps or its deadline has come.
+    fn complete_credit(&mut self, now: Time, batch: usize) {
+        let complete = |(timestamps, deadline): &(Timestamps, Time)| {
+            timestamps.count() >= batch || *deadline <= now
+        };
+        if let Some((timestamps, _)) = self.open_credit.take_if(|credit| complete(credit)) {
+            self.credits.push_back(timestamps);
         }
     }
 
@@ -105,29 +112,28 @@ impl Receiver {
         if last {
             self.size = Some(body.end);
         }
-        let before = Ack::new(self.arrived.next(), self.newest, self.around.clone());
-        let follows = number == self.newest.wrapping_add(1);
-        let (new, around) = self.arrived.add(body);
+        let before = Ack::new(self.arrived.next(), self.newest, self.block.clone());
+        let in_sequence = number == self.newest.wrapping_add(1);
+        let (new, block) = self.arrived.add(body);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        let told = |bytes: &Range<u64>| {
-            bytes.end <= self.arrived.next()
-                || around.start <= bytes.start && bytes.end <= around.end
+        let is_reported = |bytes: &Range<u64>| {
+            bytes.end <= self.arrived.next() || block.start <= bytes.start && bytes.end <= block.end
         };
-        if self.unacked > 0 && !told(&self.around) {
-            // An acknowledgement tells of one block: what came before this one needs its own, or passes for lost.
-            self.acks.push_back(before);
+        if self.unacked > 0 && !is_reported(&self.block) {
+            // An acknowledgement has room for one block. The previous block needs an acknowledgement of its own, or
+            // the sender takes it for lost.
+            self.earlier_acks.push_back(before);
         }
-        (self.newest, self.around) = (number, around);
+        (self.newest, self.block) = (number, block);
         self.unacked += 1;
-        let at_once = !follows || self.unacked >= self.config.ack_every || self.is_complete();
+        let at_once = !in_sequence || self.unacked >= self.config.ack_every || self.is_complete();
         self.ack_now |= at_once;
-        if self.ack_at.is_none() && !self.ack_now {
-            self.ack_at = Some(now + self.config.ack_delay);
+        if self.ack_deadline.is_none() && !self.ack_now {
+            self.ack_deadline = Some(now + self.config.ack_delay);
         }
     }
 
-    /// Data came without a credit.
     fn on_unscheduled(&mut self, now: Time, offset: u64, length: u16, last: bool) {
         let Some(end) = offset.checked_add(u64::from(length)) else { return };
         if last {
@@ -136,34 +142,33 @@ impl Receiver {
         let (new, _) = self.arrived.add(offset..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        self.unscheduled.add(offset, length, now + self.config.ack_delay);
-        self.finish_if_complete();
+        self.unscheduled.on_frame(offset, length, now + self.config.ack_delay);
+        self.ack_if_complete();
     }
 
-    /// The probe came, behind everything that was sent without a credit.
     fn on_probe(&mut self, upto: u64, last: bool) {
         if last {
             self.size = Some(upto);
         }
-        self.unscheduled.end(upto);
-        self.finish_if_complete();
+        self.unscheduled.on_probe(upto);
+        self.ack_if_complete();
     }
 
-    /// When everything has come one acknowledgement says so.
-    fn finish_if_complete(&mut self) {
+    /// When everything has arrived, one cumulative acknowledgement replaces those of unscheduled data.
+    fn ack_if_complete(&mut self) {
         if self.is_complete() {
             self.ack_now = true;
             self.unscheduled.clear();
         }
     }
 
-    /// What has arrived. The last one leaves nothing unacknowledged.
-    fn ack(&mut self) -> Ack {
-        if let Some(earlier) = self.acks.pop_front() {
+    /// The next acknowledgement to send. The last one leaves no data unacknowledged.
+    fn take_ack(&mut self) -> Ack {
+        if let Some(earlier) = self.earlier_acks.pop_front() {
             return earlier;
         }
-        (self.unacked, self.ack_at, self.ack_now) = (0, None, false);
-        Ack::new(self.arrived.next(), self.newest, self.around.clone())
+        (self.unacked, self.ack_deadline, self.ack_now) = (0, None, false);
+        Ack::new(self.arrived.next(), self.newest, self.block.clone())
     }
 }
 
@@ -172,7 +177,9 @@ impl Endpoint for Receiver {
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
         match *head {
-            Head::Emulation { time, hold } => self.on_emulation(now, time, hold),
+            Head::Emulation { time, max_credit_delay } => {
+                self.on_emulation(now, time, max_credit_delay);
+            }
             Head::Data { offset, length, last, number } => {
                 if let Some(end) = offset.checked_add(u64::from(length)).filter(|_| length > 0) {
                     self.on_data(now, offset..end, last, number);
@@ -182,46 +189,50 @@ impl Endpoint for Receiver {
                 self.on_unscheduled(now, offset, length, last);
             }
             Head::Probe { upto, last } => self.on_probe(upto, last),
-            // Meant for a sender, or empty.
-            Head::Unscheduled { .. } | Head::Received(_) | Head::Credit { .. } | Head::Ack(_) => {}
+            // Addressed to a sender, or empty.
+            Head::Unscheduled { .. }
+            | Head::UnscheduledAck(_)
+            | Head::Credit { .. }
+            | Head::Ack(_) => {}
         }
     }
 
     fn on_timer(&mut self, now: Time) {
-        if self.ack_at.is_some_and(|at| at <= now) {
-            (self.ack_at, self.ack_now) = (None, true);
+        if self.ack_deadline.is_some_and(|at| at <= now) {
+            (self.ack_deadline, self.ack_now) = (None, true);
         }
         self.unscheduled.on_timer(now);
-        self.release_credits(now, MOST_TIMES);
+        self.complete_credit(now, MAX_TIMESTAMPS);
     }
 
     fn ready(&self, _now: Time) -> bool {
         self.ack_now
-            || !self.acks.is_empty()
+            || !self.earlier_acks.is_empty()
             || !self.credits.is_empty()
             || self.unscheduled.is_ready()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
-        let times = self.credits.pop_front();
-        let (head, class) = match times {
-            Some(times) => (Head::Credit { times, ack: self.ack() }, Class::Credit),
-            None if self.ack_now || !self.acks.is_empty() => (Head::Ack(self.ack()), Class::Ack),
-            None => (Head::Received(self.unscheduled.take()?), Class::Ack),
+        let ack_due = self.ack_now || !self.earlier_acks.is_empty();
+        let (head, class) = match self.credits.pop_front() {
+            Some(timestamps) => (Head::Credit { timestamps, ack: self.take_ack() }, Class::Credit),
+            None if ack_due => (Head::Ack(self.take_ack()), Class::Ack),
+            None => (Head::UnscheduledAck(self.unscheduled.take()?), Class::Ack),
         };
         Some(Out { head, body: 0..0, size: head.size(), class, ecn: Ecn::Ect })
     }
 
     fn wakeup(&self) -> Option<Time> {
-        let credits = self.gathered.map(|(_, until)| until);
-        [credits, self.ack_at, self.unscheduled.wakeup()].into_iter().flatten().min()
+        let credit = self.open_credit.map(|(_, deadline)| deadline);
+        [credit, self.ack_deadline, self.unscheduled.wakeup()].into_iter().flatten().min()
     }
 
     fn is_complete(&self) -> bool {
         self.size.is_some_and(|size| self.arrived.next() >= size)
     }
 
-    fn report(&self) -> Report {
-        Report { received: self.received, duplicates: self.duplicates, ..Report::default() }
+    fn counters(&self) -> EndpointCounters {
+        let (received, duplicates) = (self.received, self.duplicates);
+        EndpointCounters { received, duplicates, ..EndpointCounters::default() }
     }
 }

@@ -1,8 +1,10 @@
-//! The sending end: the credit engine says when, this says what. Data travels in order on one path, so what was sent
-//! before the newest packet acknowledged and is not acknowledged itself is lost; it is sent again with new credits.
+//! The sender: the credit engine decides when to send, this decides what. Data packets travel in order on one path, so
+//! data packets sent before the newest acknowledged one and not acknowledged themselves are lost; they are sent again
+//! on new credits. State: the position in the stream, data packets in flight and data to be retransmitted.
+//! Units: bytes of the stream. Source: flashpass-icnp21, III and IV.
 //!
-//! With Aeolus, data leaves without credits until the first answer, or until the first credit's time has come. What of
-//! it is lost is sent again on credits (`crate::aeolus`).
+//! With Aeolus, the sender first sends unscheduled data, until the first answer or until the first credit may be used,
+//! and retransmits its losses on credits (`crate::aeolus`).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,242 +12,249 @@ use std::ops::Range;
 use shallop_control::Rate;
 use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};
 
-use super::head::{Ack, Head, Map, STEP};
-use super::pass::{Pass, PassConfig};
-use crate::aeolus::{self, Piece, Start};
+use super::credit_engine::{CreditEngine, CreditEngineConfig};
+use super::head::{Ack, AckBitmap, Head, TIMESTAMP_STEP};
+use crate::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 use crate::arrived::Arrived;
+use crate::counters::{Credits, EndpointCounters};
 use crate::endpoint::{Endpoint, Out};
-use crate::report::{Credits, Report};
 use crate::wire;
 
-/// What a sender is made from.
+/// The parameters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderConfig {
     /// The credit engine.
-    pub pass: PassConfig,
+    pub engine: CreditEngineConfig,
     /// Payload of a full data packet.
     pub payload: u16,
     /// Bytes to send; `None` without end.
     pub size: Option<u64>,
-    /// If nothing is acknowledged for this long, everything on its way is taken for lost.
+    /// All data in flight counts as lost when no data has been acknowledged for this long.
     pub timeout: Span,
-    /// What is sent before the first credit (Aeolus); nothing if there is none.
-    pub start: Option<aeolus::Config>,
-    /// Whether that goes on until the first credit may be used, and not only until something is heard.
-    pub burst_on: bool,
-    /// The sender sees no more of its demand than this, which is its send buffer; all of it if there is none.
+    /// The unscheduled data before the first credit (Aeolus); `None` for none.
+    pub unscheduled: Option<aeolus::Config>,
+    /// Whether unscheduled data is sent until the first credit may be used, and not only until the first answer.
+    pub burst_until_first_data: bool,
+    /// The size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
     pub send_buffer: Option<Bytes>,
 }
 
-/// A data packet on its way.
+/// A data packet in flight.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct InFlight {
     offset: u64,
     length: u16,
     lost: bool,
 }
 
-/// The sending end of a flow.
+/// The sender of a flow.
 #[derive(Debug)]
 pub struct Sender<R> {
     config: SenderConfig,
-    pass: Pass<R>,
+    engine: CreditEngine<R>,
     started: bool,
-    /// What was sent before any credit.
-    start: Start,
-    /// Credits whose time has come, each good for a packet as soon as the host's link is free.
-    open: u64,
-    next: u64,
+    unscheduled: UnscheduledBurst,
+    /// Credits whose departure time has come: each releases a packet as soon as the host's link is free.
+    due_credits: u64,
+    /// The first byte that was never sent.
+    snd_nxt: u64,
     acked: Arrived,
-    /// Packets sent, the earliest first; the first one's number is `first`.
-    flights: VecDeque<Flight>,
-    first: u32,
-    /// Payload lost, to be sent again, earliest first.
-    lost: VecDeque<(u64, u16)>,
+    /// Data packets in flight, the earliest first.
+    in_flight: VecDeque<InFlight>,
+    /// The number of the first one.
+    first_number: u32,
+    /// Lost payload to be retransmitted, as offset and length.
+    retransmissions: VecDeque<(u64, u16)>,
     timeout_at: Option<Time>,
-    rtt: Option<Span>,
-    wasted: u64,
-    report: Report,
+    rtt_sample: Option<Span>,
+    /// Credits whose departure time came when there was nothing left to send.
+    wasted_credits: u64,
+    counters: EndpointCounters,
 }
 
 impl<R: Rate> Sender<R> {
     /// A sender that starts with its first timer.
     #[must_use]
-    pub fn new(config: SenderConfig, law: R, chance: Stream) -> Self {
+    pub fn new(config: SenderConfig, law: R, random: Stream) -> Self {
+        let payload = u64::from(config.payload);
         Self {
             config,
-            pass: Pass::new(config.pass, law, chance),
+            engine: CreditEngine::new(config.engine, law, random),
             started: false,
-            start: Start::new(config.start, u64::from(config.payload), config.size),
-            open: 0,
-            next: 0,
+            unscheduled: UnscheduledBurst::new(config.unscheduled, payload, config.size),
+            due_credits: 0,
+            snd_nxt: 0,
             acked: Arrived::default(),
-            flights: VecDeque::new(),
-            first: 0,
-            lost: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            first_number: 0,
+            retransmissions: VecDeque::new(),
             timeout_at: None,
-            rtt: None,
-            wasted: 0,
-            report: Report::default(),
+            rtt_sample: None,
+            wasted_credits: 0,
+            counters: EndpointCounters::default(),
         }
     }
 
-    /// The credit engine, for those who watch it.
+    /// The credit engine, for measurements.
     #[must_use]
-    pub fn pass(&self) -> &Pass<R> {
-        &self.pass
+    pub fn credit_engine(&self) -> &CreditEngine<R> {
+        &self.engine
     }
 
-    /// Tells the credit engine how many packets want to be sent.
-    fn want(&mut self, now: Time) {
+    /// Tells the credit engine how many packets are to be sent.
+    fn update_demand(&mut self, now: Time) {
         let payload = u64::from(self.config.payload);
         let unsent = self.config.size.map(|size| {
-            let fresh = size.saturating_sub(self.next).div_ceil(payload);
-            fresh + self.lost.len() as u64 + self.start.missing()
+            let new = size.saturating_sub(self.snd_nxt).div_ceil(payload);
+            new + self.retransmissions.len() as u64 + self.unscheduled.outstanding()
         });
-        let visible = self.config.send_buffer.map(|buffer| buffer.get().div_ceil(payload));
-        let seen = match (unsent, visible) {
-            (Some(unsent), Some(visible)) => Some(unsent.min(visible)),
-            (unsent, visible) => unsent.or(visible),
+        let buffered = self.config.send_buffer.map(|buffer| buffer.get().div_ceil(payload));
+        let demand = match (unsent, buffered) {
+            (Some(unsent), Some(buffered)) => Some(unsent.min(buffered)),
+            (unsent, buffered) => unsent.or(buffered),
         };
-        self.pass.want(now, seen.map(|packets| packets.saturating_sub(self.open)));
+        let demand = demand.map(|packets| packets.saturating_sub(self.due_credits));
+        self.engine.set_demand(now, demand);
     }
 
-    /// Opens the credits whose time has come.
-    fn open_due(&mut self, now: Time) {
-        let before = self.open;
-        while self.pass.take(now) {
-            self.open += 1;
+    /// Takes the credits whose departure time has come.
+    fn take_due_credits(&mut self, now: Time) {
+        let before = self.due_credits;
+        while self.engine.take_departure(now) {
+            self.due_credits += 1;
         }
-        if self.open > before {
-            self.start.stop();
+        if self.due_credits > before {
+            self.unscheduled.stop();
         }
         if !self.has_data() {
-            self.wasted += std::mem::take(&mut self.open);
+            self.wasted_credits += std::mem::take(&mut self.due_credits);
         }
     }
 
     fn has_data(&self) -> bool {
-        !self.lost.is_empty()
-            || self.config.size.is_none_or(|size| self.next < size)
-            || self.start.missing() > 0
+        !self.retransmissions.is_empty()
+            || self.config.size.is_none_or(|size| self.snd_nxt < size)
+            || self.unscheduled.outstanding() > 0
     }
 
-    /// What to send next on a credit, and whether it was sent before: what is lost, what is new, and what was sent
-    /// without a credit and may be lost.
+    /// What to send on a credit, and whether it was sent before: first lost data, then new data, then unscheduled data
+    /// that is not acknowledged.
     fn next_frame(&mut self) -> Option<(u64, u16, bool)> {
-        if let Some((offset, length)) = self.lost.pop_front() {
+        if let Some((offset, length)) = self.retransmissions.pop_front() {
             return Some((offset, length, true));
         }
-        let repeat = |body: Range<u64>| (body.start, (body.end - body.start) as u16, true);
-        if let Some(repair) = self.start.repair() {
-            return Some(repeat(repair));
+        let again = |body: Range<u64>| (body.start, (body.end - body.start) as u16, true);
+        if let Some(lost) = self.unscheduled.take_lost() {
+            return Some(again(lost));
         }
         let payload = u64::from(self.config.payload);
-        let left = self.config.size.map_or(payload, |size| size.saturating_sub(self.next));
+        let left = self.config.size.map_or(payload, |size| size.saturating_sub(self.snd_nxt));
         if left == 0 {
-            return self.start.anticipate().map(repeat);
+            return self.unscheduled.take_outstanding().map(again);
         }
-        let offset = self.next;
-        self.next += left.min(payload);
+        let offset = self.snd_nxt;
+        self.snd_nxt += left.min(payload);
         Some((offset, left.min(payload) as u16, false))
     }
 
-    /// What leaves without a credit.
-    fn unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
-        let ends = |at: u64| self.config.size == Some(at);
-        let (head, body, class, ecn) = match self.start.poll(now)? {
-            Piece::Probe(upto) => {
-                let head = Head::Probe { upto, last: ends(upto) };
+    /// The next unscheduled packet.
+    fn poll_unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
+        let is_end = |at: u64| self.config.size == Some(at);
+        let (head, body, class, ecn) = match self.unscheduled.poll(now)? {
+            UnscheduledPacket::Probe(upto) => {
+                let head = Head::Probe { upto, last: is_end(upto) };
                 (head, 0..0, Class::Control, Ecn::Ect)
             }
-            Piece::Payload(body) => {
+            UnscheduledPacket::Payload(body) => {
                 let (offset, length) = (body.start, (body.end - body.start) as u16);
-                let head = Head::Unscheduled { offset, length, last: ends(body.end) };
-                self.next = body.end;
-                self.report.sent += 1;
-                self.report.unscheduled += 1;
+                let head = Head::Unscheduled { offset, length, last: is_end(body.end) };
+                self.snd_nxt = body.end;
+                self.counters.sent += 1;
+                self.counters.unscheduled += 1;
                 (head, body, Class::Unscheduled, Ecn::NotEct)
             }
         };
         Some(Out { head, body, size: head.size(), class, ecn })
     }
 
-    /// Data that was sent without a credit has arrived, or the probe that followed it.
-    fn on_received(&mut self, now: Time, map: &Map) {
-        let (payload, end) = (u64::from(self.config.payload), self.start.end());
-        let upto = map.upto(payload, u64::MAX);
-        // What was never sent cannot have arrived: such a map is not this flow's.
-        if map.start() > end || upto.saturating_sub(payload) > end {
+    /// Unscheduled data is acknowledged, or the probe behind it.
+    fn on_unscheduled_ack(&mut self, now: Time, bitmap: &AckBitmap) {
+        let (payload, end) = (u64::from(self.config.payload), self.unscheduled.end());
+        let upto = bitmap.upto(payload, u64::MAX);
+        // Data that was never sent cannot have arrived: such a bitmap is not of this flow.
+        if bitmap.start() > end || upto.saturating_sub(payload) > end {
             return;
         }
-        for frame in map.frames(payload, end).filter(|frame| !frame.is_empty()) {
+        for frame in bitmap.frames(payload, end).filter(|frame| !frame.is_empty()) {
             self.acked.add(frame.clone());
-            self.start.on_arrived(frame);
+            self.unscheduled.on_acked(frame);
         }
-        self.start.on_passed(upto);
-        self.forget_arrived();
-        self.want(now);
+        self.unscheduled.on_later_arrival(upto);
+        self.cancel_retransmissions();
+        self.update_demand(now);
     }
 
-    /// What was taken for lost and has arrived need not be sent again.
-    fn forget_arrived(&mut self) {
+    /// Drops retransmissions of data that has been acknowledged since it was marked lost.
+    fn cancel_retransmissions(&mut self) {
         let acked = &self.acked;
-        self.lost.retain(|&(offset, length)| !acked.covers(&(offset..offset + u64::from(length))));
+        self.retransmissions
+            .retain(|&(offset, length)| !acked.covers(&(offset..offset + u64::from(length))));
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let before = self.acked.next();
-        // Nothing beyond what was sent can have arrived: a head that says so is not this flow's.
+        // Data that was never sent cannot have arrived: such an acknowledgement is not of this flow.
         let block = ack.block();
-        if ack.upto() > self.next || block.end > self.next {
+        if ack.cumulative() > self.snd_nxt || block.end > self.snd_nxt {
             return;
         }
-        let unscheduled = self.start.missing();
-        self.start.on_arrived(0..ack.upto());
-        self.start.on_arrived(block.clone());
-        let new = self.acked.add(0..ack.upto()).0 + self.acked.add(block).0;
-        let lost = self.settle(ack.newest());
+        let outstanding = self.unscheduled.outstanding();
+        self.unscheduled.on_acked(0..ack.cumulative());
+        self.unscheduled.on_acked(block.clone());
+        let new = self.acked.add(0..ack.cumulative()).0 + self.acked.add(block).0;
+        let lost = self.detect_losses(ack.newest());
         if new > 0 {
-            self.timeout_at = (!self.flights.is_empty()).then(|| now + self.config.timeout);
+            self.timeout_at = (!self.in_flight.is_empty()).then(|| now + self.config.timeout);
         }
-        let fewer = self.start.missing() < unscheduled;
-        if lost || fewer || (!self.lost.is_empty() && self.acked.next() > before) {
-            self.forget_arrived();
-            self.want(now);
+        let fewer = self.unscheduled.outstanding() < outstanding;
+        let advanced = self.acked.next() > before;
+        if lost || fewer || (!self.retransmissions.is_empty() && advanced) {
+            self.cancel_retransmissions();
+            self.update_demand(now);
         }
     }
 
-    /// Settles all packets sent up to the one of this number; true if some are lost.
-    fn settle(&mut self, newest: u32) -> bool {
-        let count = newest.wrapping_sub(self.first).wrapping_add(1) as usize;
-        if count > self.flights.len() {
+    /// Removes all packets up to the one numbered `newest` from those in flight, and marks lost those of them that are
+    /// not acknowledged. True if there are any.
+    fn detect_losses(&mut self, newest: u32) -> bool {
+        let count = newest.wrapping_sub(self.first_number).wrapping_add(1) as usize;
+        if count > self.in_flight.len() {
             return false;
         }
-        let mut some = false;
-        for flight in self.flights.drain(..count) {
-            let end = flight.offset + u64::from(flight.length);
-            if !flight.lost && !self.acked.covers(&(flight.offset..end)) {
-                self.lost.push_back((flight.offset, flight.length));
-                some = true;
+        let mut any = false;
+        for packet in self.in_flight.drain(..count) {
+            let end = packet.offset + u64::from(packet.length);
+            if !packet.lost && !self.acked.covers(&(packet.offset..end)) {
+                self.retransmissions.push_back((packet.offset, packet.length));
+                any = true;
             }
         }
-        self.first = self.first.wrapping_add(count as u32);
-        some
+        self.first_number = self.first_number.wrapping_add(count as u32);
+        any
     }
 
-    /// Takes everything on its way for lost.
+    /// Marks all data in flight lost.
     fn on_timeout(&mut self, now: Time) {
-        self.report.timeouts += 1;
-        for flight in &mut self.flights {
-            let end = flight.offset + u64::from(flight.length);
-            if !flight.lost && !self.acked.covers(&(flight.offset..end)) {
-                self.lost.push_back((flight.offset, flight.length));
+        self.counters.timeouts += 1;
+        for packet in &mut self.in_flight {
+            let end = packet.offset + u64::from(packet.length);
+            if !packet.lost && !self.acked.covers(&(packet.offset..end)) {
+                self.retransmissions.push_back((packet.offset, packet.length));
             }
-            flight.lost = true;
+            packet.lost = true;
         }
         self.timeout_at = None;
-        self.want(now);
+        self.update_demand(now);
     }
 }
 
@@ -253,83 +262,83 @@ impl<R: Rate> Endpoint for Sender<R> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        self.rtt = None;
-        if !self.config.burst_on {
-            self.start.stop();
+        self.rtt_sample = None;
+        if !self.config.burst_until_first_data {
+            self.unscheduled.stop();
         }
         match head {
-            Head::Credit { times, ack } => {
-                for time in times.iter().filter(|&time| time <= now) {
-                    self.pass.on_credit(now, time);
-                    self.rtt = Some(now.saturating_since(time));
+            Head::Credit { timestamps, ack } => {
+                for time in timestamps.iter().filter(|&time| time <= now) {
+                    self.engine.on_credit(now, time);
+                    self.rtt_sample = Some(now.saturating_since(time));
                 }
                 self.on_ack(now, ack);
             }
             Head::Ack(ack) => self.on_ack(now, ack),
-            Head::Received(map) => self.on_received(now, map),
-            // Meant for a receiver.
+            Head::UnscheduledAck(bitmap) => self.on_unscheduled_ack(now, bitmap),
+            // Addressed to a receiver.
             Head::Emulation { .. }
             | Head::Data { .. }
             | Head::Unscheduled { .. }
             | Head::Probe { .. } => {}
         }
-        self.open_due(now);
+        self.take_due_credits(now);
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.start.on_timer(now);
+        self.unscheduled.on_timer(now);
         if !self.started {
             self.started = true;
-            self.start.begin();
-            self.want(now);
+            self.unscheduled.start();
+            self.update_demand(now);
         }
         if self.timeout_at.is_some_and(|at| at <= now) {
             self.on_timeout(now);
         }
-        self.open_due(now);
+        self.take_due_credits(now);
     }
 
     fn poll_metered(&mut self, now: Time) -> Option<Out<Head>> {
-        let emulation = self.pass.emulate(now)?;
-        let slack = self.pass.rtt().map(|rtt| self.config.pass.wait.saturating_sub(rtt));
-        // A quarter of the slack covers queueing and the granularity of timers on the way back.
-        let hold = slack.map_or(Span::ZERO, |slack| slack - slack / 4);
-        let head = Head::Emulation { time: emulation.time, hold };
-        let ecn = if emulation.spare { Ecn::NotEct } else { Ecn::Ect };
+        let emulation = self.engine.emulate(now)?;
+        let slack = self.engine.rtt().map(|rtt| self.config.engine.wait.saturating_sub(rtt));
+        // A quarter of the slack covers queueing and the granularity of timers on the return path.
+        let max_credit_delay = slack.map_or(Span::ZERO, |slack| slack - slack / 4);
+        let head = Head::Emulation { time: emulation.time, max_credit_delay };
+        let ecn = if emulation.tagged { Ecn::NotEct } else { Ecn::Ect };
         Some(Out { head, body: 0..0, size: head.size(), class: Class::Emulation, ecn })
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.open > 0 || self.start.ready()
+        self.due_credits > 0 || self.unscheduled.ready()
     }
 
-    fn may_wait(&self) -> bool {
-        self.start.ready()
+    fn is_low_priority(&self) -> bool {
+        self.unscheduled.ready()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        if let Some(out) = self.unscheduled(now) {
+        if let Some(out) = self.poll_unscheduled(now) {
             return Some(out);
         }
-        self.open = self.open.checked_sub(1)?;
+        self.due_credits = self.due_credits.checked_sub(1)?;
         let frame = self.next_frame();
-        debug_assert!(frame.is_some(), "credits are not kept open when there is no data");
-        let (offset, length, repeat) = frame?;
+        debug_assert!(frame.is_some(), "due credits are discarded when there is no data");
+        let (offset, length, again) = frame?;
         let end = offset + u64::from(length);
         let last = self.config.size == Some(end);
-        let number = self.first.wrapping_add(self.flights.len() as u32);
-        self.flights.push_back(Flight { offset, length, lost: false });
-        self.report.sent += 1;
-        self.report.retransmits += u64::from(repeat);
+        let number = self.first_number.wrapping_add(self.in_flight.len() as u32);
+        self.in_flight.push_back(InFlight { offset, length, lost: false });
+        self.counters.sent += 1;
+        self.counters.retransmits += u64::from(again);
         if self.timeout_at.is_none() {
             self.timeout_at = Some(now + self.config.timeout);
         }
         if !self.has_data() {
-            self.wasted += std::mem::take(&mut self.open);
+            self.wasted_credits += std::mem::take(&mut self.due_credits);
         }
         if self.config.send_buffer.is_some() {
-            // A step later: the emulation packets of this instant have been asked for.
-            self.want(now + STEP);
+            // From the next step on: the emulation packets of this instant were polled before.
+            self.update_demand(now + TIMESTAMP_STEP);
         }
         let head = Head::Data { offset, length, last, number };
         let size = wire::data_frame(u64::from(length));
@@ -337,7 +346,8 @@ impl<R: Rate> Endpoint for Sender<R> {
     }
 
     fn wakeup(&self) -> Option<Time> {
-        [self.pass.wakeup(), self.timeout_at, self.start.wakeup()].into_iter().flatten().min()
+        let timers = [self.engine.wakeup(), self.timeout_at, self.unscheduled.wakeup()];
+        timers.into_iter().flatten().min()
     }
 
     fn is_complete(&self) -> bool {
@@ -345,13 +355,13 @@ impl<R: Rate> Endpoint for Sender<R> {
     }
 
     fn rtt_sample(&self) -> Option<Span> {
-        self.rtt
+        self.rtt_sample
     }
 
-    fn report(&self) -> Report {
-        let Credits { granted, used, wasted } = self.pass.credits();
-        let credits =
-            Credits { granted, used: used - self.wasted - self.open, wasted: wasted + self.wasted };
-        Report { metered: self.pass.emulated(), credits, ..self.report }
+    fn counters(&self) -> EndpointCounters {
+        let Credits { granted, used, wasted } = self.engine.credits();
+        let used = used - self.wasted_credits - self.due_credits;
+        let credits = Credits { granted, used, wasted: wasted + self.wasted_credits };
+        EndpointCounters { metered: self.engine.emulated(), credits, ..self.counters }
     }
 }

@@ -1,83 +1,133 @@
-//! How a host's TCP is set up, and the stacks people compare with.
+//! The configuration of a host's TCP, and the stacks that scenarios choose from.
 //!
 //! | | ns2 | ns3 | linux |
 //! |---|---|---|---|
-//! | first window | 2 | 10 | 10 segments |
-//! | timeout: first, least, most | 3 s, 0.2 s, 60 s | 1 s, 1 s, 60 s | 1 s, 0.2 s above the round trip, 120 s |
-//! | loss | RFC 6675 | RFC 6675 | RACK-TLP |
-//! | acknowledgements | every segment | every 2nd, 200 ms | every 2nd, 40 ms, the first 16 at once |
-//! | a mark shrinks the window | at once | over a round trip | over a round trip |
+//! | initial window, segments | 2 | 10 | 10 |
+//! | RTO: initial, minimum, maximum | 3 s, 0.2 s, 60 s | 1 s, 1 s, 60 s | 1 s, SRTT + 0.2 s, 120 s |
+//! | loss detection | RFC 6675 | RFC 6675 | RACK-TLP |
+//! | spurious recovery | not undone | not undone | undone, by DSACK, timestamps and F-RTO |
+//! | delayed acknowledgements | none | every 2nd, 200 ms | every 2nd, 40 ms, none for the first 16 segments |
+//! | reduction for a congestion mark | at once | over a round trip | over a round trip |
 //!
-//! What a host has of each controller is said by that controller ([`Host`]). All three greet before they send, as even
-//! ns-2's one-way agents do (`syn_`).
-//! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.44, whose marks are
-//! answered by `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6. Segments are of 1460 B and receive buffers as
-//! large as scaling allows in all three: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that ns-3 starts
-//! with.
+//! How a stack's congestion controllers are configured is in the file of each controller ([`HostStack`]). All three
+//! stacks open a connection with a handshake before they send data, as ns-2's one-way agents do with `syn_`.
+//! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.44, which answers
+//! marks in `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6. In all three a segment is 1460 B and the
+//! receive buffer as large as window scaling allows: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that
+//! ns-3 starts with.
 
-use shallop_control::{Host, Marking, Start};
-use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_control::{HostStack, Marking, Start};
+use shallop_core::form::{Form, Reads};
+use shallop_core::options::{Natural, Value, Written};
+use shallop_core::{BitsPerSec, Bytes, Ecn, Span, words};
 
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
 use crate::rtt::{self, Floor};
 use crate::wire::{HEADERS, MTU};
 
-/// How losses are found.
+/// How losses are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
-    /// By three duplicate acknowledgements; no selective ones are sent. One hole is repaired each round trip (RFC
-    /// 6582).
+    /// By three duplicate acknowledgements, without SACK: one lost segment is repaired each round trip (RFC 6582).
     DuplicateAcks,
-    /// By three segments acknowledged selectively above (RFC 6675).
+    /// By three segments selectively acknowledged above (RFC 6675).
     Sack,
-    /// By a segment delivered that was sent later, and by probes of the tail (RFC 8985).
+    /// By time, with tail loss probes (RFC 8985).
     Rack,
 }
 
-/// The silence after which a sender begins with its first window again.
+words! { Detection { DuplicateAcks = "duplicate-acks", Sack = "sack", Rack = "rack" } }
+
+/// The idle time after which a sender restarts with its initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum IdleRestart {
     /// None.
     Never,
-    /// More than a timeout (RFC 5681, 4.1; Linux).
+    /// More than a retransmission timeout (RFC 5681, 4.1; RFC 2861; Linux).
     Timeout,
-    /// More than the smoothed round trip and four deviations, without the least timeout (ns-2:
+    /// More than the smoothed round-trip time and four deviations, without the minimum timeout (ns-2:
     /// `FullTcpAgent::idle_restart`).
     Estimate,
 }
 
-/// Which packets say that they understand marks.
+/// True or false as the sysctl of Linux, or a word.
+impl Value for IdleRestart {
+    const READS: Reads = Reads::Any;
+
+    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
+        if written.as_text() == Some("estimate") {
+            return Ok(Self::Estimate);
+        }
+        Ok(if written.boolean(form)? { Self::Timeout } else { Self::Never })
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(match self {
+            Self::Never => "false".to_owned(),
+            Self::Timeout => "true".to_owned(),
+            Self::Estimate => "\"estimate\"".to_owned(),
+        })
+    }
+}
+
+impl Natural for IdleRestart {
+    const FORM: Form = Form::AnyOf(&[Form::Boolean, Form::OneOf(&["estimate"])]);
+}
+
+/// What a receiver sends in SACK blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capable {
+pub(super) enum SackPolicy {
+    /// No blocks.
+    Off,
+    /// What arrived above a gap (RFC 2018).
+    Sack,
+    /// The same, and what arrived twice (RFC 2883).
+    SackAndDsack,
+}
+
+/// Which packets are ECN-capable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnCapable {
     /// None.
     Nothing,
     /// Data sent for the first time (RFC 3168, 6.1).
     NewData,
-    /// Everything, for networks that drop what does not.
+    /// Everything, for networks that drop packets which are not ECN-capable.
     Everything,
 }
 
-/// Congestion marks.
+/// Explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// Which packets may be marked.
-    pub capable: Capable,
+pub struct EcnConfig {
+    /// Which packets are ECN-capable.
+    pub capable: EcnCapable,
     /// How the receiver echoes marks.
     pub echo: echo::Policy,
-    /// The window shrinks over a round trip, as after a loss, instead of at once (Linux).
+    /// A mark reduces the window over a round trip, as a loss does (Linux), instead of at once.
     pub gradual: bool,
+    /// ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), instead of ECT(0).
+    pub l4s: bool,
 }
 
-impl Marks {
+impl EcnConfig {
+    /// The ECN field of a packet that is ECN-capable or not.
+    pub(super) const fn codepoint(self, capable: bool) -> Ecn {
+        match (capable, self.l4s) {
+            (false, _) => Ecn::NotEct,
+            (true, false) => Ecn::Ect,
+            (true, true) => Ecn::Ect1,
+        }
+    }
+
     /// ECN is not used.
     pub const OFF: Self =
-        Self { capable: Capable::Nothing, echo: echo::Policy::Off, gradual: false };
+        Self { capable: EcnCapable::Nothing, echo: echo::Policy::Off, gradual: false, l4s: false };
     /// As in RFC 3168.
     pub const CLASSIC: Self =
-        Self { capable: Capable::NewData, echo: echo::Policy::Latch, gradual: false };
-    /// As a controller asks for them; where it asks for none, none are used, and those that a scenario asks for shrink
-    /// the window as those of this stack do.
+        Self { capable: EcnCapable::NewData, echo: echo::Policy::Rfc3168, ..Self::OFF };
+    /// The ECN that a controller requires. For one that requires none ECN is off, and `gradual` is that of the stack,
+    /// in case the scenario turns ECN on.
     #[must_use]
     pub const fn of(marking: Marking, stack: Self) -> Self {
         match marking {
@@ -87,71 +137,101 @@ impl Marks {
         }
     }
 
-    /// As DCTCP needs them (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`).
+    /// As DCTCP requires it (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`).
     pub const EXACT: Self =
-        Self { capable: Capable::Everything, echo: echo::Policy::Exact, gradual: false };
+        Self { capable: EcnCapable::Everything, echo: echo::Policy::Dctcp, ..Self::OFF };
 }
 
-/// When a receiver acknowledges.
+/// When a receiver sends acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Acks {
-    /// At the latest when so many segments came in order.
+pub struct DelayedAcks {
+    /// At the latest after this many segments in order.
     pub every: u32,
-    /// At the latest after so long.
+    /// At the latest after this time.
     pub timeout: Span,
-    /// The first so many segments of a flow at once.
+    /// At once for this many segments at the start of a flow (kernel: quick acknowledgements).
     pub quick: u32,
 }
 
-impl Acks {
-    /// Every segment at once.
-    pub const EACH: Self = Self { every: 1, timeout: Span::ZERO, quick: 0 };
+impl DelayedAcks {
+    /// Every segment is acknowledged at once.
+    pub const OFF: Self = Self { every: 1, timeout: Span::ZERO, quick: 0 };
+}
+
+/// How spurious retransmissions and timeouts are detected. If any of it is on, the sender undoes the reductions they
+/// caused. The switches are those of Linux's sysctls `tcp_dsack`, `tcp_timestamps` and `tcp_frto`. They have no effect
+/// without SACK ([`Detection::DuplicateAcks`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spurious {
+    /// The receiver reports duplicates (RFC 2883), and the sender undoes a reduction when all its retransmissions were
+    /// reported (RFC 3708). With [`Detection::Rack`] receivers report them in any case, as RACK-TLP needs it.
+    pub dsack: bool,
+    /// The timestamp option tells an original from its retransmission (Eifel detection, RFC 3522).
+    pub timestamps: bool,
+    /// Forward RTO-recovery with SACK (RFC 5682, 3.1).
+    pub frto: bool,
+}
+
+impl Spurious {
+    /// Nothing is detected, and nothing undone.
+    pub const OFF: Self = Self { dsack: false, timestamps: false, frto: false };
+    /// The defaults of Linux.
+    pub const LINUX: Self = Self { dsack: true, timestamps: true, frto: true };
+
+    /// True if anything is on.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.dsack || self.timestamps || self.frto
+    }
 }
 
 /// The TCP of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Payload of a full segment.
+    /// Payload of a full segment. Unit: bytes.
     pub segment: u16,
-    /// Segments in the first window.
+    /// The initial window. Unit: segments.
     pub initial_window: u32,
-    /// The window at which slow start ends, before the first loss; [`Bytes::MAX`] to find out.
+    /// The initial slow-start threshold; [`Bytes::MAX`] for slow start until the first loss.
     pub initial_threshold: Bytes,
-    /// A round trip passes before the first data.
+    /// Data is preceded by a handshake, which takes a round trip.
     pub handshake: bool,
-    /// Which silences are told to the controller (Linux: the sysctl of this name).
-    pub slow_start_after_idle: Silence,
+    /// After which idle times the controller restarts (Linux: the sysctl of this name).
+    pub slow_start_after_idle: IdleRestart,
     /// The retransmission timeout.
     pub timeout: rtt::Config,
-    /// How losses are found.
+    /// How losses are detected.
     pub detection: Detection,
-    /// Congestion marks.
-    pub marks: Marks,
+    /// How spurious retransmissions are detected, which are then undone.
+    pub spurious: Spurious,
+    /// Explicit congestion notification.
+    pub ecn: EcnConfig,
     /// When data is acknowledged.
-    pub acks: Acks,
-    /// The receiver's buffer. At least two segments are held whatever it says.
+    pub acks: DelayedAcks,
+    /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
 }
 
-/// As much as a scaled window can offer.
+/// The largest window that can be advertised with window scaling.
 pub const LARGEST_BUFFER: Bytes = Bytes::new((u16::MAX as u64) << MAX_SCALE);
 
 impl Config {
-    /// What a controller of a new flow is made from, on a host with this link; `draw` is a number drawn for it.
+    /// What the controller of a new flow is created from, on a host with this link; `draw` is a random number.
     #[must_use]
     pub const fn start(&self, link: BitsPerSec, draw: u64) -> Start {
         let window = self.segment as u64 * self.initial_window as u64;
         Start {
-            segment: Bytes::new(self.segment as u64),
-            window: Bytes::new(window),
-            threshold: self.initial_threshold,
-            link,
-            draw,
+            mss: Bytes::new(self.segment as u64),
+            initial_window: Bytes::new(window),
+            initial_ssthresh: self.initial_threshold,
+            link_rate: link,
+            seed: draw,
         }
     }
 
-    /// The receiver's buffer as it is kept: two segments can always be offered, and no more than scaling allows.
-    pub(super) fn kept_buffer(&self) -> u64 {
+    /// The receive buffer in use: at least two segments, at most what window scaling can advertise, and a whole number
+    /// of the units in which it is advertised.
+    pub(super) fn receive_buffer(&self) -> u64 {
         let largest = LARGEST_BUFFER.get();
         let least = u64::from(self.segment) * 2;
         let wanted = self.buffer.get().clamp(least, largest);
@@ -159,19 +239,33 @@ impl Config {
         wanted.next_multiple_of(unit).min(largest)
     }
 
-    /// The longest a receiver holds an acknowledgement back.
-    pub(super) const fn ack_delay(&self) -> Span {
+    /// The switches of [`Config::spurious`] that are in force.
+    pub(super) fn spurious_detection(&self) -> Spurious {
+        if self.detection == Detection::DuplicateAcks { Spurious::OFF } else { self.spurious }
+    }
+
+    /// What the receiver sends in SACK blocks.
+    pub(super) fn sack_policy(&self) -> SackPolicy {
+        match self.detection {
+            Detection::DuplicateAcks => SackPolicy::Off,
+            Detection::Sack if !self.spurious.dsack => SackPolicy::Sack,
+            Detection::Sack | Detection::Rack => SackPolicy::SackAndDsack,
+        }
+    }
+
+    /// The longest a receiver delays an acknowledgement.
+    pub(super) const fn max_ack_delay(&self) -> Span {
         if self.acks.every > 1 { self.acks.timeout } else { Span::ZERO }
     }
 }
 
-/// A host's TCP, and whose controllers it has.
+/// A host's TCP and the configuration of its congestion controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     /// TCP.
     pub tcp: Config,
-    /// Whose controllers they are.
-    pub host: Host,
+    /// Whose defaults the controllers have.
+    pub host: HostStack,
 }
 
 impl Stack {
@@ -182,7 +276,7 @@ impl Stack {
             initial_window: 2,
             initial_threshold: Bytes::MAX,
             handshake: true,
-            slow_start_after_idle: Silence::Timeout,
+            slow_start_after_idle: IdleRestart::Timeout,
             timeout: rtt::Config {
                 initial: Span::from_secs(3),
                 min: Span::from_ms(200),
@@ -190,11 +284,12 @@ impl Stack {
                 floor: Floor::Timeout,
             },
             detection: Detection::Sack,
-            marks: Marks::OFF,
-            acks: Acks::EACH,
+            spurious: Spurious::OFF,
+            ecn: EcnConfig::OFF,
+            acks: DelayedAcks::OFF,
             buffer: LARGEST_BUFFER,
         },
-        host: Host::Ns2,
+        host: HostStack::Ns2,
     };
 
     /// ns-3.
@@ -206,11 +301,11 @@ impl Stack {
                 min: Span::from_secs(1),
                 ..Self::NS2.tcp.timeout
             },
-            marks: Marks { gradual: true, ..Marks::OFF },
-            acks: Acks { every: 2, timeout: Span::from_ms(200), quick: 0 },
+            ecn: EcnConfig { gradual: true, ..EcnConfig::OFF },
+            acks: DelayedAcks { every: 2, timeout: Span::from_ms(200), quick: 0 },
             ..Self::NS2.tcp
         },
-        host: Host::Ns3,
+        host: HostStack::Ns3,
     };
 
     /// Linux.
@@ -223,10 +318,11 @@ impl Stack {
                 floor: Floor::Deviation,
             },
             detection: Detection::Rack,
-            acks: Acks { every: 2, timeout: Span::from_ms(40), quick: 16 },
+            spurious: Spurious::LINUX,
+            acks: DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 16 },
             ..Self::NS3.tcp
         },
-        host: Host::Linux,
+        host: HostStack::Linux,
     };
 }
 
@@ -235,8 +331,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_holds_two_segments_and_can_be_offered_whole() {
-        let kept = |bytes| Config { buffer: Bytes::new(bytes), ..Stack::NS2.tcp }.kept_buffer();
+    fn a_buffer_holds_two_segments_and_can_be_advertised_whole() {
+        let kept = |bytes| Config { buffer: Bytes::new(bytes), ..Stack::NS2.tcp }.receive_buffer();
         assert_eq!([0, 10_000, 70_001].map(kept), [2_920, 10_000, 70_002]);
         assert_eq!(kept(u64::MAX), LARGEST_BUFFER.get());
     }

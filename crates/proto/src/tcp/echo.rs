@@ -1,54 +1,55 @@
-//! How a receiver echoes congestion marks. State: one bit. Sources: RFC 3168, 6.1.3; RFC 8257, 3.2.
+//! How a receiver echoes congestion marks in ECE. State: one bit. Sources: RFC 3168, 6.1.3; RFC 8257, 3.2.
 
 use shallop_core::Ecn;
 
-/// The rule by which marks are echoed.
+/// When ECE is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Not at all.
+    /// Never.
     Off,
-    /// From a mark on, until the sender says that it has reduced its window (RFC 3168).
-    Latch,
-    /// Exactly: an acknowledgement says whether what it acknowledges was marked (DCTCP).
-    Exact,
+    /// From a mark on, until the sender sets CWR (RFC 3168).
+    Rfc3168,
+    /// If and only if the data acknowledged was marked (DCTCP).
+    Dctcp,
 }
 
 /// The echo of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
     policy: Policy,
-    on: bool,
+    ece: bool,
 }
 
 impl Echo {
-    /// Nothing was marked yet.
+    /// No mark has arrived.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
-        Self { policy, on: false }
+        Self { policy, ece: false }
     }
 
-    /// Whether an acknowledgement sent now echoes a mark.
+    /// Whether an acknowledgement sent now sets ECE.
     #[must_use]
-    pub const fn is_on(&self) -> bool {
-        self.on
+    pub const fn ece(&self) -> bool {
+        self.ece
     }
 
-    /// A data packet came. True if what came before must be acknowledged before this one changes the echo.
-    pub fn on_data(&mut self, ecn: Ecn, reduced: bool) -> bool {
+    /// A data packet came. Returns true if ECE changes with it, so that data not acknowledged yet must be acknowledged
+    /// with the old value first; then [`Echo::toggle`] is to be called.
+    pub fn on_data(&mut self, ecn: Ecn, cwr: bool) -> bool {
         let marked = ecn == Ecn::Ce;
         match self.policy {
             Policy::Off => false,
-            Policy::Latch => {
-                self.on = marked || (self.on && !reduced);
+            Policy::Rfc3168 => {
+                self.ece = marked || (self.ece && !cwr);
                 false
             }
-            Policy::Exact => marked != self.on,
+            Policy::Dctcp => marked != self.ece,
         }
     }
 
-    /// What came before is acknowledged, as [`Echo::on_data`] asked.
-    pub const fn turn(&mut self) {
-        self.on = !self.on;
+    /// Earlier data is acknowledged: ECE changes.
+    pub const fn toggle(&mut self) {
+        self.ece = !self.ece;
     }
 }
 
@@ -57,28 +58,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_latched_echo_lasts_until_the_sender_reduced_and_a_new_mark_starts_it_again() {
-        let mut echo = Echo::new(Policy::Latch);
+    fn ece_stays_set_until_cwr_and_a_new_mark_sets_it_again() {
+        let mut echo = Echo::new(Policy::Rfc3168);
         let packets = [(Ecn::Ect, false), (Ecn::Ce, false), (Ecn::Ect, false), (Ecn::Ect, true)];
         let shown = packets.map(|(ecn, reduced)| {
             echo.on_data(ecn, reduced);
-            echo.is_on()
+            echo.ece()
         });
         assert_eq!(shown, [false, true, true, false]);
         echo.on_data(Ecn::Ce, true);
-        assert!(echo.is_on(), "marked again, after the reduction");
+        assert!(echo.ece(), "marked again, after the reduction");
     }
 
     #[test]
-    fn an_exact_echo_turns_with_every_change_of_the_marks() {
-        let mut echo = Echo::new(Policy::Exact);
-        let turns = [Ecn::Ect, Ecn::Ce, Ecn::Ce, Ecn::Ect].map(|ecn| {
-            let turns = echo.on_data(ecn, false);
-            if turns {
-                echo.turn();
+    fn with_dctcp_ece_changes_whenever_the_marks_change() {
+        let mut echo = Echo::new(Policy::Dctcp);
+        let changes = [Ecn::Ect, Ecn::Ce, Ecn::Ce, Ecn::Ect].map(|ecn| {
+            let changes = echo.on_data(ecn, false);
+            if changes {
+                echo.toggle();
             }
-            turns
+            changes
         });
-        assert_eq!(turns, [false, true, false, true]);
+        assert_eq!(changes, [false, true, false, true]);
     }
 }

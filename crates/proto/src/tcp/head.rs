@@ -1,29 +1,28 @@
-//! What a segment says: where its payload is, what has been received, how much more may come. Units: bytes of the
-//! stream, counted from 0; a SYN takes none. Sources: RFC 9293; RFC 2018 and 2883 (selective acknowledgements);
-//! RFC 7323 (window scaling); RFC 3168 (ECE, CWR).
+//! The TCP header, with the options in use. Units: bytes of the stream, counted from 0; a SYN takes no sequence number.
+//! Sources: RFC 9293; RFC 2018 and 2883 (SACK); RFC 7323 (window scaling, timestamps); RFC 3168 (ECE, CWR).
 
 use std::ops::{BitOr, BitOrAssign, Range};
 
-/// Selective acknowledgements that fit in one head.
-pub const BLOCKS: usize = 3;
+use super::timestamp::Timestamp;
+
+/// SACK blocks that fit beside the timestamp option.
+pub const SACK_BLOCKS: usize = 3;
 /// The largest shift a window may be scaled by (RFC 7323, 2.3).
 pub const MAX_SCALE: u8 = 14;
 
-/// Bits of a head.
+/// The flags of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// Asks to begin, or agrees.
+    /// Opens a connection.
     pub const SYN: Self = Self(1);
-    /// `ack` and `window` mean something.
+    /// `ack`, `blocks` and `window` are valid.
     pub const ACK: Self = Self(2);
-    /// A mark arrived.
+    /// ECN-Echo: a congestion mark arrived.
     pub const ECE: Self = Self(4);
-    /// The window was reduced since.
+    /// Congestion window reduced: the answer to ECE.
     pub const CWR: Self = Self(8);
-    /// The segment that caused this acknowledgement, the one that begins at `seq`, had arrived before (RFC 2883).
-    pub const DUPLICATE: Self = Self(16);
 
     /// True if all of these are set.
     #[must_use]
@@ -31,10 +30,10 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// These if so, otherwise none.
+    /// These flags if `condition` holds, otherwise none.
     #[must_use]
-    pub const fn when(self, so: bool) -> Self {
-        if so { self } else { Self(0) }
+    pub const fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self(0) }
     }
 }
 
@@ -51,72 +50,93 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// A range received out of order, relative to the cumulative acknowledgement. Empty if there is none.
+/// A block of the SACK option: a range that was received, relative to the cumulative acknowledgement. Empty if there is
+/// none. It lies beyond that acknowledgement, unless it is a DSACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Block {
-    /// Bytes from `ack` to the first.
-    pub from: u32,
+pub struct SackBlock {
+    /// Bytes from `ack` to the first; negative if that is below.
+    pub from: i32,
     /// Bytes from `ack` to the first after it.
-    pub to: u32,
+    pub to: i32,
 }
 
-impl Block {
-    /// The block for a range that was received, in a head that acknowledges all below `ack`. Empty if it is out of
-    /// reach, which no window allows.
+impl SackBlock {
+    /// The block for a range that was received, in a header that acknowledges everything below `ack`. Empty if the
+    /// range is more than 2 GB away, which no window allows.
     #[must_use]
     pub fn of(range: &Range<u64>, ack: u64) -> Self {
-        let offset = |at: u64| at.checked_sub(ack).and_then(|by| u32::try_from(by).ok());
+        let offset = |at: u64| i32::try_from(at.wrapping_sub(ack).cast_signed()).ok();
         match (offset(range.start), offset(range.end)) {
             (Some(from), Some(to)) => Self { from, to },
             _ => Self::default(),
         }
     }
 
-    /// The range, given the cumulative acknowledgement of its head.
+    /// The range, given the cumulative acknowledgement of its header.
     #[must_use]
     pub const fn range(self, ack: u64) -> Range<u64> {
-        ack.saturating_add(self.from as u64)..ack.saturating_add(self.to as u64)
+        ack.saturating_add_signed(self.from as i64)..ack.saturating_add_signed(self.to as i64)
+    }
+
+    const fn is_empty(self) -> bool {
+        self.from >= self.to
+    }
+
+    const fn is_within(self, other: Self) -> bool {
+        other.from <= self.from && self.to <= other.to
     }
 }
 
-/// A segment's head.
+/// A TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// The first byte it carries; in an acknowledgement, the first byte of the segment that caused it.
+    /// SEG.SEQ: the first byte of the payload.
     pub seq: u64,
-    /// The first byte not yet received in order.
+    /// SEG.ACK: the first byte not received in order.
     pub ack: u64,
-    /// What was received beyond, the latest first.
-    pub blocks: [Block; BLOCKS],
-    /// How many bytes from `ack` on may be sent, shifted right by `scale`.
+    /// SACK blocks, the most recent first; ahead of them the DSACK, if there is one ([`Head::dsack`]).
+    pub blocks: [SackBlock; SACK_BLOCKS],
+    /// SEG.WND: how many bytes from `ack` on the receiver accepts, shifted right by `scale`.
     pub window: u16,
     /// Bytes of payload.
     pub len: u16,
-    /// Bits.
+    /// `TSval` of data, `TSecr` of an acknowledgement; zero where timestamps are off. The other value of the option
+    /// would have no use, as data flows one way.
+    pub timestamp: Timestamp,
+    /// Flags.
     pub flags: Flags,
-    /// What `window` is shifted by. TCP says it once, in its SYN; here every head does, so that a box in the path
-    /// need not remember.
+    /// The window scale. TCP has it in its SYN only; here every header has it, so that a middlebox need not keep it.
     pub scale: u8,
 }
 
-const _: () = assert!(size_of::<Head>() == 48, "a head is copied for every packet: keep it small");
+const _: () =
+    assert!(size_of::<Head>() == 48, "a header is copied for every packet: keep it small");
 
 impl Head {
-    /// The first byte that may not be sent, by what this head says.
+    /// The right edge of the window: the first byte that the receiver does not accept.
     #[must_use]
-    pub fn edge(&self) -> u64 {
+    pub fn right_edge(&self) -> u64 {
         let scale = self.scale.min(MAX_SCALE);
         self.ack.saturating_add(u64::from(self.window) << scale)
     }
 
-    /// Sets the window to as much of `bytes` as can be said, rounded down.
-    pub fn offer(&mut self, bytes: u64) {
+    /// The first range that arrived for a second time with the segment that caused this acknowledgement: the first
+    /// block, if it lies below the cumulative acknowledgement or within the second block (RFC 2883, 5).
+    #[must_use]
+    pub fn dsack(&self) -> Option<Range<u64>> {
+        let [first, second, _] = self.blocks;
+        let repeats = first.from < 0 || (!second.is_empty() && first.is_within(second));
+        (repeats && !first.is_empty()).then(|| first.range(self.ack))
+    }
+
+    /// Advertises a window of `bytes`, rounded down to what the scale allows.
+    pub fn advertise(&mut self, bytes: u64) {
         let units = bytes >> self.scale.min(MAX_SCALE);
         self.window = u16::try_from(units).unwrap_or(u16::MAX);
     }
 }
 
-/// The smallest shift that lets a head offer a whole buffer of so many bytes.
+/// The smallest window scale with which a whole buffer of `buffer` bytes can be advertised.
 #[must_use]
 pub const fn scale_for(buffer: u64) -> u8 {
     let mut scale = 0;
@@ -132,21 +152,39 @@ mod tests {
 
     #[test]
     fn a_gigabyte_is_the_largest_window_and_64_kb_need_no_scaling() {
-        let offered = |bytes, scale| {
+        let advertised = |bytes, scale| {
             let mut head = Head { ack: 100, scale, ..Head::default() };
-            head.offer(bytes);
-            head.edge() - 100
+            head.advertise(bytes);
+            head.right_edge() - 100
         };
         assert_eq!((scale_for(65_535), scale_for(65_536), scale_for(u64::MAX)), (0, 1, 14));
-        assert_eq!(offered(u64::MAX, 14), 65_535 << 14);
-        assert_eq!(offered(1_000_001, scale_for(1_000_001)), 1_000_000 / 16 * 16);
+        assert_eq!(advertised(u64::MAX, 14), 65_535 << 14);
+        assert_eq!(advertised(1_000_001, scale_for(1_000_001)), 1_000_000 / 16 * 16);
     }
 
     #[test]
     fn blocks_are_relative_to_the_acknowledgement() {
-        let block = Block::of(&(5_000..6_000), 4_000);
-        assert_eq!(block, Block { from: 1_000, to: 2_000 });
+        let block = SackBlock::of(&(5_000..6_000), 4_000);
+        assert_eq!(block, SackBlock { from: 1_000, to: 2_000 });
         assert_eq!(block.range(4_000), 5_000..6_000);
-        assert_eq!(Block::of(&(3_000..6_000), 4_000), Block::default());
+        assert_eq!(SackBlock::of(&(3_000..3_500), 4_000).range(4_000), 3_000..3_500);
+        assert_eq!(SackBlock::of(&(0..1), 1 << 40), SackBlock::default(), "out of reach");
+    }
+
+    /// Acknowledgements of RFC 2883, 4, and what a sender takes from each.
+    #[test]
+    fn a_first_block_below_the_acknowledgement_or_within_the_second_is_a_dsack() {
+        let dsack = |ack: u64, first: Range<u64>, second: Range<u64>| {
+            let blocks =
+                [SackBlock::of(&first, ack), SackBlock::of(&second, ack), SackBlock::default()];
+            Head { ack, blocks, ..Head::default() }.dsack()
+        };
+        let none = 4_000..4_000;
+        assert_eq!(dsack(4_000, 3_000..3_500, none.clone()), Some(3_000..3_500), "4.1.1");
+        assert_eq!(dsack(4_000, 3_000..3_500, 4_500..5_000), Some(3_000..3_500), "4.1.2");
+        assert_eq!(dsack(4_000, 5_000..5_500, 4_500..5_500), Some(5_000..5_500), "4.1.3");
+        assert_eq!(dsack(4_000, 4_500..5_000, 5_500..6_000), None);
+        assert_eq!(dsack(4_000, 4_500..5_000, none.clone()), None);
+        assert_eq!(dsack(4_000, none.clone(), none), None);
     }
 }

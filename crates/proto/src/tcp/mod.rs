@@ -1,27 +1,40 @@
-//! TCP: a stream in segments, acknowledged cumulatively and selectively, its window left to a controller. A sender is
-//! generic over [`shallop_control::Window`]; a receiver is the same for all. Sources: RFC 9293 and those named in
-//! each file.
+//! TCP: a byte stream in segments, with cumulative and selective acknowledgements. The congestion window is that of a
+//! controller: a sender is generic over [`shallop_control::Window`]; a receiver is the same for all. Data flows one
+//! way. Sources: RFC 9293, and those named in each file.
 
-mod answer;
+mod ack;
+pub mod ack_summary;
 pub mod config;
-pub mod delivery;
+mod connection;
+pub mod delivery_rate;
+pub mod detection;
 pub mod echo;
+mod ecn;
 pub mod head;
-pub mod holes;
-mod kept;
-pub mod loss;
-pub mod news;
+mod limits;
+pub mod loss_state;
+mod marking;
+mod pacer;
+pub mod prr;
+pub mod rack;
 pub mod receiver;
-pub mod recovery;
+mod recovery;
+mod reuse;
 pub mod scoreboard;
+pub mod segment;
 pub mod sender;
-pub mod tail;
-mod timer;
+mod timers;
+pub mod timestamp;
+pub mod tlp;
+mod undo;
 
-pub use config::{Acks, Capable, Config, Detection, Marks, Silence, Stack};
-pub use head::{Block, Flags, Head};
+pub use config::{
+    Config, DelayedAcks, Detection, EcnCapable, EcnConfig, IdleRestart, Spurious, Stack,
+};
+pub use head::{Flags, Head, SackBlock};
 pub use receiver::Receiver;
 pub use sender::Sender;
+pub use timestamp::Timestamp;
 
 /// Either end of a flow.
 pub type Tcp<W> = crate::peer::Peer<Sender<W>, Receiver>;

@@ -1,212 +1,238 @@
-//! The receiving end: what has arrived, and when to say so. Data is handed on as soon as it is in order, so the window
-//! closes only by what is held out of order. State: the first byte missing, the ranges beyond, acknowledgements owed.
-//! Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 (blocks); RFC 8257, 3.2.
+//! The receiving end: reassembly, and when to acknowledge. The application reads data as soon as it is in order, so
+//! only data out of order takes room in the receive buffer. State: RCV.NXT, the ranges above it, and acknowledgements
+//! to be sent. Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 and 2883
+//! (SACK); RFC 7323, 4.3 (timestamps); RFC 8257, 3.2.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use shallop_core::{Class, Ecn, Time};
 
-use super::config::{Acks, Capable, Config, Detection};
+use super::config::{Config, DelayedAcks, EcnCapable, SackPolicy};
 use super::echo::Echo;
-use super::head::{BLOCKS, Block, Flags, Head, scale_for};
+use super::head::{Flags, Head, SACK_BLOCKS, SackBlock, scale_for};
+use super::timestamp::{Timestamp, TsRecent};
 use crate::arrived::Arrived;
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 use crate::wire;
 
-/// Acknowledgements that may wait for the host's link, before later ones take the place of the last.
-const OWED: usize = 64;
+/// Acknowledgements that may wait for the host's link. Beyond that a new one replaces the last.
+const MAX_PENDING_ACKS: usize = 64;
 
-/// An acknowledgement that is to leave.
-#[derive(Clone, Copy, Debug)]
-struct Owed {
+/// An acknowledgement that waits for the host's link.
+#[derive(Clone, Debug)]
+struct PendingAck {
     ack: u64,
-    /// Where the segment that caused it began.
-    seq: u64,
-    echo: bool,
-    duplicate: bool,
+    /// The bytes that arrived for a second time with the segment that caused it; empty if there are none.
+    duplicate: Range<u64>,
+    tsecr: Timestamp,
+    ece: bool,
 }
 
 /// The end that receives.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    acks: Acks,
-    /// Blocks are sent.
-    selective: bool,
+    delayed_acks: DelayedAcks,
+    sack: SackPolicy,
     ecn: Ecn,
+    /// The size of the receive buffer.
     buffer: u64,
-    scale: u8,
+    window_scale: u8,
     /// The first byte after the message; `u64::MAX` if there is no end.
     end: u64,
     arrived: Arrived,
-    /// The ranges beyond that grew last, the latest first; some may be in order by now.
-    latest: [Range<u64>; BLOCKS],
-    /// The first byte that was never allowed. It does not move back (RFC 7323, 2.4).
-    edge: u64,
+    /// The ranges above RCV.NXT that grew last, the latest first. RCV.NXT may have passed some of them.
+    latest: [Range<u64>; SACK_BLOCKS],
+    /// The right edge of the advertised window, which never moves back (RFC 7323, 2.4).
+    right_edge: u64,
     pub(super) echo: Echo,
-    owed: VecDeque<Owed>,
-    greeting: bool,
-    /// Segments in order that no acknowledgement told of yet.
+    pending_acks: VecDeque<PendingAck>,
+    syn_ack_pending: bool,
+    /// Segments in order that were not acknowledged yet.
     unacknowledged: u32,
-    /// Segments still to be acknowledged at once.
-    pub(super) quick: u32,
-    /// Where the last segment began.
-    seq: u64,
-    /// When an acknowledgement that is held back must leave; [`Time::LAST`] if there is none.
-    due: Time,
-    /// The deadline the driver knows: `due`, or earlier, so that it need not change with every segment.
+    /// Segments left to be acknowledged at once, at the start of the flow.
+    pub(super) quick_acks: u32,
+    /// TS.Recent; `None` if timestamps are off.
+    ts_recent: Option<TsRecent>,
+    /// Last.ACK.sent of RFC 7323.
+    last_ack_sent: u64,
+    /// When the delayed acknowledgement must be sent; [`Time::LAST`] if there is none.
+    ack_deadline: Time,
+    /// The deadline that the driver knows: `ack_deadline`, or an earlier one, so that it does not change with every
+    /// segment.
     armed: Time,
     received: u64,
     duplicates: u64,
 }
 
 impl Receiver {
-    /// Receives a message of so many bytes, or of no known end.
+    /// Receives a message of `size` bytes, or without a known end.
     #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
-        let buffer = config.kept_buffer();
+        let buffer = config.receive_buffer();
+        let capable = config.ecn.capable == EcnCapable::Everything;
         Self {
-            acks: config.acks,
-            selective: config.detection != Detection::DuplicateAcks,
-            ecn: if config.marks.capable == Capable::Everything { Ecn::Ect } else { Ecn::NotEct },
+            delayed_acks: config.acks,
+            sack: config.sack_policy(),
+            ecn: config.ecn.codepoint(capable),
             buffer,
-            scale: scale_for(buffer),
+            window_scale: scale_for(buffer),
             end: size.unwrap_or(u64::MAX),
             arrived: Arrived::default(),
-            latest: [const { 0..0 }; BLOCKS],
-            edge: buffer,
-            echo: Echo::new(config.marks.echo),
-            owed: VecDeque::new(),
-            greeting: false,
+            latest: [const { 0..0 }; SACK_BLOCKS],
+            right_edge: buffer,
+            echo: Echo::new(config.ecn.echo),
+            pending_acks: VecDeque::new(),
+            syn_ack_pending: false,
             unacknowledged: 0,
-            quick: config.acks.quick,
-            seq: 0,
-            due: Time::LAST,
+            quick_acks: config.acks.quick,
+            ts_recent: config.spurious_detection().timestamps.then(TsRecent::default),
+            last_ack_sent: 0,
+            ack_deadline: Time::LAST,
             armed: Time::LAST,
             received: 0,
             duplicates: 0,
         }
     }
 
-    /// The first byte that has not arrived.
+    /// RCV.NXT: the first byte that has not arrived.
     #[must_use]
-    pub fn next(&self) -> u64 {
+    pub fn rcv_nxt(&self) -> u64 {
         self.arrived.next()
     }
 
     fn on_data(&mut self, now: Time, head: &Head, ecn: Ecn) {
-        let Some(stop) = head.seq.checked_add(u64::from(head.len)) else { return };
-        if stop > self.end {
+        let Some(end) = head.seq.checked_add(u64::from(head.len)) else { return };
+        if end > self.end {
             return;
         }
-        self.seq = head.seq;
+        if let Some(ts_recent) = &mut self.ts_recent {
+            ts_recent.on_segment(now, head.timestamp, head.seq, self.last_ack_sent);
+        }
         if self.echo.on_data(ecn, head.flags.has(Flags::CWR)) {
             if self.unacknowledged > 0 {
-                self.owe(false);
+                self.ack_now(0..0);
             }
-            self.echo.turn();
+            self.echo.toggle();
         }
-        if stop > self.edge.max(self.next() + self.buffer) {
-            return self.owe(false);
+        if end > self.right_edge.max(self.rcv_nxt() + self.buffer) {
+            return self.ack_now(0..0);
         }
-        let (next, gaps) = (self.next(), self.arrived.has_hole());
-        let new = self.take(head.seq..stop);
+        let (rcv_nxt, had_gap) = (self.rcv_nxt(), self.arrived.has_gap());
+        let (new, duplicate) = self.take(head.seq..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        self.edge = self.edge.max(self.next() + self.buffer.saturating_sub(self.arrived.beyond()));
+        let free = self.buffer.saturating_sub(self.arrived.out_of_order());
+        self.right_edge = self.right_edge.max(self.rcv_nxt() + free);
         self.unacknowledged += 1;
-        let in_order = self.next() > next && !gaps;
-        if self.quick > 0 && in_order {
-            self.quick -= 1;
-        } else if in_order && self.unacknowledged < self.acks.every && self.next() < self.end {
-            return self.hold_back(now);
+        let in_order = self.rcv_nxt() > rcv_nxt && !had_gap;
+        if self.quick_acks > 0 && in_order {
+            self.quick_acks -= 1;
+        } else if in_order
+            && self.unacknowledged < self.delayed_acks.every
+            && self.rcv_nxt() < self.end
+        {
+            return self.delay_ack(now);
         }
-        // The last byte is acknowledged at once, as the FIN that would come with it is.
-        self.owe(new == 0);
+        // The last byte is acknowledged at once, as the FIN would be that comes with it.
+        self.ack_now(duplicate);
     }
 
-    /// Takes the bytes in. Gives how many were new.
-    fn take(&mut self, body: Range<u64>) -> u64 {
+    /// Takes payload in. Returns how many bytes are new, and which are not: all of them, or those below RCV.NXT. A
+    /// segment above RCV.NXT of which only a part is new does not occur, as senders do not change segment boundaries.
+    fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
+        let (rcv_nxt, whole) = (self.rcv_nxt(), body.clone());
         let (new, around) = self.arrived.add(body);
-        if around.start > 0 && new > 0 {
-            self.remember(around);
+        if around.start > 0 && (new > 0 || self.sack == SackPolicy::SackAndDsack) {
+            self.note_latest(around);
         }
+        let duplicate = if new == 0 { whole } else { whole.start..rcv_nxt.max(whole.start) };
         if self.is_complete() {
-            // The memory of many holes would outlive its use.
+            // Frees the memory for gaps, which would otherwise stay until the end of the run.
             self.arrived.shrink();
         }
-        new
+        (new, duplicate)
     }
 
-    /// This range is the one to tell of first; those that became part of it need not be told of.
-    fn remember(&mut self, range: Range<u64>) {
+    /// The next acknowledgement reports this range first (RFC 2018, 4). Ranges that are part of it now are not reported
+    /// any more.
+    fn note_latest(&mut self, range: Range<u64>) {
         for old in &mut self.latest {
             if range.start <= old.start && old.end <= range.end {
                 *old = 0..0;
             }
         }
-        let place = self.latest.iter().position(Range::is_empty).unwrap_or(BLOCKS - 1);
-        self.latest[..=place].rotate_right(1);
+        let free = self.latest.iter().position(Range::is_empty).unwrap_or(SACK_BLOCKS - 1);
+        self.latest[..=free].rotate_right(1);
         self.latest[0] = range;
     }
 
-    /// An acknowledgement of everything so far is to leave at once.
-    fn owe(&mut self, duplicate: bool) {
-        let owed = Owed { ack: self.next(), seq: self.seq, echo: self.echo.is_on(), duplicate };
-        (self.unacknowledged, self.due) = (0, Time::LAST);
-        let full = self.owed.len() >= OWED;
-        match self.owed.back_mut() {
-            // One that waits is brought up to date, unless the number of them says something.
+    /// Acknowledges everything so far at once; `duplicate` are the bytes that arrived for a second time.
+    fn ack_now(&mut self, duplicate: Range<u64>) {
+        let (ack, ece) = (self.rcv_nxt(), self.echo.ece());
+        let tsecr = self.ts_recent.map_or(Timestamp(0), |ts_recent| ts_recent.tsecr());
+        let new = PendingAck { ack, duplicate, tsecr, ece };
+        self.last_ack_sent = ack;
+        (self.unacknowledged, self.ack_deadline) = (0, Time::LAST);
+        let full = self.pending_acks.len() >= MAX_PENDING_ACKS;
+        match self.pending_acks.back_mut() {
+            // An acknowledgement that still waits is brought up to date, unless it carries information of its own:
+            // another ECE, a DSACK or, without SACK, being a duplicate.
             Some(last)
                 if full
-                    || (last.echo == owed.echo
-                        && !last.duplicate
-                        && (self.selective || last.ack < owed.ack)) =>
+                    || (last.ece == new.ece
+                        && last.duplicate.is_empty()
+                        && (self.sack != SackPolicy::Off || last.ack < new.ack)) =>
             {
-                *last = owed;
+                *last = new;
             }
-            _ => self.owed.push_back(owed),
+            _ => self.pending_acks.push_back(new),
         }
     }
 
-    fn hold_back(&mut self, now: Time) {
-        if self.due == Time::LAST {
-            self.due = now.saturating_add(self.acks.timeout);
-            self.armed = self.armed.min(self.due);
+    fn delay_ack(&mut self, now: Time) {
+        if self.ack_deadline == Time::LAST {
+            self.ack_deadline = now.saturating_add(self.delayed_acks.timeout);
+            self.armed = self.armed.min(self.ack_deadline);
         }
     }
 
-    fn acknowledgement(&self, owed: Owed, last: bool) -> Head {
+    /// The header of an acknowledgement, which is the `last` one that waits or not.
+    fn ack_head(&self, pending: &PendingAck, last: bool) -> Head {
         let mut head = Head {
-            seq: owed.seq,
-            ack: owed.ack,
-            flags: Flags::ACK
-                | Flags::ECE.when(owed.echo)
-                | Flags::DUPLICATE.when(owed.duplicate && self.selective),
-            scale: self.scale,
+            ack: pending.ack,
+            timestamp: pending.tsecr,
+            flags: Flags::ACK | Flags::ECE.when(pending.ece),
+            scale: self.window_scale,
             ..Head::default()
         };
-        head.offer(self.edge - owed.ack);
-        // Blocks go with the last, so that an earlier one claims no more than it was owed for.
-        if last && self.selective && self.arrived.has_hole() {
-            self.fill(&mut head);
+        head.advertise(self.right_edge - pending.ack);
+        let mut used = 0;
+        if self.sack == SackPolicy::SackAndDsack && !pending.duplicate.is_empty() {
+            head.blocks[0] = SackBlock::of(&pending.duplicate, head.ack);
+            used = 1;
+        }
+        // Only the last acknowledgement has blocks: an earlier one would report segments that arrived after the one it
+        // acknowledges.
+        if last && self.sack != SackPolicy::Off && self.arrived.has_gap() {
+            self.fill_blocks(&mut head.blocks[used..], head.ack);
         }
         head
     }
 
-    fn fill(&self, head: &mut Head) {
-        let beyond = |range: &&Range<u64>| range.start > self.next() && !range.is_empty();
-        for (block, range) in head.blocks.iter_mut().zip(self.latest.iter().filter(beyond)) {
-            *block = Block::of(range, head.ack);
+    fn fill_blocks(&self, blocks: &mut [SackBlock], ack: u64) {
+        let above = |range: &&Range<u64>| range.start > self.rcv_nxt() && !range.is_empty();
+        for (block, range) in blocks.iter_mut().zip(self.latest.iter().filter(above)) {
+            *block = SackBlock::of(range, ack);
         }
     }
 
-    fn greet(&mut self) -> Out<Head> {
-        self.greeting = false;
-        let flags = Flags::SYN | Flags::ACK;
-        let mut head = Head { flags, scale: self.scale, ack: self.next(), ..Head::default() };
-        head.offer(self.edge - self.next());
+    fn syn_ack(&mut self) -> Out<Head> {
+        self.syn_ack_pending = false;
+        let (flags, scale) = (Flags::SYN | Flags::ACK, self.window_scale);
+        let mut head = Head { flags, scale, ack: self.rcv_nxt(), ..Head::default() };
+        head.advertise(self.right_edge - self.rcv_nxt());
         let (body, size) = (0..0, wire::frame(wire::HEADERS));
         Out { head, body, size, class: Class::Control, ecn: self.ecn }
     }
@@ -217,32 +243,32 @@ impl Endpoint for Receiver {
 
     fn on_packet(&mut self, now: Time, head: &Head, ecn: Ecn) {
         if head.flags.has(Flags::SYN) {
-            self.greeting = true;
+            self.syn_ack_pending = true;
         } else if head.len > 0 {
             self.on_data(now, head, ecn);
         } else {
-            // A probe of the window: it is answered, whatever it says.
-            self.owe(false);
+            // A zero-window probe, which is always acknowledged.
+            self.ack_now(0..0);
         }
     }
 
     fn on_timer(&mut self, now: Time) {
-        if self.due <= now {
-            self.owe(false);
+        if self.ack_deadline <= now {
+            self.ack_now(0..0);
         }
-        self.armed = self.due;
+        self.armed = self.ack_deadline;
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.greeting || !self.owed.is_empty()
+        self.syn_ack_pending || !self.pending_acks.is_empty()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
-        if self.greeting {
-            return Some(self.greet());
+        if self.syn_ack_pending {
+            return Some(self.syn_ack());
         }
-        let owed = self.owed.pop_front()?;
-        let head = self.acknowledgement(owed, self.owed.is_empty());
+        let pending = self.pending_acks.pop_front()?;
+        let head = self.ack_head(&pending, self.pending_acks.is_empty());
         let (body, size) = (0..0, wire::frame(wire::HEADERS));
         Some(Out { head, body, size, class: Class::Ack, ecn: self.ecn })
     }
@@ -252,14 +278,18 @@ impl Endpoint for Receiver {
     }
 
     fn is_complete(&self) -> bool {
-        self.next() >= self.end
+        self.rcv_nxt() >= self.end
     }
 
-    fn report(&self) -> Report {
-        Report { received: self.received, duplicates: self.duplicates, ..Report::default() }
+    fn counters(&self) -> EndpointCounters {
+        EndpointCounters {
+            received: self.received,
+            duplicates: self.duplicates,
+            ..EndpointCounters::default()
+        }
     }
 
-    fn follow(&mut self, before: &Self) {
-        self.take_over(before);
+    fn continue_connection(&mut self, before: &Self) {
+        self.reuse(before);
     }
 }

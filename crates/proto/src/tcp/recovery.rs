@@ -1,127 +1,120 @@
-//! Proportional rate reduction: during recovery, as many packets leave as bring the flight to the controller's target
-//! by the time everything in flight at the loss is acknowledged. State: bytes delivered and sent since recovery began.
-//! Units: bytes, released in whole segments. Sources: RFC 9937; kernel: `tcp_cwnd_reduction`.
+//! Loss recovery of a sender: its phase, and what finds losses. Names are those of RFC 6675; phases are those of Linux
+//! (`TCP_CA_Open`, `TCP_CA_Recovery`, `TCP_CA_Loss`). Units: bytes of the stream.
 
-/// What an acknowledgement says to a reduction.
+use super::config::Config;
+use super::detection::Detector;
+use super::prr::Prr;
+use super::tlp::TailLossProbe;
+
+/// The phase a sender is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// Bytes newly delivered.
-    pub delivered: u64,
-    /// In flight now, everything taken for lost excluded.
-    pub in_flight: u64,
-    /// It advanced the cumulative acknowledgement and revealed no loss.
-    pub safe: bool,
+pub(super) enum Phase {
+    /// No recovery is under way.
+    Open,
+    /// Fast recovery: acknowledgements showed losses.
+    Recovery,
+    /// Recovery after a retransmission timeout.
+    Loss,
 }
 
-/// A reduction in progress.
+/// The loss recovery of one sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction {
-    segment: u64,
-    /// Bytes that could still be delivered when it began.
-    at_start: u64,
-    delivered: u64,
-    sent: u64,
-    window: u64,
+pub(super) struct Recovery {
+    /// Loss detection.
+    pub(super) detector: Detector,
+    /// Tail loss probes.
+    pub(super) tlp: TailLossProbe,
+    /// Proportional rate reduction, while one is in progress.
+    pub(super) prr: Option<Prr>,
+    phase: Phase,
+    /// `RecoveryPoint`: SND.NXT when recovery began. Recovery ends when it is acknowledged.
+    point: u64,
+    /// `RescueRxt`: this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
+    rescue_used: bool,
+    /// Bytes marked lost that the controller was told of.
+    reported_lost: u64,
+    /// SND.UNA at the last retransmission timeout; `u64::MAX` if there was none.
+    timeout_una: u64,
 }
 
-impl Reduction {
-    /// Begins with so many bytes not yet known to be delivered, those the present acknowledgement delivers included.
-    #[must_use]
-    pub fn new(at_start: u64, segment: u64) -> Self {
-        Self { segment, at_start: at_start.max(1), delivered: 0, sent: 0, window: 0 }
-    }
-
-    /// How much may be in flight, after the last acknowledgement.
-    #[must_use]
-    pub const fn window(&self) -> u64 {
-        self.window
-    }
-
-    /// An acknowledgement came; `target` is what the controller wants in flight in the end.
-    pub fn on_ack(&mut self, ack: &Delivery, target: u64) {
-        self.delivered = self.delivered.saturating_add(ack.delivered);
-        let mut budget = if ack.in_flight > target {
-            self.share(target).saturating_sub(self.sent)
-        } else {
-            let mut limit = self.delivered.saturating_sub(self.sent);
-            if ack.safe {
-                limit = limit.max(ack.delivered) + self.segment;
-            }
-            limit.min(target - ack.in_flight)
-        };
-        if self.sent == 0 {
-            // The first retransmission does not wait.
-            budget = budget.max(self.segment);
+impl Recovery {
+    /// The state of a new flow.
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            detector: Detector::new(config.detection),
+            tlp: TailLossProbe::default(),
+            prr: None,
+            phase: Phase::Open,
+            point: 0,
+            rescue_used: false,
+            reported_lost: 0,
+            timeout_una: u64::MAX,
         }
-        self.window = ack.in_flight + budget;
     }
 
-    /// So many bytes were sent.
-    pub fn on_send(&mut self, bytes: u64) {
-        self.sent += bytes;
+    /// The phase.
+    pub(super) const fn phase(&self) -> Phase {
+        self.phase
     }
 
-    /// The bytes that should have been sent by now, rounded up to whole segments. Windows of 4 GB do not overflow.
-    fn share(&self, target: u64) -> u64 {
-        let share = self.delivered.saturating_mul(target).div_ceil(self.at_start);
-        share.div_ceil(self.segment).saturating_mul(self.segment)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SEGMENT: u64 = 1000;
-
-    /// One of 20 segments is lost, the 19 others are acknowledged one by one. Gives what left on each, and the flight.
-    fn one_of_twenty(target: u64) -> (Vec<u64>, u64) {
-        let mut reduction = Reduction::new(20 * SEGMENT, SEGMENT);
-        let mut in_flight = 19 * SEGMENT;
-        let mut left = vec![];
-        for _ in 0..19 {
-            in_flight -= SEGMENT;
-            let ack = Delivery { delivered: SEGMENT, in_flight, safe: false };
-            reduction.on_ack(&ack, target * SEGMENT);
-            let mut now = 0;
-            while in_flight + SEGMENT <= reduction.window() {
-                reduction.on_send(SEGMENT);
-                in_flight += SEGMENT;
-                now += 1;
-            }
-            left.push(now);
-        }
-        (left, in_flight / SEGMENT)
+    /// True if no recovery is under way.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
     }
 
-    #[test]
-    fn half_of_twenty_segments_leave_one_on_every_second_acknowledgement() {
-        let (left, in_flight) = one_of_twenty(10);
-        assert_eq!(left[..6], [1, 0, 1, 0, 1, 0]);
-        assert_eq!((left.iter().sum::<u64>(), in_flight), (10, 10));
+    /// `RecoveryPoint`.
+    pub(super) const fn point(&self) -> u64 {
+        self.point
     }
 
-    #[test]
-    fn fourteen_of_twenty_leave_when_the_target_is_fourteen() {
-        let (left, in_flight) = one_of_twenty(14);
-        assert_eq!((left.iter().sum::<u64>(), in_flight), (14, 14));
-        assert!(left.iter().all(|&now| now <= 1));
+    /// Fast recovery begins.
+    pub(super) fn enter_recovery(&mut self, snd_nxt: u64) {
+        (self.phase, self.point, self.rescue_used) = (Phase::Recovery, snd_nxt, false);
+        self.tlp.cancel();
     }
 
-    #[test]
-    fn after_heavy_loss_the_flight_is_held_until_acknowledgements_are_safe_then_grows_to_the_target()
-     {
-        // 15 of 20 are lost at once: 4 in flight after the first acknowledgement, target 10.
-        let mut reduction = Reduction::new(20 * SEGMENT, SEGMENT);
-        let grown = |reduction: &mut Reduction, in_flight: u64, safe| {
-            reduction.on_ack(&Delivery { delivered: SEGMENT, in_flight, safe }, 10 * SEGMENT);
-            let budget = reduction.window() - in_flight;
-            reduction.on_send(budget);
-            budget / SEGMENT
-        };
-        assert_eq!(grown(&mut reduction, 4 * SEGMENT, false), 1, "one for one");
-        assert_eq!(grown(&mut reduction, 4 * SEGMENT, false), 1);
-        assert_eq!(grown(&mut reduction, 4 * SEGMENT, true), 2, "two for one");
-        assert_eq!(grown(&mut reduction, 9 * SEGMENT, true), 1, "no further than the target");
+    /// True if the retransmission timer has not expired for this SND.UNA before.
+    pub(super) const fn is_first_timeout(&self, snd_una: u64) -> bool {
+        self.timeout_una != snd_una
+    }
+
+    /// The retransmission timer has expired.
+    pub(super) fn enter_loss(&mut self, snd_una: u64, snd_nxt: u64) {
+        (self.phase, self.point, self.timeout_una) = (Phase::Loss, snd_nxt, snd_una);
+        self.prr = None;
+        self.tlp.cancel();
+    }
+
+    /// Everything up to `RecoveryPoint` is acknowledged.
+    pub(super) fn exit(&mut self) {
+        (self.phase, self.prr) = (Phase::Open, None);
+    }
+
+    /// Recovery was spurious: there was no congestion for which the window would have been reduced.
+    pub(super) fn exit_spurious(&mut self, snd_una: u64) {
+        self.exit();
+        (self.point, self.timeout_una) = (snd_una, u64::MAX);
+    }
+
+    /// A tail loss probe repaired a loss: the window was reduced for it, and nothing is left to recover.
+    pub(super) fn note_probe_repair(&mut self, snd_nxt: u64) {
+        self.point = snd_nxt;
+    }
+
+    /// True if this recovery may still send a rescue retransmission.
+    pub(super) const fn may_rescue(&self) -> bool {
+        !self.rescue_used
+    }
+
+    /// A rescue retransmission was sent.
+    pub(super) const fn note_rescue(&mut self) {
+        self.rescue_used = true;
+    }
+
+    /// Of `total` bytes ever marked lost, those the controller was not told of. It is told now.
+    pub(super) const fn take_unreported_lost(&mut self, total: u64) -> u64 {
+        let new = total - self.reported_lost;
+        self.reported_lost = total;
+        new
     }
 }

@@ -1,108 +1,83 @@
-//! What became of every segment in flight: a ring of records and counters. An acknowledgement costs as much work as it
-//! brings news, whatever the size of the window: blocks that are known already are skipped by a set of ranges, losses
-//! are found by a cursor that only moves on and a queue in order of time (see `holes.rs`).
-//! Units: bytes; segments by index, which is their offset divided by the full segment's size.
+//! The scoreboard: what became of every segment in flight (RFC 6675, 3). A ring of records and counters. The work for
+//! an acknowledgement grows with what it newly acknowledges, not with the window: SACK blocks that are known already
+//! are skipped by a set of ranges. How segments are marked lost is in `marking.rs`.
+//! Units: bytes of the stream; segments by index, which is their offset divided by the full segment size.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use shallop_core::Time;
 
-use super::delivery::Stamp;
-use super::holes::Holes;
-use super::news::{News, Sent};
-
-/// Where a segment is, as far as the sender knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// On its way, or its acknowledgement is.
-    Flying,
-    /// Lost, and to be sent again.
-    Lost,
-    /// Received, though not all before it.
-    Delivered,
-}
-
-/// A segment in flight.
-#[derive(Clone, Copy, Debug)]
-pub struct Segment {
-    /// When it was sent last.
-    pub sent: Time,
-    /// What had been delivered then.
-    pub stamp: Stamp,
-    /// Where it is.
-    pub fate: Fate,
-    /// It was sent more than once: its acknowledgement may be of any of them.
-    pub again: bool,
-    /// The application had no more to send at the time.
-    pub app_limited: bool,
-}
-
-const _: () = assert!(size_of::<Segment>() <= 40, "there may be 100,000 of them a flow");
+use super::ack_summary::AckSummary;
+use super::loss_state::LossState;
+use super::segment::{Segment, SegmentState, Snapshot, Transmission};
 
 /// The scoreboard of a flow.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     /// Payload of a full segment.
-    segment: u64,
+    pub(super) mss: u64,
     /// The first byte after the message; `u64::MAX` if there is no end.
-    end: u64,
-    una: u64,
-    next: u64,
-    /// Index of the first segment in the ring, which begins at `una`.
-    base: u64,
-    ring: VecDeque<Segment>,
-    flying: u64,
-    /// Of those, bytes that duplicate acknowledgements say were delivered, without saying which.
-    somewhere: u64,
-    lost: u64,
-    /// Everything ever taken for lost.
-    losses: u64,
-    /// What is known beyond `una`; most flows never have any.
-    holes: Option<Box<Holes>>,
-    /// The first segment that may still fly by its first transmission.
-    cursor: u64,
-    /// Segments looked at so far: the work done.
-    looked_at: u64,
+    pub(super) end: u64,
+    pub(super) snd_una: u64,
+    pub(super) snd_nxt: u64,
+    /// Index of the first record of the ring, which is the segment at `snd_una`.
+    pub(super) first_index: u64,
+    pub(super) ring: VecDeque<Segment>,
+    /// Bytes of the segments in state [`SegmentState::InFlight`].
+    pub(super) in_flight: u64,
+    /// Of those, bytes that duplicate acknowledgements without SACK say were delivered, though not which (kernel:
+    /// `sacked_out` of a connection without SACK).
+    pub(super) dupack_delivered: u64,
+    /// Bytes of the segments in state [`SegmentState::Lost`].
+    pub(super) lost: u64,
+    /// Bytes ever marked lost.
+    pub(super) total_lost: u64,
+    /// What is known beyond `snd_una`; `None` for most flows.
+    pub(super) loss_state: Option<Box<LossState>>,
+    /// No segment below this one is in flight as its first transmission.
+    pub(super) first_original: u64,
+    /// Records visited so far: the work done.
+    pub(super) records_visited: u64,
 }
 
 impl Scoreboard {
-    /// Nothing was sent of a message of so many bytes.
+    /// The scoreboard of a message of `size` bytes, or without end, of which nothing was sent yet.
     #[must_use]
-    pub fn new(segment: u64, size: Option<u64>) -> Self {
+    pub fn new(mss: u64, size: Option<u64>) -> Self {
         Self {
-            segment: segment.max(1),
+            mss: mss.max(1),
             end: size.unwrap_or(u64::MAX),
-            una: 0,
-            next: 0,
-            base: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            first_index: 0,
             ring: VecDeque::new(),
-            flying: 0,
-            somewhere: 0,
+            in_flight: 0,
+            dupack_delivered: 0,
             lost: 0,
-            losses: 0,
-            holes: None,
-            cursor: 0,
-            looked_at: 0,
+            total_lost: 0,
+            loss_state: None,
+            first_original: 0,
+            records_visited: 0,
         }
     }
 
     /// Payload of a full segment.
     #[must_use]
-    pub fn segment(&self) -> u64 {
-        self.segment
+    pub fn mss(&self) -> u64 {
+        self.mss
     }
 
-    /// The first byte not acknowledged cumulatively.
+    /// SND.UNA: the first byte not acknowledged cumulatively.
     #[must_use]
-    pub fn una(&self) -> u64 {
-        self.una
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
     }
 
-    /// The first byte never sent.
+    /// SND.NXT: the first byte never sent.
     #[must_use]
-    pub fn next(&self) -> u64 {
-        self.next
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
     }
 
     /// The first byte after the message; `u64::MAX` if there is no end.
@@ -113,344 +88,232 @@ impl Scoreboard {
 
     /// The index of the first segment not acknowledged cumulatively.
     #[must_use]
-    pub fn first(&self) -> u64 {
-        self.base
+    pub fn first_index(&self) -> u64 {
+        self.first_index
     }
 
-    /// Bytes in flight.
+    /// The pipe of RFC 6675: the estimate of the bytes in flight. Lost bytes count only once they are retransmitted.
     #[must_use]
-    pub fn flying(&self) -> u64 {
-        self.flying - self.somewhere
+    pub fn pipe(&self) -> u64 {
+        self.in_flight - self.dupack_delivered
     }
 
-    /// Bytes lost and not sent again yet.
+    /// Segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
+    #[must_use]
+    pub fn retransmitted(&self) -> u32 {
+        self.loss_state.as_ref().map_or(0, |state| state.retransmitted)
+    }
+
+    /// Bytes marked lost and not retransmitted yet.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Bytes ever taken for lost.
+    /// Bytes ever marked lost.
     #[must_use]
-    pub fn losses(&self) -> u64 {
-        self.losses
+    pub fn total_lost(&self) -> u64 {
+        self.total_lost
     }
 
-    /// Bytes received beyond a gap.
+    /// Bytes selectively acknowledged.
     #[must_use]
-    pub fn beyond(&self) -> u64 {
-        self.holes.as_ref().map_or(0, |holes| holes.received.held())
+    pub fn sacked(&self) -> u64 {
+        self.loss_state.as_ref().map_or(0, |state| state.sacked.count())
     }
 
-    /// Segments looked at so far, for tests that bound the work.
+    /// Records visited so far, for tests that bound the work.
     #[must_use]
-    pub fn looked_at(&self) -> u64 {
-        self.looked_at
+    pub fn records_visited(&self) -> u64 {
+        self.records_visited
     }
 
     /// The bytes of a segment.
     #[must_use]
     pub fn body(&self, index: u64) -> Range<u64> {
-        let start = index * self.segment;
-        start..(start + self.segment).min(self.end)
+        let start = index * self.mss;
+        start..(start + self.mss).min(self.end)
     }
 
-    /// The bytes of the next segment never sent; empty if there are none.
+    /// The bytes of the next segment that was never sent; empty if there is none.
     #[must_use]
-    pub fn fresh(&self) -> Range<u64> {
-        self.next..self.next.saturating_add(self.segment).min(self.end)
+    pub fn unsent(&self) -> Range<u64> {
+        self.snd_nxt..self.snd_nxt.saturating_add(self.mss).min(self.end)
     }
 
-    /// The record of a segment in flight.
+    /// The record of a segment between SND.UNA and SND.NXT.
     #[must_use]
-    pub fn record(&self, index: u64) -> Option<&Segment> {
-        self.ring.get(index.checked_sub(self.base)? as usize)
+    pub fn segment(&self, index: u64) -> Option<&Segment> {
+        self.ring.get(index.checked_sub(self.first_index)? as usize)
     }
 
-    fn record_mut(&mut self, index: u64) -> Option<&mut Segment> {
-        self.ring.get_mut(index.checked_sub(self.base)? as usize)
+    pub(super) fn segment_mut(&mut self, index: u64) -> Option<&mut Segment> {
+        self.ring.get_mut(index.checked_sub(self.first_index)? as usize)
     }
 
-    fn after_last(&self) -> u64 {
-        self.base + self.ring.len() as u64
+    /// The index after the last segment sent.
+    pub(super) fn end_index(&self) -> u64 {
+        self.first_index + self.ring.len() as u64
     }
 
-    fn len(&self, index: u64) -> u64 {
+    pub(super) fn len(&self, index: u64) -> u64 {
         let body = self.body(index);
         body.end - body.start
     }
 
-    /// The next segment leaves for the first time. Gives its bytes.
-    pub fn send(&mut self, now: Time, stamp: Stamp, app_limited: bool) -> Range<u64> {
-        let body = self.fresh();
-        let (fate, again) = (Fate::Flying, false);
-        self.ring.push_back(Segment { sent: now, stamp, fate, again, app_limited });
-        self.flying += body.end - body.start;
-        self.next = body.end;
+    /// Records that the next new segment is sent. Returns its bytes.
+    pub fn send(&mut self, now: Time, snapshot: Snapshot, app_limited: bool) -> Range<u64> {
+        let body = self.unsent();
+        let (state, retransmitted) = (SegmentState::InFlight, false);
+        self.ring.push_back(Segment { sent_at: now, snapshot, state, retransmitted, app_limited });
+        self.in_flight += body.end - body.start;
+        self.snd_nxt = body.end;
         body
     }
 
-    /// A segment leaves again, unless it was received. Gives its bytes.
-    pub fn send_again(
+    /// Records that a segment is retransmitted, unless it was selectively acknowledged. Returns its bytes.
+    pub fn retransmit(
         &mut self,
         now: Time,
         index: u64,
-        stamp: Stamp,
+        snapshot: Snapshot,
         app_limited: bool,
     ) -> Range<u64> {
         let (body, len) = (self.body(index), self.len(index));
-        let Some(record) = self.record_mut(index) else { return body };
-        let before = record.fate;
-        if before == Fate::Delivered {
+        let Some(segment) = self.segment_mut(index) else { return body };
+        let (before, repeated) = (segment.state, segment.is_retransmission_in_flight());
+        if before == SegmentState::Sacked {
             return body;
         }
-        let (fate, again) = (Fate::Flying, true);
-        *record = Segment { sent: now, stamp, fate, again, app_limited };
-        if before == Fate::Lost {
+        let (state, retransmitted) = (SegmentState::InFlight, true);
+        *segment = Segment { sent_at: now, snapshot, state, retransmitted, app_limited };
+        if before == SegmentState::Lost {
             self.lost -= len;
-            self.flying += len;
+            self.in_flight += len;
         }
-        self.holes.get_or_insert_default().repeated.push_back(Sent { at: now, index });
-        self.tidy();
+        let loss_state = self.loss_state.get_or_insert_default();
+        loss_state.retransmitted += u32::from(!repeated);
+        loss_state.retransmissions.push_back(Transmission { at: now, index });
+        self.prune();
         body
     }
 
-    /// Everything below `ack` was received.
-    pub fn acknowledge(&mut self, ack: u64, news: &mut News) {
-        let (before, highest) = (self.una, self.highest());
-        while self.una < ack {
-            let end = self.body(self.base).end;
+    /// A cumulative acknowledgement: everything below `ack` was received.
+    pub fn ack_cumulative(&mut self, ack: u64, summary: &mut AckSummary) {
+        let (before, highest_sacked) = (self.snd_una, self.highest_sacked());
+        while self.snd_una < ack {
+            let end = self.body(self.first_index).end;
             if end > ack {
                 break;
             }
             let Some(segment) = self.ring.front() else { break };
-            let len = end - self.una;
-            match segment.fate {
-                Fate::Flying => self.flying -= len,
-                Fate::Lost => self.lost -= len,
-                Fate::Delivered => {}
+            let len = end - self.snd_una;
+            let in_flight_again = segment.is_retransmission_in_flight();
+            if let Some(state) = self.loss_state.as_mut().filter(|_| in_flight_again) {
+                state.retransmitted -= 1;
             }
-            if segment.fate != Fate::Delivered {
-                news.reordered |= self.base < highest && !segment.again;
-                news.add(self.base, len, segment);
+            match segment.state {
+                SegmentState::InFlight => self.in_flight -= len,
+                SegmentState::Lost => self.lost -= len,
+                SegmentState::Sacked => {}
+            }
+            if segment.state != SegmentState::Sacked {
+                let reordered = self.first_index < highest_sacked && !segment.retransmitted;
+                summary.reordered |= reordered;
+                summary.add(self.first_index, len, segment);
             }
             self.ring.pop_front();
-            self.looked_at += 1;
-            (self.una, self.base) = (end, self.base + 1);
+            self.records_visited += 1;
+            (self.snd_una, self.first_index) = (end, self.first_index + 1);
         }
-        if self.una == self.end {
-            // Done: the memory of a large window would outlive its use.
-            (self.ring, self.holes, self.somewhere) = (VecDeque::new(), None, 0);
+        if self.snd_una == self.end {
+            // The flow is complete: frees the memory of a large window, which would otherwise stay until the end of the
+            // run.
+            (self.ring, self.loss_state, self.dupack_delivered) = (VecDeque::new(), None, 0);
         }
-        if let Some(holes) = &mut self.holes {
-            holes.received.trim(self.una);
+        if let Some(state) = &mut self.loss_state {
+            state.sacked.trim(self.snd_una);
         }
-        if self.somewhere > 0 && self.una > before {
-            // All but the first of these had been told of by duplicates (kernel: `tcp_remove_reno_sacks`).
-            let told = (self.una - before).saturating_sub(self.segment).min(self.somewhere);
-            news.bytes = news.bytes.saturating_sub(told);
-            self.somewhere = (self.somewhere - told).min(self.flying);
-        }
-    }
-
-    /// A duplicate acknowledgement that does not say what was received: some segment was.
-    pub fn acknowledge_somewhere(&mut self, news: &mut News) {
-        if self.flying() > self.segment {
-            self.somewhere += self.segment;
-            news.bytes += self.segment;
+        if self.dupack_delivered > 0 && self.snd_una > before {
+            // Duplicates reported all but the first of these as delivered (kernel: `tcp_remove_reno_sacks`).
+            let advanced = (self.snd_una - before).saturating_sub(self.mss);
+            let reported = advanced.min(self.dupack_delivered);
+            summary.delivered = summary.delivered.saturating_sub(reported);
+            self.dupack_delivered = (self.dupack_delivered - reported).min(self.in_flight);
         }
     }
 
-    /// What duplicates told of is part of what was acknowledged since.
-    pub fn forget_duplicates(&mut self) {
-        self.somewhere = 0;
+    /// A duplicate acknowledgement without SACK: one segment was received, it does not say which (kernel:
+    /// `tcp_add_reno_sack`).
+    pub fn add_dupack(&mut self, summary: &mut AckSummary) {
+        if self.pipe() > self.mss {
+            self.dupack_delivered += self.mss;
+            summary.delivered += self.mss;
+        }
     }
 
-    /// These bytes beyond a gap were received. Only whole segments count; the last one of a message may be short.
-    pub fn acknowledge_beyond(&mut self, block: &Range<u64>, news: &mut News) {
-        if block.start <= self.una || block.end > self.next || block.is_empty() {
+    /// What duplicate acknowledgements reported is acknowledged cumulatively by now (kernel: `tcp_reset_reno_sack`).
+    pub fn clear_dupacks(&mut self) {
+        self.dupack_delivered = 0;
+    }
+
+    /// A SACK block above the cumulative acknowledgement. Only whole segments count; the last one of a message may be
+    /// short.
+    pub fn ack_selective(&mut self, block: &Range<u64>, summary: &mut AckSummary) {
+        if block.start <= self.snd_una || block.end > self.snd_nxt || block.is_empty() {
             return;
         }
-        let mut holes = self.holes.take().unwrap_or_default();
-        if holes.is_news(block)
-            && let Some(gap) = holes.received.gap(block.clone())
+        let mut state = self.loss_state.take().unwrap_or_default();
+        if state.is_new_block(block)
+            && let Some(gap) = state.sacked.gap(block.clone())
         {
             let rest =
-                if block.end == self.end { 0 } else { (block.end - self.una) % self.segment };
-            let first = self.base + (gap.start - self.una).div_ceil(self.segment);
-            self.fill(self.body(first).start..block.end - rest, first, &mut holes, news);
+                if block.end == self.end { 0 } else { (block.end - self.snd_una) % self.mss };
+            let first = self.first_index + (gap.start - self.snd_una).div_ceil(self.mss);
+            let whole = self.body(first).start..block.end - rest;
+            self.sack_range(whole, first, &mut state, summary);
         }
-        self.holes = Some(holes);
+        self.loss_state = Some(state);
     }
 
     /// Everything in `whole`, which begins with segment `index`, was received.
-    fn fill(&mut self, whole: Range<u64>, mut index: u64, holes: &mut Holes, news: &mut News) {
+    fn sack_range(
+        &mut self,
+        whole: Range<u64>,
+        mut index: u64,
+        state: &mut LossState,
+        summary: &mut AckSummary,
+    ) {
         let mut at = whole.start;
-        while let Some(gap) = holes.received.gap(at..whole.end) {
-            index += (gap.start - at) / self.segment;
+        while let Some(gap) = state.sacked.gap(at..whole.end) {
+            index += (gap.start - at) / self.mss;
             at = gap.start;
             while at < gap.end {
-                self.acknowledge_one(index, holes, news);
-                at += self.segment;
+                self.sack_segment(index, state, summary);
+                at += self.mss;
                 index += 1;
             }
             at = gap.end;
         }
         if !whole.is_empty() {
-            holes.received.insert(whole);
+            state.sacked.insert(whole);
         }
     }
 
-    fn acknowledge_one(&mut self, index: u64, holes: &mut Holes, news: &mut News) {
+    fn sack_segment(&mut self, index: u64, state: &mut LossState, summary: &mut AckSummary) {
         let len = self.len(index);
-        let Some(at) = index.checked_sub(self.base) else { return };
-        let Some(record) = self.ring.get_mut(at as usize) else { return };
-        match std::mem::replace(&mut record.fate, Fate::Delivered) {
-            Fate::Flying => self.flying -= len,
-            Fate::Lost => self.lost -= len,
-            Fate::Delivered => return,
+        let Some(at) = index.checked_sub(self.first_index) else { return };
+        let Some(segment) = self.ring.get_mut(at as usize) else { return };
+        state.retransmitted -= u32::from(segment.is_retransmission_in_flight());
+        match std::mem::replace(&mut segment.state, SegmentState::Sacked) {
+            SegmentState::InFlight => self.in_flight -= len,
+            SegmentState::Lost => self.lost -= len,
+            SegmentState::Sacked => return,
         }
-        news.reordered |= index < holes.highest() && !record.again;
-        news.add(index, len, record);
-        holes.rank(index);
-        self.looked_at += 1;
-    }
-
-    /// Takes a segment for lost if it flies.
-    pub fn lose(&mut self, index: u64) {
-        let len = self.len(index);
-        let Some(record) = self.record_mut(index) else { return };
-        if record.fate == Fate::Flying {
-            record.fate = Fate::Lost;
-            let again = record.again;
-            self.flying -= len;
-            self.somewhere = self.somewhere.min(self.flying);
-            self.lost += len;
-            self.losses += len;
-            self.holes.get_or_insert_default().lost[usize::from(again)].push_back(index);
-        }
-    }
-
-    /// Takes everything for lost that was not received.
-    pub fn lose_all(&mut self) {
-        let mut holes = self.holes.take().unwrap_or_default();
-        holes.forget_lost();
-        self.losses += self.flying;
-        (self.flying, self.somewhere, self.lost) = (0, 0, 0);
-        for index in self.base..self.after_last() {
-            let len = self.len(index);
-            let Some(record) = self.record_mut(index) else { continue };
-            if record.fate != Fate::Delivered {
-                record.fate = Fate::Lost;
-                self.lost += len;
-                holes.lost[0].push_back(index);
-            }
-        }
-        self.looked_at += self.ring.len() as u64;
-        self.cursor = self.after_last();
-        self.holes = Some(holes);
-    }
-
-    /// Takes the first transmissions for lost that `is_lost` says are, in order, until it says of one that it is not.
-    /// Gives that one.
-    pub fn lose_first_sent(&mut self, is_lost: impl Fn(Sent) -> bool) -> Option<Sent> {
-        loop {
-            self.advance();
-            let index = self.cursor;
-            let sent = Sent { at: self.record(index)?.sent, index };
-            if !is_lost(sent) {
-                return Some(sent);
-            }
-            self.lose(index);
-        }
-    }
-
-    /// The same for later transmissions.
-    pub fn lose_sent_again(&mut self, is_lost: impl Fn(Sent) -> bool) -> Option<Sent> {
-        loop {
-            let sent = *self.holes.as_ref()?.repeated.front()?;
-            let flies = self.flies(sent);
-            if flies && !is_lost(sent) {
-                return Some(sent);
-            }
-            self.looked_at += 1;
-            self.holes.as_mut()?.repeated.pop_front();
-            if flies {
-                self.lose(sent.index);
-            }
-        }
-    }
-
-    /// Moves the cursor to the first segment that flies by its first transmission.
-    fn advance(&mut self) {
-        self.cursor = self.cursor.max(self.base);
-        while self
-            .record(self.cursor)
-            .is_some_and(|record| record.again || record.fate != Fate::Flying)
-        {
-            self.cursor += 1;
-            self.looked_at += 1;
-        }
-    }
-
-    /// Whether a segment still flies by this transmission.
-    fn flies(&self, sent: Sent) -> bool {
-        self.record(sent.index)
-            .is_some_and(|record| record.fate == Fate::Flying && record.sent == sent.at)
-    }
-
-    fn is_lost(&self, index: u64) -> bool {
-        self.record(index).is_some_and(|record| record.fate == Fate::Lost)
-    }
-
-    /// Forgets what need not be sent again any more, and finds out what is next. Call it after each acknowledgement.
-    pub fn tidy(&mut self) {
-        let Some(mut holes) = self.holes.take() else { return };
-        for queue in &mut holes.lost {
-            while queue.front().is_some_and(|&index| !self.is_lost(index)) {
-                queue.pop_front();
-                self.looked_at += 1;
-            }
-        }
-        while holes.repeated.front().is_some_and(|&sent| !self.flies(sent)) {
-            holes.repeated.pop_front();
-            self.looked_at += 1;
-        }
-        self.holes = Some(holes);
-        self.advance();
-    }
-
-    /// The lost segment to send again first.
-    #[must_use]
-    pub fn first_lost(&self) -> Option<u64> {
-        self.holes.as_ref()?.first_lost()
-    }
-
-    fn highest(&self) -> u64 {
-        self.holes.as_ref().map_or(0, |holes| holes.highest())
-    }
-
-    /// The third highest segment received beyond a gap, or 0: RFC 6675 takes everything below that is missing for lost.
-    #[must_use]
-    pub fn third_highest(&self) -> u64 {
-        self.holes.as_ref().map_or(0, |holes| holes.third_highest())
-    }
-
-    /// With nothing lost left: a segment that flies by its first transmission although one beyond it was received.
-    #[must_use]
-    pub fn doubtful(&self) -> Option<u64> {
-        let highest = self.holes.as_ref()?.highest();
-        (self.lost == 0 && self.cursor >= self.base && self.cursor < highest).then_some(self.cursor)
-    }
-
-    /// The highest segment that was sent and not received.
-    #[must_use]
-    pub fn tail(&self) -> Option<u64> {
-        let last = self.after_last().checked_sub(1)?;
-        if self.record(last)?.fate != Fate::Delivered {
-            return Some(last);
-        }
-        let top = self.holes.as_ref()?.received.last()?;
-        let below = (top.start.checked_sub(self.una)? / self.segment).checked_sub(1)?;
-        Some(self.base + below)
+        summary.reordered |= index < state.highest_sacked() && !segment.retransmitted;
+        summary.sacked = true;
+        summary.add(index, len, segment);
+        state.note_sacked(index);
+        self.records_visited += 1;
     }
 }

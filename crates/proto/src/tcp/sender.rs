@@ -1,68 +1,44 @@
-//! The sending end: what leaves, and when. State: the scoreboard, the controller, the repair in progress and one
-//! deadline. What an acknowledgement does to it is in `answer.rs`. Units: bytes. Sources: RFC 9293, 3.8; RFC 6298, 5;
-//! RFC 6675, 4 (what to send next); RFC 8985, 7.3.
+//! The sending end: which segment is sent next, and when. Acknowledgements are processed in `ack.rs`, timers in
+//! `timers.rs`. Units: bytes. Sources: RFC 9293, 3.8; RFC 6675, 4 (`NextSeg`); RFC 8985, 7.3.
 
 use shallop_control::{Loss, Window};
-use shallop_core::{Bytes, Class, Ecn, Pace, Span, Time};
+use shallop_core::{Bytes, Class, Ecn, Span, Time};
 
-use super::config::{Capable, Config, Marks, Silence};
-use super::delivery::Delivery;
-use super::head::{Flags, Head, scale_for};
-use super::loss::Detector;
-use super::recovery::Reduction;
+use super::config::{Config, IdleRestart};
+use super::connection::{Connection, Pending, State};
+use super::delivery_rate::DeliveryRate;
+use super::detection::Detector;
+use super::ecn::{EcnState, Kind};
+use super::head::{Flags, Head};
+use super::limits::Limits;
+use super::pacer::Pacer;
+use super::recovery::{Phase, Recovery};
 use super::scoreboard::Scoreboard;
-use super::tail::Tail;
+use super::timers::Timers;
+use super::undo::Undo;
+use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::report::Report;
 use crate::rtt::Rtt;
 use crate::wire;
 
-/// How far the flow has come.
+/// What is sent next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Not started.
+enum NextSegment {
+    Syn,
+    WindowProbe,
+    TailLossProbe,
+    /// A retransmission of the segment with this index.
+    Retransmission(u64),
+    /// The segment at SND.NXT.
     New,
-    /// A SYN is out, or to leave.
-    Greeting,
-    /// Data may flow.
-    Open,
 }
 
-/// What is being repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repair {
-    /// Nothing.
-    None,
-    /// Losses that acknowledgements told of.
-    Fast,
-    /// What was in flight at a timeout.
-    Timeout,
-}
-
-/// Something that leaves ahead of everything else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
-    /// Nothing.
-    None,
-    /// A SYN.
-    Greet,
-    /// A question about the receiver's window, which is closed.
-    Ask,
-    /// A segment larger than the receiver's window, which is smaller than any segment (RFC 9293, 3.8.6.2.1).
-    Squeeze,
-}
-
-/// What may leave now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
-    Greet,
-    Ask,
-    /// A probe of the tail.
-    Probe,
-    /// A segment sent before.
-    Again(u64),
-    /// One never sent.
-    Fresh,
+/// Segments sent, retransmissions among them, and retransmission timeouts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) sent: u64,
+    pub(super) retransmits: u64,
+    pub(super) timeouts: u32,
 }
 
 const _: () = assert!(size_of::<Sender<()>>() < 600, "there may be 100,000 of them");
@@ -70,296 +46,236 @@ const _: () = assert!(size_of::<Sender<()>>() < 600, "there may be 100,000 of th
 /// The end that sends.
 #[derive(Clone, Debug)]
 pub struct Sender<W> {
-    pub(super) window: W,
-    pub(super) board: Scoreboard,
-    pub(super) delivery: Delivery,
+    pub(super) controller: W,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) delivery_rate: DeliveryRate,
     pub(super) rtt: Rtt,
-    pub(super) detector: Detector,
-    pub(super) tail: Tail,
-    pub(super) reduction: Option<Reduction>,
-    pub(super) pace: Option<Pace>,
-    /// When the pace allows the next packet.
-    pub(super) pace_due: Time,
-    /// The time of the last call, for telling deadlines to come from those that passed.
-    seen: Time,
-    /// Bytes that earlier flows sent on the connection: controllers count from its beginning.
-    pub(super) earlier: u64,
-    /// The first byte the receiver does not allow.
-    pub(super) edge: u64,
-    /// The most that may be in flight, by the controller or by the reduction in progress.
-    pub(super) allowed: u64,
-    /// Acknowledgements of what is below came while the window was full.
-    pub(super) limited_until: u64,
-    /// A repair ends when this is acknowledged; what is below was answered for.
-    pub(super) point: u64,
-    /// A mark shrank the window; what was in flight then is below.
-    pub(super) marked_until: u64,
-    /// Bytes taken for lost that the controller was told of.
-    pub(super) losses_told: u64,
-    /// What was missing when the timer expired last; `u64::MAX` if it never did.
-    pub(super) expired_for: u64,
-    /// The retransmission timer runs from here.
-    pub(super) timer_from: Time,
-    pub(super) sent_at: Time,
-    /// When a segment that may be reordered counts as lost; [`Time::LAST`] if there is none.
-    pub(super) reorder_due: Time,
-    /// The deadline the driver knows: the true one, or earlier, so that it need not change with every packet;
-    /// [`Time::LAST`] if there is none.
-    pub(super) armed: Time,
-    pub(super) ack_delay: Span,
-    /// The round trip that the last input measured.
-    pub(super) measured: Option<Span>,
-    sent: u64,
-    retransmits: u64,
-    pub(super) timeouts: u32,
-    pub(super) marks: Marks,
-    pub(super) stage: Stage,
-    pub(super) repair: Repair,
-    pub(super) errand: Errand,
-    scale: u8,
-    /// Which silences are told to the controller.
-    silence: Silence,
-    /// The one retransmission of the tail that a recovery may add (RFC 6675, 4, rule 4) was used.
-    pub(super) rescued: bool,
-    /// The receiver is to be told that the window shrank.
-    pub(super) tell_reduced: bool,
+    /// The round-trip sample of the last packet that came, if it gave one.
+    pub(super) rtt_sample: Option<Span>,
+    pub(super) connection: Connection,
+    pub(super) recovery: Recovery,
+    pub(super) undo: Undo,
+    pub(super) limits: Limits,
+    pub(super) pacer: Pacer,
+    pub(super) timers: Timers,
+    pub(super) ecn: EcnState,
+    pub(super) counts: Counts,
 }
 
 impl<W: Window> Sender<W> {
-    /// Sends a message of so many bytes, or one without end, as its controller allows.
+    /// Sends a message of `size` bytes, or without end, as its controller allows.
     #[must_use]
-    pub fn new(config: &Config, window: W, size: Option<u64>) -> Self {
-        let buffer = config.kept_buffer();
-        let allowed = window.window().get();
-        let pace = window.pacing().map(Pace::new);
+    pub fn new(config: &Config, controller: W, size: Option<u64>) -> Self {
+        let buffer = config.receive_buffer();
         Self {
-            window,
-            board: Scoreboard::new(u64::from(config.segment), size),
-            delivery: Delivery::default(),
+            scoreboard: Scoreboard::new(u64::from(config.segment), size),
+            delivery_rate: DeliveryRate::default(),
             rtt: Rtt::new(&config.timeout),
-            detector: Detector::new(config.detection),
-            tail: Tail::default(),
-            reduction: None,
-            pace,
-            pace_due: Time::ZERO,
-            seen: Time::ZERO,
-            earlier: 0,
-            edge: buffer,
-            allowed,
-            limited_until: 0,
-            point: 0,
-            marked_until: 0,
-            losses_told: 0,
-            expired_for: u64::MAX,
-            timer_from: Time::ZERO,
-            sent_at: Time::ZERO,
-            reorder_due: Time::LAST,
-            armed: Time::LAST,
-            ack_delay: config.ack_delay(),
-            measured: None,
-            sent: 0,
-            retransmits: 0,
-            timeouts: 0,
-            marks: config.marks,
-            stage: Stage::New,
-            repair: Repair::None,
-            errand: if config.handshake { Errand::Greet } else { Errand::None },
-            scale: scale_for(buffer),
-            silence: config.slow_start_after_idle,
-            rescued: false,
-            tell_reduced: false,
+            rtt_sample: None,
+            connection: Connection::new(config, buffer),
+            recovery: Recovery::new(config),
+            undo: Undo::new(config.spurious_detection()),
+            limits: Limits::new(controller.window().get(), buffer),
+            pacer: Pacer::new(controller.pacing()),
+            timers: Timers::new(config.max_ack_delay()),
+            ecn: EcnState::new(config.ecn),
+            counts: Counts::default(),
+            controller,
         }
     }
 
     /// The controller.
     #[must_use]
     pub fn controller(&self) -> &W {
-        &self.window
+        &self.controller
     }
 
-    /// What is known of every segment in flight.
+    /// The scoreboard.
     #[must_use]
     pub fn scoreboard(&self) -> &Scoreboard {
-        &self.board
+        &self.scoreboard
     }
 
-    /// Round-trip times as measured.
+    /// Round-trip times and the RTO.
     #[must_use]
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
     }
 
-    /// The most that may be in flight now.
+    /// The congestion window in force: that of the controller or, in recovery, of proportional rate reduction.
     #[must_use]
-    pub fn allowed(&self) -> Bytes {
-        Bytes::new(self.allowed)
+    pub fn cwnd(&self) -> Bytes {
+        Bytes::new(self.limits.cwnd())
     }
 
-    /// What the controller is told of congestion, with so many bytes in flight before.
+    /// What the controller is told of a loss or a mark, with `in_flight` bytes in flight before.
     pub(super) fn congestion(&self, now: Time, in_flight: u64) -> Loss {
-        let (una, next) = (self.board.una(), self.board.next());
-        let after_mark = una < self.marked_until;
-        let (una, next) = (self.earlier + una, self.earlier + next);
-        Loss { now, in_flight: Bytes::new(in_flight), after_mark, una, next }
+        let in_cwr = self.scoreboard.snd_una() < self.ecn.reduced_until();
+        let prior = self.connection.prior_bytes;
+        let snd_una = prior + self.scoreboard.snd_una();
+        let snd_nxt = prior + self.scoreboard.snd_nxt();
+        Loss { now, prior_in_flight: Bytes::new(in_flight), in_cwr, snd_una, snd_nxt }
     }
 
-    /// Takes over what the controller and the repair allow now.
-    pub(super) fn allow(&mut self) {
-        self.allowed = match &self.reduction {
-            Some(reduction) => reduction.window(),
-            None => self.window.window().get(),
-        };
-        let rate = self.window.pacing();
-        if rate != self.pace.map(|pace| pace.rate()) {
-            self.pace = rate.map(Pace::new);
-        }
-        self.note_limit();
+    /// Takes over the window of the controller or of proportional rate reduction, and the pacing rate.
+    pub(super) fn update_limits(&mut self) {
+        self.limits.set_cwnd(match &self.recovery.prr {
+            Some(prr) => prr.cwnd(),
+            None => self.controller.window().get(),
+        });
+        self.pacer.set_rate(self.controller.pacing());
+        self.note_cwnd_limited();
     }
 
-    /// Remembers that the window is full, for as long as what is in flight now is not acknowledged.
-    fn note_limit(&mut self) {
-        if self.board.flying() + self.board.segment() > self.allowed {
-            self.limited_until = self.board.next();
-        }
+    fn note_cwnd_limited(&mut self) {
+        let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss());
+        self.limits.note_cwnd_limited(pipe, mss, self.scoreboard.snd_nxt());
     }
 
-    fn fits(&self, len: u64) -> bool {
-        let flying = self.board.flying();
-        flying == 0 || flying + len <= self.allowed
+    fn has_room(&self, len: u64) -> bool {
+        self.limits.has_room(self.scoreboard.pipe(), len)
     }
 
-    /// What would leave now, the pace aside.
-    fn choose(&self) -> Option<Choice> {
-        match (self.stage, self.errand) {
-            (Stage::New, _) => return None,
-            (_, Errand::Greet) => return Some(Choice::Greet),
-            (Stage::Greeting, _) => return None,
-            (_, Errand::Ask) => return Some(Choice::Ask),
-            _ if self.tail.pending => return Some(Choice::Probe),
+    /// True if there is new data that the receiver's window allows.
+    pub(super) fn has_new_data(&self) -> bool {
+        let new = self.scoreboard.unsent();
+        !new.is_empty() && new.end <= self.limits.right_edge()
+    }
+
+    /// What is sent next, whenever the pacer allows it: SYN and probes before data, then `NextSeg` of RFC 6675.
+    fn next_segment(&self) -> Option<NextSegment> {
+        match (self.connection.state, self.connection.pending) {
+            (State::Closed, _) => return None,
+            (_, Pending::Syn) => return Some(NextSegment::Syn),
+            (State::SynSent, _) => return None,
+            (_, Pending::WindowProbe) => return Some(NextSegment::WindowProbe),
+            _ if self.recovery.tlp.pending => return Some(NextSegment::TailLossProbe),
             _ => {}
         }
-        if let Some(lost) = self.board.first_lost() {
-            let body = self.board.body(lost);
-            return self.fits(body.end - body.start).then_some(Choice::Again(lost));
+        let hold = self.undo.holds_retransmissions();
+        if let Some(lost) = self.scoreboard.first_lost().filter(|_| !hold) {
+            let body = self.scoreboard.body(lost);
+            let room = self.has_room(body.end - body.start);
+            return room.then_some(NextSegment::Retransmission(lost));
         }
-        let fresh = self.board.fresh();
-        if !fresh.is_empty() && (fresh.end <= self.edge || self.errand == Errand::Squeeze) {
-            return self.fits(fresh.end - fresh.start).then_some(Choice::Fresh);
+        let new = self.scoreboard.unsent();
+        let allowed =
+            new.end <= self.limits.right_edge() || self.connection.pending == Pending::Override;
+        if !new.is_empty() && allowed {
+            return self.has_room(new.end - new.start).then_some(NextSegment::New);
         }
-        if self.repair == Repair::Fast && matches!(self.detector, Detector::Sack) {
-            return self.guess();
+        if self.recovery.phase() == Phase::Recovery
+            && matches!(self.recovery.detector, Detector::Sack)
+        {
+            return self.next_possibly_lost();
         }
         None
     }
 
-    /// With nothing lost left and nothing new: segments that may be lost (RFC 6675, 4, rules 3 and 4).
-    fn guess(&self) -> Option<Choice> {
-        if !self.fits(self.board.segment()) {
+    /// With nothing marked lost and nothing new to send: rules 3 and 4 of `NextSeg`.
+    fn next_possibly_lost(&self) -> Option<NextSegment> {
+        if !self.has_room(self.scoreboard.mss()) {
             return None;
         }
-        let once = |&index: &u64| self.board.record(index).is_some_and(|record| !record.again);
-        let tail = || self.board.tail().filter(once).filter(|_| !self.rescued);
-        self.board.doubtful().or_else(tail).map(Choice::Again)
+        let scoreboard = &self.scoreboard;
+        let is_original =
+            |&index: &u64| scoreboard.segment(index).is_some_and(|segment| !segment.retransmitted);
+        let rescue = || {
+            let allowed = |_: &u64| self.recovery.may_rescue();
+            scoreboard.highest_unsacked().filter(is_original).filter(allowed)
+        };
+        scoreboard.possibly_lost().or_else(rescue).map(NextSegment::Retransmission)
     }
 
-    fn control(&self, seq: u64, flags: Flags) -> Out<Head> {
-        let head = Head { seq, flags, scale: self.scale, ..Head::default() };
-        let capable = self.marks.capable == Capable::Everything;
-        let ecn = if capable { Ecn::Ect } else { Ecn::NotEct };
-        let (body, size) = (0..0, wire::frame(wire::HEADERS));
-        Out { head, body, size, class: Class::Control, ecn }
+    /// True if the pacer applies: to data, but not to probes and control packets.
+    fn is_paced(&self, next: NextSegment) -> bool {
+        self.pacer.is_active() && matches!(next, NextSegment::Retransmission(_) | NextSegment::New)
     }
 
-    fn probe(&mut self, now: Time) -> Option<Out<Head>> {
-        self.tail.pending = false;
-        let fresh = self.board.fresh();
-        let new = !fresh.is_empty() && fresh.end <= self.edge;
-        let index = if new { None } else { Some(self.board.tail()?) };
+    fn control_packet(&self, seq: u64, flags: Flags) -> Out<Head> {
+        let scale = self.connection.window_scale;
+        let head = Head { seq, flags, scale, ..Head::default() };
+        let ecn = self.ecn.codepoint(Kind::Control);
+        Out { head, body: 0..0, size: wire::frame(wire::HEADERS), class: Class::Control, ecn }
+    }
+
+    /// Sends a tail loss probe: a new segment if there is one that the receiver allows, otherwise the highest segment
+    /// in flight (RFC 8985, 7.3).
+    fn probe_tail(&mut self, now: Time) -> Option<Out<Head>> {
+        self.recovery.tlp.pending = false;
+        let new = self.has_new_data();
+        let index = if new { None } else { Some(self.scoreboard.highest_unsacked()?) };
         let out = self.transmit(now, index);
-        self.tail.on_probe(out.body.start, self.board.next(), !new);
-        self.timer_from = now;
+        self.recovery.tlp.on_probe(self.scoreboard.snd_nxt(), !new);
+        self.timers.rto_start = now;
         Some(out)
     }
 
-    /// Sends a segment: again, or the next one for the first time.
-    fn transmit(&mut self, now: Time, again: Option<u64>) -> Out<Head> {
-        let alone = self.board.una() == self.board.next();
-        if alone {
-            self.wake(now);
+    /// Sends the segment with the index `retransmit` again, or the segment at SND.NXT.
+    fn transmit(&mut self, now: Time, retransmit: Option<u64>) -> Out<Head> {
+        let idle = self.scoreboard.snd_una() == self.scoreboard.snd_nxt();
+        if idle {
+            self.start_after_idle(now);
         }
-        let (stamp, limited) = (self.delivery.stamp(now, alone), self.delivery.is_limited());
+        let snapshot = self.delivery_rate.on_send(now, idle);
+        let limited = self.delivery_rate.is_app_limited();
         let mut flags = Flags::default();
-        let body = if let Some(index) = again {
-            if index == self.board.first() {
-                self.timer_from = now;
+        let (body, kind) = if let Some(index) = retransmit {
+            if index == self.scoreboard.first_index() {
+                self.timers.rto_start = now;
             }
-            self.rescued |= self.board.lost() == 0 && self.board.doubtful() != Some(index);
-            self.retransmits += 1;
-            self.board.send_again(now, index, stamp, limited)
+            if self.scoreboard.lost() == 0 && self.scoreboard.possibly_lost() != Some(index) {
+                self.recovery.note_rescue();
+            }
+            self.counts.retransmits += 1;
+            self.undo.on_retransmission(now);
+            (self.scoreboard.retransmit(now, index, snapshot, limited), Kind::Retransmission)
         } else {
-            flags = Flags::CWR.when(self.tell_reduced);
-            self.tell_reduced = false;
-            self.board.send(now, stamp, limited)
+            flags = Flags::CWR.when(self.ecn.send_cwr);
+            self.ecn.send_cwr = false;
+            (self.scoreboard.send(now, snapshot, limited), Kind::NewData)
         };
         let len = body.end - body.start;
-        self.sent += 1;
-        self.sent_at = now;
-        if let Some(reduction) = &mut self.reduction {
-            reduction.on_send(len);
+        self.counts.sent += 1;
+        self.timers.last_sent = now;
+        if let Some(prr) = &mut self.recovery.prr {
+            prr.on_send(len);
         }
-        self.charge(now, len);
-        self.note_limit();
-        self.note_drought();
-        let capable = match self.marks.capable {
-            Capable::Nothing => false,
-            Capable::NewData => again.is_none(),
-            Capable::Everything => true,
-        };
-        let ecn = if capable { Ecn::Ect } else { Ecn::NotEct };
-        let (seq, scale) = (body.start, self.scale);
-        let head = Head { seq, len: len as u16, flags, scale, ..Head::default() };
+        self.pacer.charge(now, len);
+        self.note_cwnd_limited();
+        self.note_app_limited();
+        let ecn = self.ecn.codepoint(kind);
+        let (seq, scale) = (body.start, self.connection.window_scale);
+        let timestamp = self.undo.tsval(now);
+        let head = Head { seq, len: len as u16, timestamp, flags, scale, ..Head::default() };
         Out { head, body, size: wire::data_frame(len), class: Class::Data, ecn }
     }
 
-    /// The first segment after a silence, if only of an instant: the timer starts, and the controller may think again.
-    fn wake(&mut self, now: Time) {
-        let idle = now.saturating_since(self.sent_at);
-        self.timer_from = now;
-        let used = self.earlier + self.board.next() > 0;
-        let long = match self.silence {
-            Silence::Never => false,
-            Silence::Timeout => idle > self.rtt.single(),
-            Silence::Estimate => idle > self.rtt.estimate(),
+    /// Data is sent with nothing in flight: starts the retransmission timer, and restarts the controller if the sender
+    /// was idle for long.
+    fn start_after_idle(&mut self, now: Time) {
+        let idle = now.saturating_since(self.timers.last_sent);
+        self.timers.rto_start = now;
+        let used = self.connection.prior_bytes + self.scoreboard.snd_nxt() > 0;
+        let long = match self.connection.idle_restart {
+            IdleRestart::Never => false,
+            IdleRestart::Timeout => idle > self.rtt.base_rto(),
+            IdleRestart::Estimate => idle > self.rtt.unbounded_rto(),
         };
         if used && long {
-            self.window.on_idle(idle);
+            self.controller.on_idle(idle);
         }
-        self.window.on_restart(now, self.delivery.is_limited());
-        self.allow();
+        self.controller.on_restart(now, self.delivery_rate.is_app_limited());
+        self.update_limits();
     }
 
-    /// The next packet waits until this one would have passed at the pace. If this one was late by less than that, the
-    /// next is not, so that a busy link does not slow the pace.
-    fn charge(&mut self, now: Time, len: u64) {
-        if let Some(pace) = &mut self.pace {
-            let gap = pace.charge(Bytes::new(len));
-            let planned = self.pace_due.saturating_add(gap);
-            self.pace_due = if planned > now { planned } else { now.saturating_add(gap) };
+    /// Marks the sender application-limited if all data was sent although the congestion window has room.
+    pub(super) fn note_app_limited(&mut self) {
+        let pipe = self.scoreboard.pipe();
+        let all_sent = self.scoreboard.snd_nxt() == self.scoreboard.end();
+        if all_sent && self.scoreboard.lost() == 0 && pipe < self.limits.cwnd() {
+            self.delivery_rate.mark_app_limited(pipe);
         }
-    }
-
-    /// Remembers that there is room and nothing to fill it with.
-    pub(super) fn note_drought(&mut self) {
-        let flying = self.board.flying();
-        if self.board.next() == self.board.end() && self.board.lost() == 0 && flying < self.allowed
-        {
-            self.delivery.run_dry(flying);
-        }
-    }
-
-    /// The pace holds this back.
-    fn is_paced(&self, choice: Choice) -> bool {
-        self.pace.is_some() && matches!(choice, Choice::Again(_) | Choice::Fresh)
     }
 }
 
@@ -367,61 +283,64 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        (self.seen, self.measured) = (now, None);
-        match self.stage {
-            Stage::Greeting if head.flags.has(Flags::SYN | Flags::ACK) => {
-                self.stage = Stage::Open;
-                self.errand = Errand::None;
-                self.on_answer_to_greeting(now, head);
+        self.timers.note_call(now);
+        self.rtt_sample = None;
+        match self.connection.state {
+            State::SynSent if head.flags.has(Flags::SYN | Flags::ACK) => {
+                self.connection.state = State::Established;
+                self.connection.pending = Pending::Nothing;
+                self.on_syn_ack(now, head);
             }
-            Stage::Open if !head.flags.has(Flags::SYN) => self.on_ack(now, head),
+            State::Established if !head.flags.has(Flags::SYN) => self.on_ack(now, head),
             _ => return,
         }
-        if matches!(self.errand, Errand::Ask | Errand::Squeeze) && !self.is_shut_out() {
-            self.errand = Errand::None;
-            self.rtt.recover();
+        let waits = matches!(self.connection.pending, Pending::WindowProbe | Pending::Override);
+        if waits && !self.is_persisting() {
+            self.connection.pending = Pending::Nothing;
+            self.rtt.reset_backoff();
         }
         self.arm(now);
     }
 
     fn on_timer(&mut self, now: Time) {
-        (self.seen, self.measured) = (now, None);
-        if self.stage == Stage::New {
-            let greets = self.errand == Errand::Greet && !self.is_complete();
-            self.stage = if greets { Stage::Greeting } else { Stage::Open };
-            self.timer_from = now;
+        self.timers.note_call(now);
+        self.rtt_sample = None;
+        if self.connection.state == State::Closed {
+            self.connection.open(self.is_complete());
+            self.timers.rto_start = now;
         }
-        self.armed = Time::LAST;
-        if let Some((_, alarm)) = self.due().filter(|&(due, _)| due <= now) {
-            self.sound(now, alarm);
+        self.timers.disarm();
+        if let Some((_, timer)) = self.next_timer().filter(|&(due, _)| due <= now) {
+            self.on_expiry(now, timer);
         }
         self.arm(now);
     }
 
     fn ready(&self, now: Time) -> bool {
-        self.choose().is_some_and(|choice| self.pace_due <= now || !self.is_paced(choice))
+        self.next_segment().is_some_and(|next| self.pacer.due() <= now || !self.is_paced(next))
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        self.seen = now;
-        let choice = self.choose()?;
-        if self.pace_due > now && self.is_paced(choice) {
+        self.timers.note_call(now);
+        let next = self.next_segment()?;
+        if self.pacer.due() > now && self.is_paced(next) {
             return None;
         }
-        let out = match choice {
-            Choice::Greet => {
-                (self.errand, self.sent_at, self.timer_from) = (Errand::None, now, now);
-                self.control(0, Flags::SYN)
+        let out = match next {
+            NextSegment::Syn => {
+                self.connection.pending = Pending::Nothing;
+                (self.timers.last_sent, self.timers.rto_start) = (now, now);
+                self.control_packet(0, Flags::SYN)
             }
-            Choice::Ask => {
-                self.errand = Errand::None;
-                self.control(self.board.next(), Flags::default())
+            NextSegment::WindowProbe => {
+                self.connection.pending = Pending::Nothing;
+                self.control_packet(self.scoreboard.snd_nxt(), Flags::default())
             }
-            Choice::Probe => self.probe(now)?,
-            Choice::Again(index) => self.transmit(now, Some(index)),
-            Choice::Fresh => {
-                if self.errand == Errand::Squeeze {
-                    self.errand = Errand::None;
+            NextSegment::TailLossProbe => self.probe_tail(now)?,
+            NextSegment::Retransmission(index) => self.transmit(now, Some(index)),
+            NextSegment::New => {
+                if self.connection.pending == Pending::Override {
+                    self.connection.pending = Pending::Nothing;
                 }
                 self.transmit(now, None)
             }
@@ -434,25 +353,33 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
         if self.is_complete() {
             return None;
         }
-        let paced = self.pace_due > self.seen && self.choose().is_some_and(|c| self.is_paced(c));
-        let due = if paced { self.armed.min(self.pace_due) } else { self.armed };
-        (due < Time::LAST).then_some(due)
+        let due = self.pacer.due();
+        let paced = self.timers.is_future(due)
+            && self.next_segment().is_some_and(|next| self.is_paced(next));
+        self.timers.wakeup(paced.then_some(due))
     }
 
     fn is_complete(&self) -> bool {
-        self.board.una() >= self.board.end()
+        self.scoreboard.snd_una() >= self.scoreboard.end()
     }
 
     fn rtt_sample(&self) -> Option<Span> {
-        self.measured
+        self.rtt_sample
     }
 
-    fn report(&self) -> Report {
-        let (sent, retransmits, timeouts) = (self.sent, self.retransmits, self.timeouts.into());
-        Report { sent, retransmits, timeouts, ..Report::default() }
+    fn counters(&self) -> EndpointCounters {
+        let Counts { sent, retransmits, timeouts } = self.counts;
+        EndpointCounters {
+            sent,
+            retransmits,
+            spurious_retransmits: self.undo.spurious_retransmits(retransmits),
+            timeouts: timeouts.into(),
+            undos: self.undo.undos().into(),
+            ..EndpointCounters::default()
+        }
     }
 
-    fn follow(&mut self, before: &Self) {
-        self.take_over(before);
+    fn continue_connection(&mut self, before: &Self) {
+        self.reuse(before);
     }
 }

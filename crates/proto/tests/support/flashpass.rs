@@ -1,21 +1,21 @@
-//! `FlashPass` ends on a Pair, a law that remembers what it was told, and what must be true of every recording.
+//! `FlashPass` endpoints on a Pair, a feedback law that records its epochs, and invariants of every capture.
 
 use std::collections::BTreeMap;
 
 use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Share, Span, Time};
-use shallop_proto::flashpass::head::STEP;
+use shallop_proto::flashpass::head::TIMESTAMP_STEP;
 use shallop_proto::flashpass::{
-    Head, PassConfig, Peer, Receiver, ReceiverConfig, Sender, SenderConfig,
+    CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
 use shallop_proto::{Endpoint, Nic, Out, aeolus};
 
-use super::{Pair, Path, Seen};
+use super::{CapturedPacket, Pair, Path};
 
 pub const PAYLOAD: u64 = 1460;
 
-/// A law that remembers the epochs it was told of.
+/// A feedback law that records its epochs.
 #[derive(Clone, Debug)]
 pub struct Spy {
     /// `None` keeps the full rate.
@@ -28,7 +28,7 @@ impl Spy {
         Self { law: Some(law), epochs: vec![] }
     }
 
-    /// No law: the full rate whatever is lost.
+    /// The full rate, whatever is lost.
     pub fn fixed() -> Self {
         Self { law: None, epochs: vec![] }
     }
@@ -54,14 +54,14 @@ impl Rate for Spy {
     }
 }
 
-/// What both ends are made from.
+/// The parameters of both endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    pub pass: PassConfig,
+    pub engine: CreditEngineConfig,
     pub receiver: ReceiverConfig,
     pub timeout: Span,
-    pub start: Option<aeolus::Config>,
-    pub burst_on: bool,
+    pub unscheduled: Option<aeolus::Config>,
+    pub burst_until_first_data: bool,
     pub send_buffer: Option<Bytes>,
 }
 
@@ -69,7 +69,7 @@ impl Setting {
     /// No jitter, a waiting time of two milliseconds, emulation at the paper's share of a link of this rate.
     pub fn of(link: BitsPerSec) -> Self {
         let rate = Share::new(84, 84 + 1538).map_or(link, |share| link.share(share));
-        let pass = PassConfig {
+        let engine = CreditEngineConfig {
             rate,
             wait: Span::from_ms(2),
             epochs: 1,
@@ -79,22 +79,29 @@ impl Setting {
         };
         let receiver = ReceiverConfig::default();
         let timeout = Span::from_ms(200);
-        Self { pass, receiver, timeout, start: None, burst_on: false, send_buffer: None }
+        Self {
+            engine,
+            receiver,
+            timeout,
+            unscheduled: None,
+            burst_until_first_data: false,
+            send_buffer: None,
+        }
     }
 
     /// Gap between emulation packets at the full rate.
     pub fn gap(&self) -> Span {
-        Span::from_secs_f64(84.0 * 8.0 / self.pass.rate.get() as f64)
+        Span::from_secs_f64(84.0 * 8.0 / self.engine.rate.get() as f64)
     }
 
     pub fn sender(&self, size: Option<u64>, law: Spy, seed: u64) -> Sender<Spy> {
         let config = SenderConfig {
-            pass: self.pass,
+            engine: self.engine,
             payload: PAYLOAD as u16,
             size,
             timeout: self.timeout,
-            start: self.start,
-            burst_on: self.burst_on,
+            unscheduled: self.unscheduled,
+            burst_until_first_data: self.burst_until_first_data,
             send_buffer: self.send_buffer,
         };
         Sender::new(config, law, Seed::new(seed).stream("emulation", 0))
@@ -107,49 +114,50 @@ impl Setting {
     }
 }
 
-/// The epochs that the law of the sender was told of.
+/// The epochs that were reported to the law of the sender.
 pub fn epochs(pair: &Pair<Peer<Spy>>) -> &[Epoch] {
     match &pair.ends[0] {
-        Peer::Sender(sender) => &sender.pass().law().epochs,
+        Peer::Sender(sender) => &sender.credit_engine().law().epochs,
         Peer::Receiver(_) => &[],
     }
 }
 
-/// Send times and ECN bits of the emulation packets.
+/// Send times and ECN codepoints of the emulation packets.
 pub fn emulations(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Ecn)> {
-    let time = |seen: &Seen<Head>| match seen.head {
-        Head::Emulation { time, .. } => Some((time, seen.ecn)),
+    let time = |packet: &CapturedPacket<Head>| match packet.head {
+        Head::Emulation { time, .. } => Some((time, packet.ecn)),
         _ => None,
     };
-    pair.seen.iter().filter_map(time).collect()
+    pair.capture.iter().filter_map(time).collect()
 }
 
 /// Send times of the data packets.
 pub fn data(pair: &Pair<Peer<Spy>>) -> Vec<Time> {
-    let data = pair.seen.iter().filter(|seen| seen.class == Class::Data);
-    data.map(|seen| seen.sent).collect()
+    let data = pair.capture.iter().filter(|packet| packet.class == Class::Data);
+    data.map(|packet| packet.sent).collect()
 }
 
-/// The emulation packets that credits were returned for, each with the arrival of its credit.
+/// The send times of emulation packets with a credit, each with the arrival time of the credit.
 pub fn credited(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Time)> {
-    let arrived = pair.seen.iter().filter(|seen| !seen.lost);
-    let each = arrived.filter_map(|seen| match &seen.head {
-        Head::Credit { times, .. } => Some((seen.arrives, times)),
+    let arrived = pair.capture.iter().filter(|packet| !packet.lost);
+    let each = arrived.filter_map(|packet| match &packet.head {
+        Head::Credit { timestamps, .. } => Some((packet.arrives, timestamps)),
         _ => None,
     });
-    each.flat_map(|(arrives, times)| times.iter().map(move |time| (time, arrives))).collect()
+    each.flat_map(|(arrives, timestamps)| timestamps.iter().map(move |time| (time, arrives)))
+        .collect()
 }
 
-/// What must be true of every recording, whatever was lost: `Err` says what is not.
+/// Checks the invariants of every capture, whatever was lost.
 pub fn check(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     data_is_credited(pair, setting)?;
     emulation_keeps_its_distance(pair, setting)?;
     credits_are_what_came(pair, setting)
 }
 
-/// The `n`-th data packet does not leave before the `n`-th time that a credit allowed, and came early enough to allow.
+/// The `n`-th data packet is not sent before the `n`-th departure time of a credit that arrived in time.
 fn data_is_credited(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
-    let allowed = credited(pair).into_iter().map(|(time, came)| (time + setting.pass.wait, came));
+    let allowed = credited(pair).into_iter().map(|(time, came)| (time + setting.engine.wait, came));
     let mut due: Vec<Time> = allowed
         .filter(|(due, came)| due >= came && *came <= pair.now)
         .map(|(due, _)| due)
@@ -165,25 +173,25 @@ fn data_is_credited(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), Str
     }
 }
 
-/// No two emulation packets are closer than the full rate and its jitter allow, and all lie on the steps of time. After
-/// a pause, which only holding, send buffers, data without credits and what is lost or taken for lost cause, one may be
-/// late by up to half a gap and the next one on time; never are three that close.
+/// No two emulation packets are closer than the full rate and its jitter allow, and all send times are whole steps.
+/// After a pause (of emulation without over-provisioning, or due to a send buffer, unscheduled data or losses) one
+/// packet may be late by up to half a gap and the next one on time; three packets are never that close.
 fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
-    let PassConfig { jitter, over_provision, .. } = setting.pass;
+    let CreditEngineConfig { jitter, over_provision, .. } = setting.engine;
     let stops = setting.send_buffer.is_some()
-        || setting.start.is_some()
+        || setting.unscheduled.is_some()
         || pair.path.reorder > 0.0
-        || pair.ends[0].report().retransmits > 0;
+        || pair.ends[0].counters().retransmits > 0;
     let pauses = !over_provision || stops;
     let two = if pauses { 0.5 - jitter } else { 1.0 - 2.0 * jitter };
     let times = emulations(pair);
     if let Some((time, _)) =
-        times.iter().find(|(time, _)| time.since_start().as_ps() % STEP.as_ps() != 0)
+        times.iter().find(|(time, _)| time.since_start().as_ps() % TIMESTAMP_STEP.as_ps() != 0)
     {
         return Err(format!("an emulation packet at {time} is off the steps"));
     }
     for (count, gaps) in [(2, two), (3, 1.5 - 2.0 * jitter)] {
-        let least = setting.gap().scale(gaps).saturating_sub(STEP);
+        let least = setting.gap().scale(gaps).saturating_sub(TIMESTAMP_STEP);
         let close = |some: &&[(Time, Ecn)]| some[count - 1].0.saturating_since(some[0].0) < least;
         if let Some(some) = times.windows(count).find(close) {
             let (from, to) = (some[0].0, some[count - 1].0);
@@ -193,22 +201,23 @@ fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Re
     Ok(())
 }
 
-/// A credit names emulation packets that were sent, each at most once, no more than agreed, and takes its size.
+/// A credit has timestamps of emulation packets that were sent, each at most once, no more than a batch, and the size
+/// that follows from them.
 fn credits_are_what_came(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     let mut sent: BTreeMap<Time, u32> = BTreeMap::new();
     for (time, _) in emulations(pair) {
         *sent.entry(time).or_default() += 1;
     }
-    for seen in &pair.seen {
-        let Head::Credit { times, ack } = &seen.head else { continue };
-        let (count, most) = (times.count(), usize::from(setting.receiver.batch));
+    for packet in &pair.capture {
+        let Head::Credit { timestamps, ack } = &packet.head else { continue };
+        let (count, most) = (timestamps.count(), usize::from(setting.receiver.batch));
         let block = if ack.block().is_empty() { 0 } else { 8 };
         // An IP packet of 42 bytes and 2 for each time but the first, at least the 46 of the smallest frame.
         let size = (42 + 2 * (count - 1) + block + 38).max(84);
-        if count > most || usize::from(seen.size) != size {
-            return Err(format!("a credit of {count} times takes {} bytes", seen.size));
+        if count > most || usize::from(packet.size) != size {
+            return Err(format!("a credit of {count} times takes {} bytes", packet.size));
         }
-        for time in times.iter() {
+        for time in timestamps.iter() {
             match sent.get_mut(&time) {
                 Some(left) if *left > 0 => *left -= 1,
                 _ => return Err(format!("a credit for {time}, when nothing was sent, or again")),
@@ -218,17 +227,17 @@ fn credits_are_what_came(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<()
     Ok(())
 }
 
-/// A link that is always free and keeps what it is given.
+/// A link that is always free and records its packets.
 #[derive(Default)]
-pub struct Kept(pub Vec<(Time, Out<Head>)>);
+pub struct RecordingNic(pub Vec<(Time, Out<Head>)>);
 
-impl Kept {
+impl RecordingNic {
     pub fn count(&self, class: Class) -> usize {
         self.0.iter().filter(|(_, out)| out.class == class).count()
     }
 }
 
-impl Nic<Head> for Kept {
+impl Nic<Head> for RecordingNic {
     fn meter(&mut self, now: Time, out: Out<Head>) {
         self.0.push((now, out));
     }
@@ -241,12 +250,12 @@ impl Nic<Head> for Kept {
     fn wait(&mut self, _now: Time, _may_wait: bool) {}
 }
 
-/// Lets an end do what it does by itself from `now` to `until`. False if it wakes up no later than it was asked.
+/// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
 pub fn sleep<E: Endpoint<Head = Head>>(
     end: &mut E,
     mut now: Time,
     until: Time,
-    nic: &mut Kept,
+    nic: &mut RecordingNic,
 ) -> bool {
     let mut wakeup = shallop_proto::settle(end, now, nic);
     while let Some(at) = wakeup.filter(|&at| at <= until) {

@@ -1,10 +1,10 @@
-//! A Pair: two ends joined in memory by wires that delay, lose and reorder. What the sender puts on the wire is
-//! recorded, so that a test can say that every byte arrived and was counted once.
+//! A Pair: two endpoints connected in memory by a path that delays, loses and reorders packets. All packets are
+//! captured, so that tests can check that every byte arrived and was counted once.
 
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
 pub mod flashpass;
-pub mod narrow;
+pub mod shared_bottleneck;
 pub mod tcp;
 
 use std::cmp::Reverse;
@@ -14,14 +14,14 @@ use std::ops::Range;
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Seed, Span, Stream, Time};
 use shallop_proto::{Endpoint, Nic, Out, settle};
 
-/// What joins the two ends; the same in both directions.
+/// The path between two endpoints, the same in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     pub rate: BitsPerSec,
     pub delay: Span,
     /// Probability that a packet is lost.
     pub loss: f64,
-    /// Probability that a packet takes up to `late` longer than its turn.
+    /// Probability that a packet is delayed by up to `late`.
     pub reorder: f64,
     pub late: Span,
     /// Probability that an ECN-capable packet is marked.
@@ -40,8 +40,8 @@ impl Path {
         }
     }
 
-    /// A path from numbers that a property test draws: bits a second, us, probability of loss, probability of being
-    /// late and by how many us at most, probability of a mark.
+    /// A path from numbers of a property test: bits per second, us, probability of loss, probability and maximum in us
+    /// of an additional delay, probability of a mark.
     pub fn of(rate: u64, delay: u64, loss: f64, (reorder, late): (f64, u64), mark: f64) -> Self {
         Self {
             rate: BitsPerSec::at_least_one(rate),
@@ -54,26 +54,26 @@ impl Path {
     }
 }
 
-/// A packet as the wire saw it.
+/// A packet on the wire.
 #[derive(Clone, Debug)]
-pub struct Seen<H> {
+pub struct CapturedPacket<H> {
     pub sent: Time,
-    /// 0 for the sending end of the flow, 1 for the receiving one.
+    /// 0 for the sender of the flow, 1 for the receiver.
     pub from: usize,
     pub head: H,
     pub body: Range<u64>,
     pub class: Class,
     pub size: u16,
     pub lost: bool,
-    /// When it arrives, or would have.
+    /// The arrival time, also of lost packets.
     pub arrives: Time,
-    /// As it arrives, or would have.
+    /// The ECN codepoint on arrival.
     pub ecn: Ecn,
 }
 
-/// One end with its link.
+/// The link of an endpoint.
 struct Side<H> {
-    /// How fast the link is; if there is none, packets take no time.
+    /// The rate of the link; without one, packets take no time.
     pace: Option<Pace>,
     free_at: Time,
     waiting: bool,
@@ -85,7 +85,7 @@ impl<H> Side<H> {
         Self { pace: rate.map(Pace::new), free_at: Time::ZERO, waiting: false, out: vec![] }
     }
 
-    /// How long a packet of so many bytes takes to pass the link.
+    /// The transmission time of a packet of this size.
     fn takes(&self, size: u16) -> Span {
         self.pace.as_ref().map_or(Span::ZERO, |pace| pace.quote(Bytes::new(size.into())))
     }
@@ -108,78 +108,92 @@ impl<H> Nic<H> for Side<H> {
     fn send(&mut self, now: Time, out: Out<H>) {
         self.start(now, out);
     }
-    fn wait(&mut self, _now: Time, _may_wait: bool) {
+    fn wait(&mut self, _now: Time, _low_priority: bool) {
         self.waiting = true;
     }
 }
 
-/// Decides the fate of a packet on the wire instead of chance: true loses it.
-pub type Fate<H> = Box<dyn FnMut(&Seen<H>) -> bool>;
+/// A rule for losses that replaces random losses: true drops the packet.
+pub type DropRule<H> = Box<dyn FnMut(&CapturedPacket<H>) -> bool>;
 
-/// Where a packet is when a box in the path sees it.
+/// The position of a packet when the rewrite hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// It leaves this end.
-    Leaves(usize),
-    /// It comes to this end.
-    Comes(usize),
+pub enum Hook {
+    /// The packet leaves this endpoint.
+    Egress(usize),
+    /// The packet arrives at this endpoint.
+    Ingress(usize),
 }
 
-/// A box in the path: it sees every packet that leaves an end, and every one that comes to one, and may rewrite it.
-pub type Via<H> = Box<dyn FnMut(Time, Point, &mut H, &mut Ecn)>;
+/// A middlebox in the path, which may rewrite each packet as it leaves an endpoint and as it arrives at one.
+pub type RewriteHook<H> = Box<dyn FnMut(Time, Hook, &mut H, &mut Ecn)>;
 
-/// Two ends joined.
+/// Maps the arrival time of a packet at the receiver to a later one.
+pub type ExtraDelay = Box<dyn FnMut(Time) -> Time>;
+
+/// Two connected endpoints.
 pub struct Pair<E: Endpoint> {
     pub now: Time,
     pub ends: [E; 2],
     sides: [Side<E::Head>; 2],
     pub path: Path,
-    chance: Stream,
-    fate: Option<Fate<E::Head>>,
-    via: Option<Via<E::Head>>,
-    /// Packets on the wire, by arrival and the order they were sent in.
-    flying: BTreeMap<(Time, u64), (usize, E::Head, Ecn)>,
+    random: Stream,
+    drops: Option<DropRule<E::Head>>,
+    rewrite: Option<RewriteHook<E::Head>>,
+    extra_delay: Option<ExtraDelay>,
+    /// Packets in flight, by arrival time and order of sending.
+    in_flight: BTreeMap<(Time, u64), (usize, E::Head, Ecn)>,
     order: u64,
-    pub seen: Vec<Seen<E::Head>>,
+    pub capture: Vec<CapturedPacket<E::Head>>,
 }
 
 impl<E: Endpoint> Pair<E> {
-    /// The first end sends, the second receives.
+    /// A pair of this sender and receiver.
     pub fn new(sender: E, receiver: E, path: Path, seed: u64) -> Self {
         Self {
             now: Time::ZERO,
             ends: [sender, receiver],
             sides: [(); 2].map(|()| Side::new(Some(path.rate))),
             path,
-            chance: Seed::new(seed).stream("pair", 0),
-            fate: None,
-            via: None,
-            flying: BTreeMap::new(),
+            random: Seed::new(seed).stream("pair", 0),
+            drops: None,
+            rewrite: None,
+            extra_delay: None,
+            in_flight: BTreeMap::new(),
             order: 0,
-            seen: vec![],
+            capture: vec![],
         }
     }
 
-    /// Loses exactly the packets that `fate` says, instead of by chance.
-    pub fn with_fate(mut self, fate: impl FnMut(&Seen<E::Head>) -> bool + 'static) -> Self {
-        self.fate = Some(Box::new(fate));
-        self
-    }
-
-    /// Puts a box in the path.
-    pub fn with_via(
+    /// Drops the packets that `drops` selects, and no others.
+    pub fn with_drops(
         mut self,
-        via: impl FnMut(Time, Point, &mut E::Head, &mut Ecn) + 'static,
+        drops: impl FnMut(&CapturedPacket<E::Head>) -> bool + 'static,
     ) -> Self {
-        self.via = Some(Box::new(via));
+        self.drops = Some(Box::new(drops));
         self
     }
 
-    /// Runs until both ends are complete, nothing is left to happen, or `end`. Gives whether both are complete.
+    /// Adds a middlebox to the path.
+    pub fn with_middlebox(
+        mut self,
+        rewrite: impl FnMut(Time, Hook, &mut E::Head, &mut Ecn) + 'static,
+    ) -> Self {
+        self.rewrite = Some(Box::new(rewrite));
+        self
+    }
+
+    /// Delays the packets of the sender.
+    pub fn with_extra_delay(mut self, extra_delay: impl FnMut(Time) -> Time + 'static) -> Self {
+        self.extra_delay = Some(Box::new(extra_delay));
+        self
+    }
+
+    /// Runs until both endpoints are complete, there are no further events, or `end`. True if both are complete.
     pub fn run(&mut self, end: Time) -> bool {
         if self.now == Time::ZERO && self.order == 0 {
             self.ends[0].on_timer(Time::ZERO);
-            self.speak(0);
+            self.send_from(0);
         }
         while let Some(now) = self.next().filter(|&at| at <= end) {
             assert!(now >= self.now, "time runs backwards");
@@ -193,11 +207,13 @@ impl<E: Endpoint> Pair<E> {
         false
     }
 
-    /// What the data packets that were not lost carried, merged into ranges.
+    /// The payload of all data packets that were not lost, merged into ranges.
     pub fn carried(&self) -> Vec<(u64, u64)> {
-        let whole = |seen: &&Seen<E::Head>| seen.from == 0 && !seen.lost && !seen.body.is_empty();
+        let whole = |packet: &&CapturedPacket<E::Head>| {
+            packet.from == 0 && !packet.lost && !packet.body.is_empty()
+        };
         let mut bodies: Vec<_> =
-            self.seen.iter().filter(whole).map(|seen| seen.body.clone()).collect();
+            self.capture.iter().filter(whole).map(|packet| packet.body.clone()).collect();
         bodies.sort_by_key(|body| (body.start, Reverse(body.end)));
         let mut merged: Vec<(u64, u64)> = vec![];
         for body in bodies {
@@ -210,68 +226,80 @@ impl<E: Endpoint> Pair<E> {
     }
 
     fn next(&self) -> Option<Time> {
-        let arrival = self.flying.keys().next().map(|&(at, _)| at);
+        let arrival = self.in_flight.keys().next().map(|&(at, _)| at);
         let timers = self.ends.iter().filter_map(Endpoint::wakeup).min();
         let free = self.sides.iter().filter(|s| s.waiting).map(|s| s.free_at).min();
         [arrival, timers, free].into_iter().flatten().min()
     }
 
-    /// Everything due now: arrivals first, then timers, then whoever waits for a link.
+    /// Processes the events of this instant: arrivals first, then timers, then endpoints that wait for their link.
     fn step(&mut self) {
-        while let Some(entry) = self.flying.first_entry().filter(|e| e.key().0 <= self.now) {
+        while let Some(entry) = self.in_flight.first_entry().filter(|e| e.key().0 <= self.now) {
             let (to, mut head, mut ecn) = entry.remove();
-            if let Some(via) = &mut self.via {
-                via(self.now, Point::Comes(to), &mut head, &mut ecn);
+            if let Some(rewrite) = &mut self.rewrite {
+                rewrite(self.now, Hook::Ingress(to), &mut head, &mut ecn);
             }
             self.ends[to].on_packet(self.now, &head, ecn);
-            self.speak(to);
+            self.send_from(to);
         }
         for side in 0..2 {
             if self.ends[side].wakeup().is_some_and(|at| at <= self.now) {
                 self.ends[side].on_timer(self.now);
-                self.speak(side);
+                self.send_from(side);
             }
             if self.sides[side].waiting && self.sides[side].free_at <= self.now {
                 self.sides[side].waiting = false;
-                self.speak(side);
+                self.send_from(side);
             }
         }
     }
 
-    fn speak(&mut self, side: usize) {
+    fn send_from(&mut self, side: usize) {
         let wakeup = settle(&mut self.ends[side], self.now, &mut self.sides[side]);
-        assert!(wakeup.is_none_or(|at| at >= self.now), "an end wakes up in the past");
+        assert!(wakeup.is_none_or(|at| at >= self.now), "a deadline is in the past");
         for (start, out) in std::mem::take(&mut self.sides[side].out) {
-            self.fly(side, start, out);
+            self.transmit(side, start, out);
         }
     }
 
-    fn fly(&mut self, from: usize, start: Time, out: Out<E::Head>) {
+    fn transmit(&mut self, from: usize, start: Time, out: Out<E::Head>) {
         let Out { mut head, body, size, class, mut ecn } = out;
-        if let Some(via) = &mut self.via {
-            via(start, Point::Leaves(from), &mut head, &mut ecn);
+        if let Some(rewrite) = &mut self.rewrite {
+            rewrite(start, Hook::Egress(from), &mut head, &mut ecn);
         }
         let arrives = start;
-        let mut seen =
-            Seen { sent: start, from, head, body, class, size, lost: false, arrives, ecn };
-        seen.lost = match &mut self.fate {
-            Some(fate) => fate(&seen),
-            None => self.chance.chance(self.path.loss),
+        let mut packet = CapturedPacket {
+            sent: start,
+            from,
+            head,
+            body,
+            class,
+            size,
+            lost: false,
+            arrives,
+            ecn,
         };
-        if ecn == Ecn::Ect && self.chance.chance(self.path.mark) {
+        packet.lost = match &mut self.drops {
+            Some(drops) => drops(&packet),
+            None => self.random.chance(self.path.loss),
+        };
+        if ecn == Ecn::Ect && self.random.chance(self.path.mark) {
             ecn = Ecn::Ce;
         }
-        seen.ecn = ecn;
+        packet.ecn = ecn;
         let mut arrival =
             start + Pace::new(self.path.rate).quote(Bytes::new(size.into())) + self.path.delay;
-        if self.chance.chance(self.path.reorder) {
-            arrival += self.path.late.scale(self.chance.unit());
+        if self.random.chance(self.path.reorder) {
+            arrival += self.path.late.scale(self.random.unit());
         }
-        seen.arrives = arrival;
-        if !seen.lost {
+        if let Some(extra_delay) = self.extra_delay.as_mut().filter(|_| from == 0) {
+            arrival = extra_delay(arrival);
+        }
+        packet.arrives = arrival;
+        if !packet.lost {
             self.order += 1;
-            self.flying.insert((arrival, self.order), (1 - from, seen.head, ecn));
+            self.in_flight.insert((arrival, self.order), (1 - from, packet.head, ecn));
         }
-        self.seen.push(seen);
+        self.capture.push(packet);
     }
 }

@@ -1,9 +1,9 @@
-//! TCP's part of the bench: a controller that does as told and remembers, a sender worked by hand, and pairs.
+//! Test support for TCP: a controller that records its inputs, a sender that is fed packet by packet, and pairs.
 
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{Ack, Loss, Window};
+use shallop_control::{Ack, Loss, Undo, Window};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
-use shallop_proto::tcp::{Block, Config, Flags, Head, Receiver, Sender, Stack, Tcp};
+use shallop_proto::tcp::{Config, Flags, Head, Receiver, SackBlock, Sender, Stack, Tcp, Timestamp};
 use shallop_proto::{Endpoint, Out};
 
 use super::{Pair, Path};
@@ -18,7 +18,7 @@ pub fn us(us: u64) -> Time {
     Time::after_start(Span::from_us(us))
 }
 
-/// A controller with a fixed window that remembers what it was told.
+/// A controller with a fixed window that records its inputs.
 #[derive(Clone, Debug)]
 pub struct Spy {
     pub window: Bytes,
@@ -29,12 +29,13 @@ pub struct Spy {
     pub acks: Vec<Ack>,
     pub losses: Vec<Loss>,
     pub marks: Vec<Loss>,
-    /// With whether it was the first for its byte.
+    /// Each with whether it was the first for its byte.
     pub timeouts: Vec<(Loss, bool)>,
     pub idles: Vec<Span>,
     pub exits: Vec<Time>,
+    pub undos: Vec<Undo>,
     pub handshakes: Vec<Span>,
-    /// With whether they were for want of data.
+    /// Each with whether the sender was application-limited.
     pub restarts: Vec<(Time, bool)>,
 }
 
@@ -52,12 +53,13 @@ impl Spy {
             timeouts: vec![],
             idles: vec![],
             exits: vec![],
+            undos: vec![],
             handshakes: vec![],
             restarts: vec![],
         }
     }
 
-    /// One that has this many segments left after a reduction.
+    /// A controller whose window has this many segments after a reduction.
     pub fn shrinking(segments: u64, after: u64) -> Self {
         Self { after: Bytes::new(SEGMENT * after), ..Self::new(segments) }
     }
@@ -91,6 +93,10 @@ impl Window for Spy {
     fn on_recovery_exit(&mut self, now: Time) {
         self.exits.push(now);
     }
+    fn on_undo(&mut self, undo: &Undo) {
+        self.undos.push(*undo);
+        self.window = self.window.max(undo.prior_cwnd);
+    }
     fn window(&self) -> Bytes {
         self.window
     }
@@ -105,15 +111,15 @@ impl Window for Spy {
     }
 }
 
-/// A sender worked by hand: acknowledgements come when the test says so.
-pub struct Hand {
+/// A sender that the test feeds with acknowledgements.
+pub struct SenderHarness {
     pub sender: Sender<Spy>,
     pub now: Time,
-    /// What timers let out before the last acknowledgement.
+    /// The segments that timers sent before the last acknowledgement.
     pub before: Vec<(Time, u64)>,
 }
 
-impl Hand {
+impl SenderHarness {
     /// A flow without end that has started, without a handshake.
     pub fn new(config: &Config, spy: Spy) -> Self {
         Self::sized(config, spy, None)
@@ -130,7 +136,7 @@ impl Hand {
         self.sender.controller()
     }
 
-    /// Everything the sender says now.
+    /// The packets that the sender sends now.
     pub fn take(&mut self) -> Vec<Out<Head>> {
         let mut outs = vec![];
         while self.sender.ready(self.now) {
@@ -140,14 +146,13 @@ impl Hand {
         outs
     }
 
-    /// The segments that leave now, by number.
+    /// The numbers of the segments that the sender sends now.
     pub fn leaving(&mut self) -> Vec<u64> {
         self.take().iter().map(|out| out.body.start / SEGMENT).collect()
     }
 
-    /// Time passes, with the timers that expire on the way, until just before `at`; then it is `at`. Gives the
-    /// segments that left on the way, with their times.
-    pub fn pass(&mut self, at: Time) -> Vec<(Time, u64)> {
+    /// Advances the time to `at` and runs all timers before it. Returns the segments sent by them, with their times.
+    pub fn advance(&mut self, at: Time) -> Vec<(Time, u64)> {
         let mut left = vec![];
         while let Some(due) = self.sender.wakeup().filter(|&due| due < at) {
             self.now = due;
@@ -158,18 +163,29 @@ impl Hand {
         left
     }
 
-    /// An acknowledgement of the first `next` segments and of the ranges of segments beyond.
+    /// An acknowledgement of the first `next` segments and of the ranges of segments in `beyond`.
     pub fn ack(&mut self, at: Time, next: u64, beyond: &[(u64, u64)]) {
         self.answer(at, next, beyond, Flags::ACK);
     }
 
     pub fn answer(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], flags: Flags) {
-        let before = self.pass(at);
+        // The timestamp is no older than any retransmission.
+        let head = Head { flags, timestamp: Timestamp::at(at), ..Head::default() };
+        self.respond(at, next, beyond, head);
+    }
+
+    /// An acknowledgement that echoes the timestamp of a segment sent at `sent`.
+    pub fn echo(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], sent: Time) {
+        let timestamp = Timestamp::at(sent);
+        self.respond(at, next, beyond, Head { flags: Flags::ACK, timestamp, ..Head::default() });
+    }
+
+    fn respond(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], head: Head) {
+        let before = self.advance(at);
         self.before.extend(before);
-        let mut head = Head { ack: next * SEGMENT, flags, scale: 14, ..Head::default() };
-        head.window = u16::MAX;
+        let mut head = Head { ack: next * SEGMENT, window: u16::MAX, scale: 14, ..head };
         for (block, &(from, to)) in head.blocks.iter_mut().zip(beyond) {
-            *block = Block::of(&(from * SEGMENT..to * SEGMENT), head.ack);
+            *block = SackBlock::of(&(from * SEGMENT..to * SEGMENT), head.ack);
         }
         self.sender.on_packet(at, &head, Ecn::NotEct);
     }
@@ -183,7 +199,7 @@ pub fn pair(config: &Config, control: &any::Config, size: u64, path: Path) -> Pa
     Pair::new(Tcp::Sender(sender), Tcp::Receiver(receiver), path, 7)
 }
 
-/// The same with a spy.
+/// A pair with a [`Spy`] as its controller.
 pub fn spied(config: &Config, spy: Spy, size: u64, path: Path) -> Pair<Tcp<Spy>> {
     let sender = Sender::new(config, spy, Some(size));
     let receiver = Receiver::new(config, Some(size));
@@ -198,7 +214,7 @@ pub fn sender<W: Window + Clone>(pair: &Pair<Tcp<W>>) -> &Sender<W> {
     }
 }
 
-/// The stack of ns-2 without a handshake: the simplest.
+/// The stack of ns-2 without a handshake.
 pub fn plain() -> Config {
     Config { handshake: false, ..Stack::NS2.tcp }
 }

@@ -1,72 +1,77 @@
-//! A figure of a run for each scheme, as bars with intervals; of several points, bars side by side.
+//! A metric of each scheme as bars with confidence intervals; bars of several points are side by side.
 
 use serde_json::{Value, json};
 
 use super::means;
 use super::metrics::Metric;
 use crate::figure::Figure;
-use crate::gather::Gather;
-use crate::marks::{self, Names};
-use crate::summary::Summary;
+use crate::figure_data::FigureData;
+use crate::spec_parts::{self, NominalScale};
+use shallop_results::Summary;
 
-/// Schemes of points that are not drawn as bars any more: too many to be read.
-const MOST_BARS: usize = 160;
+/// The number of bars from which on they are too many to read.
+const MAX_BARS: usize = 160;
 
-pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Option<Figure> {
-    let (cases, unit) = (&gather.cases, metric.unit(summary));
-    let several = cases.points.len() > 1;
+pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> Option<Figure> {
+    let (comparison, unit) = (&input.comparison, metric.unit(summary));
+    let several = comparison.points.len() > 1;
     let mut rows = Metric::rows(&["point", "scheme"], unit);
-    for (point, scheme, estimate) in metric.estimates(summary, gather) {
-        let which =
-            [cases.points[point].name.as_str().into(), cases.schemes[scheme].as_str().into()];
+    for (point, scheme, estimate) in metric.estimates(summary, input) {
+        let which = [
+            comparison.points[point].name.as_str().into(),
+            comparison.schemes[scheme].as_str().into(),
+        ];
         rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
     }
-    let left_out = rows.rows.len().saturating_sub(MOST_BARS);
-    rows.rows.truncate(MOST_BARS);
+    let left_out = rows.rows.len().saturating_sub(MAX_BARS);
+    rows.rows.truncate(MAX_BARS);
     if rows.is_empty() {
         return None;
     }
     let title = unit.title(metric.what);
-    let across =
-        marks::amount(&Metric::columns(unit)[0], &title, rows.numbers(&Metric::columns(unit)[0]));
+    let across = spec_parts::amount(
+        &Metric::columns(unit)[0],
+        &title,
+        rows.numbers(&Metric::columns(unit)[0]),
+    );
     let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
     let left_out = match left_out {
         0 => String::new(),
-        more => format!(" The first {MOST_BARS} bars are shown; {more} more are in summary.json."),
+        more => format!(" The first {MAX_BARS} bars are shown; {more} more are in summary.json."),
     };
     Some(Figure {
         id: metric.id.to_owned(),
         title: metric.what.to_owned(),
         caption: format!("{} {}{left_out}", metric.about, means(metric.seeds(summary))),
-        spec: spec(&across, &Metric::columns(unit), gather, intervals),
+        spec: spec(&across, &Metric::columns(unit), input, intervals),
         rows,
         wide: several,
     })
 }
 
-fn spec(across: &Value, columns: &[String; 4], gather: &Gather, intervals: bool) -> Value {
-    let cases = &gather.cases;
-    let names = Names { field: "scheme", title: "scheme", all: &cases.schemes };
-    let points: Vec<&str> = cases.points.iter().map(|point| point.name.as_str()).collect();
+fn spec(across: &Value, columns: &[String; 4], input: &FigureData, intervals: bool) -> Value {
+    let comparison = &input.comparison;
+    let names = NominalScale { field: "scheme", title: "scheme", all: &comparison.schemes };
+    let points: Vec<&str> = comparison.points.iter().map(|point| point.name.as_str()).collect();
     let several = points.len() > 1;
     let [value, low, high, _] = columns;
     let title = across["title"].as_str().unwrap_or_default();
     let by_scheme =
-        json!({ "field": "scheme", "type": "nominal", "sort": cases.schemes, "title": null });
+        json!({ "field": "scheme", "type": "nominal", "sort": comparison.schemes, "title": null });
     let mut place = json!({ "y": by_scheme });
     if several {
         place = json!({
             "y": { "field": "point", "type": "nominal", "sort": points, "title": null },
-            "yOffset": { "field": "scheme", "type": "nominal", "sort": cases.schemes },
+            "yOffset": { "field": "scheme", "type": "nominal", "sort": comparison.schemes },
         });
     }
     let hints = json!([
-        marks::hint("scheme", "scheme"),
-        marks::hint("point", "point"),
-        marks::figure(value, title),
-        marks::figure(low, "95 % interval from"),
-        marks::figure(high, "to"),
-        marks::hint("seeds", "seeds"),
+        spec_parts::hint("scheme", "scheme"),
+        spec_parts::hint("point", "point"),
+        spec_parts::figure(value, title),
+        spec_parts::figure(low, "95 % interval from"),
+        spec_parts::figure(high, "to"),
+        spec_parts::hint("seeds", "seeds"),
     ]);
     let mut bar = json!({
         "mark": { "type": "bar" },
@@ -81,13 +86,13 @@ fn spec(across: &Value, columns: &[String; 4], gather: &Gather, intervals: bool)
         bar["encoding"]["opacity"] = names.opacity(1.0);
         whisker["encoding"]["opacity"] = names.opacity(1.0);
     } else {
-        // The names stand beside the bars.
+        // The names are beside the bars.
         bar["encoding"]["color"]["legend"] = Value::Null;
     }
     let step = if several { json!({ "step": 11, "for": "offset" }) } else { json!({ "step": 24 }) };
     json!({
-        "$schema": marks::SCHEMA,
-        "width": if several { marks::WIDE - 120 } else { marks::HALF - 60 },
+        "$schema": spec_parts::SCHEMA,
+        "width": if several { spec_parts::WIDE - 120 } else { spec_parts::HALF - 60 },
         "height": step,
         "encoding": place,
         "layer": if intervals { vec![bar, whisker] } else { vec![bar] },

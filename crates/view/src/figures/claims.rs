@@ -1,14 +1,14 @@
-//! The paper's figures beside the measured ones: each claim on a line, as a multiple of what the paper says.
+//! Measured values of claims relative to the values of the paper, one line for each claim.
 
 use serde_json::{Value, json};
 
-use crate::figure::{Figure, Rows, number};
-use crate::marks::{self, Names};
-use crate::summary::{Claim, Summary};
+use crate::figure::{Dataset, Figure, number};
+use crate::spec_parts::{self, NominalScale};
 use crate::units;
+use shallop_results::{JudgedClaim, Summary};
 
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
-    let shown: Vec<(&Claim, f64, f64)> = summary
+    let shown: Vec<(&JudgedClaim, f64, f64)> = summary
         .claims
         .iter()
         .filter_map(|claim| {
@@ -21,13 +21,13 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let columns = ["claim", "unit", "paper", "measured", "least", "most", "low", "high", "verdict"];
     let ratios =
         ["measured_to_paper", "least_to_paper", "most_to_paper", "low_to_paper", "high_to_paper"];
-    let mut rows = Rows::new(&columns);
+    let mut rows = Dataset::new(&columns);
     rows.columns.extend(ratios.map(str::to_owned));
     for (claim, paper, measured) in &shown {
         let ratio = |figure: Option<f64>| number(figure.map(|figure| units::round(figure / paper)));
         let (least, most) = (claim.measured_min, claim.measured_max);
         rows.push([
-            claim.what.as_str().into(),
+            claim.label().into(),
             claim.unit.as_str().into(),
             (*paper).into(),
             units::round(*measured).into(),
@@ -35,7 +35,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
             number(most.map(units::round)),
             number(claim.low),
             number(claim.high),
-            claim.verdict.as_str().into(),
+            claim.verdict.word().into(),
             ratio(Some(*measured)),
             ratio(least),
             ratio(most),
@@ -49,7 +49,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
         1 => " One more claim has no figure of the paper, or zero, or was not measured: see the table.".to_owned(),
         more => format!(" {more} more claims have no figure of the paper, or zero, or no measured one: see the table."),
     };
-    let order: Vec<&str> = shown.iter().map(|(claim, ..)| claim.what.as_str()).collect();
+    let order: Vec<String> = shown.iter().map(|(claim, ..)| claim.label()).collect();
     Some(Figure {
         id: "paper-and-measured".to_owned(),
         title: "Paper and measured".to_owned(),
@@ -63,23 +63,23 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     })
 }
 
-fn spec(order: &[&str]) -> Value {
-    let verdicts = ["holds", "differs", "fails", "not run"].map(str::to_owned);
-    let names = Names { field: "verdict", title: "verdict", all: &verdicts };
+fn spec(order: &[String]) -> Value {
+    let verdicts = ["reported", "holds", "differs", "fails"].map(str::to_owned);
+    let names = NominalScale { field: "verdict", title: "verdict", all: &verdicts };
     let mut colour = names.colour();
-    // Blue, orange and vermilion read as good, so-so and bad, and differ for everybody.
-    colour["scale"]["range"] = json!(["#0072B2", "#E69F00", "#D55E00", "#999999"]);
+    // Blue, orange and vermilion for good, mixed and bad, which colour-blind readers can distinguish.
+    colour["scale"]["range"] = json!(["#999999", "#0072B2", "#E69F00", "#D55E00"]);
     let title = "measured / paper";
     let hints = json!([
-        marks::hint("claim", "claim"),
-        marks::figure("paper", "paper"),
-        marks::figure("measured", "measured"),
-        marks::figure("least", "least of any seed"),
-        marks::figure("most", "most of any seed"),
-        marks::figure("low", "accepted from"),
-        marks::figure("high", "accepted to"),
-        marks::hint("unit", "unit"),
-        marks::hint("verdict", "verdict"),
+        spec_parts::hint("claim", "claim"),
+        spec_parts::figure("paper", "paper"),
+        spec_parts::figure("measured", "measured"),
+        spec_parts::figure("least", "least of any seed"),
+        spec_parts::figure("most", "most of any seed"),
+        spec_parts::figure("low", "accepted from"),
+        spec_parts::figure("high", "accepted to"),
+        spec_parts::hint("unit", "unit"),
+        spec_parts::hint("verdict", "verdict"),
     ]);
     let across = |field: &str| json!({ "field": field, "type": "quantitative", "title": title });
     let band = json!({
@@ -118,5 +118,5 @@ fn spec(order: &[&str]) -> Value {
         layer["encoding"]["y"] = lines.clone();
     }
     layers.insert(0, one);
-    json!({ "$schema": marks::SCHEMA, "width": marks::WIDE - 320, "height": { "step": 20 }, "layer": layers })
+    json!({ "$schema": spec_parts::SCHEMA, "width": spec_parts::WIDE - 320, "height": { "step": 20 }, "layer": layers })
 }

@@ -1,33 +1,33 @@
-//! Distribution of completion times: the part of the flows that are complete after some time.
+//! The distribution of completion times: the fraction of flows that are complete after a time.
 
 use serde_json::{Value, json};
 
-use crate::figure::{Figure, Rows};
-use crate::gather::{CLASSES, Flows, Gather};
-use crate::marks::{self, Names};
+use crate::figure::{Dataset, Figure};
+use crate::figure_data::{CLASSES, FigureData, Flows};
+use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
 use crate::units::{self, Unit};
 
-/// Steps of a curve; fewer flows have a step each.
+/// The number of quantiles in a curve; fewer flows are shown one by one.
 const STEPS: usize = 200;
 
-pub(super) fn figure(gather: &Gather) -> Option<Figure> {
-    let classes = if gather.classes.is_some() { 0..CLASSES.len() } else { 0..1 };
-    let points = gather.cases.some(if gather.classes.is_some() { 2 } else { 6 });
-    let times = gather.flows.values().flat_map(|flows| &flows.done);
+pub(super) fn figure(input: &FigureData) -> Option<Figure> {
+    let classes = if input.classes.is_some() { 0..CLASSES.len() } else { 0..1 };
+    let points = input.comparison.sample_points(if input.classes.is_some() { 2 } else { 6 });
+    let times = input.flows.values().flat_map(|flows| &flows.completed);
     let mut slow: Vec<f32> = times.map(|done| done.fct_s).collect();
     slow.sort_unstable_by(f32::total_cmp);
     let unit = Unit::of(slow.get(slow.len() / 2).map(|fct| f64::from(*fct)), units::TIMES);
     let value = unit.column("completion_time");
-    let mut rows = Rows::new(&["panel", "scheme", "flows", &value, "complete_percent"]);
+    let mut rows = Dataset::new(&["panel", "scheme", "flows", &value, "complete_percent"]);
     let (mut panels, mut open) = (Vec::new(), Vec::new());
     for &point in &points {
         for class in classes.clone() {
-            let name = panel(&gather.cases.brief(point), class, gather.classes.is_some());
-            for scheme in 0..gather.cases.schemes.len() {
-                let Some(flows) = gather.flows.get(&(point, scheme)) else { continue };
-                let label = &gather.cases.schemes[scheme];
-                let (curve, all) = curve(gather, flows, class);
+            let name = panel(&input.comparison.short_name(point), class, input.classes.is_some());
+            for scheme in 0..input.comparison.schemes.len() {
+                let Some(flows) = input.flows.get(&(point, scheme)) else { continue };
+                let label = &input.comparison.schemes[scheme];
+                let (curve, all) = curve(input, flows, class);
                 for (time, part) in &curve {
                     let which = [name.as_str().into(), label.as_str().into(), all.into()];
                     let figures = [unit.put(*time).into(), units::round(part * 100.0).into()];
@@ -36,9 +36,9 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
                 if !curve.is_empty() && !panels.contains(&name) {
                     panels.push(name.clone());
                 }
-                if class == 0 && flows.open[0] > 0 {
-                    let count = thousands(flows.open[0]);
-                    open.push(format!("{} {count}", gather.cases.panel(point, scheme)));
+                if class == 0 && flows.incomplete[0] > 0 {
+                    let count = thousands(flows.incomplete[0]);
+                    open.push(format!("{} {count}", input.comparison.panel(point, scheme)));
                 }
             }
         }
@@ -47,12 +47,12 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
         return None;
     }
     let title = unit.title("completion time");
-    let across = marks::spread(&value, &title, rows.numbers(&value));
+    let across = spec_parts::spread(&value, &title, rows.numbers(&value));
     Some(Figure {
         id: "completion-times".to_owned(),
         title: "Completion times".to_owned(),
-        caption: caption(&open, &gather.cases.shown(&points)),
-        spec: marks::panels(&panels, &inner(gather, &value, &across), marks::WIDE),
+        caption: caption(&open, &input.comparison.omission_note(&points)),
+        spec: spec_parts::panels(&panels, &inner(input, &value, &across), spec_parts::WIDE),
         rows,
         wide: true,
     })
@@ -66,13 +66,14 @@ fn panel(point: &str, class: usize, told: bool) -> String {
     }
 }
 
-/// Times with the part of all flows of the class, finished or not, that are complete by then; and how many all are.
-fn curve(gather: &Gather, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64) {
+/// Completion times, each with the fraction of all flows of the class that are complete by then, and the number of all
+/// flows.
+fn curve(input: &FigureData, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64) {
     let of_class =
-        flows.done.iter().filter(|done| class == 0 || gather.class(done.size_bytes) == class);
+        flows.completed.iter().filter(|done| class == 0 || input.class(done.size_bytes) == class);
     let mut times: Vec<f32> = of_class.map(|done| done.fct_s).collect();
     times.sort_unstable_by(f32::total_cmp);
-    let all = times.len() as u64 + flows.open[class];
+    let all = times.len() as u64 + flows.incomplete[class];
     let last = times.len().saturating_sub(1);
     let steps = last.min(STEPS);
     let mut ranks: Vec<usize> = (0..=steps).map(|step| step * last / steps.max(1)).collect();
@@ -95,23 +96,23 @@ fn caption(open: &[String], shown: &str) -> String {
     )
 }
 
-fn inner(gather: &Gather, value: &str, across: &Value) -> Value {
-    let names = Names { field: "scheme", title: "scheme", all: &gather.cases.schemes };
+fn inner(input: &FigureData, value: &str, across: &Value) -> Value {
+    let names = NominalScale { field: "scheme", title: "scheme", all: &input.comparison.schemes };
     json!({
         "height": 190,
         "mark": { "type": "line", "interpolate": "step-after", "strokeWidth": 1.6, "clip": true },
-        "params": [names.toggle(), marks::zoom()],
+        "params": [names.toggle(), spec_parts::zoom()],
         "encoding": {
             "x": across,
-            "y": marks::quantity("complete_percent", "flows complete (%)"),
+            "y": spec_parts::quantity("complete_percent", "flows complete (%)"),
             "color": names.colour(),
             "strokeDash": names.dash(),
             "opacity": names.opacity(1.0),
             "tooltip": [
-                marks::hint("scheme", "scheme"),
-                marks::figure(value, across["title"].as_str().unwrap_or_default()),
-                marks::figure("complete_percent", "flows complete (%)"),
-                marks::hint("flows", "flows"),
+                spec_parts::hint("scheme", "scheme"),
+                spec_parts::figure(value, across["title"].as_str().unwrap_or_default()),
+                spec_parts::figure("complete_percent", "flows complete (%)"),
+                spec_parts::hint("flows", "flows"),
             ],
         },
     })

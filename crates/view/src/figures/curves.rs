@@ -1,4 +1,4 @@
-//! A figure of a run along what a sweep varies, a curve for each scheme with the band of its intervals.
+//! A metric along the quantity that a sweep varies: a curve with its confidence band for each scheme.
 
 use serde_json::{Value, json};
 
@@ -6,19 +6,19 @@ use super::means;
 use super::metrics::Metric;
 use crate::axis::Axis;
 use crate::figure::Figure;
-use crate::gather::Gather;
-use crate::marks::{self, Names};
-use crate::summary::Summary;
+use crate::figure_data::FigureData;
+use crate::spec_parts::{self, NominalScale};
+use shallop_results::Summary;
 
-pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Option<Figure> {
-    let Axis::Quantity { title, values, panels } = &gather.cases.axis else { return None };
+pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> Option<Figure> {
+    let Axis::Quantity { title, values, panels } = &input.comparison.axis else { return None };
     let unit = metric.unit(summary);
     let mut rows = Metric::rows(&["panel", "at", "scheme"], unit);
-    for (point, scheme, estimate) in metric.estimates(summary, gather) {
+    for (point, scheme, estimate) in metric.estimates(summary, input) {
         let which = [
             panels[point].as_str().into(),
             values[point].into(),
-            gather.cases.schemes[scheme].as_str().into(),
+            input.comparison.schemes[scheme].as_str().into(),
         ];
         rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
     }
@@ -29,11 +29,11 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
     names.dedup();
     names.sort();
     names.dedup();
-    let across = marks::spread("at", title, values.iter().copied());
+    let across = spec_parts::spread("at", title, values.iter().copied());
     let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
     let mut inner =
-        inner(&across, &unit.title(metric.what), &Metric::columns(unit), &gather.cases.schemes);
-    let up = marks::amount(
+        inner(&across, &unit.title(metric.what), &Metric::columns(unit), &input.comparison.schemes);
+    let up = spec_parts::amount(
         &Metric::columns(unit)[0],
         &unit.title(metric.what),
         rows.numbers(&Metric::columns(unit)[0]),
@@ -53,22 +53,22 @@ pub(super) fn figure(summary: &Summary, gather: &Gather, metric: &Metric) -> Opt
         id: metric.id.to_owned(),
         title: format!("{} against {title}", metric.what),
         caption: format!("{} {}", metric.about, means(metric.seeds(summary))),
-        spec: marks::panels(&names, &inner, marks::HALF),
+        spec: spec_parts::panels(&names, &inner, spec_parts::HALF),
         rows,
         wide: names.len() > 1,
     })
 }
 
 fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String]) -> Value {
-    let names = Names { field: "scheme", title: "scheme", all: schemes };
+    let names = NominalScale { field: "scheme", title: "scheme", all: schemes };
     let [value, low, high, _] = columns;
     let hints = json!([
-        marks::hint("scheme", "scheme"),
-        marks::figure("at", across["title"].as_str().unwrap_or_default()),
-        marks::figure(value, title),
-        marks::figure(low, "95 % interval from"),
-        marks::figure(high, "to"),
-        marks::hint("seeds", "seeds"),
+        spec_parts::hint("scheme", "scheme"),
+        spec_parts::figure("at", across["title"].as_str().unwrap_or_default()),
+        spec_parts::figure(value, title),
+        spec_parts::figure(low, "95 % interval from"),
+        spec_parts::figure(high, "to"),
+        spec_parts::hint("seeds", "seeds"),
     ]);
     let ends = json!({
         "y": { "field": low, "type": "quantitative", "title": title },
@@ -77,13 +77,13 @@ fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String])
         "opacity": names.opacity(1.0),
     });
     let line = json!({
-        "y": marks::quantity(value, title),
+        "y": spec_parts::quantity(value, title),
         "color": names.colour(),
         "strokeDash": names.dash(),
         "opacity": names.opacity(1.0),
     });
     let points = json!({
-        "y": marks::quantity(value, title),
+        "y": spec_parts::quantity(value, title),
         "color": names.colour(),
         "shape": names.shape(),
         "opacity": names.opacity(1.0),
@@ -96,7 +96,7 @@ fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String])
             { "mark": { "type": "area", "fillOpacity": 0.2, "clip": true }, "encoding": ends },
             {
                 "mark": { "type": "line", "clip": true },
-                "params": [names.toggle(), marks::zoom()],
+                "params": [names.toggle(), spec_parts::zoom()],
                 "encoding": line,
             },
             { "mark": { "type": "point", "filled": true, "size": 50, "clip": true }, "encoding": points },

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::figure::{Figure, Rows};
-use crate::gather::Gather;
-use crate::marks::{self, Names};
-use crate::series::BINS;
+use crate::binned_series::BINS;
+use crate::figure::{Dataset, Figure};
+use crate::figure_data::FigureData;
+use crate::spec_parts::{self, NominalScale};
 use crate::units::{self, Unit};
 
-pub(super) fn figure(gather: &Gather) -> Option<Figure> {
-    let all = || gather.timed.values().flat_map(|timed| &timed.groups);
+pub(super) fn figure(input: &FigureData) -> Option<Figure> {
+    let all = || input.series.values().flat_map(|timed| &timed.groups);
     let mut groups: Vec<String> = Vec::new();
     for (name, _) in all() {
         if !groups.contains(name) {
@@ -20,15 +20,16 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     let rates = all().flat_map(|(_, rate)| rate.iter().map(|(_, bin)| bin.mean()));
     let unit = Unit::of(rates, units::RATES);
     let value = unit.column("throughput");
-    let mut rows = Rows::new(&["panel", "scheme", "group", "time_s", &value]);
+    let mut rows = Dataset::new(&["panel", "scheme", "group", "time_s", &value]);
     let mut panels = Vec::new();
-    for (&(point, scheme), timed) in &gather.timed {
-        let cases = &gather.cases;
+    for (&(point, scheme), timed) in &input.series {
+        let comparison = &input.comparison;
         // Groups of a scheme are compared with each other, the one group of all schemes with theirs.
-        let panel = if several { cases.panel(point, scheme) } else { cases.brief(point) };
+        let panel =
+            if several { comparison.panel(point, scheme) } else { comparison.short_name(point) };
         for (group, rate) in &timed.groups {
             for (_, bin) in rate.iter() {
-                let words = [&*panel, &*cases.schemes[scheme], &**group].map(Value::from);
+                let words = [&*panel, &*comparison.schemes[scheme], &**group].map(Value::from);
                 let figures = [units::round(bin.time), unit.put(bin.mean())].map(Value::from);
                 rows.rows.push(words.into_iter().chain(figures).collect());
             }
@@ -41,13 +42,13 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
         return None;
     }
     let names = if several {
-        Names { field: "group", title: "group", all: &groups }
+        NominalScale { field: "group", title: "group", all: &groups }
     } else {
-        Names { field: "scheme", title: "scheme", all: &gather.cases.schemes }
+        NominalScale { field: "scheme", title: "scheme", all: &input.comparison.schemes }
     };
-    let hints = [marks::hint("scheme", "scheme"), marks::hint("group", "group")];
-    let inner = marks::lines(&names, (&value, &unit.title("throughput")), 220, &hints);
-    let points = gather.cases.timed();
+    let hints = [spec_parts::hint("scheme", "scheme"), spec_parts::hint("group", "group")];
+    let inner = spec_parts::lines(&names, (&value, &unit.title("throughput")), 220, &hints);
+    let points = input.comparison.points_over_time();
     Some(Figure {
         id: "throughput-over-time".to_owned(),
         title: if several { "Throughput by group over time" } else { "Throughput over time" }
@@ -55,9 +56,9 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
         caption: format!(
             "IP bytes that arrived; first seed. At most {BINS} points a line: means of the rows of series.parquet \
              between them.{}",
-            gather.cases.shown(&points)
+            input.comparison.omission_note(&points)
         ),
-        spec: marks::panels(&panels, &inner, marks::WIDE),
+        spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,
         wide: true,
     })

@@ -1,22 +1,22 @@
-//! The figures of a run that are compared, as bars or as curves.
+//! The metrics that bars and curves compare.
 
-use crate::figure::{Rows, number};
-use crate::gather::Gather;
-use crate::summary::{Estimate, Summary};
+use crate::figure::{Dataset, number};
+use crate::figure_data::FigureData;
 use crate::units::{self, Unit};
+use shallop_results::{Estimate, Summary};
 
-/// A figure of a run.
+/// A metric of runs.
 #[derive(Debug)]
 pub(super) struct Metric {
-    /// Name of the figure that shows it.
+    /// The name of its figure.
     pub id: &'static str,
-    /// The field of a run, as in `aggregates`.
+    /// The name of the metric in `aggregates`.
     pub key: &'static str,
-    /// What it is, in a few words.
+    /// The title.
     pub what: &'static str,
-    /// The units it may be shown in.
+    /// The units to choose from.
     pub units: &'static [Unit],
-    /// What counts.
+    /// The definition, for the caption.
     pub about: &'static str,
 }
 
@@ -73,49 +73,49 @@ pub(super) const ALL: [Metric; 7] = [
 ];
 
 impl Metric {
-    /// Whether some run has it, and no other figure says the same or more.
+    /// Whether a run has the metric, and no other figure shows the same or more.
     pub fn is_shown(&self, summary: &Summary, curves: bool) -> bool {
         let has = |key: &str| summary.aggregates.iter().any(|of| of.metrics.contains_key(key));
-        let said_better = match self.key {
-            // Flows that come and go have completion times instead, and those have a figure of their own.
+        let shown_elsewhere = match self.key {
+            // Workloads with completion times have figures of these instead.
             "jain" => has("fct.all.mean_s"),
             "fct.all.p99_s" => !curves || has("fct.small.p99_s"),
             key => key.starts_with("fct") && !curves,
         };
-        has(self.key) && !said_better
+        has(self.key) && !shown_elsewhere
     }
 
-    /// The unit that suits its figures.
+    /// The unit that suits the values.
     pub fn unit(&self, summary: &Summary) -> Unit {
         let all = summary.aggregates.iter().filter_map(|of| of.metrics.get(self.key));
         Unit::of(all.map(|estimate| estimate.mean), self.units)
     }
 
-    /// Its means, each with its point and scheme.
+    /// The means, each with its point and scheme.
     pub fn estimates<'a>(
         &'a self,
         summary: &'a Summary,
-        gather: &'a Gather,
+        input: &'a FigureData,
     ) -> impl Iterator<Item = (usize, usize, Estimate)> + 'a {
         summary.aggregates.iter().filter_map(|of| {
-            let place = gather.cases.point(&of.point).zip(gather.cases.scheme(&of.scheme));
+            let place = input.comparison.point(&of.point).zip(input.comparison.scheme(&of.scheme));
             let (point, scheme) = place?;
             Some((point, scheme, *of.metrics.get(self.key)?))
         })
     }
 
-    /// The most runs that any mean is over.
+    /// The largest number of runs in a mean.
     pub fn seeds(&self, summary: &Summary) -> u64 {
         let all = summary.aggregates.iter().filter_map(|of| of.metrics.get(self.key));
         all.map(|estimate| estimate.n).max().unwrap_or(0)
     }
 
-    /// The columns of its rows after those that say which: the mean, the ends of its interval, the runs.
+    /// The last columns of the dataset: the mean, the ends of its interval, the number of runs.
     pub fn columns(unit: Unit) -> [String; 4] {
         [unit.column("value"), unit.column("low"), unit.column("high"), "seeds".to_owned()]
     }
 
-    /// What stands in these columns.
+    /// The values of these columns.
     pub fn cells(unit: Unit, estimate: Estimate) -> [serde_json::Value; 4] {
         let end = |sign: f64| {
             let half = estimate.ci95.filter(|half| half.is_finite())?;
@@ -124,9 +124,9 @@ impl Metric {
         [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0)), estimate.n.into()]
     }
 
-    /// Rows with these columns first.
-    pub fn rows(first: &[&str], unit: Unit) -> Rows {
-        let mut rows = Rows::new(first);
+    /// An empty dataset with these columns first.
+    pub fn rows(first: &[&str], unit: Unit) -> Dataset {
+        let mut rows = Dataset::new(first);
         rows.columns.extend(Self::columns(unit));
         rows
     }

@@ -1,4 +1,4 @@
-//! The figures, one a file. Each takes the results and gives itself, or nothing if there is nothing to show.
+//! The figures, one per file. Each function returns the figure, or `None` if it has no data.
 
 mod bars;
 mod claims;
@@ -13,35 +13,35 @@ mod slowdown;
 
 use crate::axis::Axis;
 use crate::figure::Figure;
-use crate::gather::Gather;
-use crate::summary::Summary;
+use crate::figure_data::FigureData;
+use shallop_results::Summary;
 
 /// Every figure that has data, in the order of a page.
 #[must_use]
-pub fn all(summary: &Summary, gather: &Gather) -> Vec<Figure> {
-    let curves = matches!(gather.cases.axis, Axis::Quantity { .. });
+pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
+    let curves = matches!(input.comparison.axis, Axis::Quantity { .. });
     let mut figures = Vec::new();
     figures.extend(claims::figure(summary));
     for metric in metrics::ALL.iter().filter(|metric| metric.is_shown(summary, curves)) {
         if curves {
-            figures.extend(curves::figure(summary, gather, metric));
+            figures.extend(curves::figure(summary, input, metric));
         } else {
-            figures.extend(bars::figure(summary, gather, metric));
+            figures.extend(bars::figure(summary, input, metric));
         }
     }
     let others = [
-        percentiles::figure(summary, gather),
-        completion::figure(gather),
-        slowdown::figure(gather),
-        queue::figure(gather),
-        groups::figure(gather),
-        rates::figure(gather),
+        percentiles::figure(summary, input),
+        completion::figure(input),
+        slowdown::figure(input),
+        queue::figure(input),
+        groups::figure(input),
+        rates::figure(input),
     ];
     figures.extend(others.into_iter().flatten());
     figures
 }
 
-/// How many runs a mean is over and what its interval is, in a sentence.
+/// A sentence on the number of runs in a mean and on its interval.
 fn means(most: u64) -> String {
     match most {
         0 | 1 => "One seed: there is no interval.".to_owned(),

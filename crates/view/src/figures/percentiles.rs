@@ -1,16 +1,16 @@
-//! Percentiles of completion times by size of the flow.
+//! Percentiles of completion times by size class.
 
 use serde_json::{Value, json};
 
 use super::means;
-use crate::figure::{Figure, Rows, number};
-use crate::gather::{CLASSES, Gather};
-use crate::marks::{self, Names};
-use crate::summary::{Estimate, Summary};
+use crate::figure::{Dataset, Figure, number};
+use crate::figure_data::{CLASSES, FigureData};
+use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
 use crate::units::{self, Unit};
+use shallop_results::{Estimate, Summary};
 
-/// Fields of a class of flows, and what they are called.
+/// The statistics of a size class, with their labels.
 const PARTS: [(&str, &str); 5] = [
     ("mean_s", "mean"),
     ("p50_s", "50 %"),
@@ -19,18 +19,18 @@ const PARTS: [(&str, &str); 5] = [
     ("p999_s", "99.9 %"),
 ];
 
-pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
-    let cases = &gather.cases;
-    let points = cases.some(6);
+pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
+    let comparison = &input.comparison;
+    let points = comparison.sample_points(6);
     let all = || summary.aggregates.iter().flat_map(estimates);
     let unit = Unit::of(all().map(|(_, _, of)| of.mean), units::TIMES);
     // The largest figure is a tail: half of it would be thousands of the next unit.
     let value = unit.column("completion_time");
     let columns =
         ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
-    let mut rows = Rows::new(&columns);
+    let mut rows = Dataset::new(&columns);
     for of in &summary.aggregates {
-        let place = cases.point(&of.point).zip(cases.scheme(&of.scheme));
+        let place = comparison.point(&of.point).zip(comparison.scheme(&of.scheme));
         let Some((point, scheme)) = place.filter(|(point, _)| points.contains(point)) else {
             continue;
         };
@@ -39,7 +39,12 @@ pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
                 let half = estimate.ci95.filter(|half| half.is_finite())?;
                 Some(unit.put((estimate.mean + sign * half).max(0.0)))
             };
-            let words = [&*cases.brief(point), CLASSES[class], &*cases.schemes[scheme], part];
+            let words = [
+                &*comparison.short_name(point),
+                CLASSES[class],
+                &*comparison.schemes[scheme],
+                part,
+            ];
             let figures = [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0))];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }
@@ -48,29 +53,29 @@ pub(super) fn figure(summary: &Summary, gather: &Gather) -> Option<Figure> {
         return None;
     }
     let seeds = all().map(|(_, _, of)| of.n).max().unwrap_or(0);
-    let panels: Vec<String> = points.iter().map(|&at| cases.brief(at)).collect();
+    let panels: Vec<String> = points.iter().map(|&at| comparison.short_name(at)).collect();
     Some(Figure {
         id: "completion-percentiles".to_owned(),
         title: "Completion times by size".to_owned(),
         caption: format!(
             "Of the flows that count and finished.{} {}{}",
-            sizes(gather),
+            sizes(input),
             means(seeds).replace("whiskers and bands", "hints say"),
-            cases.shown(&points)
+            comparison.omission_note(&points)
         ),
-        spec: marks::panels(
+        spec: spec_parts::panels(
             &panels,
-            &inner(gather, &rows, &value, &unit.title("completion time")),
-            marks::WIDE,
+            &inner(input, &rows, &value, &unit.title("completion time")),
+            spec_parts::WIDE,
         ),
         rows,
         wide: true,
     })
 }
 
-/// Means over seeds of each part of each class.
+/// The means over seeds of each statistic of each class.
 fn estimates(
-    of: &crate::summary::Aggregate,
+    of: &shallop_results::Aggregate,
 ) -> impl Iterator<Item = (usize, &'static str, Estimate)> + '_ {
     let classes = CLASSES.iter().enumerate();
     classes.flat_map(move |(class, name)| {
@@ -81,27 +86,27 @@ fn estimates(
     })
 }
 
-/// What small and large mean.
-fn sizes(gather: &Gather) -> String {
-    gather.classes.map_or_else(String::new, |classes| {
+/// A sentence that defines small and large flows.
+fn sizes(input: &FigureData) -> String {
+    input.classes.map_or_else(String::new, |classes| {
         let [small, large] = [classes.small_bytes, classes.large_bytes].map(thousands);
         format!(" Small flows have up to {small} B of payload, large ones more than {large} B.")
     })
 }
 
-fn inner(gather: &Gather, rows: &Rows, value: &str, title: &str) -> Value {
-    let schemes = &gather.cases.schemes;
-    let names = Names { field: "scheme", title: "scheme", all: schemes };
+fn inner(input: &FigureData, rows: &Dataset, value: &str, title: &str) -> Value {
+    let schemes = &input.comparison.schemes;
+    let names = NominalScale { field: "scheme", title: "scheme", all: schemes };
     let parts: Vec<String> = PARTS.iter().map(|(_, part)| (*part).to_owned()).collect();
-    let parts = Names { field: "part", title: "flows up to", all: &parts };
-    let along = marks::spread(value, title, rows.numbers(value));
+    let parts = NominalScale { field: "part", title: "flows up to", all: &parts };
+    let along = spec_parts::spread(value, title, rows.numbers(value));
     let hints = json!([
-        marks::hint("scheme", "scheme"),
-        marks::hint("size", "size"),
-        marks::hint("part", "flows up to"),
-        marks::figure(value, title),
-        marks::figure(&value.replace("completion_time", "low"), "95 % interval from"),
-        marks::figure(&value.replace("completion_time", "high"), "to"),
+        spec_parts::hint("scheme", "scheme"),
+        spec_parts::hint("size", "size"),
+        spec_parts::hint("part", "flows up to"),
+        spec_parts::figure(value, title),
+        spec_parts::figure(&value.replace("completion_time", "low"), "95 % interval from"),
+        spec_parts::figure(&value.replace("completion_time", "high"), "to"),
     ]);
     let place = json!({
         "y": { "field": "size", "type": "nominal", "sort": CLASSES, "title": "size of the flow" },

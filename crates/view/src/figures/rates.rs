@@ -1,33 +1,33 @@
-//! Rates of flows over time: each of a few, or how many of many are spread.
+//! Rates of flows over time: each of a few flows, or quantiles over many.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::figure::{Figure, Rows};
-use crate::gather::{Gather, Timed};
-use crate::marks::{self, Names};
-use crate::series::{BINS, Binned};
+use crate::binned_series::{BINS, BinnedSeries};
+use crate::figure::{Dataset, Figure};
+use crate::figure_data::{FigureData, RunSeries};
+use crate::spec_parts::{self, NominalScale};
 use crate::units::{self, Unit};
 
-/// More flows than this are shown by quantiles.
-const FEW: usize = 8;
+/// The most flows with lines of their own; more are shown by quantiles.
+const MAX_LINES: usize = 8;
 
-pub(super) fn figure(gather: &Gather) -> Option<Figure> {
-    let timed = || gather.timed.iter().filter(|(_, timed)| !timed.flows.is_empty());
+pub(super) fn figure(input: &FigureData) -> Option<Figure> {
+    let timed = || input.series.iter().filter(|(_, timed)| !timed.flows.is_empty());
     let most = timed().map(|(_, timed)| timed.flows.len()).max()?;
     if most < 2 {
         // A single flow's rate is the throughput.
         return None;
     }
     let panels: Vec<String> =
-        timed().map(|(&(point, scheme), _)| gather.cases.panel(point, scheme)).collect();
+        timed().map(|(&(point, scheme), _)| input.comparison.panel(point, scheme)).collect();
     let rates = timed().flat_map(|(_, timed)| timed.flows.values());
     let unit =
         Unit::of(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
     let (rows, inner, how) =
-        if most <= FEW { each(gather, most, unit) } else { spread(gather, unit) };
-    let shown = gather.cases.shown(&gather.cases.timed());
+        if most <= MAX_LINES { lines(input, most, unit) } else { spread(input, unit) };
+    let shown = input.comparison.omission_note(&input.comparison.points_over_time());
     Some(Figure {
         id: "flow-rates-over-time".to_owned(),
         title: "Rates of flows over time".to_owned(),
@@ -35,19 +35,19 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
             "IP bytes that arrived, of each flow while it was there; first seed. {how} At most {BINS} points a line: \
              means of the rows of series.parquet between them.{shown}"
         ),
-        spec: marks::panels(&panels, &inner, marks::WIDE),
+        spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,
         wide: true,
     })
 }
 
-/// A line a flow.
-fn each(gather: &Gather, most: usize, unit: Unit) -> (Rows, Value, String) {
+/// A line for each flow.
+fn lines(input: &FigureData, most: usize, unit: Unit) -> (Dataset, Value, String) {
     let flows: Vec<String> = (0..most).map(|number| format!("flow {number}")).collect();
     let (value, title) = (unit.column("rate"), unit.title("rate of a flow"));
-    let mut rows = Rows::new(&["panel", "flow", "time_s", &value]);
-    for (&(point, scheme), timed) in &gather.timed {
-        let panel = gather.cases.panel(point, scheme);
+    let mut rows = Dataset::new(&["panel", "flow", "time_s", &value]);
+    for (&(point, scheme), timed) in &input.series {
+        let panel = input.comparison.panel(point, scheme);
         for (number, rate) in &timed.flows {
             for (_, bin) in rate.iter() {
                 let words = [panel.as_str().into(), format!("flow {number}").into()];
@@ -56,21 +56,22 @@ fn each(gather: &Gather, most: usize, unit: Unit) -> (Rows, Value, String) {
             }
         }
     }
-    let names = Names { field: "flow", title: "flow", all: &flows };
-    let inner = marks::lines(&names, (&value, &title), 170, &[marks::hint("flow", "flow")]);
+    let names = NominalScale { field: "flow", title: "flow", all: &flows };
+    let inner =
+        spec_parts::lines(&names, (&value, &title), 170, &[spec_parts::hint("flow", "flow")]);
     (rows, inner, String::new())
 }
 
-/// Quantiles over the flows that were there.
+/// Quantiles over the active flows.
 const PARTS: [(&str, f64); 5] =
     [("least", 0.0), ("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("most", 1.0)];
 
-fn spread(gather: &Gather, unit: Unit) -> (Rows, Value, String) {
+fn spread(input: &FigureData, unit: Unit) -> (Dataset, Value, String) {
     let columns = PARTS.map(|(name, _)| unit.column(name));
-    let mut rows = Rows::new(&["panel", "time_s", "flows"]);
+    let mut rows = Dataset::new(&["panel", "time_s", "flows"]);
     rows.columns.extend(columns.iter().cloned());
-    for (&(point, scheme), timed) in &gather.timed {
-        let panel = gather.cases.panel(point, scheme);
+    for (&(point, scheme), timed) in &input.series {
+        let panel = input.comparison.panel(point, scheme);
         for (time, mut rates) in by_time(timed) {
             rates.sort_unstable_by(f64::total_cmp);
             let which = [panel.as_str().into(), units::round(time).into(), rates.len().into()];
@@ -83,9 +84,9 @@ fn spread(gather: &Gather, unit: Unit) -> (Rows, Value, String) {
 }
 
 /// The rates of the flows in each bin, with its time.
-fn by_time(timed: &Timed) -> Vec<(f64, Vec<f64>)> {
+fn by_time(timed: &RunSeries) -> Vec<(f64, Vec<f64>)> {
     let mut bins: BTreeMap<usize, (f64, Vec<f64>)> = BTreeMap::new();
-    for (place, bin) in timed.flows.values().flat_map(Binned::iter) {
+    for (place, bin) in timed.flows.values().flat_map(BinnedSeries::iter) {
         let (time, rates) = bins.entry(place).or_default();
         *time = time.max(bin.time);
         rates.push(bin.mean());
@@ -93,7 +94,7 @@ fn by_time(timed: &Timed) -> Vec<(f64, Vec<f64>)> {
     bins.into_values().collect()
 }
 
-/// The smallest value that at least this part of all does not exceed.
+/// The nearest-rank quantile.
 pub(super) fn nearest(sorted: &[f64], part: f64) -> f64 {
     let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
@@ -111,28 +112,28 @@ fn bands(columns: &[String; 5], title: &str) -> Value {
         })
     };
     let hints = json!([
-        marks::figure("time_s", "time (s)"),
-        marks::figure(least, "least"),
-        marks::figure(p25, "25 % have less than"),
-        marks::figure(median, "median"),
-        marks::figure(p75, "75 % have less than"),
-        marks::figure(most, "most"),
-        marks::hint("flows", "flows"),
+        spec_parts::figure("time_s", "time (s)"),
+        spec_parts::figure(least, "least"),
+        spec_parts::figure(p25, "25 % have less than"),
+        spec_parts::figure(median, "median"),
+        spec_parts::figure(p75, "75 % have less than"),
+        spec_parts::figure(most, "most"),
+        spec_parts::hint("flows", "flows"),
     ]);
     let mut all = band(least, most, 0.35);
-    all["params"] = json!([marks::zoom()]);
+    all["params"] = json!([spec_parts::zoom()]);
     let line = json!({
         "mark": { "type": "line", "color": "#0072B2", "strokeWidth": 1.8, "clip": true },
-        "encoding": { "y": marks::quantity(median, title), "tooltip": hints },
+        "encoding": { "y": spec_parts::quantity(median, title), "tooltip": hints },
     });
-    // Lines are thin: hints belong to what is around them.
+    // Lines are thin: an invisible wider mark shows the tooltip.
     let catch = json!({
         "mark": { "type": "rule", "strokeWidth": 4, "opacity": 0 },
         "encoding": { "tooltip": hints },
     });
     json!({
         "height": 170,
-        "encoding": { "x": marks::quantity("time_s", "time (s)") },
+        "encoding": { "x": spec_parts::quantity("time_s", "time (s)") },
         "layer": [all, band(p25, p75, 0.6), line, catch],
     })
 }

@@ -1,31 +1,31 @@
-//! Slowdown against size: how much longer flows took than on an empty network.
+//! Slowdown of flows against their size.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::rates::nearest;
-use crate::figure::{Figure, Rows};
-use crate::gather::{Flows, Gather};
-use crate::marks::{self, Names};
+use crate::figure::{Dataset, Figure};
+use crate::figure_data::{FigureData, Flows};
+use crate::spec_parts::{self, NominalScale};
 use crate::units;
 
-/// Bins of sizes in a power of ten.
-const IN_TEN: f64 = 4.0;
-/// With fewer flows in a bin there is no 99th percentile.
-const ENOUGH: usize = 100;
+/// Bins of sizes per decade.
+const PER_DECADE: f64 = 4.0;
+/// The least number of flows in a bin for a 99th percentile.
+const MIN_FLOWS: usize = 100;
 
-pub(super) fn figure(gather: &Gather) -> Option<Figure> {
-    let (cases, points) = (&gather.cases, gather.cases.some(6));
+pub(super) fn figure(input: &FigureData) -> Option<Figure> {
+    let (comparison, points) = (&input.comparison, input.comparison.sample_points(6));
     let parts = ["median", "99 %"].map(str::to_owned);
-    let mut rows = Rows::new(&["panel", "scheme", "part", "size_bytes", "slowdown", "flows"]);
+    let mut rows = Dataset::new(&["panel", "scheme", "part", "size_bytes", "slowdown", "flows"]);
     for &point in &points {
-        for (scheme, label) in cases.schemes.iter().enumerate() {
-            let Some(flows) = gather.flows.get(&(point, scheme)) else { continue };
+        for (scheme, label) in comparison.schemes.iter().enumerate() {
+            let Some(flows) = input.flows.get(&(point, scheme)) else { continue };
             for (size, mut slowdowns) in by_size(flows) {
                 slowdowns.sort_unstable_by(f64::total_cmp);
                 let mut add = |part: &str, value: f64| {
-                    let words = [&*cases.brief(point), &**label, part].map(Value::from);
+                    let words = [&*comparison.short_name(point), &**label, part].map(Value::from);
                     let figures = [
                         units::round(size).into(),
                         units::round(value).into(),
@@ -34,7 +34,7 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
                     rows.rows.push(words.into_iter().chain(figures).collect());
                 };
                 add(&parts[0], nearest(&slowdowns, 0.5));
-                if slowdowns.len() >= ENOUGH {
+                if slowdowns.len() >= MIN_FLOWS {
                     add(&parts[1], nearest(&slowdowns, 0.99));
                 }
             }
@@ -43,17 +43,17 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
     if rows.is_empty() {
         return None;
     }
-    let panels: Vec<String> = points.iter().map(|&at| cases.brief(at)).collect();
+    let panels: Vec<String> = points.iter().map(|&at| comparison.short_name(at)).collect();
     Some(Figure {
         id: "slowdown-by-size".to_owned(),
         title: "Slowdown against size".to_owned(),
         caption: format!(
             "Completion time as a multiple of that on an empty network (docs/model.md), of the flows that count and \
              finished, all seeds together. A point stands for the flows of a quarter of a power of ten, at the middle \
-             of their sizes; the 99th percentile where there are at least {ENOUGH} of them.{}",
-            cases.shown(&points)
+             of their sizes; the 99th percentile where there are at least {MIN_FLOWS} of them.{}",
+            comparison.omission_note(&points)
         ),
-        spec: marks::panels(&panels, &inner(gather, &rows, &parts), marks::WIDE),
+        spec: spec_parts::panels(&panels, &inner(input, &rows, &parts), spec_parts::WIDE),
         rows,
         wide: true,
     })
@@ -62,9 +62,10 @@ pub(super) fn figure(gather: &Gather) -> Option<Figure> {
 /// Slowdowns by size: the geometric mean of the sizes of each bin.
 fn by_size(flows: &Flows) -> Vec<(f64, Vec<f64>)> {
     let mut bins: BTreeMap<i64, (f64, Vec<f64>)> = BTreeMap::new();
-    for done in flows.done.iter().filter(|done| !done.slowdown.is_nan() && done.size_bytes > 0) {
+    for done in flows.completed.iter().filter(|done| !done.slowdown.is_nan() && done.size_bytes > 0)
+    {
         let power = libm::log10(done.size_bytes as f64);
-        let (sum, slowdowns) = bins.entry(libm::floor(power * IN_TEN) as i64).or_default();
+        let (sum, slowdowns) = bins.entry(libm::floor(power * PER_DECADE) as i64).or_default();
         *sum += power;
         slowdowns.push(f64::from(done.slowdown));
     }
@@ -74,21 +75,21 @@ fn by_size(flows: &Flows) -> Vec<(f64, Vec<f64>)> {
     bins.into_values().map(middle).collect()
 }
 
-fn inner(gather: &Gather, rows: &Rows, parts: &[String]) -> Value {
-    let names = Names { field: "scheme", title: "scheme", all: &gather.cases.schemes };
-    let parts = Names { field: "part", title: "flows up to", all: parts };
+fn inner(input: &FigureData, rows: &Dataset, parts: &[String]) -> Value {
+    let names = NominalScale { field: "scheme", title: "scheme", all: &input.comparison.schemes };
+    let parts = NominalScale { field: "part", title: "flows up to", all: parts };
     let channels = json!({
-        "x": marks::spread("size_bytes", "size of the flow (B)", rows.numbers("size_bytes")),
-        "y": marks::spread("slowdown", "slowdown", rows.numbers("slowdown")),
+        "x": spec_parts::spread("size_bytes", "size of the flow (B)", rows.numbers("size_bytes")),
+        "y": spec_parts::spread("slowdown", "slowdown", rows.numbers("slowdown")),
         "color": names.colour(),
         "opacity": names.opacity(1.0),
     });
     let hints = json!([
-        marks::hint("scheme", "scheme"),
-        marks::hint("part", "flows up to"),
-        marks::figure("size_bytes", "size (B)"),
-        marks::figure("slowdown", "slowdown"),
-        marks::hint("flows", "flows in the bin"),
+        spec_parts::hint("scheme", "scheme"),
+        spec_parts::hint("part", "flows up to"),
+        spec_parts::figure("size_bytes", "size (B)"),
+        spec_parts::figure("slowdown", "slowdown"),
+        spec_parts::hint("flows", "flows in the bin"),
     ]);
     json!({
         "height": 230,
@@ -96,7 +97,7 @@ fn inner(gather: &Gather, rows: &Rows, parts: &[String]) -> Value {
         "layer": [
             {
                 "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
-                "params": [names.toggle(), marks::zoom()],
+                "params": [names.toggle(), spec_parts::zoom()],
                 "encoding": { "strokeDash": parts.dash() },
             },
             {
@@ -110,14 +111,19 @@ fn inner(gather: &Gather, rows: &Rows, parts: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gather::Done;
+    use crate::figure_data::CompletedFlow;
 
     #[test]
     fn flows_of_one_size_are_at_that_size() {
-        let done = |size_bytes, slowdown| Done { fct_s: 1.0, slowdown, size_bytes };
+        let done = |size_bytes, slowdown| CompletedFlow { fct_s: 1.0, slowdown, size_bytes };
         let flows = Flows {
-            done: vec![done(100_000, 2.0), done(100_000, 3.0), done(10, 1.0), done(10, f32::NAN)],
-            open: [0; 4],
+            completed: vec![
+                done(100_000, 2.0),
+                done(100_000, 3.0),
+                done(10, 1.0),
+                done(10, f32::NAN),
+            ],
+            incomplete: [0; 4],
         };
         let bins = by_size(&flows);
         assert_eq!(bins.len(), 2);

@@ -1,0 +1,94 @@
+//! Parameters that laws in integers keep as binary fractions, and scenarios write as numbers.
+
+use shallop_core::form::{Form, Reads};
+use shallop_core::options::{Value, Written};
+
+/// A power of one half, down to 1/1024: the gain of a moving average, which is a shift (kernel: `dctcp_shift_g`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gain(u32);
+
+impl Gain {
+    /// The largest shift.
+    pub const MAX_SHIFT: u32 = 10;
+
+    /// 2 to the power of minus `shift`, no less than 1/1024.
+    #[must_use]
+    pub const fn new(shift: u32) -> Self {
+        Self(if shift > Self::MAX_SHIFT { Self::MAX_SHIFT } else { shift })
+    }
+
+    /// The gain is 2 to the power of minus this.
+    #[must_use]
+    pub const fn shift(self) -> u32 {
+        self.0
+    }
+
+    /// The gain as a number.
+    fn value(self) -> f64 {
+        1.0 / f64::from(1_u32 << self.0)
+    }
+
+    /// The gain that is nearest to a number.
+    fn nearest(value: f64) -> Self {
+        let off = |gain: &Self| (gain.value() - value).abs();
+        let all = (0..=Self::MAX_SHIFT).map(Self);
+        all.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(Self(0))
+    }
+}
+
+impl Value for Gain {
+    const READS: Reads = Reads::Number;
+
+    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
+        let value = written.number(form)?;
+        let nearest = Self::nearest(value);
+        if (value / nearest.value() - 1.0).abs() < 1e-9 {
+            return Ok(nearest);
+        }
+        let message = format!("{value} is no power of one half");
+        let help = format!(
+            "{value} is not a power of two, which makes a shift; no power of a half is nearer than {}. \
+             Allowed: 1, 0.5, 0.25, 0.125, 0.0625 and so on down to 1/1024",
+            nearest.value()
+        );
+        Err(written.refuse(message, help))
+    }
+
+    fn show(&self) -> Option<String> {
+        self.value().show()
+    }
+}
+
+/// A fraction in units of 2^-10. Numbers are rounded to the nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fraction(u32);
+
+impl Fraction {
+    /// One.
+    pub const ONE: Self = Self(1 << 10);
+
+    /// So many units of 2^-10.
+    #[must_use]
+    pub const fn new(units: u32) -> Self {
+        Self(units)
+    }
+
+    /// The fraction in units of 2^-10.
+    #[must_use]
+    pub const fn units(self) -> u32 {
+        self.0
+    }
+}
+
+impl Value for Fraction {
+    const READS: Reads = Reads::Number;
+
+    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
+        let value = written.number(form)?;
+        Ok(Self((value * f64::from(Self::ONE.0) + 0.5) as u32))
+    }
+
+    fn show(&self) -> Option<String> {
+        (f64::from(self.0) / f64::from(Self::ONE.0)).show()
+    }
+}

@@ -1,0 +1,286 @@
+//! Packets of chosen links as a capture file (pcapng) for Wireshark and similar tools.
+//!
+//! A probe sees only the envelope of a packet, so the headers are synthetic: Ethernet, IPv4 with the DSCP of the class
+//! and the ECN codepoint, and UDP for every transport; there are no sequence numbers. The file stores headers only; the
+//! original length is that of the frame without preamble, gap and checksum. An interface is a port, the address of a
+//! host is 10.0.0.0 plus its node number plus one, and the two UDP ports together give the number of the flow.
+//! State: the file so far, of at most `limit` packets. Units: nanoseconds, rounded down.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, Ipv4Header, UdpHeader, ip_number};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness};
+use shallop_core::{Class, Ecn, End, Envelope, Node, Time};
+use shallop_proto::wire;
+
+/// Preamble, gap and frame checksum, which are on the wire and not in captures.
+const NOT_CAPTURED: u32 = 24;
+const ETHERNET: usize = 14;
+const IPV4: usize = 20;
+const UDP: usize = 8;
+/// The first UDP port.
+const FIRST_PORT: u32 = 1_024;
+/// The number of UDP ports from the first one on.
+const PORTS: u32 = 64_512;
+
+/// A capture that is being recorded.
+pub struct Capture {
+    writer: PcapNgWriter<Vec<u8>>,
+    interfaces: BTreeMap<u32, u32>,
+    limit: u64,
+    recorded: u64,
+    skipped: u64,
+    full: Option<Time>,
+}
+
+impl Capture {
+    /// A capture of these ports, given by number and name, of at most `limit` packets in total. A port that is given
+    /// twice has the interface of its last name.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "writing to memory does not fail")]
+    pub fn new(ports: Vec<(u32, String)>, limit: u64) -> Self {
+        let written = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little);
+        let mut writer = written.expect("writing to memory does not fail");
+        let mut interfaces = BTreeMap::new();
+        for (interface, (port, name)) in (0..).zip(ports) {
+            interfaces.insert(port, interface);
+            let options = vec![
+                InterfaceDescriptionOption::IfName(Cow::Owned(name)),
+                InterfaceDescriptionOption::IfTsResol(9),
+            ];
+            let snaplen = (ETHERNET + IPV4 + UDP) as u32;
+            let linktype = DataLink::ETHERNET;
+            let block = InterfaceDescriptionBlock { linktype, snaplen, options };
+            writer.write_pcapng_block(block).expect("writing to memory does not fail");
+        }
+        Self { writer, interfaces, limit, recorded: 0, skipped: 0, full: None }
+    }
+
+    /// A port starts to send a packet. It is recorded if the port is captured and the limit is not reached. `addresses`
+    /// returns the source and the destination host of a packet to this endpoint.
+    pub fn send(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &Envelope,
+        addresses: impl Fn(End) -> (Node, Node),
+    ) {
+        let Some(&interface_id) = self.interfaces.get(&port) else { return };
+        if self.recorded >= self.limit {
+            self.full.get_or_insert(now);
+            self.skipped += 1;
+            return;
+        }
+        self.recorded += 1;
+        let mut options = Vec::new();
+        if self.recorded == self.limit {
+            let comment = format!("the last packet here: {} packets are the limit", self.limit);
+            options.push(EnhancedPacketOption::Comment(Cow::Owned(comment)));
+        }
+        let headers = headers(*packet, addresses(packet.end));
+        let block = EnhancedPacketBlock {
+            interface_id,
+            timestamp: Duration::from_nanos(now.since_start().as_ps() / 1_000),
+            original_len: u32::from(packet.size)
+                .saturating_sub(NOT_CAPTURED)
+                .max(headers.len() as u32),
+            data: Cow::Borrowed(&headers),
+            options,
+        };
+        let written = self.writer.write_pcapng_block(block);
+        debug_assert!(written.is_ok(), "writing to memory does not fail, and the interface exists");
+    }
+
+    /// Packets recorded.
+    #[must_use]
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// The time of the first packet beyond the limit, and the number of such packets; `None` if there was none.
+    #[must_use]
+    pub fn left_out(&self) -> Option<(Time, u64)> {
+        self.full.map(|since| (since, self.skipped))
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.writer.into_inner()
+    }
+}
+
+/// The DSCP of a class: class selectors, 0 for data to 4 for credits.
+fn dscp(class: Class) -> IpDscp {
+    match class {
+        Class::Data => IpDscp::CS0,
+        Class::Ack => IpDscp::CS1,
+        Class::Control => IpDscp::CS2,
+        Class::Emulation => IpDscp::CS3,
+        Class::Credit => IpDscp::CS4,
+        Class::Unscheduled => IpDscp::CS5,
+        Class::Legacy => IpDscp::CS6,
+        Class::LegacyAck => IpDscp::CS7,
+    }
+}
+
+fn headers(packet: Envelope, (from, to): (Node, Node)) -> [u8; ETHERNET + IPV4 + UDP] {
+    let ip_bytes = wire::ip_bytes(packet.size).max((IPV4 + UDP) as u64) as u16;
+    let ethernet =
+        Ethernet2Header { source: mac(from), destination: mac(to), ether_type: EtherType::IPV4 };
+    let mut ip = Ipv4Header {
+        dscp: dscp(packet.class),
+        ecn: match packet.ecn {
+            Ecn::NotEct => IpEcn::NotEct,
+            Ecn::Ect => IpEcn::Ect0,
+            Ecn::Ect1 => IpEcn::Ect1,
+            Ecn::Ce => IpEcn::CongestionExperienced,
+        },
+        total_len: ip_bytes,
+        dont_fragment: true,
+        time_to_live: 64,
+        protocol: ip_number::UDP,
+        source: address(from),
+        destination: address(to),
+        ..Ipv4Header::default()
+    };
+    ip.header_checksum = ip.calc_header_checksum();
+    let flow = packet.end.flow();
+    let ports = ((FIRST_PORT + flow % PORTS) as u16, (FIRST_PORT + flow / PORTS) as u16);
+    let (source, destination) = if packet.end.is_sender() { (ports.1, ports.0) } else { ports };
+    // Zero means that there is no checksum, which IPv4 allows.
+    let udp = UdpHeader {
+        source_port: source,
+        destination_port: destination,
+        length: ip_bytes - IPV4 as u16,
+        checksum: 0,
+    };
+    let mut bytes = [0; ETHERNET + IPV4 + UDP];
+    bytes[..ETHERNET].copy_from_slice(&ethernet.to_bytes());
+    bytes[ETHERNET..ETHERNET + IPV4].copy_from_slice(&ip.to_bytes());
+    bytes[ETHERNET + IPV4..].copy_from_slice(&udp.to_bytes());
+    bytes
+}
+
+fn address(node: Node) -> [u8; 4] {
+    let [_, x, y, z] = node.0.wrapping_add(1).to_be_bytes();
+    [10, x, y, z]
+}
+
+/// A locally administered address.
+fn mac(node: Node) -> [u8; 6] {
+    let [w, x, y, z] = node.0.wrapping_add(1).to_be_bytes();
+    [2, 0, w, x, y, z]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::SlicedPacket;
+    use pcap_file::pcapng::{Block, PcapNgReader};
+    use shallop_core::Span;
+
+    fn envelope(end: End, size: u16, class: Class, ecn: Ecn) -> Envelope {
+        Envelope { end, size, class, ecn }
+    }
+
+    /// The endpoints of every flow are at nodes 1 and 299.
+    fn at_two_hosts(end: End) -> (Node, Node) {
+        if end.is_sender() { (Node(299), Node(1)) } else { (Node(1), Node(299)) }
+    }
+
+    fn packets(file: &[u8]) -> (Vec<String>, Vec<EnhancedPacketBlock<'static>>) {
+        let mut reader = PcapNgReader::new(file).unwrap();
+        let mut all = Vec::new();
+        while let Some(block) = reader.next_block() {
+            if let Block::EnhancedPacket(packet) = block.unwrap() {
+                all.push(packet.into_owned());
+            }
+        }
+        let names = reader.interfaces().iter().map(|interface| {
+            assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+            let name = interface.options.iter().find_map(|option| match option {
+                InterfaceDescriptionOption::IfName(name) => Some(name.to_string()),
+                _ => None,
+            });
+            name.unwrap()
+        });
+        (names.collect(), all)
+    }
+
+    #[test]
+    fn packets_come_back_with_their_times_lengths_bits_and_addresses() {
+        let ports = vec![(7, "left>right".to_owned()), (4, "right>r0".to_owned())];
+        let mut capture = Capture::new(ports, 1_000_000);
+        let flow = 70_000;
+        let (data, credit) = (
+            envelope(End::receiver(flow), 1538, Class::Data, Ecn::Ce),
+            envelope(End::sender(flow), 84, Class::Credit, Ecn::NotEct),
+        );
+        let at = Time::after_start(Span::from_secs(5) + Span::from_ps(1_234_567));
+        capture.send(Time::ZERO, 4, &credit, at_two_hosts);
+        capture.send(at, 7, &data, at_two_hosts);
+        capture.send(at, 5, &data, at_two_hosts);
+        assert_eq!((capture.recorded(), capture.left_out()), (2, None));
+        let (names, all) = packets(&capture.finish());
+        assert_eq!(names, ["left>right", "right>r0"]);
+        let recorded: Vec<_> =
+            all.iter().map(|p| (p.interface_id, p.timestamp, p.original_len)).collect();
+        let nanos = Duration::from_nanos(5_000_001_234);
+        assert_eq!(recorded, [(1, Duration::ZERO, 60), (0, nanos, 1514)]);
+        let read = |packet: &EnhancedPacketBlock<'_>| {
+            let (_, rest) = Ethernet2Header::from_slice(&packet.data).unwrap();
+            let (ip, rest) = Ipv4Header::from_slice(rest).unwrap();
+            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+            let (udp, rest) = UdpHeader::from_slice(rest).unwrap();
+            assert!(rest.is_empty() && udp.length + 20 == ip.total_len);
+            (ip, (udp.source_port, udp.destination_port))
+        };
+        let (ip, ports) = read(&all[1]);
+        assert_eq!(
+            (ip.source, ip.destination, ip.total_len),
+            ([10, 0, 0, 2], [10, 0, 1, 44], 1500)
+        );
+        assert_eq!((ip.ecn, ip.dscp), (IpEcn::CongestionExperienced, IpDscp::CS0));
+        assert_eq!(ports, (6_512, 1_025));
+        let (ip, back) = read(&all[0]);
+        assert_eq!((ip.ecn, ip.dscp, ip.total_len), (IpEcn::NotEct, IpDscp::CS4, 46));
+        assert_eq!((back, ip.destination), ((ports.1, ports.0), [10, 0, 0, 2]));
+    }
+
+    #[test]
+    fn a_capture_ends_at_its_limit_and_says_so() {
+        let mut capture = Capture::new(vec![(0, "a>b".to_owned())], 2);
+        let data = envelope(End::receiver(0), 200, Class::Data, Ecn::Ect);
+        for us in 0..5 {
+            capture.send(Time::after_start(Span::from_us(us)), 0, &data, at_two_hosts);
+        }
+        let since = Time::after_start(Span::from_us(2));
+        assert_eq!((capture.recorded(), capture.left_out()), (2, Some((since, 3))));
+        let (_, all) = packets(&capture.finish());
+        assert_eq!(all.iter().map(|packet| packet.options.len()).collect::<Vec<_>>(), [0, 1]);
+        let comment =
+            EnhancedPacketOption::Comment("the last packet here: 2 packets are the limit".into());
+        assert_eq!(all[1].options, [comment]);
+        assert!(SlicedPacket::from_ethernet(&all[0].data).is_err(), "there is no payload");
+    }
+
+    #[test]
+    fn every_flow_has_ports_of_its_own() {
+        let mut ports = std::collections::BTreeSet::new();
+        for flow in [0, 1, 64_511, 64_512, 64_513, 129_024, u32::MAX / 2] {
+            let headers = headers(
+                envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect),
+                (Node(0), Node(1)),
+            );
+            assert!(ports.insert(headers[34..38].to_vec()), "{flow}");
+        }
+    }
+}

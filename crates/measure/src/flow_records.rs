@@ -1,0 +1,125 @@
+//! Flow records: the counts of each flow in progress, and of the flows that started last.
+//!
+//! State: a record for each of the recent flows, in order of start, and for each earlier flow in progress. Memory
+//! therefore does not grow with the number of flows, however long one of them lasts.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use shallop_core::{Facts, Span, Time};
+
+/// The number of recent flows that have records in any case. Fairness is computed for up to this many flows.
+pub const RECENT_FLOWS: usize = 10_000;
+
+/// The record of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRecord {
+    /// What is known of the flow at its start.
+    pub facts: Facts,
+    /// When its data was available: its start, unless it requested credits ahead of its data.
+    pub start: Time,
+    /// Bytes of data packets that arrived at its receiver, at IP.
+    pub ip_bytes: u64,
+    /// When the receiver had all data.
+    pub complete: Option<Time>,
+    /// The flow has retired.
+    pub closed: bool,
+}
+
+impl FlowRecord {
+    /// The time from its start to the arrival of its last byte, if it is complete.
+    #[must_use]
+    pub fn completion_time(&self) -> Option<Span> {
+        self.complete.map(|at| at.saturating_since(self.start))
+    }
+}
+
+/// The records of all flows that have one.
+#[derive(Clone, Debug, Default)]
+pub struct FlowRecords {
+    /// The number of flows before the recent ones.
+    earlier: u32,
+    recent: VecDeque<FlowRecord>,
+    /// The earlier flows that are in progress.
+    in_progress: BTreeMap<u32, FlowRecord>,
+}
+
+impl FlowRecords {
+    /// The next flow starts.
+    pub fn start(&mut self, start: Time, facts: &Facts) {
+        let start = start.saturating_add(facts.ahead);
+        let (ip_bytes, complete, closed) = (0, None, false);
+        self.recent.push_back(FlowRecord { facts: *facts, start, ip_bytes, complete, closed });
+        if self.recent.len() > RECENT_FLOWS
+            && let Some(flow) = self.recent.pop_front()
+        {
+            if !flow.closed {
+                self.in_progress.insert(self.earlier, flow);
+            }
+            self.earlier += 1;
+        }
+    }
+
+    /// The record of a flow in progress.
+    #[inline]
+    pub fn get_mut(&mut self, flow: u32) -> Option<&mut FlowRecord> {
+        match flow.checked_sub(self.earlier) {
+            Some(index) => self.recent.get_mut(index as usize),
+            None => self.in_progress.get_mut(&flow),
+        }
+    }
+
+    /// The record of a flow, if it has one.
+    #[must_use]
+    pub fn get(&self, flow: u32) -> Option<&FlowRecord> {
+        match flow.checked_sub(self.earlier) {
+            Some(index) => self.recent.get(index as usize),
+            None => self.in_progress.get(&flow),
+        }
+    }
+
+    /// Closes the record of a flow that retires, and returns it.
+    pub fn close(&mut self, flow: u32) -> Option<FlowRecord> {
+        if flow < self.earlier {
+            return self.in_progress.remove(&flow);
+        }
+        let record = self.get_mut(flow)?;
+        record.closed = true;
+        Some(*record)
+    }
+
+    /// The number of flows that have started.
+    #[must_use]
+    pub fn started(&self) -> u32 {
+        self.earlier + self.recent.len() as u32
+    }
+
+    /// The records of all flows in order of start, if every flow has one.
+    #[must_use]
+    pub fn all(&self) -> Option<&VecDeque<FlowRecord>> {
+        (self.earlier == 0).then_some(&self.recent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallop_core::Node;
+
+    use super::*;
+
+    #[test]
+    fn of_the_earlier_flows_only_those_in_progress_have_records() {
+        let (mut records, facts) = (FlowRecords::default(), Facts::between(Node(0), Node(1)));
+        for flow in 0..50_000u32 {
+            records.start(Time::ZERO, &facts);
+            if flow != 7 {
+                assert!(records.close(flow).is_some_and(|record| record.closed));
+            }
+        }
+        assert_eq!((records.started(), records.recent.len()), (50_000, RECENT_FLOWS));
+        assert_eq!(records.in_progress.len(), 1);
+        records.get_mut(7).unwrap().ip_bytes = 3;
+        assert!(records.get(8).is_none() && records.all().is_none());
+        assert_eq!(records.close(7).map(|record| record.ip_bytes), Some(3));
+        assert!(records.get(7).is_none() && records.get(49_999).is_some());
+    }
+}

@@ -1,0 +1,15 @@
+//! The observer of a run, which receives its progress and the rows of the flow log.
+
+use shallop_core::Time;
+
+use crate::flow_log::FlowRow;
+
+/// An observer of a run.
+pub trait Observer {
+    /// The run has simulated the time up to `now`. Returns false to end the run.
+    fn on_progress(&mut self, now: Time) -> bool;
+
+    /// Rows of flows that have retired, or that are in progress when the run ends. Chunks arrive roughly in order of
+    /// the flows' ends; the rows of a chunk are in order of the flows' starts.
+    fn on_flows(&mut self, rows: Vec<FlowRow>);
+}

@@ -1,0 +1,278 @@
+//! The outcome of a run: its summary, computed from the counts of the probe, the ports and the flow log.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{Class, DropCause, Span};
+use shallop_proto::EndpointCounters;
+use shallop_switch::{Occupancy, Pool, PortCounters};
+
+use crate::flow_log::{FlowLog, FlowRow};
+use crate::flow_records::FlowRecord;
+use crate::fractions::{rate, ratio};
+use crate::groups;
+use crate::offered;
+use crate::pools;
+use crate::probe::Measurements;
+use crate::series::{Checkpoint, Samples, Series};
+use crate::warn;
+use shallop_plan::Setup;
+use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window, jain};
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The summary.
+    pub run: Run,
+    /// A row for each flow, in order of start.
+    pub flows: Vec<FlowRow>,
+    /// The time series.
+    pub series: Samples,
+    /// The captured packets as a pcapng file, if links were to be captured.
+    pub capture: Option<Vec<u8>>,
+}
+
+/// The summary of a run that has ended.
+#[must_use]
+pub fn summarise(
+    setup: &Setup<'_>,
+    measure: &Measurements,
+    (ports, pools): (&[PortCounters], &[Pool]),
+    log: &FlowLog<'_>,
+    series: &Series,
+) -> Run {
+    let (end, total) = (series.end, Totals::of(ports, log.total()));
+    let (dropped, lost) = (total.dropped, total.lost);
+    let gone = |class: Class| dropped[class.index()] + lost[class.index()];
+    let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
+    let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
+    let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
+    Run {
+        scheme: setup.plan.schemes[setup.scheme].name.clone(),
+        seed: setup.seed,
+        point: BTreeMap::new(),
+        duration_s: end.as_secs_f64(),
+        flows: u64::from(measure.flows.started()),
+        throughput_bps: rate(measure.ip_bytes(), end),
+        wire_bps: rate(measure.wire_bytes, end),
+        goodput_bps: rate(total.counters.received, end),
+        windows: windows(setup, measure, series),
+        loss_rate: ratio(data, total.counters.sent),
+        mean_port_drop_rate: mean_drop_rate(setup, ports),
+        drops: Drops {
+            data,
+            scheduled: unscheduled.map(|_| gone(Class::Data)),
+            unscheduled,
+            emulation: gone(Class::Emulation),
+            credit: gone(Class::Credit),
+            ack: gone(Class::Ack) + gone(Class::LegacyAck),
+            control: gone(Class::Control),
+        },
+        drops_by_cause: drops_by_cause(setup, measure),
+        loss_by_place: loss_by_place(setup, ports),
+        loss_by_set: loss_by_set(setup, ports, total.counters.sent),
+        utilization_by_place: utilizations(setup, ports, end),
+        groups: groups::groups(setup, measure, log, series),
+        warnings: warn::warnings(setup, ports),
+        marks: measure.marks,
+        queues: queues(setup, measure),
+        pools: pools::occupancies(setup, pools),
+        max_queue_bytes: longest_data_queue(setup, measure),
+        mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
+        max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
+        offered: offered::offered(setup),
+        rtt: measure.rtts().summary(),
+        jain: final_second.and_then(|(from, to)| fairness(measure, (from, to), |_| true)),
+        jain_095_s: series.converge.reached().map(Span::as_secs_f64),
+        utilization: utilization(setup, ports, end),
+        retransmits: total.counters.retransmits,
+        timeouts: total.counters.timeouts,
+        credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit), measure.data),
+        fct: log.completion.fct(),
+        packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
+        delivered_data_packets: measure.data,
+        capture: None,
+        wall_s: None,
+    }
+}
+
+/// Sums over all ports and endpoints.
+struct Totals {
+    dropped: [u64; Class::COUNT],
+    lost: [u64; Class::COUNT],
+    counters: EndpointCounters,
+}
+
+impl Totals {
+    fn of(ports: &[PortCounters], counters: EndpointCounters) -> Self {
+        let (mut dropped, mut lost) = ([0; Class::COUNT], [0; Class::COUNT]);
+        for port in ports {
+            for class in 0..Class::COUNT {
+                dropped[class] += port.dropped[class];
+                lost[class] += port.lost[class];
+            }
+        }
+        Self { dropped, lost, counters }
+    }
+}
+
+fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Window> {
+    let edges = setup.plan.windows.iter().filter(|(from, _)| *from < series.end);
+    edges
+        .filter_map(|&(from, to)| {
+            let (from, to) = (series.at(from)?, series.at(to)?);
+            let span = to.at - from.at;
+            let bytes = to.bytes() - from.bytes();
+            let (kept, lost) = (to.metered.0 - from.metered.0, to.metered.1 - from.metered.1);
+            Some(Window {
+                from_s: from.at.as_secs_f64(),
+                to_s: to.at.as_secs_f64(),
+                throughput_bps: rate(bytes, span),
+                jain: fairness(measure, (from, to), |_| true),
+                groups: groups::windows(setup, from, to),
+                metered_loss: (kept + lost > 0).then(|| ratio(lost, kept + lost)),
+            })
+        })
+        .collect()
+}
+
+/// Jain's index of the flows for which `counts` holds and that were active in the window: started by its end, and not
+/// complete before its start. `None` if not all flows have records.
+pub(crate) fn fairness(
+    measure: &Measurements,
+    (from, to): (&Checkpoint, &Checkpoint),
+    counts: impl Fn(&FlowRecord) -> bool,
+) -> Option<f64> {
+    let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
+    let shares =
+        measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
+            let (flow, arrived) = flow;
+            let ended = flow.complete.is_some_and(|at| at.since_start() <= from.at);
+            let before = from_flows.get(number).copied().unwrap_or(0);
+            (!ended && counts(flow)).then_some((arrived - before) as f64)
+        });
+    jain(&shares.collect::<Vec<f64>>())
+}
+
+fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
+    let (mut sum, mut used) = (0.0, 0u32);
+    for (_, counts) in switch_ports(setup, ports) {
+        let dropped = counts.dropped.iter().sum();
+        let arrived = dropped + counts.sent.iter().sum::<u64>();
+        sum += ratio(dropped, arrived);
+        used += u32::from(arrived > 0);
+    }
+    sum / f64::from(used.max(1))
+}
+
+fn drops_by_cause(setup: &Setup<'_>, measure: &Measurements) -> Vec<DropCount> {
+    let count = |(port, class, cause, packets): (u32, Class, DropCause, u64)| DropCount {
+        place: setup.network.port_name(port),
+        class: class.name().to_owned(),
+        cause: cause.name().to_owned(),
+        packets,
+    };
+    measure.drops.all().map(count).collect()
+}
+
+fn loss_by_place(setup: &Setup<'_>, ports: &[PortCounters]) -> BTreeMap<String, f64> {
+    let places = ports.iter().enumerate().filter_map(|(port, counts)| {
+        let dropped = data(&counts.dropped);
+        let gone = dropped + data(&counts.lost);
+        let offered = dropped + data(&counts.sent);
+        (gone > 0).then(|| (setup.network.port_name(port as u32), ratio(gone, offered)))
+    });
+    places.collect()
+}
+
+fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap<String, f64> {
+    let gone = |port: &u32| {
+        let counts = &ports[*port as usize];
+        data(&counts.dropped) + data(&counts.lost)
+    };
+    let sets = setup.network.links.iter().map(|(name, of)| {
+        let gone: u64 = of.iter().map(gone).sum();
+        (name.clone(), ratio(gone, sent))
+    });
+    sets.collect()
+}
+
+/// The data among packets counted by class.
+fn data(counts: &[u64; Class::COUNT]) -> u64 {
+    Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
+}
+
+fn queues(setup: &Setup<'_>, measure: &Measurements) -> Vec<Queue> {
+    let held = measure.queues.iter().filter(|(_, queue)| queue.max().get() > 0);
+    held.map(|(place, queue)| Queue {
+        place: setup.network.port_name(place.port),
+        class: setup.layout.queues[usize::from(place.queue)].to_owned(),
+        max_bytes: queue.max().get(),
+        mean_bytes: queue.mean(),
+        p50_bytes: queue.quantile(0.5).get(),
+        p99_bytes: queue.quantile(0.99).get(),
+        p9999_bytes: queue.quantile(0.9999).get(),
+        above: above(setup, queue),
+    })
+    .collect()
+}
+
+/// The fraction of the time above each of the levels of the plan.
+pub(crate) fn above(setup: &Setup<'_>, held: &Occupancy) -> BTreeMap<String, f64> {
+    let levels = setup.plan.levels.iter();
+    levels.map(|&level| (level.to_string(), held.fraction_above(level))).collect()
+}
+
+/// The ports of switches with their numbers.
+fn switch_ports<'a>(
+    setup: &'a Setup<'_>,
+    ports: &'a [PortCounters],
+) -> impl Iterator<Item = (u32, &'a PortCounters)> {
+    (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
+}
+
+/// The data queues of switches.
+fn data_queues<'a>(
+    setup: &'a Setup<'_>,
+    measure: &'a Measurements,
+) -> impl Iterator<Item = &'a Occupancy> {
+    let data = setup.layout.data;
+    let switches = measure.queues.iter().filter(move |(place, _)| {
+        usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
+    });
+    switches.map(|(_, queue)| queue)
+}
+
+fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> u64 {
+    data_queues(setup, measure).map(|queue| queue.max().get()).max().unwrap_or(0)
+}
+
+fn utilization(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> f64 {
+    let busiest = switch_ports(setup, ports).map(|(port, counts)| {
+        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
+        ratio(counts.bytes, capacity)
+    });
+    busiest.fold(0.0, f64::max)
+}
+
+fn utilizations(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> BTreeMap<String, f64> {
+    let carried = switch_ports(setup, ports).filter(|(_, counts)| data(&counts.sent) > 0);
+    let part = |(port, counts): (u32, &PortCounters)| {
+        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
+        (setup.network.port_name(port), ratio(counts.bytes, capacity))
+    };
+    carried.map(part).collect()
+}
+
+fn credit(setup: &Setup<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {
+    setup.requirements.credits?;
+    let EndpointCounters { credits, metered, .. } = total.counters;
+    Some(Credit {
+        granted: credits.granted,
+        used: credits.used,
+        wasted: credits.wasted,
+        waste_rate: ratio(credits.wasted, credits.granted),
+        waste_volume: ratio(credits.wasted, data),
+        sent: metered,
+        loss_rate: ratio(lost, metered),
+    })
+}

@@ -1,0 +1,187 @@
+//! The probe that measures a run while it goes on. It counts packets and bytes; `outcome.rs` computes the results.
+
+use shallop_core::{
+    Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Probe, QueueId, Span, Time,
+};
+use shallop_proto::wire;
+use shallop_switch::Occupancy;
+
+use crate::capture::Capture;
+use crate::drops::DropCounts;
+use crate::flow_records::FlowRecords;
+use crate::rtts::Rtts;
+use shallop_plan::layout::Layout;
+
+/// The counts of a group of flows.
+#[derive(Clone, Debug, Default)]
+pub struct GroupCounts {
+    /// Flows that have started.
+    pub started: u64,
+    /// Bytes of data packets that arrived, at IP.
+    pub ip_bytes: u64,
+    /// Data packets dropped, or lost on a wire.
+    pub lost: u64,
+    /// Round-trip times that its senders measured.
+    pub rtts: Rtts,
+}
+
+/// The measurements of a run.
+pub struct Measurements {
+    /// The flow records.
+    pub flows: FlowRecords,
+    /// The counts of each group.
+    pub groups: Vec<GroupCounts>,
+    /// Bytes of data packets that arrived, on the wire.
+    pub wire_bytes: u64,
+    /// The occupancy of each measured queue.
+    pub queues: Vec<(QueueId, Occupancy)>,
+    /// For each port the index of its first queue in `queues`; `NONE` for ports that are not measured.
+    first: Vec<u32>,
+    /// Packets dropped or lost, by cause.
+    pub drops: DropCounts,
+    /// Packets marked.
+    pub marks: u64,
+    /// Counted flows whose receiver has all data.
+    pub complete: usize,
+    /// Data packets that arrived.
+    pub data: u64,
+    /// Packets of the metered class that arrived.
+    pub metered: u64,
+    metered_class: Option<Class>,
+    /// The packet capture, if there is one.
+    pub capture: Option<Capture>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Measurements {
+    /// A probe for this many groups that measures the queues of each port for which `measures` is true.
+    #[must_use]
+    pub fn new(layout: &Layout, groups: usize, measures: impl Fn(u32) -> bool) -> Self {
+        let (ports, queues) = (layout.ports.len(), layout.queues.len());
+        let mut measurements = Self {
+            flows: FlowRecords::default(),
+            groups: vec![GroupCounts::default(); groups],
+            wire_bytes: 0,
+            queues: Vec::new(),
+            first: vec![NONE; ports],
+            drops: DropCounts::new(ports),
+            marks: 0,
+            complete: 0,
+            data: 0,
+            metered: 0,
+            metered_class: layout.metered,
+            capture: None,
+        };
+        for port in (0..ports as u32).filter(|&port| measures(port)) {
+            measurements.first[port as usize] = measurements.queues.len() as u32;
+            for queue in 0..queues as u8 {
+                measurements.queues.push((QueueId { port, queue }, Occupancy::default()));
+            }
+        }
+        measurements
+    }
+
+    /// Advances the occupancy of all queues to `now`.
+    pub fn advance_to(&mut self, now: Time) {
+        for (_, queue) in &mut self.queues {
+            queue.advance_to(now);
+        }
+    }
+
+    /// The round-trip times of all groups.
+    #[must_use]
+    pub fn rtts(&self) -> Rtts {
+        let mut all = Rtts::default();
+        for group in &self.groups {
+            all.add(&group.rtts);
+        }
+        all
+    }
+
+    /// Bytes of data packets that arrived, at IP.
+    #[must_use]
+    pub fn ip_bytes(&self) -> u64 {
+        self.groups.iter().map(|group| group.ip_bytes).sum()
+    }
+
+    fn on_data(&mut self, packet: Envelope) {
+        self.data += 1;
+        self.wire_bytes += u64::from(packet.size);
+        let Some(flow) = self.flows.get_mut(packet.end.flow()) else { return };
+        let bytes = wire::ip_bytes(packet.size);
+        flow.ip_bytes += bytes;
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.ip_bytes += bytes;
+        }
+    }
+
+    fn on_loss(&mut self, packet: Envelope) {
+        if !packet.class.is_payload() {
+            return;
+        }
+        let Some(flow) = self.flows.get_mut(packet.end.flow()) else { return };
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.lost += 1;
+        }
+    }
+}
+
+impl Probe for Measurements {
+    fn on_send(&mut self, now: Time, port: u32, packet: &Envelope) {
+        if let Some(capture) = &mut self.capture {
+            let Some(flow) = self.flows.get(packet.end.flow()) else { return };
+            let Facts { from, to, .. } = flow.facts;
+            let addresses = |end: End| if end.is_sender() { (to, from) } else { (from, to) };
+            capture.send(now, port, packet, addresses);
+        }
+    }
+
+    fn on_start(&mut self, now: Time, _flow: u32, facts: &Facts) {
+        self.flows.start(now, facts);
+        if let Some(group) = self.groups.get_mut(facts.group as usize) {
+            group.started += 1;
+        }
+    }
+
+    fn on_queue(&mut self, now: Time, at: QueueId, held: Bytes) {
+        let first = self.first[at.port as usize];
+        if first != NONE {
+            self.queues[first as usize + usize::from(at.queue)].1.set(now, held);
+        }
+    }
+
+    fn on_drop(&mut self, _now: Time, at: QueueId, packet: &Envelope, cause: DropCause) {
+        self.drops.add(at.port, packet.class, cause);
+        self.on_loss(*packet);
+    }
+
+    fn on_mark(&mut self, _now: Time, _at: QueueId, packet: &Envelope) {
+        debug_assert!(packet.ecn != Ecn::NotEct, "only ECN-capable packets are marked");
+        self.marks += 1;
+    }
+
+    fn on_deliver(&mut self, _now: Time, packet: &Envelope) {
+        self.metered += u64::from(Some(packet.class) == self.metered_class);
+        if packet.class.is_payload() {
+            self.on_data(*packet);
+        }
+    }
+
+    fn on_rtt(&mut self, _now: Time, end: End, rtt: Span) {
+        let Some(flow) = self.flows.get(end.flow()) else { return };
+        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+            group.rtts.record(rtt);
+        }
+    }
+
+    fn on_complete(&mut self, now: Time, end: End) {
+        if end.is_sender() {
+            return;
+        }
+        if let Some(flow) = self.flows.get_mut(end.flow()) {
+            flow.complete = Some(now);
+            self.complete += usize::from(flow.facts.counted);
+        }
+    }
+}

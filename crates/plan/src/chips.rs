@@ -1,0 +1,213 @@
+//! Switching chips and routers: their ports, rates and packet buffers, as listed by two papers and a thesis.
+//!
+//! The tables write KB and MB without a definition. Their figures per port follow from the totals in units of 1024 for
+//! all chips but the Tofino, whose 344KB is 22 MB of 10^6 bytes over 64 ports. Buffers are given here in bytes.
+
+use shallop_core::{BitsPerSec, Bytes};
+
+/// A chip, or a router.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chip {
+    /// The name in scenarios.
+    pub id: &'static str,
+    /// The name of the product.
+    pub name: &'static str,
+    /// The vendor.
+    pub vendor: &'static str,
+    /// The rate of all ports together.
+    pub capacity: BitsPerSec,
+    /// The number of ports.
+    pub ports: u32,
+    /// The rate of each port.
+    pub port_rate: BitsPerSec,
+    /// The packet buffer of all ports together.
+    pub buffer: Bytes,
+    /// The source, and the assumptions.
+    pub note: &'static str,
+    /// How its memory is shared, if that is known.
+    pub memory: Option<Mmu>,
+}
+
+/// The sharing of a chip's memory: parts that serve a number of ports each. In a part each queue has private bytes, and
+/// all queues share the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mmu {
+    /// The number of parts, of equal memory and ports.
+    pub count: u32,
+    /// The private bytes of each queue; a port has one queue for data.
+    pub private: Bytes,
+    /// The size of a memory cell.
+    pub cell: Option<Bytes>,
+    /// The source, and the assumptions.
+    pub note: &'static str,
+}
+
+impl Chip {
+    /// The buffer per Gb/s of capacity, rounded down to bytes.
+    #[must_use]
+    pub const fn buffer_per_gbps(&self) -> Bytes {
+        Bytes::new(self.buffer.get() / (self.capacity.get() / 1_000_000_000))
+    }
+
+    /// Ports per part of the memory.
+    #[must_use]
+    pub fn ports_per_mmu(&self) -> Option<u32> {
+        self.memory.as_ref().map(|memory| self.ports / memory.count)
+    }
+
+    /// The memory that all queues of a part share: the part without the private bytes.
+    #[must_use]
+    pub fn pool(&self) -> Option<Bytes> {
+        let memory = self.memory.as_ref()?;
+        let private = memory.private * u64::from(self.ports / memory.count);
+        Some(Bytes::new(self.buffer.get() / u64::from(memory.count)).saturating_sub(private))
+    }
+
+    /// The buffer divided evenly among the ports, rounded down to bytes.
+    #[must_use]
+    pub const fn buffer_per_port(&self) -> Bytes {
+        Bytes::new(self.buffer.get() / self.ports as u64)
+    }
+}
+
+const MIB: u64 = 1 << 20;
+const BROADCOM: &str = "Broadcom";
+const BAREFOOT: &str = "Barefoot (Intel)";
+const FLASHPASS: &str =
+    "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 B";
+const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 B";
+const ROUTER: &str =
+    "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
+
+const QUARTER: &str =
+    "assumed: one part, a quarter of it private, as much for each port, as in BCC's Tomahawk";
+const MMUS: &str = "BCC, II.C, III.C and V.B: four parts of 4 MB, about 1 MB of each reserved, 128 KB for each port; \
+                    assumed: all of that is private; cells of 208 B";
+/// The cell size of the Trident and Tomahawk families, which no paper states.
+const CELL: Option<Bytes> = Some(Bytes::new(208));
+
+/// A chip with this number of ports of this rate in Gb/s.
+const fn chip(
+    names: (&'static str, &'static str, &'static str),
+    ports: u32,
+    gbps: u64,
+    buffer: u64,
+    note: &'static str,
+) -> Chip {
+    let (id, name, vendor) = names;
+    let capacity = BitsPerSec::gbps(gbps * ports as u64);
+    let (port_rate, buffer) = (BitsPerSec::gbps(gbps), Bytes::new(buffer));
+    Chip { id, name, vendor, capacity, ports, port_rate, buffer, note, memory: None }
+}
+
+/// The chip with memory in one part.
+const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
+    let private = Bytes::new(chip.buffer.get() / chip.ports as u64 / 4);
+    chip.memory = Some(Mmu { count: 1, private, cell, note: QUARTER });
+    chip
+}
+
+/// The chip with memory in `count` parts, and `private` bytes for each queue.
+const fn parts(mut chip: Chip, count: u32, private: u64, note: &'static str) -> Chip {
+    chip.memory = Some(Mmu { count, private: Bytes::new(private), cell: CELL, note });
+    chip
+}
+
+static CHIPS: &[Chip] = &[
+    one(
+        chip(
+            ("bcm56538", "BCM56538", BROADCOM),
+            48,
+            1,
+            4 * MIB,
+            "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 B",
+        ),
+        None,
+    ),
+    one(chip(("trident-plus", "Trident+", BROADCOM), 48, 10, 9 * MIB, BOTH), CELL),
+    one(chip(("trident2", "Trident II", BROADCOM), 32, 40, 12 * MIB, BOTH), CELL),
+    one(chip(("trident3", "Trident 3", BROADCOM), 32, 100, 32 * MIB, FLASHPASS), None),
+    one(chip(("trident4", "Trident 4", BROADCOM), 32, 400, 132 * MIB, FLASHPASS), None),
+    parts(
+        chip(
+            ("tomahawk", "Tomahawk", BROADCOM),
+            32,
+            100,
+            16 * MIB,
+            "BCC, Table I: four cores, 4 MB and eight ports each; assumed: an even share for each port, MB of 2^20 B",
+        ),
+        4,
+        128 << 10,
+        MMUS,
+    ),
+    one(
+        chip(
+            ("tofino", "Tofino", BAREFOOT),
+            64,
+            100,
+            22_000_000,
+            "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 B",
+        ),
+        None,
+    ),
+    one(chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS), None),
+    chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", "Arista"), 576, 10, 96_000_000_000, ROUTER),
+    chip(("arista-7504r", "7504R, 100 Gb/s ports", "Arista"), 144, 100, 96_000_000_000, ROUTER),
+    chip(
+        ("arista-7516r-10g", "7516R, 10 Gb/s ports", "Arista"),
+        2_304,
+        10,
+        384_000_000_000,
+        ROUTER,
+    ),
+    chip(("arista-7516r", "7516R, 100 Gb/s ports", "Arista"), 576, 100, 384_000_000_000, ROUTER),
+];
+
+/// All chips and routers, chips first.
+#[must_use]
+pub fn all() -> &'static [Chip] {
+    CHIPS
+}
+
+/// The chip with this name in scenarios.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Chip> {
+    CHIPS.iter().find(|chip| chip.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_per_gigabit_are_those_of_the_tables() {
+        // KB per port per Gb/s as printed, and the unit they are printed in.
+        let printed = [
+            ("bcm56538", 85.3, 1024.0),
+            ("trident-plus", 19.2, 1024.0),
+            ("trident2", 9.6, 1024.0),
+            ("trident3", 10.24, 1024.0),
+            ("trident4", 10.56, 1024.0),
+            ("tomahawk", 5.12, 1024.0),
+            ("tofino", 3.44, 1000.0),
+            ("tofino2", 5.12, 1024.0),
+            ("arista-7504r-10g", 16_667.0, 1000.0),
+            ("arista-7516r", 6_667.0, 1000.0),
+        ];
+        for (id, kb, unit) in printed {
+            let each = find(id).unwrap().buffer_per_gbps().get() as f64 / unit;
+            assert!((each / kb - 1.0).abs() < 0.002, "{id}: {each} is not {kb}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_shares_are_even() {
+        for (index, chip) in all().iter().enumerate() {
+            assert!(all()[..index].iter().all(|other| other.id != chip.id), "{}", chip.id);
+            assert_eq!(chip.capacity.get(), chip.port_rate.get() * u64::from(chip.ports));
+        }
+        let tofino = find("tofino").unwrap();
+        assert_eq!(tofino.buffer_per_port(), Bytes::new(343_750));
+        assert_eq!(find("tofino9"), None);
+    }
+}

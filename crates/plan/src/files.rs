@@ -1,0 +1,90 @@
+//! Files that a scenario names: networks, tables of flow sizes, traces. The caller decides where they are: pure crates
+//! open a file by its name and read lines.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::io::{BufRead, Cursor, Read};
+
+/// A source of files.
+pub trait Files: Debug + Send + Sync {
+    /// Opens the file with this name, as written in the scenario.
+    ///
+    /// # Errors
+    /// Why it cannot be read, as a text that follows the name.
+    fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String>;
+
+    /// The text of a file of at most `max_bytes` bytes.
+    ///
+    /// # Errors
+    /// As [`Files::open`], and if it is longer or no UTF-8.
+    fn text(&self, name: &str, max_bytes: u64) -> Result<String, String> {
+        let mut bytes = Vec::new();
+        let read = self.open(name)?.take(max_bytes + 1).read_to_end(&mut bytes);
+        read.map_err(|error| format!("it cannot be read: {error}"))?;
+        if bytes.len() as u64 > max_bytes {
+            return Err(format!("it is longer than {max_bytes} bytes"));
+        }
+        String::from_utf8(bytes).map_err(|error| {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = String::from_utf8_lossy(good).matches('\n').count() + 1;
+            format!("line {line} is not UTF-8 text")
+        })
+    }
+}
+
+/// A source without files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn open(&self, _: &str) -> Result<Box<dyn BufRead + Send>, String> {
+        Err("files cannot be read here".into())
+    }
+}
+
+/// Files in memory: texts by name.
+#[derive(Clone, Debug, Default)]
+pub struct FilesInMemory(pub BTreeMap<String, String>);
+
+impl FilesInMemory {
+    /// Files with these names and texts.
+    pub fn of<N: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (N, T)>) -> Self {
+        Self(files.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
+    }
+}
+
+impl Files for FilesInMemory {
+    fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String> {
+        let text = self.0.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            format!("there is no such file; there are: {}", known.join(", "))
+        })?;
+        Ok(Box::new(Cursor::new(text.clone().into_bytes())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_found_by_name_and_bounded() {
+        let files = FilesInMemory::of([("a.csv", "x\ny\n")]);
+        assert_eq!(files.text("a.csv", 4).as_deref(), Ok("x\ny\n"));
+        assert_eq!(files.text("a.csv", 3), Err("it is longer than 3 bytes".into()));
+        assert!(files.text("b.csv", 4).unwrap_err().ends_with("there are: a.csv"));
+        assert_eq!(NoFiles.text("a.csv", 4), Err("files cannot be read here".into()));
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_at_its_line() {
+        #[derive(Debug)]
+        struct Bytes;
+        impl Files for Bytes {
+            fn open(&self, _: &str) -> Result<Box<dyn BufRead + Send>, String> {
+                Ok(Box::new(&b"good\n\xff\n"[..]))
+            }
+        }
+        assert_eq!(Bytes.text("a", 100), Err("line 2 is not UTF-8 text".into()));
+    }
+}

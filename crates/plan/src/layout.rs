@@ -1,0 +1,224 @@
+//! The queues of every port, as the transports in use require them, and which packets join each. Each row is a set of
+//! transports.
+//!
+//! | transports | queues, served in this order |
+//! |---|---|
+//! | TCP | data with everything else |
+//! | `ExpressPass` | credits, metered; data with everything else |
+//! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered beside data; data |
+//! | TCP beside one of these | as these; TCP with data, or in a queue of its own that shares with data by weight |
+//!
+//! With a queue for TCP, data sent on credits has a part of the link by weight, and credits are metered to the rate of
+//! that part: for weights d and l, `F` bytes of a frame and `c` of a returned credit, if there is one, emulation
+//! packets get `84 d / ((d + l) F + d (84 + c))` of each link that TCP crosses (docs/flashpass.md, "beside TCP"). The
+//! buffer is divided in the same way, so that TCP does not fill memory that data on credits needs.
+//!
+//! Unscheduled data (Aeolus) is in the data queue, which drops it above a threshold of its own in switches; packets of
+//! TCP that are not ECN-capable are dropped above that threshold as well if they are in the same queue.
+//!
+//! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.
+
+use shallop_core::{Bytes, Class, Node, Seed, Share, Stream};
+use shallop_proto::{flashpass, wire};
+use shallop_switch::{
+    AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop,
+};
+use shallop_topology::GraphLink;
+
+use crate::memory::Memory;
+use crate::network::Network;
+use crate::plan::{Accounting, Plan, Switch};
+use crate::requirements::Requirements;
+use crate::traffic_paths::PortTraffic;
+
+/// The name of the only queue of a port if no transport has credits.
+const DATA: &[&str] = &["data"];
+
+/// The ports of a network under one scheme.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The configuration of each port.
+    pub ports: Vec<PortConfig>,
+    /// The memory of the ports.
+    pub memory: Memory,
+    /// Names of the queues of each port.
+    pub queues: &'static [&'static str],
+    /// The shares of each port's link for metered packets.
+    pub shares: Vec<LinkShares>,
+    /// The index of the data queue.
+    pub data: usize,
+    /// The metered class.
+    pub metered: Option<Class>,
+    /// Whether unscheduled data is sent.
+    pub unscheduled: bool,
+}
+
+impl Layout {
+    /// The ports of this network under a scheme, given by its index, with the requirements of its transports and the
+    /// traffic of each port.
+    #[must_use]
+    pub fn of(
+        (plan, scheme): (&Plan, usize),
+        network: &Network,
+        requirements: &Requirements,
+        traffic: &[PortTraffic],
+        seed: Seed,
+    ) -> Self {
+        let queues = requirements.credits.map_or(DATA, |credits| {
+            if requirements.legacy_queue { credits.queues_with_legacy } else { credits.queues }
+        });
+        let data = requirements.credits.map_or(0, |credits| credits.queues.len() - 1);
+        let metered = requirements.credits.map(|credits| credits.metered);
+        let unscheduled = requirements.unscheduled;
+        let memory = Memory::of(plan.switches(scheme), network, seed);
+        let (ports, shares) = (vec![], vec![]);
+        let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
+        for port in 0..network.graph.ports() as u32 {
+            let of = |node: Node| &plan.switches(scheme)[network.switch_of[node.0 as usize]];
+            let switch = of(network.graph.near(port));
+            let ends = (switch, of(network.graph.far(port)));
+            let around = (traffic[port as usize], traffic[port as usize ^ 1]);
+            let shares = LinkShares::of(network, port, requirements, ends, around);
+            let (mut queues, queue_of) = port_queues(network, port, *requirements, switch, &shares);
+            let link = network.graph.link_of(port);
+            if network.is_switch_port(port) {
+                manage(&mut queues[data..], switch, link, |name, queue| {
+                    seed.stream(name, u64::from(port) << 8 | queue)
+                });
+            }
+            layout.memory.add((plan, scheme), network, (port, requirements), &queues);
+            layout.ports.push(PortConfig {
+                rate: link.rate,
+                delay: link.delay,
+                queues,
+                queue_of,
+                impairment: network.impairment(port, seed),
+                changes: network.changes(port),
+            });
+            layout.shares.push(shares);
+        }
+        layout
+    }
+}
+
+/// The shares of a port's link for metered packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkShares {
+    /// The share of credits of `ExpressPass` or of emulation packets. It leaves room for the frames that they release
+    /// and, depending on the accounting, for the credits that return over the same link.
+    pub metered: Option<Share>,
+    /// The share of the credits that return to senders of `FlashPass`, if the accounting leaves room for them. They are
+    /// metered: round-trip times differ, so evenly spaced emulation packets do not give evenly spaced credits.
+    pub returned: Option<Share>,
+    /// Bytes of a full credit of `FlashPass` on the wire.
+    pub credit: u64,
+    /// The weights of data and of TCP, if TCP has a queue of its own and crosses this port.
+    pub weights: Option<(u32, u32)>,
+}
+
+impl LinkShares {
+    /// The shares of a port, given the switches at both ends of its link and the traffic of both directions.
+    #[must_use]
+    pub fn of(
+        network: &Network,
+        port: u32,
+        requirements: &Requirements,
+        (switch, far): (&Switch, &Switch),
+        (traffic, reverse): (PortTraffic, PortTraffic),
+    ) -> Self {
+        let frame = u64::from(wire::frame(network.graph.link_of(port).mtu.get()));
+        let metered = u64::from(wire::MIN_FRAME);
+        let Some(credits) = requirements.credits else { return Self::default() };
+        // Released data shares the queues of the port at which it enters the link.
+        let (meets, weights) = if credits.releases_reverse {
+            (reverse.legacy, far.weights)
+        } else {
+            (traffic.legacy, switch.weights)
+        };
+        let weights = weights.filter(|_| meets);
+        let (own, all) =
+            weights.map_or((1, 1), |(data, legacy)| (u64::from(data), u64::from(data + legacy)));
+        let batch = u64::from(requirements.batch);
+        let credit =
+            if credits.returns { u64::from(flashpass::head::credit_size(batch)) } else { 0 };
+        let counts = credits.returns
+            && match switch.accounting {
+                Accounting::OneWay => false,
+                Accounting::TwoWay => true,
+                Accounting::PerLink => traffic.data && traffic.returns,
+            };
+        let returned = own * if counts { credit } else { 0 };
+        let whole = (own * metered + all * frame) * batch + returned;
+        let metered = Share::new(own * metered * batch, whole);
+        let returned = if counts { Share::new(returned, whole) } else { None };
+        Self { metered, returned, credit, weights }
+    }
+}
+
+/// Sets the queue discipline of data queues to that of this switch, and its ECN marking.
+fn manage(
+    queues: &mut [QueueConfig],
+    switch: &Switch,
+    link: &GraphLink,
+    stream: impl Fn(&str, u64) -> Stream,
+) {
+    let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+    for (number, queue) in (0..).zip(queues) {
+        if let Some(aqm) = switch.aqm {
+            let port = AqmPort { mtu: frame, stream: stream("aqm", number) };
+            queue.discipline = Discipline::Aqm(aqm, port);
+        } else if let Some(marking) = switch.marking(link.rate) {
+            let mark = marking.as_step(link.rate);
+            let red = || marking.red((link.rate, frame), stream("red", number));
+            let red = mark.is_none().then(red);
+            queue.discipline = Discipline::Fifo(FifoConfig { mark, red });
+        }
+    }
+}
+
+/// The queues of a port, and the queue of each class.
+fn port_queues(
+    network: &Network,
+    port: u32,
+    requirements: Requirements,
+    switch: &Switch,
+    shares: &LinkShares,
+) -> (Vec<QueueConfig>, [u8; Class::COUNT]) {
+    let link = network.graph.link_of(port);
+    let meter = |share: Option<Share>, packet: u64| {
+        let depth = Bytes::new(packet) * u64::from(switch.credit_burst.max(1));
+        share.map(|share| Meter::new(link.rate.share(share), depth))
+    };
+    let above = |above| SelectiveDrop { above: Limit::of(above, link.rate) };
+    let select = switch.select.map(above);
+    let drops = requirements.unscheduled && network.is_switch_port(port);
+    let unscheduled = drops.then(|| above(switch.unscheduled_above));
+    let metered = QueueConfig {
+        meter: meter(shares.metered, u64::from(wire::MIN_FRAME)),
+        ..QueueConfig::default()
+    };
+    let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
+    let (own, other) = switch.weights.unwrap_or((1, 1));
+    let aggregate = network.aggregate(port);
+    let data =
+        |priority| QueueConfig { weight: own, select: unscheduled, aggregate, ..queue(priority) };
+    let Some(credits) = requirements.credits else { return (vec![data(0)], [0; Class::COUNT]) };
+    let mut queues = vec![QueueConfig { select: select.filter(|_| credits.selective), ..metered }];
+    if credits.returns {
+        queues.push(QueueConfig { meter: meter(shares.returned, shares.credit), ..queue(1) });
+    }
+    queues.push(data(queues.len() as u8));
+    let mut queue_of = credits.queue_of;
+    let last = queues.len() - 1;
+    if !switch.emulation && network.is_switch_port(port) {
+        queue_of = [last as u8; Class::COUNT];
+    }
+    if requirements.legacy_queue {
+        queues.push(QueueConfig { weight: other, select: None, ..queues[last].clone() });
+        if switch.weights.is_some() {
+            queue_of[Class::Legacy.index()] = last as u8 + 1;
+            queue_of[Class::LegacyAck.index()] = last as u8 + 1;
+        }
+    }
+    (queues, queue_of)
+}

@@ -1,0 +1,31 @@
+//! Plans: what is to be run, as types. A plan has the network, the queues and memory of its ports, the flows and the
+//! schemes. The crate has no text and no clock: `scenario` reads scenarios, and drivers run plans.
+
+pub mod bcc;
+pub mod bounds;
+pub mod chips;
+pub mod error;
+pub mod files;
+pub mod flows;
+pub mod ideal;
+pub mod layout;
+pub mod load;
+pub mod memory;
+pub mod network;
+pub mod pairs;
+pub mod plan;
+pub mod pools;
+pub mod proxy;
+pub mod requirements;
+pub mod setup;
+pub mod sources;
+pub mod study;
+pub mod switches;
+pub mod traffic_paths;
+pub mod transport;
+pub mod wait;
+
+pub use error::SetupError;
+pub use plan::Plan;
+pub use setup::Setup;
+pub use study::{Study, Variant};

@@ -1,0 +1,194 @@
+//! The network of a plan: a graph with names. Nodes and links do not depend on the seed; only random delays do.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
+use shallop_proto::wire;
+use shallop_switch::{FrameAggregation, Impairment, LinkChange};
+use shallop_topology::builder::NetworkBuilder;
+use shallop_topology::{Graph, Line, NodeKind};
+
+use crate::plan::{GraphLink, GraphNode, Plan, Topology};
+
+/// There is no path from a sender to its receiver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no path leads from host \"{from}\" to host \"{to}\"")]
+pub struct NoPath {
+    /// The sender.
+    pub from: String,
+    /// The receiver.
+    pub to: String,
+}
+
+/// A graph with names, and the impairments of its links.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nodes and links.
+    pub graph: Graph,
+    /// Names by node.
+    pub names: Vec<String>,
+    /// Sets of hosts by name: each host by its own name, all as `hosts`, and those of the topology.
+    pub sets: BTreeMap<String, Vec<Node>>,
+    /// The hosts of each site: a side, a rack, a data centre. A host is at one site.
+    pub sites: Vec<Vec<Node>>,
+    /// Sets of links by name, as the ports of both directions. `all` has all links.
+    pub links: BTreeMap<String, Vec<u32>>,
+    /// The configuration of each node, an index into [`Plan::switches`].
+    pub switch_of: Vec<usize>,
+    /// Frame aggregation, and the name of the set of links that have it.
+    aggregation: Option<(&'static str, FrameAggregation)>,
+    /// Loss, jitter and changes of each link; empty if no link has any.
+    impaired: Vec<GraphLink>,
+    /// The jitter of hosts: a packet of a host takes up to this much longer.
+    nic_jitter: Span,
+}
+
+impl Network {
+    /// The network of this plan; the seed determines random delays.
+    #[must_use]
+    pub fn build(plan: &Plan, seed: Seed) -> Self {
+        let builder = match &plan.topology {
+            Topology::Fabric(fabric) => fabric.build(seed),
+            Topology::Graph { nodes, links } => graph_builder(nodes, links),
+            Topology::File(imported) => imported.build(),
+        };
+        let NetworkBuilder { graph, names, switch_of, sets, sites, links, aggregation } =
+            builder.finish();
+        let impaired = match &plan.topology {
+            Topology::Graph { links, .. } => links.clone(),
+            _ => Vec::new(),
+        };
+        let nic_jitter = plan.nic_jitter.unwrap_or_else(|| slowest_frame(&graph));
+        Self { graph, names, sets, sites, links, switch_of, aggregation, impaired, nic_jitter }
+    }
+
+    /// The site of each node; `None` for switches and for hosts without a site.
+    #[must_use]
+    pub fn site_of(&self) -> Vec<Option<usize>> {
+        let mut site_of = vec![None; self.names.len()];
+        for (site, hosts) in self.sites.iter().enumerate() {
+            for host in hosts {
+                site_of[host.0 as usize] = Some(site);
+            }
+        }
+        site_of
+    }
+
+    /// The hosts by name.
+    #[must_use]
+    pub fn hosts(&self) -> BTreeMap<&str, Node> {
+        self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
+    }
+
+    /// The name of a port: the nodes from and to which it leads.
+    #[must_use]
+    pub fn port_name(&self, port: u32) -> String {
+        let name = |node: Node| self.names[node.0 as usize].as_str();
+        format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)))
+    }
+
+    /// True if this port belongs to a switch.
+    #[must_use]
+    pub fn is_switch_port(&self, port: u32) -> bool {
+        self.graph.kind(self.graph.near(port)) == NodeKind::Switch
+    }
+
+    /// The random loss and jitter of this port's wire, if it has any.
+    #[must_use]
+    pub fn impairment(&self, port: u32, seed: Seed) -> Option<Impairment> {
+        let loss = self.impaired(port).map_or(0.0, |link| link.loss);
+        let jitter = self.jitter(port);
+        (loss > 0.0 || !jitter.is_zero()).then(|| {
+            let stream = seed.stream("wire", u64::from(port));
+            Impairment { loss, jitter, stream }
+        })
+    }
+
+    fn impaired(&self, port: u32) -> Option<&GraphLink> {
+        self.impaired.get(port as usize / 2)
+    }
+
+    /// The jitter of this port: that of the link, and at hosts also that of hosts.
+    fn jitter(&self, port: u32) -> Span {
+        let own = self.impaired(port).map_or(Span::ZERO, |link| link.jitter);
+        if self.is_switch_port(port) { own } else { own + self.nic_jitter }
+    }
+
+    /// The frame aggregation of this port, if it has any.
+    #[must_use]
+    pub fn aggregate(&self, port: u32) -> Option<FrameAggregation> {
+        let (set, aggregation) = self.aggregation?;
+        self.links.get(set)?.contains(&port).then_some(aggregation)
+    }
+
+    /// The lowest rate and the longest delay of this port's link during the run, jitter included.
+    #[must_use]
+    pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
+        let link = self.graph.link_of(port);
+        let jitter = self.jitter(port);
+        let Some(impaired) = self.impaired(port) else { return (link.rate, link.delay + jitter) };
+        let rates = impaired.changes.iter().filter_map(|change| change.1);
+        let delays = impaired.changes.iter().filter_map(|change| change.2);
+        let (rate, delay) = (rates.fold(link.rate, Ord::min), delays.fold(link.delay, Ord::max));
+        (rate, delay + jitter)
+    }
+
+    /// The longest transit time of a packet of this size through these ports in an empty network.
+    #[must_use]
+    pub fn longest_transit(&self, ports: &[u32], size: Bytes) -> Span {
+        let each = |&port: &u32| {
+            let (rate, delay) = self.worst(port);
+            delay + Pace::new(rate).quote(size)
+        };
+        ports.iter().map(each).sum()
+    }
+
+    /// The changes of this port's link during the run.
+    #[must_use]
+    pub fn changes(&self, port: u32) -> Vec<LinkChange> {
+        let Some(link) = self.impaired(port) else { return Vec::new() };
+        let change = |&(at, rate, delay): &(Span, _, _)| {
+            let at = Time::after_start(at);
+            LinkChange { at, rate, delay }
+        };
+        link.changes.iter().map(change).collect()
+    }
+}
+
+/// The transmission time of a full frame on the slowest link.
+fn slowest_frame(graph: &Graph) -> Span {
+    let frame = |link: &shallop_topology::GraphLink| {
+        Pace::new(link.rate).quote(Bytes::new(u64::from(wire::frame(link.mtu.get()))))
+    };
+    graph.links.iter().map(frame).max().unwrap_or_default()
+}
+
+fn graph_builder(nodes: &[GraphNode], links: &[GraphLink]) -> NetworkBuilder {
+    let mut builder = NetworkBuilder::default();
+    for node in nodes {
+        match node.kind {
+            NodeKind::Host => builder.host(node.name.clone()),
+            NodeKind::Switch => builder.switch(node.name.clone(), node.switch),
+        };
+    }
+    // The site of a host is the first switch to which it is linked.
+    let mut at: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
+    let mut placed = vec![false; nodes.len()];
+    for link in links {
+        let (a, b) = link.between;
+        let GraphLink { rate, delay, mtu, .. } = *link;
+        let [forth, back] =
+            [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", nodes[a].name, nodes[b].name));
+        let line = Line { rate, delay, mtu };
+        builder.connect(line.link(Node(a as u32), Node(b as u32)), &[&forth, &back]);
+        for (host, switch) in [(a, b), (b, a)] {
+            let kinds = (nodes[host].kind, nodes[switch].kind);
+            if kinds == (NodeKind::Host, NodeKind::Switch) && !placed[host] {
+                placed[host] = true;
+                at.entry(switch).or_default().push(Node(host as u32));
+            }
+        }
+    }
+    builder.sites = at.into_values().collect();
+    builder
+}

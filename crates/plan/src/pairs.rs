@@ -1,0 +1,53 @@
+//! The host pairs of a group, and how often its flows start.
+
+use shallop_core::{Node, Seed};
+use shallop_workload::Pairs;
+use shallop_workload::pairs::PairsError;
+
+use crate::network::Network;
+use crate::plan::{Group, Intensity, Pattern, Starts};
+
+/// The pairs of sender and receiver of a group.
+///
+/// # Errors
+/// If its hosts cannot be paired in its pattern.
+pub fn pairs(
+    group: &Group,
+    index: usize,
+    network: &Network,
+    seed: Seed,
+) -> Result<Pairs, PairsError> {
+    let nodes = |hosts: &[u32]| hosts.iter().map(|&host| Node(host)).collect::<Vec<_>>();
+    let (from, to) = (nodes(&group.from), nodes(&group.to));
+    match &group.pattern {
+        Pattern::RoundRobin => Pairs::round_robin(&from, &to),
+        Pattern::Uniform => Pairs::uniform(&from, &to),
+        Pattern::AllToAll => Pairs::all_to_all(&from, &to),
+        Pattern::Incast(at_once) => Pairs::incast(&from, &to, *at_once),
+        Pattern::Permutation => {
+            Pairs::permutation(&from, &mut seed.stream("permutation", index as u64))
+        }
+        Pattern::OtherSite => {
+            let among = |site: &Vec<Node>| {
+                site.iter().copied().filter(|host| from.contains(host)).collect::<Vec<_>>()
+            };
+            let mut sites: Vec<Vec<Node>> = network.sites.iter().map(among).collect();
+            sites.retain(|site| !site.is_empty());
+            Pairs::other_site(&sites)
+        }
+        Pattern::Matrix(entries) => {
+            let entries =
+                entries.iter().map(|(from, to, weight)| (nodes(from), nodes(to), *weight));
+            Pairs::matrix(&entries.collect::<Vec<_>>())
+        }
+    }
+}
+
+/// The intensity of arrivals, for groups with random arrivals.
+#[must_use]
+pub fn intensity(group: &Group) -> Option<&Intensity> {
+    match &group.start {
+        Starts::Poisson(intensity, _) | Starts::OnOff(intensity, ..) => Some(intensity),
+        _ => None,
+    }
+}

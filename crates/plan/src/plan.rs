@@ -1,0 +1,274 @@
+//! A plan: a checked scenario, with every name resolved, every quantity in its unit and every default filled in. It has
+//! what a run needs and no positions in the text.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
+
+use crate::files::Files;
+use crate::proxy::Clean;
+pub use crate::switches::{Accounting, Bcc, Marking, Shared, Switch};
+pub use crate::transport::{
+    Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Tcp, Transport, Udp,
+};
+use shallop_workload::Sizes;
+
+/// The default limit of captured packets.
+pub const CAPTURE_LIMIT: u64 = 1_000_000;
+
+/// A scenario ready to run, under each of its schemes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The title in tables.
+    pub title: String,
+    /// The default run seed.
+    pub seed: u64,
+    /// The longest duration of a run. It ends earlier if every counted flow is complete.
+    pub duration: Span,
+    /// The sampling interval of time series.
+    pub sample: Span,
+    /// Windows of the run with results of their own: their start and end.
+    pub windows: Vec<(Span, Span)>,
+    /// The length of the windows in which convergence to fairness is measured.
+    pub fairness: Span,
+    /// The network.
+    pub topology: Topology,
+    /// Whether both directions of a flow take the same links (symmetric ECMP).
+    pub symmetric: bool,
+    /// The configurations of switches, by name. A port has the configuration of its switch.
+    pub switches: Vec<Switch>,
+    /// How hosts' links take packets from their endpoints.
+    pub nic: NicMode,
+    /// The buffer of a host's link, with `nic = "fifo"`.
+    pub nic_buffer: BufferSize,
+    /// The depth of the queue of credits or emulation packets at hosts; `None` for the transport's default.
+    pub nic_credit_queue: Option<BufferSize>,
+    /// The jitter of hosts: a packet of a host takes up to this much longer. `None` for the time of a full frame on the
+    /// slowest link, enough to keep equal flows out of lockstep with a full queue (Floyd and Jacobson, 1991).
+    pub nic_jitter: Option<Span>,
+    /// The levels for which the time of queues and pools above them is reported.
+    pub levels: Vec<Bytes>,
+    /// The sets of links whose packets are captured, and the limit of packets.
+    pub capture: (Vec<String>, u64),
+    /// The traffic.
+    pub groups: Vec<Group>,
+    /// The size classes of flows, if there are any.
+    pub classes: Option<Classes>,
+    /// The schemes.
+    pub schemes: Vec<Scheme>,
+}
+
+impl Plan {
+    /// The transport of a group under a scheme, both by their indices.
+    #[must_use]
+    pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
+        self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
+    }
+
+    /// The configurations of switches under a scheme, by its index.
+    #[must_use]
+    pub fn switches(&self, scheme: usize) -> &[Switch] {
+        self.schemes[scheme].switches.as_ref().unwrap_or(&self.switches)
+    }
+
+    /// The number of flows.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.groups.iter().map(|group| group.flows).sum()
+    }
+
+    /// The number of counted flows; the run ends when these are complete. `None` if some flows have no end.
+    #[must_use]
+    pub fn counted_flows(&self) -> Option<usize> {
+        let finite = self.groups.iter().all(Group::is_finite);
+        let counted =
+            |group: &Group| group.flows.saturating_sub(group.uncounted.0 + group.uncounted.1);
+        finite.then(|| self.groups.iter().map(counted).sum())
+    }
+}
+
+/// The size classes of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// Small flows have up to this much payload.
+    pub small: Bytes,
+    /// Large ones have more than this.
+    pub large: Bytes,
+}
+
+/// The topology of a network.
+#[derive(Clone, Debug)]
+pub enum Topology {
+    /// One that is built from a few options.
+    Fabric(AnyFabric),
+    /// Nodes and links as they were written.
+    Graph {
+        /// The nodes, by number.
+        nodes: Vec<GraphNode>,
+        /// The links, by number.
+        links: Vec<GraphLink>,
+    },
+    /// Switches and links from a file, with hosts.
+    File(Imported),
+}
+
+impl<T: Into<AnyFabric>> From<T> for Topology {
+    fn from(fabric: T) -> Self {
+        Self::Fabric(fabric.into())
+    }
+}
+
+/// A node of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphNode {
+    /// Its name.
+    pub name: String,
+    /// Host or switch.
+    pub kind: NodeKind,
+    /// The configuration of a switch, an index into [`Plan::switches`].
+    pub switch: usize,
+}
+
+/// A link of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphLink {
+    /// The nodes it joins, by number.
+    pub between: (usize, usize),
+    /// Rate of each direction.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The MTU: the largest IP packet.
+    pub mtu: Bytes,
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// The jitter: a packet takes up to this much longer.
+    pub jitter: Span,
+    /// Changes of the link: time, new rate and new delay.
+    pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
+}
+
+/// A group of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The hosts of senders, by node number.
+    pub from: Vec<u32>,
+    /// The hosts of receivers, by node number.
+    pub to: Vec<u32>,
+    /// The traffic pattern between them.
+    pub pattern: Pattern,
+    /// The number of flows.
+    pub flows: usize,
+    /// The distribution of payload bytes; `None` without end.
+    pub sizes: Option<Sizes>,
+    /// The start times.
+    pub start: Starts,
+    /// The transport with its label, if it is not that of the scheme.
+    pub transport: Option<Scheme>,
+    /// The numbers of first and last flows that are not counted: the warm-up and the cool-down.
+    pub uncounted: (usize, usize),
+    /// Whether flows reuse idle connections of earlier flows between the same hosts.
+    pub keeps_connections: bool,
+}
+
+impl Group {
+    /// Whether its flows have an end.
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
+        self.sizes.is_some() || matches!(self.start, Starts::Trace(_))
+    }
+
+    /// Whether the flow with this number, in order of start, is counted.
+    #[must_use]
+    pub fn counts(&self, number: usize) -> bool {
+        number >= self.uncounted.0 && number + self.uncounted.1 < self.flows
+    }
+}
+
+/// Senders, receivers, and the total weight of their pairs.
+pub type MatrixEntry = (Vec<u32>, Vec<u32>, f64);
+
+/// A traffic pattern: the pairs of sender and receiver in a group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Pattern {
+    /// Flows take senders and receivers in round robin.
+    #[default]
+    RoundRobin,
+    /// Sender and receiver are uniform.
+    Uniform,
+    /// Sender and receiver are uniform, at different sites.
+    OtherSite,
+    /// This number of random senders at a time send to one receiver.
+    Incast(usize),
+    /// Every host sends to one other host, chosen once.
+    Permutation,
+    /// All pairs in round robin.
+    AllToAll,
+    /// A traffic matrix: sets of senders and receivers with weights.
+    Matrix(Vec<MatrixEntry>),
+}
+
+/// When the flows of a group start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Starts {
+    /// All at once.
+    At(Span),
+    /// One after the other: the first start and the gap.
+    Every(Span, Span),
+    /// Each uniform between two bounds.
+    Drawn(Span, Span),
+    /// A Poisson process from a time on.
+    Poisson(Intensity, Span),
+    /// An on/off process from a time on: a Poisson process in on periods. The mean lengths of on and off periods.
+    OnOff(Intensity, Span, (Span, Span)),
+    /// Bursts of this number of flows: the first start and the gap.
+    Bursts(u32, Span, Span),
+    /// The flows of a trace, with their hosts and sizes.
+    Trace(Trace),
+}
+
+/// A trace: a file of flows. It was read once for the plan, and is read again row by row during the run.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Its name in the scenario.
+    pub name: String,
+    /// The source of the file.
+    pub files: Arc<dyn Files>,
+    /// The pairs of sender and receiver in it, by node number.
+    pub pairs: BTreeSet<(u32, u32)>,
+    /// A hash of its rows.
+    pub digest: u64,
+}
+
+/// Traces are equal if their rows are.
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.digest, &self.pairs) == (&other.digest, &other.pairs)
+    }
+}
+
+/// The intensity of arrivals.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intensity {
+    /// Flows per second.
+    PerSecond(f64),
+    /// The offered load: payload as a fraction of the capacity of a set of links (docs/workloads.md, "load").
+    Load(f64, String),
+}
+
+/// A scheme: a transport with settings of switches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheme {
+    /// Its label.
+    pub name: String,
+    /// The transport of all flows but those of groups with their own.
+    pub transport: Transport,
+    /// The configurations of switches under it, in the order of [`Plan::switches`], if it changes any.
+    pub switches: Option<Vec<Switch>>,
+    /// The CLEAN proxy under it, if there is one.
+    pub clean: Option<Clean>,
+}

@@ -1,0 +1,124 @@
+//! The memory pools of switches, and the ports that share each. Pools are numbered in the order of their first ports.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
+use shallop_proto::wire;
+use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
+
+use crate::bcc::Thresholds;
+use crate::network::Network;
+use crate::plan::{Marking, Switch};
+
+/// A pool of a switch, with the ports that share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolPorts {
+    /// The configuration of the switch, an index.
+    pub switch: usize,
+    /// The ports that share it, in order.
+    pub ports: Vec<u32>,
+}
+
+/// The pools of a network with these switches.
+#[must_use]
+pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
+    let mut pools: Vec<PoolPorts> = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut others = BTreeMap::new();
+    for port in (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port)) {
+        let node = network.graph.near(port).0;
+        let switch = network.switch_of[node as usize];
+        let Some(shared) = &switches[switch].shared else { continue };
+        let lists = &switches[switch].pools;
+        let listed = lists
+            .iter()
+            .position(|names| names.iter().any(|name| port_matches(network, port, name)));
+        let which = listed.map_or_else(
+            || {
+                let before: &mut u32 = others.entry(node).or_default();
+                *before += 1;
+                lists.len() as u32 + (*before - 1) / shared.ports.unwrap_or(u32::MAX).max(1)
+            },
+            |at| at as u32,
+        );
+        let pool = *known.entry((node, which)).or_insert_with(|| {
+            pools.push(PoolPorts { switch, ports: Vec::new() });
+            pools.len() - 1
+        });
+        pools[pool].ports.push(port);
+    }
+    pools
+}
+
+/// Whether a port leads to the node with this name, or is in the set of links with this name.
+#[must_use]
+pub fn port_matches(network: &Network, port: u32, name: &str) -> bool {
+    network.names[network.graph.far(port).0 as usize] == name
+        || network.links.get(name).is_some_and(|ports| ports.contains(&port))
+}
+
+impl PoolPorts {
+    /// The rate of its fastest port.
+    #[must_use]
+    pub fn rate(&self, network: &Network) -> BitsPerSec {
+        let rates = self.ports.iter().map(|&port| network.graph.link_of(port).rate);
+        rates.max().unwrap_or(BitsPerSec::gbps(1))
+    }
+
+    /// The thresholds of BCC, if the switch uses BCC. All ports of the pool count, in use or not.
+    #[must_use]
+    pub fn thresholds(&self, switches: &[Switch], network: &Network) -> Option<Thresholds> {
+        let switch = &switches[self.switch];
+        let (bcc, shared) = (switch.bcc?, switch.shared?);
+        let ports = shared.ports.unwrap_or(self.ports.len() as u32);
+        Some(Thresholds::of(&bcc, &shared, self.rate(network), ports))
+    }
+
+    /// The ECN marking of the pool, if it marks.
+    fn marking(&self, switches: &[Switch], network: &Network) -> Option<Marking> {
+        let switch = &switches[self.switch];
+        let by_hand = switch.shared.and_then(|shared| shared.mark);
+        by_hand.or_else(|| {
+            let (bcc, thresholds) = (switch.bcc?, self.thresholds(switches, network)?);
+            let [min, max] = [thresholds.min, thresholds.max]
+                .map(|bytes| BufferSize::Bytes(Bytes::new(bytes.max(0.0) as u64)));
+            Some(Marking {
+                min,
+                max,
+                max_probability: bcc.max_probability,
+                ..Marking::step(max, bcc.at)
+            })
+        })
+    }
+
+    /// The pool as a machine; `number` is that of the pool.
+    fn build(&self, number: usize, (switches, network): (&[Switch], &Network), seed: Seed) -> Pool {
+        let shared = switches[self.switch].shared;
+        let red = self.marking(switches, network).map(|marking| -> RedConfig {
+            let link = self.ports.first().map(|&port| network.graph.link_of(port));
+            let frame = link.map_or(0, |link| wire::frame(link.mtu.get()));
+            let frame = Bytes::new(u64::from(frame));
+            marking.red((self.rate(network), frame), seed.stream("pool", number as u64))
+        });
+        let (size, cell) = shared.map_or((Bytes::ZERO, Bytes::ZERO), |it| (it.size, it.cell));
+        Pool::new(&PoolConfig { size, cell, red }, self.ports.len())
+    }
+}
+
+/// The pools as machines, and the pool of each port, if it has one.
+pub(crate) fn build(
+    switches: &[Switch],
+    network: &Network,
+    seed: Seed,
+) -> (Vec<Pool>, Vec<Option<PoolMember>>) {
+    let pools = pools(switches, network);
+    let mut members = vec![None; network.graph.ports()];
+    for (pool, sharing) in (0..).zip(&pools) {
+        for (index, &port) in (0..).zip(&sharing.ports) {
+            members[port as usize] = Some(PoolMember { pool, index });
+        }
+    }
+    let numbered = pools.iter().enumerate();
+    let built = numbered.map(|(number, pool)| pool.build(number, (switches, network), seed));
+    (built.collect(), members)
+}

@@ -1,0 +1,49 @@
+//! The CLEAN proxy of a scheme: its options, and the proxy at each node.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{Node, options};
+use shallop_proto::clean;
+use shallop_topology::Graph;
+
+options! {
+    /// The options of a CLEAN proxy.
+    #[derive(Clone, Debug)]
+    pub struct CleanOptions {
+        /// The control law of each flow, and the flow cache.
+        part config: clean::Config = ();
+        /// Ports through which packets enter the network of the proxy, by the nodes they lead from and to, such as
+        /// `"cloud>core"`. Their packets become ECN-capable.
+        key edges: Option<Vec<String>> = None, "with `kind = \"campus\"`, the links of the cloud";
+        /// Ports of the last hop, such as `"ap>station"`. Behind their queues marks are counted and cleared.
+        #[was("points")]
+        key last_hop: Option<Vec<String>> = None, "with `kind = \"campus\"`, the radios";
+    }
+}
+
+/// A CLEAN proxy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clean {
+    /// The parameters.
+    pub config: clean::Config,
+    /// Ports from which packets enter its network: these packets become ECN-capable.
+    pub edges: Vec<u32>,
+    /// Ports of the last hop: behind their queues marks are counted and cleared.
+    pub last_hop: Vec<u32>,
+}
+
+impl Clean {
+    /// The proxy at each node that has one.
+    #[must_use]
+    pub fn proxies<H>(&self, graph: &Graph) -> BTreeMap<Node, clean::Proxy<H>> {
+        let mut ports: BTreeMap<Node, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        for &port in &self.edges {
+            ports.entry(graph.far(port)).or_default().0.push(port);
+        }
+        for &port in &self.last_hop {
+            ports.entry(graph.near(port)).or_default().1.push(port);
+        }
+        let proxy = |(edges, last_hop)| clean::Proxy::new(&self.config, edges, last_hop);
+        ports.into_iter().map(|(node, ports)| (node, proxy(ports))).collect()
+    }
+}

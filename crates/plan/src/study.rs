@@ -1,0 +1,61 @@
+//! A study: a checked scenario with the points, seeds and claims that `run`, `sweep` and `reproduce` work through.
+
+use std::collections::BTreeMap;
+
+use shallop_results::{Claim, Design, Job, Point};
+
+use crate::plan::Plan;
+
+/// A study: plans that differ in a few keys, the seeds to run them with, and the claims about the results.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The title in tables.
+    pub title: String,
+    /// A line on what the scenario shows; empty if it has none.
+    pub about: String,
+    /// The approximate time of all jobs on one core, in full and quick, as the scenario states it; may be empty.
+    pub takes: (String, String),
+    /// True if the changes under `[quick]` were applied.
+    pub quick: bool,
+    /// The points, at least one; a scenario without points has one without a name and without keys.
+    pub points: Vec<Variant>,
+    /// The seeds, at least one. Every scheme of every point runs with each.
+    pub seeds: Vec<u64>,
+    /// The claims.
+    pub claims: Vec<Claim>,
+}
+
+/// A variant of a study: the plan of one point.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The name of the point; empty if the scenario has no points.
+    pub name: String,
+    /// The keys that it sets, with their values as written.
+    pub set: BTreeMap<String, serde_json::Value>,
+    /// The plan with these keys set.
+    pub plan: Plan,
+}
+
+impl Study {
+    /// The design: points with the labels of their schemes, seeds and claims.
+    #[must_use]
+    pub fn design(&self) -> Design {
+        let point = |variant: &Variant| Point {
+            name: variant.name.clone(),
+            set: variant.set.clone(),
+            schemes: variant.plan.schemes.iter().map(|scheme| scheme.name.clone()).collect(),
+        };
+        Design {
+            points: self.points.iter().map(point).collect(),
+            seeds: self.seeds.clone(),
+            quick: self.quick,
+            claims: self.claims.clone(),
+        }
+    }
+
+    /// All runs in the order of the results: by point, then scheme, then seed.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Job> {
+        self.design().jobs()
+    }
+}

@@ -1,0 +1,85 @@
+//! Aeolus: unscheduled data, sent before the first credit.
+
+use shallop_core::form::Key;
+use shallop_core::options::{Refused, Source};
+use shallop_core::{Bytes, Span, options, words};
+use shallop_proto::aeolus;
+
+use super::FlowContext;
+
+/// The unscheduled burst of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aeolus {
+    /// The largest burst; `None` for what the sender's link carries while the burst may last.
+    pub burst: Option<Bytes>,
+    /// When the burst ends.
+    pub until: BurstUntil,
+}
+
+options! {
+    /// The switch for Aeolus, for transports whose name does not imply it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Switched {
+        /// Whether a flow sends data before its first credit, as unscheduled packets (Aeolus).
+        key aeolus: bool = false;
+    }
+}
+
+options! {
+    /// The size of the burst.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Burst {
+        /// The most that a flow sends without a credit.
+        key burst: Option<Bytes> [Size(Bytes::new(1), Bytes::new(1_000_000_000_000))] =
+            None, "what the sender's link carries in a base round-trip time";
+    }
+}
+
+options! {
+    /// The end of the burst, for transports whose credits may not be used at once.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Until {
+        /// When data is no longer sent without credits: at the first answer (`"first-credit"`), or when the first
+        /// credit may be used, a waiting time after the start (`"wait"`).
+        key burst_until: BurstUntil = BurstUntil::FirstResponse;
+    }
+}
+
+/// When a burst ends, unless it has reached its largest size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BurstUntil {
+    /// At the first answer.
+    #[default]
+    FirstResponse,
+    /// When the first credit may be used: in `FlashPass` a waiting time after the start.
+    FirstData,
+}
+
+words! { BurstUntil { FirstResponse = "first-credit", FirstData = "wait" } }
+
+impl Aeolus {
+    /// The burst of a transport if Aeolus is on; `keys` are its keys.
+    ///
+    /// # Errors
+    /// If Aeolus is off and one of its keys is written.
+    pub(super) fn of<S: Source>(
+        self,
+        on: bool,
+        source: &S,
+        keys: &[&'static Key],
+    ) -> Result<Option<Self>, S::Error> {
+        match keys.iter().find(|key| source.is_written(key)) {
+            Some(key) if !on => {
+                let message = "nothing is sent before the first credit";
+                Err(source.refuse(Refused::new(key, message, "it goes with aeolus = true")))
+            }
+            _ => Ok(on.then_some(self)),
+        }
+    }
+
+    /// The burst of a flow that may last this long: by default what the sender's link carries in that time.
+    pub(super) fn burst_config(self, flow: &FlowContext, duration: Span) -> aeolus::Config {
+        let link = flow.sender_link;
+        aeolus::Config { link, max_burst: self.burst.unwrap_or_else(|| link.bytes_in(duration)) }
+    }
+}

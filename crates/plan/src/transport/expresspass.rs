@@ -1,0 +1,163 @@
+//! `ExpressPass`: receivers send credits, and each credit releases one data packet. Every port meters credits to the
+//! data rate of the other direction of its link. A port has two queues: credits, and data with everything else.
+
+use shallop_control::expresspass::{self, CodeRule, PaperRule, Rule};
+use shallop_core::form::{Key, Kind};
+use shallop_core::options::{HostStack, Options, Source, kind};
+use shallop_core::{Bytes, Class, Span, options};
+use shallop_proto::expresspass::{Config, Receiver, Sender, StopPolicy};
+use shallop_proto::{ExpressPassEnd, Peer};
+
+use super::aeolus::{Burst, Switched};
+use super::{
+    Aeolus, BurstUntil, Configured, Credits, Demand, FlowContext, LONGEST, Protocol, TIMEOUT,
+};
+
+/// `ExpressPass` with its options.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpressPass {
+    /// The options of every feedback rule.
+    pub options: ExpressPassOptions,
+    /// The feedback rule.
+    pub rule: ExpressPassRule,
+    /// The unscheduled burst, if there is one.
+    pub aeolus: Option<Aeolus>,
+    /// Whether credits are requested a base round trip before the data is available (docs/aeolus.md, "The ideal").
+    pub ahead: bool,
+    /// The send buffer, if the sender knows only the demand in it.
+    pub send_buffer: Option<Bytes>,
+}
+
+options! {
+    /// The options of every feedback rule.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ExpressPassOptions(const) {
+        /// When a receiver stops sending credits: when it has all data or the sender stops it (`"last-data"`); when
+        /// the sender expects the credits of the last round trip to suffice (`"early"`, the public code since 2018);
+        /// or when it has sent as many as were requested (`"demand"`).
+        key stop: StopPolicy = StopPolicy::LastData;
+        /// The largest deviation of the gap between two credits, as a fraction of the gap.
+        key jitter: f64 [Below(0.0, 1.0)] = 0.1;
+        /// The largest credit packet on the wire. Sizes are drawn uniformly from 84 B to this.
+        key largest_credit: Bytes [Size(Bytes::new(84), Bytes::new(1_538))] = Bytes::new(84);
+        /// The time after which a request for credits or a NACK is sent again.
+        key timeout: Span [Time(Span::from_us(1), LONGEST)] = TIMEOUT;
+    }
+}
+
+/// Keys by kind.
+type Code = (ExpressPassOptions, expresspass::CodeConfig, Switched, Burst, Demand);
+type Paper = (ExpressPassOptions, expresspass::PaperConfig, Switched, Burst, Demand);
+type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, Burst, Demand);
+type Ideal = (ExpressPassOptions, expresspass::CodeConfig, Demand);
+
+const CODE: Kind = kind::<Code>("expresspass", "receivers' credits, the public code's rule");
+const PAPER: Kind = kind::<Paper>("expresspass-paper", "receivers' credits, the 2017 paper's rule");
+const WITH_AEOLUS: Kind = kind::<WithAeolus>(
+    "expresspass-aeolus",
+    "the public code's, with data before the first credit",
+);
+const IDEAL: Kind =
+    kind::<Ideal>("expresspass-ideal", "the same with credits a round trip ahead: cannot be built");
+
+impl Configured for ExpressPass {
+    fn kinds() -> Vec<Kind> {
+        vec![CODE, PAPER, WITH_AEOLUS, IDEAL]
+    }
+
+    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
+        // Credits may be used as soon as they arrive, so the first one ends the burst.
+        let aeolus_of = |on, burst: Burst| {
+            let aeolus = Aeolus { burst: burst.burst, until: BurstUntil::FirstResponse };
+            aeolus.of(on, source, &[Burst::KEY.burst])
+        };
+        let (options, rule, aeolus, demand) = if kind == PAPER.name {
+            let (options, rule, switched, burst, demand) = Paper::read(source, stack)?;
+            (options, ExpressPassRule::Paper(rule), aeolus_of(switched.aeolus, burst)?, demand)
+        } else if kind == WITH_AEOLUS.name {
+            let (options, rule, burst, demand) = WithAeolus::read(source, stack)?;
+            (options, ExpressPassRule::Code(rule), aeolus_of(true, burst)?, demand)
+        } else if kind == IDEAL.name {
+            let (options, rule, demand) = Ideal::read(source, stack)?;
+            (options, ExpressPassRule::Code(rule), None, demand)
+        } else {
+            let (options, rule, switched, burst, demand) = Code::read(source, stack)?;
+            (options, ExpressPassRule::Code(rule), aeolus_of(switched.aeolus, burst)?, demand)
+        };
+        let (ahead, send_buffer) = (kind == IDEAL.name, demand.send_buffer);
+        Ok(Self { options, rule, aeolus, ahead, send_buffer })
+    }
+
+    fn values(&self) -> Vec<(&'static Key, Option<String>)> {
+        let rule = match &self.rule {
+            ExpressPassRule::Code(rule) => rule.values(),
+            ExpressPassRule::Paper(rule) => rule.values(),
+        };
+        [self.options.values(), rule].concat()
+    }
+}
+
+/// A feedback rule of `ExpressPass`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExpressPassRule {
+    /// The rule of the public code.
+    Code(expresspass::CodeConfig),
+    /// The rule of the 2017 paper.
+    Paper(expresspass::PaperConfig),
+}
+
+/// The requirements of switches.
+const CREDITS: Credits = Credits {
+    name: ExpressPass::NAME,
+    packets: "credits",
+    metered: Class::Credit,
+    releases_reverse: true,
+    returns: false,
+    selective: false,
+    queues: &["credit", "data"],
+    queues_with_legacy: &["credit", "data", "legacy"],
+    queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
+    host_queue: None,
+};
+
+impl Protocol for ExpressPass {
+    type End = ExpressPassEnd;
+    const NAME: &'static str = "ExpressPass";
+    const CREDITS: Option<&'static Credits> = Some(&CREDITS);
+
+    fn aeolus(&self) -> Option<Aeolus> {
+        self.aeolus
+    }
+
+    fn largest_metered(&self) -> Bytes {
+        self.options.largest_credit
+    }
+
+    fn request_lead(&self, base_rtt: Span) -> Span {
+        if self.ahead { base_rtt } else { Span::ZERO }
+    }
+
+    fn endpoints(&self, flow: &FlowContext) -> [ExpressPassEnd; 2] {
+        let ExpressPassOptions { stop, jitter, largest_credit, timeout } = self.options;
+        let defaults = Config::new(flow.receiver_link);
+        let config = Config {
+            share: flow.receiver_share.unwrap_or(defaults.share),
+            max_credit: largest_credit.get() as u16,
+            min_jitter: -jitter,
+            max_jitter: jitter,
+            payload: Bytes::new(u64::from(flow.payload)),
+            stop,
+            retransmit_timeout: timeout,
+            unscheduled: self.aeolus.map(|aeolus| aeolus.burst_config(flow, flow.base_rtt)),
+            send_buffer: self.send_buffer,
+            ..defaults
+        };
+        let rule = match self.rule {
+            ExpressPassRule::Code(config) => Rule::Code(CodeRule::new(config)),
+            ExpressPassRule::Paper(config) => Rule::Paper(PaperRule::new(config)),
+        };
+        let sender = Sender::new(&config, flow.size);
+        let receiver = Receiver::new(&config, rule, flow.stream("credits"));
+        [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
+    }
+}

@@ -1,0 +1,236 @@
+//! `FlashPass`: senders send an emulation packet for each data packet, which every port meters; receivers return it as
+//! a credit, and the data packet leaves a waiting time after its emulation packet. A port has three queues: emulation
+//! packets, returned credits with acknowledgements, and data.
+
+use shallop_control::flashpass::{self, Aimd, Mimd};
+use shallop_core::form::{Key, Kind};
+use shallop_core::options::{HostStack, Options, Refused, Source, Words, kind};
+use shallop_core::{BufferSize, Bytes, Class, Span, options, words};
+use shallop_proto::flashpass::{
+    CreditEngineConfig, Receiver, ReceiverConfig, Sender, SenderConfig,
+};
+use shallop_proto::{FlashPassEnd, Peer};
+
+use super::aeolus::{Burst, Switched, Until};
+use super::{
+    Aeolus, BurstUntil, Configured, Credits, Demand, FlowContext, LONGEST, Protocol, TIMEOUT,
+};
+
+/// `FlashPass` with its options.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlashPass {
+    /// The options of both feedback laws.
+    pub options: FlashPassOptions,
+    /// The feedback law.
+    pub law: FlashPassLaw,
+    /// The unscheduled burst, if there is one.
+    pub aeolus: Option<Aeolus>,
+    /// The send buffer, if the sender knows only the demand in it.
+    pub send_buffer: Option<Bytes>,
+}
+
+/// Epochs of a round trip, by feedback law.
+const AIMD_EPOCHS: u32 = 4;
+const MIMD_EPOCHS: u32 = 1;
+const MAX_WAIT: Span = Span::from_secs(600);
+
+options! {
+    /// The options of both feedback laws.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FlashPassOptions(const) {
+        /// The waiting time `T_wait` from an emulation packet to its data packet.
+        key wait: Option<Span> [Time(Span::from_ns(1), MAX_WAIT)] =
+            None, "the largest base round-trip time of the network, with a margin";
+        /// Whether a `wait` below the largest base round-trip time is accepted.
+        key force_wait: bool = false;
+        /// The number of epochs, for which the loss of emulation packets is measured, in a round-trip time.
+        key epochs: Option<u32> [Integer(1, 64)] =
+            None, text format!("{AIMD_EPOCHS} with the law \"aimd\", {MIMD_EPOCHS} with \"mimd\"");
+        /// The fraction of their gap by which emulation packets leave early or late at most.
+        key jitter: f64 [Below(0.0, 0.5)] = 0.49;
+        /// The number of emulation packets that one credit packet answers, a timestamp for each.
+        key batch: u8 [Integer(1, 6)] = 1;
+        /// Whether a sender goes on emulating, with tagged packets, when it expects enough credits for its data (paper,
+        /// III.C).
+        key over_provision: bool = false;
+        /// The least loss of emulation packets that a sender expects when it decides whether to tag (paper, Eq. 2).
+        key expected_loss: f64 [Below(0.0, 1.0)] = 0.1;
+        /// The time after which data that is not acknowledged counts as lost (paper, IV.A).
+        key timeout: Span [Time(Span::from_us(1), LONGEST)] = TIMEOUT;
+    }
+}
+
+impl FlashPass {
+    /// Epochs in a round trip.
+    #[must_use]
+    pub fn epochs(&self) -> u32 {
+        self.options.epochs.unwrap_or(match self.law {
+            FlashPassLaw::Aimd(_) => AIMD_EPOCHS,
+            FlashPassLaw::Mimd(_) => MIMD_EPOCHS,
+        })
+    }
+}
+
+/// The names of the feedback laws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Law {
+    Aimd,
+    Mimd,
+}
+
+words! { Law { Aimd = "aimd", Mimd = "mimd" } }
+
+options! {
+    /// The feedback law, for transports whose name does not imply it.
+    #[derive(Clone, Copy, Debug)]
+    struct Feedback {
+        /// The feedback law: the one made for this simulator (`"aimd"`), or Algorithm 1 of the paper (`"mimd"`).
+        key feedback: Law = Law::Aimd;
+    }
+}
+
+/// The laws to choose from, with the parameters of both.
+type Laws = (Feedback, flashpass::AimdConfig, flashpass::MimdConfig);
+/// Keys by kind.
+type Choice = (FlashPassOptions, Laws, Switched, Burst, Until, Demand);
+type Paper = (FlashPassOptions, flashpass::MimdConfig, Switched, Burst, Until, Demand);
+type ChoiceWithAeolus = (FlashPassOptions, Laws, Burst, Until, Demand);
+type PaperWithAeolus = (FlashPassOptions, flashpass::MimdConfig, Burst, Until, Demand);
+
+const CHOICE: Kind = kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
+const PAPER: Kind = kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
+const CHOICE_WITH_AEOLUS: Kind =
+    kind::<ChoiceWithAeolus>("flashpass-aeolus", "our law, with data before the first credit");
+const PAPER_WITH_AEOLUS: Kind = kind::<PaperWithAeolus>(
+    "flashpass-mimd-aeolus",
+    "Algorithm 1, with data before the first credit",
+);
+
+impl Configured for FlashPass {
+    fn kinds() -> Vec<Kind> {
+        vec![CHOICE, PAPER, CHOICE_WITH_AEOLUS, PAPER_WITH_AEOLUS]
+    }
+
+    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
+        let aeolus_of = |on, burst: Burst, until: Until| {
+            let aeolus = Aeolus { burst: burst.burst, until: until.burst_until };
+            aeolus.of(on, source, &[Burst::KEY.burst, Until::KEY.burst_until])
+        };
+        let (options, law, aeolus, demand) = if kind == PAPER.name {
+            let (options, law, switched, burst, until, demand) = Paper::read(source, stack)?;
+            (options, FlashPassLaw::Mimd(law), aeolus_of(switched.aeolus, burst, until)?, demand)
+        } else if kind == PAPER_WITH_AEOLUS.name {
+            let (options, law, burst, until, demand) = PaperWithAeolus::read(source, stack)?;
+            (options, FlashPassLaw::Mimd(law), aeolus_of(true, burst, until)?, demand)
+        } else if kind == CHOICE_WITH_AEOLUS.name {
+            let (options, laws, burst, until, demand) = ChoiceWithAeolus::read(source, stack)?;
+            (options, chosen(laws, source)?, aeolus_of(true, burst, until)?, demand)
+        } else {
+            let (options, laws, switched, burst, until, demand) = Choice::read(source, stack)?;
+            (options, chosen(laws, source)?, aeolus_of(switched.aeolus, burst, until)?, demand)
+        };
+        Ok(Self { options, law, aeolus, send_buffer: demand.send_buffer })
+    }
+
+    fn values(&self) -> Vec<(&'static Key, Option<String>)> {
+        let law = match &self.law {
+            FlashPassLaw::Aimd(law) => law.values(),
+            FlashPassLaw::Mimd(law) => law.values(),
+        };
+        let options = FlashPassOptions { epochs: Some(self.epochs()), ..self.options };
+        [options.values(), law].concat()
+    }
+}
+
+/// The chosen law; parameters of the other one are errors.
+fn chosen<S: Source>(laws: Laws, source: &S) -> Result<FlashPassLaw, S::Error> {
+    let (Feedback { feedback }, aimd, mimd) = laws;
+    let keys = [flashpass::AimdConfig::keys(), flashpass::MimdConfig::keys()];
+    let ([own, foreign], other, law) = match feedback {
+        Law::Aimd => (keys, Law::Mimd, FlashPassLaw::Aimd(aimd)),
+        Law::Mimd => {
+            let [aimd, of_mimd] = keys;
+            ([of_mimd, aimd], Law::Aimd, FlashPassLaw::Mimd(mimd))
+        }
+    };
+    let Some(key) = foreign.into_iter().find(|key| source.is_written(key)) else {
+        return Ok(law);
+    };
+    let (feedback, other) = (feedback.word(), other.word());
+    let message = format!("it belongs to feedback = \"{other}\", and this is \"{feedback}\"");
+    let own: Vec<&str> = own.iter().map(|key: &&'static Key| key.name).collect();
+    let help = format!("options of \"{feedback}\": {}", own.join(", "));
+    Err(source.refuse(Refused::new(key, message, help)))
+}
+
+/// A feedback law of `FlashPass`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlashPassLaw {
+    /// Algorithm 1 of the paper.
+    Mimd(flashpass::MimdConfig),
+    /// The law of shallop.
+    Aimd(flashpass::AimdConfig),
+}
+
+/// The default limit of the emulation queue of a host. Packets that wait there are delayed against their data, which
+/// needs buffer behind: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
+const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
+
+/// The requirements of switches. The probe packet of Aeolus joins the data queue, so that it stays behind its data.
+const CREDITS: Credits = Credits {
+    name: FlashPass::NAME,
+    packets: "emulation packets",
+    metered: Class::Emulation,
+    releases_reverse: false,
+    returns: true,
+    selective: true,
+    queues: &["emulation", "credit", "data"],
+    queues_with_legacy: &["emulation", "credit", "data", "legacy"],
+    queue_of: [2, 1, 2, 0, 1, 2, 2, 2],
+    host_queue: Some(HOST_EMULATION),
+};
+
+impl Protocol for FlashPass {
+    type End = FlashPassEnd;
+    const NAME: &'static str = "FlashPass";
+    const CREDITS: Option<&'static Credits> = Some(&CREDITS);
+
+    fn aeolus(&self) -> Option<Aeolus> {
+        self.aeolus
+    }
+
+    fn batch(&self) -> u8 {
+        self.options.batch.max(1)
+    }
+
+    fn endpoints(&self, flow: &FlowContext) -> [FlashPassEnd; 2] {
+        let FlashPassOptions { jitter, batch, over_provision, expected_loss, timeout, .. } =
+            self.options;
+        let epochs = self.epochs();
+        let link = flow.sender_link;
+        let rate = flow.sender_share.map_or(link, |share| link.share(share));
+        let wait = flow.wait;
+        let engine =
+            CreditEngineConfig { rate, wait, epochs, jitter, expected_loss, over_provision };
+        let until_first_data =
+            self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData);
+        let duration = if until_first_data { wait } else { flow.base_rtt };
+        let sender = SenderConfig {
+            engine,
+            payload: flow.payload,
+            size: flow.size,
+            // Acknowledgements may be delayed, so a timeout of less than two waiting times would be spurious.
+            timeout: timeout.max(wait * 2),
+            unscheduled: self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration)),
+            burst_until_first_data: until_first_data,
+            send_buffer: self.send_buffer,
+        };
+        let law = match self.law {
+            FlashPassLaw::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),
+            FlashPassLaw::Aimd(config) => flashpass::Law::Aimd(Aimd::new(config)),
+        };
+        let sender = Sender::new(sender, law, flow.stream("emulation"));
+        let receiver = Receiver::new(ReceiverConfig { batch, ..ReceiverConfig::default() });
+        [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
+    }
+}

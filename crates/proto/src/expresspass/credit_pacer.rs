@@ -1,0 +1,190 @@
+//! The pacer of a receiver's credits: when the next credit is sent, and the credit rate.
+//! State: the credits of the current request, the gap, the smoothed round-trip time and the credit loss since the last
+//! update. Units: gaps are times between credits, rates fractions of the maximum credit rate.
+//! Source: the paper and the public code, both named in `mod.rs`.
+
+use shallop_control::{Epoch, Rate};
+use shallop_core::{Class, Ecn, Span, Stream, Time};
+
+use super::config::{Config, StopPolicy};
+use super::credit_loss::CreditLoss;
+use super::head::{Head, UNLIMITED};
+use crate::endpoint::Out;
+
+/// The minimum rate, so that no rule stops the credits altogether: at 10 Gb/s, one credit in about 20 minutes.
+const MIN_RATE: f64 = 1e-9;
+
+/// The pacer of the credits of a flow.
+#[derive(Clone, Debug)]
+pub(super) struct CreditPacer<R> {
+    rule: R,
+    random: Stream,
+    /// The smallest credit, in bytes on the wire.
+    min_size: u16,
+    /// The number of different sizes.
+    sizes: u64,
+    min_jitter: f64,
+    max_jitter: f64,
+    /// Whether credits end when they cover the demand.
+    bounded: bool,
+    /// The gap at the maximum rate.
+    full_gap: Span,
+    /// The gap at the current rate.
+    gap: Span,
+    /// When the next credit is sent; `None` while credits are stopped.
+    due: Option<Time>,
+    /// The number of the next credit.
+    next: u64,
+    /// The number of the first credit for the current request.
+    first: u64,
+    /// Credits end before this number.
+    limit: u64,
+    /// The send time of the current request.
+    request_sent: Time,
+    loss: CreditLoss,
+    rtt: Option<Span>,
+    updated_at: Time,
+    /// The rate before the last update: that of the credits whose outcome is known at the next update.
+    previous_rate: f64,
+}
+
+impl<R: Rate> CreditPacer<R> {
+    /// A pacer without a request.
+    pub(super) fn new(config: &Config, rule: R, random: Stream) -> Self {
+        let mean_size = f64::midpoint(config.min_credit.into(), config.max_credit.into());
+        let max_rate = config.link.share(config.share);
+        let full_gap = Span::from_secs_f64(mean_size * 8.0 / max_rate.get() as f64);
+        Self {
+            random,
+            min_size: config.min_credit,
+            sizes: u64::from(config.max_credit.saturating_sub(config.min_credit)) + 1,
+            min_jitter: config.min_jitter,
+            max_jitter: config.max_jitter,
+            bounded: config.stop == StopPolicy::Demand,
+            full_gap,
+            gap: full_gap,
+            due: None,
+            next: 0,
+            first: 0,
+            limit: 0,
+            request_sent: Time::ZERO,
+            loss: CreditLoss::starting_at(0),
+            rtt: None,
+            updated_at: Time::ZERO,
+            previous_rate: rule.rate(),
+            rule,
+        }
+    }
+
+    /// The feedback control of the rate.
+    pub(super) fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// The smoothed round-trip time, after the first sample.
+    pub(super) fn rtt(&self) -> Option<Span> {
+        self.rtt
+    }
+
+    /// The number of credits sent.
+    pub(super) fn sent(&self) -> u64 {
+        self.next
+    }
+
+    /// When the next credit is sent.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// The sender requests credits for `demand` frames. While credits are being sent this only raises their limit, and
+    /// not twice for the same demand.
+    pub(super) fn on_request(&mut self, now: Time, demand: u32, request_sent: Time) {
+        if self.due.is_none() {
+            self.rule.on_start((demand != UNLIMITED).then_some(u64::from(demand)));
+            self.loss = CreditLoss::starting_at(self.next);
+            self.previous_rate = self.rule.rate();
+            self.set_gap();
+            (self.first, self.limit, self.request_sent) = (self.next, self.next, request_sent);
+            (self.updated_at, self.due) = (now, Some(now));
+        }
+        let bounded = self.bounded && demand != UNLIMITED;
+        let limit = if bounded { self.first + u64::from(demand.max(1)) } else { u64::MAX };
+        self.limit = self.limit.max(limit);
+    }
+
+    /// Stops the credits.
+    pub(super) fn stop(&mut self) {
+        self.due = None;
+    }
+
+    /// Data arrived that echoes this credit. Returns the round-trip time, or `None` if no such credit was sent.
+    pub(super) fn on_return(&mut self, now: Time, number: u64, sent: Time) -> Option<Span> {
+        if number >= self.next || sent > now {
+            return None;
+        }
+        self.loss.on_return(number);
+        let sample = now - sent;
+        self.rtt = Some(match self.rtt {
+            None => sample,
+            Some(rtt) => rtt - rtt / 5 + sample / 5,
+        });
+        Some(sample)
+    }
+
+    /// The next credit, if it is due.
+    pub(super) fn poll(&mut self, now: Time) -> Option<Out<Head>> {
+        if self.due? > now {
+            return None;
+        }
+        self.update(now);
+        let size = match self.sizes {
+            1 => self.min_size,
+            sizes => self.min_size + self.random.below(sizes) as u16,
+        };
+        let sequence = self.next;
+        self.next += 1;
+        let remaining = self.limit - self.next;
+        self.due = (remaining > 0).then(|| now.saturating_add(self.jittered_gap()));
+        let remaining = u32::try_from(remaining).unwrap_or(UNLIMITED);
+        let request_sent = self.request_sent;
+        let head = Head::Credit { sequence, sent: now, request_sent, remaining };
+        Some(Out { head, body: 0..0, size, class: Class::Credit, ecn: Ecn::Ect })
+    }
+
+    /// Reports the credit loss to the rule, once a round trip, and updates the rate.
+    fn update(&mut self, now: Time) {
+        let Some(rtt) = self.rtt else { return };
+        let elapsed = now.saturating_since(self.updated_at);
+        if elapsed < rtt || elapsed.is_zero() || self.loss.is_empty() {
+            return;
+        }
+        let (sent, returned) = self.loss.take_counts();
+        let epoch = Epoch {
+            now,
+            rate: self.previous_rate,
+            sent,
+            returned,
+            elapsed,
+            returned_rate: returned as f64 * self.full_gap.ratio(elapsed),
+            min_rate: self.full_gap.ratio(rtt),
+        };
+        self.previous_rate = self.rule.rate();
+        self.rule.on_epoch(&epoch);
+        self.updated_at = now;
+        self.set_gap();
+    }
+
+    fn set_gap(&mut self) {
+        self.gap = self.full_gap.scale(1.0 / self.rule.rate().max(MIN_RATE));
+    }
+
+    /// The gap to the next credit, at least a picosecond, so that time advances whatever the jitter.
+    fn jittered_gap(&mut self) -> Span {
+        let gap = if self.min_jitter < self.max_jitter {
+            self.gap.scale(1.0 + self.random.between(self.min_jitter, self.max_jitter))
+        } else {
+            self.gap.scale(1.0 + self.min_jitter)
+        };
+        gap.max(Span::from_ps(1))
+    }
+}

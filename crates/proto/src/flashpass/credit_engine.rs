@@ -1,0 +1,262 @@
+//! The credit engine of a `FlashPass` sender: when to send emulation packets, what each credit means, and when to send
+//! data. It knows nothing of bytes or reliability: its owner says how many packets need a credit, and sends one data
+//! packet at each departure time. The driver of another protocol can use it unchanged.
+//!
+//! State: the epochs of emulation packets in flight and the departure times of data packets. Emulation packets are
+//! identified by their send time. Credits return in the order of emulation, so a credit shows that earlier emulation
+//! packets without a credit are lost; the feedback law is told the loss of whole epochs ([`super::epochs`]).
+//! Source: flashpass-icnp21, III.
+
+use std::collections::VecDeque;
+
+use shallop_control::{Epoch, Rate};
+use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
+
+use super::epochs::{EmulationEpoch, Epochs};
+use super::head::{TIMESTAMP_STEP, round_up_to_step};
+use crate::counters::Credits;
+use crate::wire::MIN_FRAME;
+
+/// The parameters of a credit engine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CreditEngineConfig {
+    /// The full emulation rate: the emulation queue's share of the host's link.
+    pub rate: BitsPerSec,
+    /// `T_wait`, from an emulation packet to its data packet; longer than the longest round trip of the network.
+    pub wait: Span,
+    /// Epochs in a round trip.
+    pub epochs: u32,
+    /// The fraction of their gap by which emulation packets leave early or late at most; less than a half.
+    pub jitter: f64,
+    /// The least loss of emulation packets that the decision to tag assumes (Eq. 2's maximal target loss).
+    pub expected_loss: f64,
+    /// Whether emulation continues, with packets tagged for selective dropping, while the expected credits cover the
+    /// demand.
+    pub over_provision: bool,
+}
+
+/// An emulation packet to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulation {
+    /// The send time, which its credit returns.
+    pub time: Time,
+    /// Whether it is tagged: the expected credits cover the demand without it, so queues may drop it first.
+    pub tagged: bool,
+}
+
+/// The credit engine.
+#[derive(Debug)]
+pub struct CreditEngine<R> {
+    config: CreditEngineConfig,
+    law: R,
+    random: Stream,
+    /// The gap between emulation packets at the full rate.
+    full_gap: Span,
+    /// When the next emulation packet is due.
+    next_emulation: Time,
+    /// The jitter of this epoch: a packet leaves at most this much early or late.
+    jitter: Span,
+    /// Emulation is paused: the expected credits cover the demand, and no tagged packets are sent.
+    paused: bool,
+    /// Packets to be sent, with or without a departure time; `None` without end.
+    demand: Option<u64>,
+    epochs: Epochs,
+    /// Departure times of data packets, earliest first: a credit gives one each.
+    departures: VecDeque<Time>,
+    rtt: Option<Span>,
+    /// The loss of the latest epoch that was closed.
+    loss: f64,
+    emulated: u64,
+    credits: Credits,
+}
+
+impl<R: Rate> CreditEngine<R> {
+    /// An engine without demand.
+    #[must_use]
+    pub fn new(config: CreditEngineConfig, law: R, random: Stream) -> Self {
+        Self {
+            config,
+            law,
+            random,
+            full_gap: Pace::new(config.rate).quote(Bytes::new(u64::from(MIN_FRAME))),
+            next_emulation: Time::ZERO,
+            jitter: Span::ZERO,
+            paused: false,
+            demand: Some(0),
+            epochs: Epochs::default(),
+            departures: VecDeque::new(),
+            rtt: None,
+            loss: 0.0,
+            emulated: 0,
+            credits: Credits::default(),
+        }
+    }
+
+    /// Sets the number of packets to be sent, including those that have a departure time; `None` without end.
+    /// Emulation continues from `now` if the departure times do not cover them.
+    pub fn set_demand(&mut self, now: Time, packets: Option<u64>) {
+        let idle = !self.needs_credits();
+        self.demand = packets;
+        if idle && self.needs_credits() {
+            self.next_emulation = round_up_to_step(self.next_emulation.max(now));
+        }
+        self.resume_if_uncovered(now);
+    }
+
+    /// The shortest time from an emulation packet to its credit so far.
+    #[must_use]
+    pub fn rtt(&self) -> Option<Span> {
+        self.rtt
+    }
+
+    /// Counts of credits so far.
+    #[must_use]
+    pub fn credits(&self) -> Credits {
+        self.credits
+    }
+
+    /// Emulation packets sent so far.
+    #[must_use]
+    pub fn emulated(&self) -> u64 {
+        self.emulated
+    }
+
+    /// The feedback law, for measurements.
+    #[must_use]
+    pub fn law(&self) -> &R {
+        &self.law
+    }
+
+    /// The emulation packet that is due by `now`, if any.
+    pub fn emulate(&mut self, now: Time) -> Option<Emulation> {
+        if !self.needs_credits() || self.next_emulation > now {
+            return None;
+        }
+        self.begin_epoch_if_due(now);
+        self.paused = false;
+        let tagged = self.is_covered();
+        if tagged && !self.config.over_provision {
+            self.paused = true;
+            // Packets in flight count as lost at the latest when their data would have to be sent.
+            let expiry = self.epochs.expiry(self.config.wait);
+            self.next_emulation = round_up_to_step(expiry.max(now + TIMESTAMP_STEP));
+            return None;
+        }
+        self.emulated += 1;
+        self.epochs.on_send(tagged);
+        // Uniform within the jitter around the slot of the next packet.
+        let offset = Span::from_ps(self.random.below(self.jitter.as_ps() * 2 + 1));
+        self.next_emulation = round_up_to_step((self.epochs.next_slot() - self.jitter) + offset);
+        Some(Emulation { time: now, tagged })
+    }
+
+    /// A credit arrived for the emulation packet sent at `time`.
+    pub fn on_credit(&mut self, now: Time, time: Time) {
+        self.credits.granted += 1;
+        while let Some(epoch) = self.epochs.close_before(time) {
+            self.report_epoch(now, &epoch);
+        }
+        if self.epochs.on_credit(time) {
+            let sample = now.saturating_since(time);
+            self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
+        }
+        let departure = time.saturating_add(self.config.wait);
+        if departure < now || !self.needs_credits() {
+            self.credits.wasted += 1;
+            return;
+        }
+        if self.departures.back().is_some_and(|&last| last > departure) {
+            let index = self.departures.partition_point(|&other| other <= departure);
+            self.departures.insert(index, departure);
+        } else {
+            self.departures.push_back(departure);
+        }
+        self.resume_if_uncovered(now);
+    }
+
+    /// When the next data packet is to be sent.
+    #[must_use]
+    pub fn next_departure(&self) -> Option<Time> {
+        self.departures.front().copied()
+    }
+
+    /// Takes the departure time that is due by `now`: true if there is one, and a data packet is to be sent.
+    pub fn take_departure(&mut self, now: Time) -> bool {
+        let due = self.departures.front().is_some_and(|&due| due <= now);
+        if due {
+            self.departures.pop_front();
+            self.credits.used += 1;
+            if let Some(demand) = &mut self.demand {
+                *demand = demand.saturating_sub(1);
+            }
+        }
+        due
+    }
+
+    /// When an emulation packet or a data packet is due.
+    #[must_use]
+    pub fn wakeup(&self) -> Option<Time> {
+        let emulation = self.needs_credits().then_some(self.next_emulation);
+        match (emulation, self.next_departure()) {
+            (Some(emulation), Some(data)) => Some(emulation.min(data)),
+            (emulation, data) => emulation.or(data),
+        }
+    }
+
+    /// True while there are packets to be sent that have no departure time.
+    fn needs_credits(&self) -> bool {
+        self.demand.is_none_or(|demand| demand > self.departures.len() as u64)
+    }
+
+    /// Equation 2: whether the expected credits cover the demand. Credits are expected for untagged emulation packets
+    /// in flight, less the loss: the measured one or the configured one, whichever is higher.
+    fn is_covered(&self) -> bool {
+        let Some(demand) = self.demand else { return false };
+        let missing = demand.saturating_sub(self.departures.len() as u64);
+        let passing = 1.0 - self.config.expected_loss.max(self.loss);
+        self.epochs.untagged_in_flight() as f64 * passing >= missing as f64
+    }
+
+    /// Ends a pause if the expected credits no longer cover the demand.
+    fn resume_if_uncovered(&mut self, now: Time) {
+        if self.paused && !self.is_covered() {
+            self.paused = false;
+            self.next_emulation = round_up_to_step(now);
+        }
+    }
+
+    /// Starts a new epoch if there is none, if the current one has lasted its part of a round trip (or the waiting
+    /// time, while no round trip is known), or if emulation was interrupted.
+    fn begin_epoch_if_due(&mut self, now: Time) {
+        let epochs = u64::from(self.config.epochs.max(1));
+        let length = self.rtt.map_or(self.config.wait, |rtt| rtt / epochs);
+        if !self.epochs.is_over(now, length) {
+            return;
+        }
+        while let Some(epoch) = self.epochs.close_expired(now, self.config.wait) {
+            self.report_epoch(now, &epoch);
+        }
+        let rate = self.law.rate();
+        let gap = self.full_gap.scale(1.0 / rate);
+        self.jitter = gap.scale(self.config.jitter);
+        self.epochs.begin(now, rate, gap);
+    }
+
+    /// Reports an epoch to the law, if untagged packets were sent in it.
+    fn report_epoch(&mut self, now: Time, closed: &EmulationEpoch) {
+        if closed.untagged_sent == 0 {
+            return;
+        }
+        let epoch = Epoch {
+            now,
+            rate: closed.rate,
+            sent: closed.untagged_sent,
+            returned: closed.untagged_returned,
+            elapsed: now.saturating_since(closed.start),
+            returned_rate: 0.0,
+            min_rate: self.full_gap.ratio(self.rtt.unwrap_or(self.config.wait)),
+        };
+        self.loss = epoch.loss();
+        self.law.on_epoch(&epoch);
+    }
+}

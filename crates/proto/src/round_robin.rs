@@ -1,0 +1,88 @@
+//! Round robin of the endpoints that wait for their host's link, with a second, lower priority for unscheduled data.
+
+use std::collections::VecDeque;
+
+use shallop_core::{End, Time};
+
+/// The priority with which an endpoint waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// The endpoint is served in its turn.
+    Normal,
+    /// The endpoint is served when none of normal priority waits.
+    Low,
+}
+
+/// The endpoints that wait, in the order in which they will be served.
+#[derive(Clone, Debug, Default)]
+pub struct RoundRobin {
+    normal: VecDeque<End>,
+    low: VecDeque<End>,
+    /// When the first endpoint began to wait after none had.
+    since: Time,
+}
+
+impl RoundRobin {
+    /// Makes this endpoint wait from `now` on. `current` is the priority with which it waits already, if it does: an
+    /// endpoint waits once, and may move to normal priority, but not back. Returns the priority with which it waits.
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        end: End,
+        current: Option<Priority>,
+        low_priority: bool,
+    ) -> Priority {
+        if self.is_empty() {
+            self.since = now;
+        }
+        match (current, low_priority) {
+            (Some(Priority::Normal), _) => return Priority::Normal,
+            (Some(Priority::Low), true) => return Priority::Low,
+            (Some(Priority::Low), false) => self.low.retain(|other| *other != end),
+            (None, true) => {
+                self.low.push_back(end);
+                return Priority::Low;
+            }
+            (None, false) => {}
+        }
+        self.normal.push_back(end);
+        Priority::Normal
+    }
+
+    /// Removes the endpoint that is served next.
+    pub fn dequeue(&mut self) -> Option<End> {
+        self.normal.pop_front().or_else(|| self.low.pop_front())
+    }
+
+    /// True if no endpoint waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.normal.is_empty() && self.low.is_empty()
+    }
+
+    /// The earliest time at which the next endpoint may be served, if the link is free from `free` on; `None` if none
+    /// waits.
+    #[must_use]
+    pub fn due(&self, free: Time) -> Option<Time> {
+        (!self.is_empty()).then(|| self.since.max(free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_of_low_priority_are_served_last_and_none_waits_twice() {
+        let (mut waiting, now) = (RoundRobin::default(), Time::ZERO);
+        let mut enqueue = |end: u32, current, low| waiting.enqueue(now, End(end), current, low);
+        assert_eq!(enqueue(0, None, true), Priority::Low);
+        assert_eq!(enqueue(1, None, true), Priority::Low);
+        assert_eq!(enqueue(2, None, false), Priority::Normal);
+        assert_eq!(enqueue(1, Some(Priority::Low), false), Priority::Normal, "a credit arrived");
+        assert_eq!(enqueue(2, Some(Priority::Normal), true), Priority::Normal);
+        let order: Vec<u32> = std::iter::from_fn(|| waiting.dequeue()).map(|end| end.0).collect();
+        assert_eq!(order, [2, 1, 0]);
+        assert!(waiting.is_empty() && waiting.due(now).is_none());
+    }
+}

@@ -1,0 +1,235 @@
+//! Processing of an acknowledgement by the sender: first the scoreboard, then recovery and loss detection, then the
+//! controller, then what may be sent. Sources: RFC 5681, 3.2; RFC 6675, 5; RFC 8985, 6.2; RFC 9937; RFC 3168, 6.1.2.
+
+use shallop_control::{Ack, Window};
+use shallop_core::{Bytes, Time};
+
+use super::ack_summary::AckSummary;
+use super::detection::{Context, Detector};
+use super::head::{Flags, Head, SackBlock};
+use super::prr::{Delivered, Prr};
+use super::recovery::Phase;
+use super::sender::Sender;
+use super::undo::Evidence;
+
+/// The sender's state before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    snd_una: u64,
+    pipe: u64,
+    /// Bytes ever marked lost.
+    total_lost: u64,
+}
+
+/// The circumstances under which losses were detected.
+#[derive(Clone, Copy, Debug)]
+struct LossEvent {
+    /// Bytes in flight before.
+    pipe: u64,
+    /// Bytes delivered by the acknowledgement that showed the losses.
+    delivered: u64,
+    /// That acknowledgement echoed a congestion mark.
+    marked: bool,
+}
+
+impl<W: Window> Sender<W> {
+    /// The SYN was acknowledged. That measures a round trip, unless the SYN was retransmitted (Karn's rule).
+    pub(super) fn on_syn_ack(&mut self, now: Time, head: &Head) {
+        self.limits.set_right_edge(head.right_edge());
+        if self.counts.timeouts == 0 {
+            let rtt = now.saturating_since(self.timers.last_sent);
+            self.rtt.sample(rtt);
+            self.rtt_sample = Some(rtt);
+            self.controller.on_handshake(now, rtt);
+            self.update_limits();
+        }
+        self.rtt.reset_backoff();
+        self.timers.rto_start = now;
+    }
+
+    /// An acknowledgement came.
+    pub(super) fn on_ack(&mut self, now: Time, head: &Head) {
+        let before = self.before();
+        let snd_nxt = self.scoreboard.snd_nxt();
+        if !head.flags.has(Flags::ACK) || head.ack < before.snd_una || head.ack > snd_nxt {
+            return;
+        }
+        let min_rtt = self.rtt.min_rtt();
+        let mut summary = AckSummary::new(now, min_rtt);
+        summary.tsecr = self.undo.tsecr(head);
+        self.scoreboard.ack_cumulative(head.ack, &mut summary);
+        summary.tsecr = None;
+        let advanced = self.scoreboard.snd_una() > before.snd_una;
+        self.process_sack(head, advanced, &mut summary);
+        self.limits.set_right_edge(head.right_edge());
+        self.update_rtt(now, &summary);
+        if advanced {
+            self.rtt.reset_backoff();
+            self.timers.rto_start = now;
+        }
+        let (rate_sample, round_start) =
+            self.delivery_rate.on_ack(now, &summary, self.rtt.min_rtt());
+        self.process_dsack(head, before.snd_una);
+        self.process_probe(now, head, summary.delivered == 0);
+        let evidence = Evidence { now, tsecr: head.timestamp, advanced, summary: &summary };
+        if self.update_recovery(&evidence) {
+            self.detect_losses(now, &summary);
+        } else {
+            self.timers.reordering = Time::LAST;
+            self.scoreboard.prune();
+        }
+        let (delivered, ece) = (summary.delivered, head.flags.has(Flags::ECE));
+        self.enter_recovery(now, &LossEvent { pipe: before.pipe, delivered, marked: ece });
+        if delivered > 0 {
+            let marked = Bytes::new(if ece { delivered } else { 0 });
+            let ack = self.controller_ack(now, &before, delivered);
+            self.controller.on_ack(&Ack { marked, rate_sample, round_start, ..ack });
+        }
+        if ece {
+            self.on_mark(now, &before, delivered);
+        }
+        let no_new_loss = self.scoreboard.total_lost() == before.total_lost;
+        self.update_prr(delivered, advanced && no_new_loss);
+        self.update_limits();
+        self.note_app_limited();
+    }
+
+    fn before(&self) -> Before {
+        let (snd_una, pipe) = (self.scoreboard.snd_una(), self.scoreboard.pipe());
+        Before { snd_una, pipe, total_lost: self.scoreboard.total_lost() }
+    }
+
+    /// Takes round-trip samples. The segment sent first gives the sample for the RTO, as it includes the time for which
+    /// the receiver delayed the acknowledgement; the one sent last gives the sample for the minimum and the controller.
+    fn update_rtt(&mut self, now: Time, summary: &AckSummary) {
+        if let Some((earliest, latest)) = summary.send_times {
+            self.rtt.sample(now.saturating_since(earliest));
+            self.rtt.note_min(now.saturating_since(latest));
+            self.rtt_sample = Some(now.saturating_since(latest));
+        }
+    }
+
+    /// Processes SACK blocks in ascending order, so that a segment counts as reordered only if one above it was
+    /// reported by an earlier acknowledgement. Without SACK, counts duplicate acknowledgements.
+    fn process_sack(&mut self, head: &Head, advanced: bool, summary: &mut AckSummary) {
+        if matches!(self.recovery.detector, Detector::DuplicateAcks(_)) {
+            if !advanced && self.scoreboard.snd_una() < self.scoreboard.snd_nxt() {
+                self.recovery.detector.on_duplicate_ack();
+                self.scoreboard.add_dupack(summary);
+            }
+        } else if head.blocks[0] != SackBlock::default() {
+            let mut blocks = head.blocks;
+            if head.dsack().is_some() {
+                blocks[0] = SackBlock::default();
+            }
+            blocks.sort_unstable_by_key(|block| block.from);
+            for block in blocks {
+                self.scoreboard.ack_selective(&block.range(head.ack), summary);
+            }
+        }
+    }
+
+    /// Finds out whether a tail loss probe repaired a loss. If nothing else shows that loss, the window is reduced
+    /// once, and nothing is left to recover (RFC 8985, 7.4.2).
+    fn process_probe(&mut self, now: Time, head: &Head, delivered_nothing: bool) {
+        if matches!(self.recovery.detector, Detector::Rack(_))
+            && self.recovery.tlp.on_ack(head, delivered_nothing)
+            && self.recovery.is_open()
+        {
+            self.controller.on_loss(&self.congestion(now, self.scoreboard.pipe()));
+            self.controller.on_recovery_exit(now);
+            self.recovery.note_probe_repair(self.scoreboard.snd_nxt());
+            self.undo.forget();
+            self.ecn.send_cwr = true;
+        }
+    }
+
+    fn detect_losses(&mut self, now: Time, summary: &AckSummary) {
+        let in_recovery = !self.recovery.is_open();
+        let context = Context { now, summary, in_recovery, rtt: &self.rtt };
+        let due = self.recovery.detector.detect(&context, &mut self.scoreboard);
+        self.timers.reordering = due.unwrap_or(Time::LAST);
+        self.scoreboard.prune();
+    }
+
+    /// The reordering timer of RACK has expired.
+    pub(super) fn on_reordering_timeout(&mut self, now: Time) {
+        let pipe = self.scoreboard.pipe();
+        self.detect_losses(now, &AckSummary::new(now, self.rtt.min_rtt()));
+        if self.enter_recovery(now, &LossEvent { pipe, delivered: 0, marked: false }) {
+            self.update_prr(0, false);
+        }
+        self.update_limits();
+    }
+
+    /// Enters fast recovery if segments are marked lost and no recovery is under way. Returns whether it did.
+    fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
+        if !self.recovery.is_open() || self.scoreboard.lost() == 0 {
+            return false;
+        }
+        self.prepare_undo(event.marked);
+        self.controller.on_loss(&self.congestion(now, event.pipe));
+        self.recovery.enter_recovery(self.scoreboard.snd_nxt());
+        self.ecn.send_cwr = true;
+        self.recovery.prr = self.new_prr(event.delivered);
+        true
+    }
+
+    /// Proportional rate reduction that begins with an acknowledgement of `delivered` bytes; none for a controller that
+    /// manages its window in recovery itself.
+    fn new_prr(&self, delivered: u64) -> Option<Prr> {
+        let recover_fs = self.scoreboard.pipe() + self.scoreboard.lost() + delivered;
+        let mss = self.scoreboard.mss();
+        (!self.controller.owns_recovery()).then(|| Prr::new(recover_fs, mss))
+    }
+
+    /// An acknowledgement echoed a congestion mark. The window is reduced once for each window of data, and not if it
+    /// was reduced for a loss in the same window (RFC 3168, 6.1.2).
+    fn on_mark(&mut self, now: Time, before: &Before, delivered: u64) {
+        let reduced_until = self.ecn.reduced_until().max(self.recovery.point());
+        if !self.recovery.is_open() || before.snd_una < reduced_until {
+            return;
+        }
+        self.controller.on_mark(&self.congestion(now, before.pipe));
+        self.undo.forget();
+        self.ecn.note_reduction(self.scoreboard.snd_nxt());
+        if self.ecn.is_gradual() && self.scoreboard.snd_una() < self.scoreboard.snd_nxt() {
+            self.recovery.prr = self.new_prr(delivered);
+        }
+    }
+
+    /// Updates proportional rate reduction; `safe` is `SafeACK` of RFC 9937.
+    fn update_prr(&mut self, delivered: u64, safe: bool) {
+        if let Some(prr) = &mut self.recovery.prr {
+            let pipe = self.scoreboard.pipe();
+            prr.on_ack(&Delivered { delivered, pipe, safe }, self.controller.window().get());
+        }
+    }
+
+    /// What the controller is told of an acknowledgement. The caller adds marks, the rate sample and the round trip.
+    fn controller_ack(&mut self, now: Time, before: &Before, delivered: u64) -> Ack {
+        let (snd_una, snd_nxt) = (self.scoreboard.snd_una(), self.scoreboard.snd_nxt());
+        let prior = self.connection.prior_bytes;
+        let lost = self.recovery.take_unreported_lost(self.scoreboard.total_lost());
+        Ack {
+            now,
+            acked_sacked: Bytes::new(delivered),
+            losses: Bytes::new(lost),
+            marked: Bytes::ZERO,
+            delivered: Bytes::new(self.delivery_rate.delivered()),
+            rtt: self.rtt_sample,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min_rtt(),
+            rate_sample: None,
+            prior_in_flight: Bytes::new(before.pipe),
+            in_flight: Bytes::new(self.scoreboard.pipe()),
+            is_cwnd_limited: self.limits.is_cwnd_limited(before.snd_una),
+            snd_una_advance: Bytes::new(snd_una - before.snd_una),
+            round_start: false,
+            in_cwnd_reduction: self.recovery.prr.is_some()
+                || self.recovery.phase() == Phase::Recovery,
+            snd_una: prior + snd_una,
+            snd_nxt: prior + snd_nxt,
+        }
+    }
+}

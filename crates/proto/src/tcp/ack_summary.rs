@@ -1,0 +1,90 @@
+//! What one acknowledgement delivers: how many bytes, which transmissions its round-trip and rate samples come from,
+//! and what it says about reordering.
+
+use shallop_core::{Span, Time};
+
+use super::segment::{Segment, Snapshot, Transmission};
+use super::timestamp::Timestamp;
+
+/// Of the transmissions that an acknowledgement delivers, the one that was sent last (`RACK.segment` of RFC 8985).
+#[derive(Clone, Copy, Debug)]
+pub struct LastSent {
+    /// The transmission.
+    pub transmission: Transmission,
+    /// The delivery counters when it was sent.
+    pub snapshot: Snapshot,
+    /// The sender was application-limited when it was sent.
+    pub app_limited: bool,
+}
+
+/// What an acknowledgement delivers.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSummary {
+    /// A retransmission sent after this time is less than a minimum round trip old: the acknowledgement must be for an
+    /// earlier transmission of the same segment (RFC 8985, 6.2, step 2).
+    newest_plausible: Time,
+    /// Bytes newly delivered, acknowledged cumulatively or selectively.
+    pub delivered: u64,
+    /// Of the transmissions delivered, the one that was sent last.
+    pub last_sent: Option<LastSent>,
+    /// The earliest and the latest sending time of the segments delivered; `None` if any of them was retransmitted,
+    /// which would make a round-trip sample ambiguous (Karn's rule).
+    pub send_times: Option<(Time, Time)>,
+    retransmitted: bool,
+    /// A segment that was never retransmitted was delivered after one that was sent later.
+    pub reordered: bool,
+    /// At least one segment was newly acknowledged selectively.
+    pub sacked: bool,
+    /// The lowest index of a segment delivered that was never retransmitted.
+    pub first_original: Option<u64>,
+    /// `TSecr` of the acknowledgement. Set only while the cumulative acknowledgement is processed: the timestamp is
+    /// that of the segment which advanced it, not of one reported in a SACK block.
+    pub tsecr: Option<Timestamp>,
+}
+
+impl AckSummary {
+    /// An acknowledgement at `now` of which nothing was processed yet, on a path with this minimum round-trip time.
+    #[must_use]
+    pub fn new(now: Time, min_rtt: Span) -> Self {
+        Self {
+            newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)),
+            delivered: 0,
+            last_sent: None,
+            send_times: None,
+            retransmitted: false,
+            reordered: false,
+            sacked: false,
+            first_original: None,
+            tsecr: None,
+        }
+    }
+
+    /// Adds a segment of `len` bytes that is newly delivered.
+    pub fn add(&mut self, index: u64, len: u64, segment: &Segment) {
+        let sent_at = segment.sent_at;
+        self.delivered += len;
+        if segment.retransmitted {
+            (self.retransmitted, self.send_times) = (true, None);
+            if sent_at > self.newest_plausible || self.is_for_earlier_transmission(sent_at) {
+                return;
+            }
+        } else {
+            self.first_original = Some(self.first_original.map_or(index, |first| first.min(index)));
+            if !self.retransmitted {
+                let (earliest, latest) = self.send_times.unwrap_or((sent_at, sent_at));
+                self.send_times = Some((earliest.min(sent_at), latest.max(sent_at)));
+            }
+        }
+        let transmission = Transmission { at: sent_at, index };
+        if self.last_sent.is_none_or(|last| last.transmission < transmission) {
+            let Segment { snapshot, app_limited, .. } = *segment;
+            self.last_sent = Some(LastSent { transmission, snapshot, app_limited });
+        }
+    }
+
+    /// True if the echoed timestamp is older than a retransmission sent at `sent_at`: the acknowledgement is for an
+    /// earlier transmission (RFC 8985, 6.2, step 2).
+    fn is_for_earlier_transmission(&self, sent_at: Time) -> bool {
+        self.tsecr.is_some_and(|tsecr| tsecr.is_before(Timestamp::at(sent_at)))
+    }
+}

@@ -1,0 +1,63 @@
+//! The connection state of a sender, and what it must send before data. Source: RFC 9293, 3.5 and 3.8.6.
+
+use super::config::{Config, IdleRestart};
+use super::head::scale_for;
+
+/// Of the connection states of RFC 9293, 3.3.2, those of an active opener that only sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not started.
+    Closed,
+    /// A SYN was sent, or is to be.
+    SynSent,
+    /// Data may be sent.
+    Established,
+}
+
+/// What must be sent before data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    /// Nothing.
+    Nothing,
+    /// A SYN.
+    Syn,
+    /// A zero-window probe (RFC 9293, 3.8.6.1), here without payload, as in Linux.
+    WindowProbe,
+    /// A segment larger than the receiver's window, which was smaller than a segment until the persist timer expired:
+    /// the override timeout of silly-window avoidance (RFC 9293, 3.8.6.2.1).
+    Override,
+}
+
+/// The connection of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connection {
+    /// The state.
+    pub(super) state: State,
+    /// What must be sent before data.
+    pub(super) pending: Pending,
+    /// The window scale.
+    pub(super) window_scale: u8,
+    /// After which idle times the controller restarts.
+    pub(super) idle_restart: IdleRestart,
+    /// Bytes sent by earlier flows on the connection: the controller counts sequence numbers from its first byte.
+    pub(super) prior_bytes: u64,
+}
+
+impl Connection {
+    /// A connection that is not open.
+    pub(super) const fn new(config: &Config, receive_buffer: u64) -> Self {
+        Self {
+            state: State::Closed,
+            pending: if config.handshake { Pending::Syn } else { Pending::Nothing },
+            window_scale: scale_for(receive_buffer),
+            idle_restart: config.slow_start_after_idle,
+            prior_bytes: 0,
+        }
+    }
+
+    /// Opens the connection, without a handshake if there is nothing to send (`empty`).
+    pub(super) fn open(&mut self, empty: bool) {
+        let handshake = self.pending == Pending::Syn && !empty;
+        self.state = if handshake { State::SynSent } else { State::Established };
+    }
+}

@@ -1,0 +1,96 @@
+//! Loss detection: by counting duplicate acknowledgements (RFC 5681 and 6582), by the scoreboard (`IsLost` of RFC
+//! 6675), or by time (RACK, RFC 8985). Each marks segments of the scoreboard lost and returns when it must look again.
+
+use shallop_core::Time;
+
+use super::ack_summary::AckSummary;
+use super::config::Detection;
+use super::loss_state::DUP_THRESH;
+use super::rack::Rack;
+use super::scoreboard::Scoreboard;
+use crate::rtt::Rtt;
+
+/// The loss detection of one sender.
+#[derive(Clone, Copy, Debug)]
+pub enum Detector {
+    /// Counts duplicate acknowledgements.
+    DuplicateAcks(u32),
+    /// Looks for `DupThresh` segments selectively acknowledged above.
+    Sack,
+    /// Compares sending times.
+    Rack(Rack),
+}
+
+/// What loss detection uses besides the scoreboard.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The time.
+    pub now: Time,
+    /// What the acknowledgement delivered.
+    pub summary: &'a AckSummary,
+    /// Fast recovery or recovery after a timeout is under way.
+    pub in_recovery: bool,
+    /// Round-trip times.
+    pub rtt: &'a Rtt,
+}
+
+impl Detector {
+    /// The loss detection of a new flow.
+    #[must_use]
+    pub fn new(detection: Detection) -> Self {
+        match detection {
+            Detection::DuplicateAcks => Self::DuplicateAcks(0),
+            Detection::Sack => Self::Sack,
+            Detection::Rack => Self::Rack(Rack::default()),
+        }
+    }
+
+    /// Marks segments lost. Returns when more of them will be, if no acknowledgement comes before.
+    pub fn detect(&mut self, context: &Context<'_>, scoreboard: &mut Scoreboard) -> Option<Time> {
+        match self {
+            Self::DuplicateAcks(count) => {
+                if *count as usize >= DUP_THRESH && !context.in_recovery {
+                    scoreboard.mark_lost(scoreboard.first_index());
+                }
+                None
+            }
+            Self::Sack => {
+                let threshold = scoreboard.dup_thresh_segment();
+                scoreboard.mark_originals_lost(|transmission| transmission.index < threshold);
+                None
+            }
+            Self::Rack(rack) => rack.detect(context, scoreboard),
+        }
+    }
+
+    /// A duplicate acknowledgement came.
+    pub fn on_duplicate_ack(&mut self) {
+        if let Self::DuplicateAcks(count) = self {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// The cumulative acknowledgement advanced in fast recovery without ending it: a partial acknowledgement, which
+    /// shows the next loss (RFC 6582, 3.2).
+    pub fn on_partial_ack(&mut self, scoreboard: &mut Scoreboard) {
+        let first = scoreboard.first_index();
+        if matches!(self, Self::DuplicateAcks(_))
+            && scoreboard.segment(first).is_some_and(|segment| !segment.retransmitted)
+        {
+            scoreboard.mark_lost(first);
+        }
+    }
+
+    /// The cumulative acknowledgement advanced outside of recovery, or ended it.
+    pub fn on_new_ack(&mut self, scoreboard: &mut Scoreboard) {
+        if let Self::DuplicateAcks(count) = self {
+            *count = 0;
+            scoreboard.clear_dupacks();
+        }
+    }
+
+    /// RACK, if it is in use.
+    pub fn rack_mut(&mut self) -> Option<&mut Rack> {
+        if let Self::Rack(rack) = self { Some(rack) } else { None }
+    }
+}

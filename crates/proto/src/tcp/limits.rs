@@ -1,0 +1,58 @@
+//! What bounds the data in flight: the congestion window (the controller's, or that of proportional rate reduction
+//! while it lasts) and the receiver's window. Units: bytes of the stream. Sources: RFC 5681, 3.1; RFC 9293, 3.8.6.
+
+/// The limits of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The congestion window in force.
+    cwnd: u64,
+    /// SND.UNA + SND.WND: the first byte that the receiver does not allow.
+    right_edge: u64,
+    /// SND.NXT when the congestion window was full last.
+    cwnd_limited_until: u64,
+}
+
+impl Limits {
+    /// The limits of a new flow. The window that the receiver will advertise is its buffer.
+    pub(super) const fn new(cwnd: u64, receive_buffer: u64) -> Self {
+        Self { cwnd, right_edge: receive_buffer, cwnd_limited_until: 0 }
+    }
+
+    /// The congestion window in force.
+    pub(super) const fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Sets the congestion window.
+    pub(super) const fn set_cwnd(&mut self, cwnd: u64) {
+        self.cwnd = cwnd;
+    }
+
+    /// The first byte that the receiver does not allow.
+    pub(super) const fn right_edge(&self) -> u64 {
+        self.right_edge
+    }
+
+    /// The receiver has advertised a window.
+    pub(super) const fn set_right_edge(&mut self, right_edge: u64) {
+        self.right_edge = right_edge;
+    }
+
+    /// True if the congestion window allows `len` more bytes. With nothing in flight it always allows a segment.
+    pub(super) const fn has_room(&self, pipe: u64, len: u64) -> bool {
+        pipe == 0 || pipe + len <= self.cwnd
+    }
+
+    /// Remembers whether the congestion window has no room for a full segment. Then the sender counts as limited by it
+    /// until everything sent so far is acknowledged (kernel: `tcp_cwnd_validate`).
+    pub(super) const fn note_cwnd_limited(&mut self, pipe: u64, mss: u64, snd_nxt: u64) {
+        if pipe + mss > self.cwnd {
+            self.cwnd_limited_until = snd_nxt;
+        }
+    }
+
+    /// True if the sender was limited by the congestion window, and not by the application or the receiver.
+    pub(super) const fn is_cwnd_limited(&self, snd_una: u64) -> bool {
+        snd_una < self.cwnd_limited_until
+    }
+}

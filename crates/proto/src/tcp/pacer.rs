@@ -1,0 +1,47 @@
+//! Spaces segments out at the controller's pacing rate. State: when the next segment may leave. Units: bytes of
+//! payload. Source: kernel, `tcp_update_skb_after_send`.
+
+use shallop_core::{BitsPerSec, Bytes, Pace, Time};
+
+/// The pacer of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacer {
+    /// None for controllers that do not pace.
+    pace: Option<Pace>,
+    /// When the next segment may leave.
+    due: Time,
+}
+
+impl Pacer {
+    /// A pacer that allows the first segment at once.
+    pub(super) fn new(rate: Option<BitsPerSec>) -> Self {
+        Self { pace: rate.map(Pace::new), due: Time::ZERO }
+    }
+
+    /// Sets the pacing rate. The time of the next segment stays as the old rate has set it.
+    pub(super) fn set_rate(&mut self, rate: Option<BitsPerSec>) {
+        if rate != self.pace.map(|pace| pace.rate()) {
+            self.pace = rate.map(Pace::new);
+        }
+    }
+
+    /// True if the controller paces.
+    pub(super) const fn is_active(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    /// When the next segment may leave.
+    pub(super) const fn due(&self) -> Time {
+        self.due
+    }
+
+    /// A segment of `len` bytes is sent at `now`. The next one is due after the time that `len` bytes take at the
+    /// pacing rate, counted from when this segment was due: a host link that delays it by less does not lower the rate.
+    pub(super) fn charge(&mut self, now: Time, len: u64) {
+        if let Some(pace) = &mut self.pace {
+            let gap = pace.charge(Bytes::new(len));
+            let planned = self.due.saturating_add(gap);
+            self.due = if planned > now { planned } else { now.saturating_add(gap) };
+        }
+    }
+}

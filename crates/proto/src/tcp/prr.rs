@@ -1,0 +1,132 @@
+//! Proportional rate reduction: during recovery, as many bytes are sent as bring the data in flight to the controller's
+//! target by the time everything is acknowledged that was in flight when the loss was found. State: bytes delivered and
+//! sent since recovery began. Units: bytes, released in whole segments. Sources: RFC 9937; kernel:
+//! `tcp_cwnd_reduction`.
+
+/// What an acknowledgement tells proportional rate reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// Bytes newly delivered.
+    pub delivered: u64,
+    /// Bytes in flight now, without those marked lost.
+    pub pipe: u64,
+    /// `SafeACK`: it advanced SND.UNA and showed no new loss.
+    pub safe: bool,
+}
+
+/// A reduction in progress.
+#[derive(Clone, Copy, Debug)]
+pub struct Prr {
+    mss: u64,
+    /// `RecoverFS`: bytes that could still be delivered when recovery began.
+    recover_fs: u64,
+    /// `prr_delivered`.
+    delivered: u64,
+    /// `prr_out`.
+    out: u64,
+    cwnd: u64,
+}
+
+impl Prr {
+    /// Begins a reduction with `recover_fs` bytes not yet known to be delivered, those of the present acknowledgement
+    /// included.
+    #[must_use]
+    pub fn new(recover_fs: u64, mss: u64) -> Self {
+        Self { mss, recover_fs: recover_fs.max(1), delivered: 0, out: 0, cwnd: 0 }
+    }
+
+    /// The congestion window after the last acknowledgement.
+    #[must_use]
+    pub const fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// An acknowledgement came; `ssthresh` is what the controller wants in flight in the end.
+    pub fn on_ack(&mut self, ack: &Delivered, ssthresh: u64) {
+        self.delivered = self.delivered.saturating_add(ack.delivered);
+        let mut budget = if ack.pipe > ssthresh {
+            self.proportional(ssthresh).saturating_sub(self.out)
+        } else {
+            let mut limit = self.delivered.saturating_sub(self.out);
+            if ack.safe {
+                limit = limit.max(ack.delivered) + self.mss;
+            }
+            limit.min(ssthresh - ack.pipe)
+        };
+        if self.out == 0 {
+            // The fast retransmit is never held back.
+            budget = budget.max(self.mss);
+        }
+        self.cwnd = ack.pipe + budget;
+    }
+
+    /// This many bytes were sent.
+    pub fn on_send(&mut self, bytes: u64) {
+        self.out += bytes;
+    }
+
+    /// The bytes that should have been sent by now, rounded up to whole segments. Windows of 4 GB do not overflow.
+    fn proportional(&self, ssthresh: u64) -> u64 {
+        let bytes = self.delivered.saturating_mul(ssthresh).div_ceil(self.recover_fs);
+        bytes.div_ceil(self.mss).saturating_mul(self.mss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    /// One of 20 segments is lost, the 19 others are acknowledged one by one. Returns how many segments were sent on
+    /// each acknowledgement, and how many are in flight in the end.
+    fn one_of_twenty(target: u64) -> (Vec<u64>, u64) {
+        let mut prr = Prr::new(20 * MSS, MSS);
+        let mut in_flight = 19 * MSS;
+        let mut left = vec![];
+        for _ in 0..19 {
+            in_flight -= MSS;
+            let ack = Delivered { delivered: MSS, pipe: in_flight, safe: false };
+            prr.on_ack(&ack, target * MSS);
+            let mut now = 0;
+            while in_flight + MSS <= prr.cwnd() {
+                prr.on_send(MSS);
+                in_flight += MSS;
+                now += 1;
+            }
+            left.push(now);
+        }
+        (left, in_flight / MSS)
+    }
+
+    #[test]
+    fn half_of_twenty_segments_leave_one_on_every_second_acknowledgement() {
+        let (left, in_flight) = one_of_twenty(10);
+        assert_eq!(left[..6], [1, 0, 1, 0, 1, 0]);
+        assert_eq!((left.iter().sum::<u64>(), in_flight), (10, 10));
+    }
+
+    #[test]
+    fn fourteen_of_twenty_leave_when_the_target_is_fourteen() {
+        let (left, in_flight) = one_of_twenty(14);
+        assert_eq!((left.iter().sum::<u64>(), in_flight), (14, 14));
+        assert!(left.iter().all(|&now| now <= 1));
+    }
+
+    #[test]
+    fn after_heavy_loss_the_flight_is_held_until_acknowledgements_are_safe_then_grows_to_the_target()
+     {
+        // 15 of 20 are lost at once: 4 in flight after the first acknowledgement, target 10.
+        let mut prr = Prr::new(20 * MSS, MSS);
+        let grown = |prr: &mut Prr, in_flight: u64, safe| {
+            prr.on_ack(&Delivered { delivered: MSS, pipe: in_flight, safe }, 10 * MSS);
+            let budget = prr.cwnd() - in_flight;
+            prr.on_send(budget);
+            budget / MSS
+        };
+        assert_eq!(grown(&mut prr, 4 * MSS, false), 1, "one for one");
+        assert_eq!(grown(&mut prr, 4 * MSS, false), 1);
+        assert_eq!(grown(&mut prr, 4 * MSS, true), 2, "two for one");
+        assert_eq!(grown(&mut prr, 9 * MSS, true), 1, "no further than the target");
+    }
+}

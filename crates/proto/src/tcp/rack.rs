@@ -1,0 +1,107 @@
+//! RACK: a segment is lost if a segment sent later was delivered and a round trip plus the reordering window has passed
+//! since it was sent. State: the delivered segment that was sent last, and the reordering window. Names like
+//! `RACK.rtt` are those of RFC 8985, 5.3. Source: RFC 8985, 6.2.
+
+use shallop_core::{Span, Time};
+
+use super::detection::Context;
+use super::scoreboard::Scoreboard;
+use super::segment::Transmission;
+
+/// Recoveries without a DSACK after which the reordering window is as at first.
+const REO_WND_PERSIST: u32 = 16;
+/// The largest multiple for the reordering window (kernel: `tcp_rack_update_reo_wnd`); the smoothed round trip bounds
+/// the window before.
+const MAX_REO_WND_MULT: u32 = 255;
+
+/// RACK for one sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Rack {
+    /// `RACK.segment`: the delivered transmission that was sent last.
+    latest: Transmission,
+    /// `RACK.rtt`: the round-trip time of the segment delivered last.
+    rtt: Span,
+    /// `RACK.reordering_seen`.
+    reordering_seen: bool,
+    /// `RACK.reo_wnd_mult`: the reordering window in quarters of the minimum round-trip time.
+    reo_wnd_mult: u32,
+    /// `RACK.reo_wnd_persist`: recoveries without a DSACK until the multiple is one again.
+    reo_wnd_persist: u32,
+    /// `RACK.dsack_round`: the multiple is not increased again before this byte is acknowledged.
+    dsack_round: Option<u64>,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            latest: Transmission { at: Time::ZERO, index: 0 },
+            rtt: Span::ZERO,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: REO_WND_PERSIST,
+            dsack_round: None,
+        }
+    }
+}
+
+impl Rack {
+    pub(super) fn detect(
+        &mut self,
+        context: &Context<'_>,
+        scoreboard: &mut Scoreboard,
+    ) -> Option<Time> {
+        self.reordering_seen |= context.summary.reordered;
+        if let Some(last) = context.summary.last_sent {
+            self.rtt = context.now.saturating_since(last.transmission.at);
+            self.latest = self.latest.max(last.transmission);
+        }
+        let timeout = self.rtt + self.reordering_window(context, scoreboard);
+        let latest = self.latest;
+        let is_lost = |sent: Transmission| sent < latest && sent.at + timeout <= context.now;
+        let original = scoreboard.mark_originals_lost(is_lost);
+        let retransmission = scoreboard.mark_retransmissions_lost(is_lost);
+        let due = |sent: Option<Transmission>| {
+            sent.filter(|&sent| sent < latest).map(|sent| sent.at + timeout)
+        };
+        [due(original), due(retransmission)].into_iter().flatten().min()
+    }
+
+    fn reordering_window(&self, context: &Context<'_>, scoreboard: &Scoreboard) -> Span {
+        // Three segments or more (DupThresh) were selectively acknowledged.
+        let dup_thresh = scoreboard.sacked() > scoreboard.mss() * 2;
+        if !self.reordering_seen && (context.in_recovery || dup_thresh) {
+            return Span::ZERO;
+        }
+        let quarters = u64::from(self.reo_wnd_mult);
+        (context.rtt.min_rtt() * quarters / 4).min(context.rtt.srtt())
+    }
+
+    /// A retransmission was unnecessary, as a DSACK tells: widens the reordering window, once a round trip.
+    pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
+        if self.dsack_round.is_some_and(|round| snd_una < round) {
+            return;
+        }
+        self.dsack_round = Some(snd_nxt);
+        self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(MAX_REO_WND_MULT);
+        self.reo_wnd_persist = REO_WND_PERSIST;
+    }
+
+    /// A fast recovery was spurious: the path reorders (kernel: `tcp_check_sack_reordering` in `tcp_try_undo_partial`).
+    pub fn on_spurious_recovery(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// A recovery was undone by DSACKs: the reordering window stays wide for one recovery more (kernel:
+    /// `tcp_try_undo_dsack`).
+    pub fn on_dsack_undo(&mut self) {
+        self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
+    }
+
+    /// A recovery ended that was not spurious.
+    pub fn on_recovery_exit(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            (self.reo_wnd_mult, self.reo_wnd_persist) = (1, REO_WND_PERSIST);
+        }
+    }
+}

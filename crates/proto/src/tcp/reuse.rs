@@ -1,0 +1,29 @@
+//! Persistent connections: what an end takes over from the flow before it on the same connection. The round-trip time
+//! is known, and so is the state of the controller; there is no handshake. If the connection was idle in between, the
+//! controller restarts as configured. Each flow counts its bytes from zero, the controller counts those of the
+//! connection.
+
+use shallop_control::Window;
+
+use super::connection::Pending;
+use super::receiver::Receiver;
+use super::sender::Sender;
+
+impl<W: Window + Clone> Sender<W> {
+    pub(super) fn reuse(&mut self, before: &Self) {
+        self.controller = before.controller.clone();
+        self.limits.set_cwnd(self.controller.window().get());
+        (self.rtt, self.delivery_rate) = (before.rtt, before.delivery_rate);
+        self.pacer = before.pacer;
+        self.timers.last_sent = before.timers.last_sent;
+        self.ecn.send_cwr = before.ecn.send_cwr;
+        self.connection.prior_bytes = before.connection.prior_bytes + before.scoreboard.snd_nxt();
+        self.connection.pending = Pending::Nothing;
+    }
+}
+
+impl Receiver {
+    pub(super) fn reuse(&mut self, before: &Self) {
+        (self.echo, self.quick_acks) = (before.echo, before.quick_acks);
+    }
+}

@@ -1,0 +1,168 @@
+//! The timers of a sender: retransmission timer, tail loss probe, reordering timer of RACK and persist timer. Only one
+//! of them runs at a time, as in Linux. Sources: RFC 6298, 5; RFC 8985, 6.3 and 7.2; RFC 9293, 3.8.6.1.
+
+use shallop_control::Window;
+use shallop_core::{Span, Time};
+
+use super::connection::{Pending, State};
+use super::detection::Detector;
+use super::sender::Sender;
+use super::tlp::TailLossProbe;
+
+/// A timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// The retransmission timer.
+    Retransmission,
+    /// The probe timeout of tail loss probes.
+    TailLossProbe,
+    /// The reordering timer of RACK: segments that might have been reordered are marked lost when it expires.
+    Reordering,
+    /// The persist timer, which runs while the receiver's window is too small for a segment.
+    Persist,
+}
+
+/// The timer state of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timers {
+    /// When the retransmission timer was started.
+    pub(super) rto_start: Time,
+    /// When a segment was sent last.
+    pub(super) last_sent: Time,
+    /// When the reordering timer expires; [`Time::LAST`] if it does not run.
+    pub(super) reordering: Time,
+    /// The longest the receiver delays an acknowledgement.
+    max_ack_delay: Span,
+    /// The deadline that the driver knows: that of the next timer, or an earlier one, so that not every packet changes
+    /// it; [`Time::LAST`] if there is none.
+    armed: Time,
+    /// The time of the last call.
+    last_call: Time,
+}
+
+impl Timers {
+    /// No timer runs.
+    pub(super) const fn new(max_ack_delay: Span) -> Self {
+        Self {
+            rto_start: Time::ZERO,
+            last_sent: Time::ZERO,
+            reordering: Time::LAST,
+            max_ack_delay,
+            armed: Time::LAST,
+            last_call: Time::ZERO,
+        }
+    }
+
+    /// The driver calls at `now`.
+    pub(super) const fn note_call(&mut self, now: Time) {
+        self.last_call = now;
+    }
+
+    /// The deadline that the driver knew has passed.
+    pub(super) const fn disarm(&mut self) {
+        self.armed = Time::LAST;
+    }
+
+    /// Sets the deadline for the driver, unless it knows an earlier one.
+    pub(super) fn arm(&mut self, now: Time, due: Time) {
+        self.armed = self.armed.min(due.max(now));
+    }
+
+    /// True if `due` is in the future.
+    pub(super) fn is_future(&self, due: Time) -> bool {
+        due > self.last_call
+    }
+
+    /// The earlier of the driver's deadline and `paced`, when the pacer allows the next segment.
+    pub(super) fn wakeup(&self, paced: Option<Time>) -> Option<Time> {
+        let due = paced.map_or(self.armed, |paced| self.armed.min(paced));
+        (due < Time::LAST).then_some(due)
+    }
+}
+
+impl<W: Window> Sender<W> {
+    /// True if the receiver's window is too small for the next segment and no acknowledgement is to come that could
+    /// open it.
+    pub(super) fn is_persisting(&self) -> bool {
+        let new = self.scoreboard.unsent();
+        self.scoreboard.snd_una() == self.scoreboard.snd_nxt()
+            && !new.is_empty()
+            && new.end > self.limits.right_edge()
+    }
+
+    /// The timer that runs, and when it expires.
+    pub(super) fn next_timer(&self) -> Option<(Time, Timer)> {
+        let rto = self.timers.rto_start.saturating_add(self.rtt.rto());
+        if self.connection.state != State::Established {
+            let running = self.connection.state == State::SynSent;
+            return running.then_some((rto, Timer::Retransmission));
+        }
+        if self.scoreboard.snd_una() == self.scoreboard.snd_nxt() {
+            return self.is_persisting().then_some((rto, Timer::Persist));
+        }
+        if self.timers.reordering <= rto {
+            return Some((self.timers.reordering, Timer::Reordering));
+        }
+        if self.may_probe_tail() {
+            let since = self.timers.last_sent.max(self.timers.rto_start);
+            let single = self.scoreboard.pipe() <= self.scoreboard.mss();
+            let delay = self.timers.max_ack_delay;
+            let due = TailLossProbe::timeout(since, &self.rtt, single, delay);
+            return Some((due.min(rto), Timer::TailLossProbe));
+        }
+        Some((rto, Timer::Retransmission))
+    }
+
+    /// True if the probe timeout runs instead of the retransmission timer (RFC 8985, 7.2).
+    fn may_probe_tail(&self) -> bool {
+        matches!(self.recovery.detector, Detector::Rack(_))
+            && self.recovery.is_open()
+            && self.recovery.tlp.is_idle()
+            && self.scoreboard.sacked() == 0
+    }
+
+    /// Sets the driver's deadline by the timer that runs.
+    pub(super) fn arm(&mut self, now: Time) {
+        if let Some((due, _)) = self.next_timer() {
+            self.timers.arm(now, due);
+        }
+    }
+
+    /// A timer has expired.
+    pub(super) fn on_expiry(&mut self, now: Time, timer: Timer) {
+        match timer {
+            Timer::Retransmission if self.connection.state == State::SynSent => {
+                self.counts.timeouts += 1;
+                self.rtt.back_off();
+                (self.connection.pending, self.timers.rto_start) = (Pending::Syn, now);
+            }
+            Timer::Retransmission => self.on_retransmission_timeout(now),
+            Timer::TailLossProbe => {
+                (self.recovery.tlp.pending, self.timers.rto_start) = (true, now);
+            }
+            Timer::Reordering => self.on_reordering_timeout(now),
+            Timer::Persist => {
+                let closed = self.limits.right_edge() <= self.scoreboard.snd_nxt();
+                self.connection.pending =
+                    if closed { Pending::WindowProbe } else { Pending::Override };
+                self.rtt.back_off();
+                self.timers.rto_start = now;
+            }
+        }
+    }
+
+    /// The retransmission timer has expired: marks everything in flight lost.
+    fn on_retransmission_timeout(&mut self, now: Time) {
+        let loss = self.congestion(now, self.scoreboard.pipe() + self.scoreboard.lost());
+        let first = self.recovery.is_first_timeout(self.scoreboard.snd_una());
+        self.prepare_timeout_undo(first);
+        self.recovery.enter_loss(self.scoreboard.snd_una(), self.scoreboard.snd_nxt());
+        self.scoreboard.mark_all_lost();
+        self.rtt.back_off();
+        self.counts.timeouts += 1;
+        self.controller.on_rto(&loss, first);
+        (self.timers.rto_start, self.timers.reordering) = (now, Time::LAST);
+        self.ecn.send_cwr = true;
+        self.update_limits();
+    }
+}

@@ -1,0 +1,108 @@
+//! Tail loss probes: if no acknowledgement comes for two round trips, one segment is sent to provoke one, before the
+//! retransmission timer expires. State: the probe that is in flight. Source: RFC 8985, 7.
+
+use shallop_core::{Span, Time};
+
+use super::head::Head;
+use crate::rtt::Rtt;
+
+/// The probe timeout before the first round-trip sample.
+const INITIAL_PTO: Span = Span::from_secs(1);
+
+/// A probe in flight.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// `TLP.end_seq`: SND.NXT after the probe was sent.
+    end_seq: u64,
+    /// `TLP.is_retrans`: the probe was a retransmission.
+    is_retransmission: bool,
+}
+
+/// The tail loss probes of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TailLossProbe {
+    /// The timer has expired and the probe has not been sent yet.
+    pub pending: bool,
+    in_flight: Option<Probe>,
+}
+
+impl TailLossProbe {
+    /// True if no probe is pending or in flight: only one may be at a time.
+    #[must_use]
+    pub const fn is_idle(&self) -> bool {
+        !self.pending && self.in_flight.is_none()
+    }
+
+    /// When the timer expires that was started at `start`, when something was sent or acknowledged last. With only one
+    /// segment in flight (`single`) the receiver may delay its acknowledgement by `max_ack_delay`.
+    #[must_use]
+    pub fn timeout(start: Time, rtt: &Rtt, single: bool, max_ack_delay: Span) -> Time {
+        if rtt.srtt().is_zero() {
+            return start.saturating_add(INITIAL_PTO);
+        }
+        let ack_delay = if single { max_ack_delay } else { Span::ZERO };
+        start.saturating_add(rtt.srtt() * 2 + ack_delay)
+    }
+
+    /// True if a probe in flight is a retransmission.
+    #[must_use]
+    pub fn is_retransmission_in_flight(&self) -> bool {
+        self.in_flight.is_some_and(|probe| probe.is_retransmission)
+    }
+
+    /// A probe was sent, after which SND.NXT is `end_seq`.
+    pub fn on_probe(&mut self, end_seq: u64, is_retransmission: bool) {
+        (self.pending, self.in_flight) = (false, Some(Probe { end_seq, is_retransmission }));
+    }
+
+    /// An acknowledgement came; `delivered_nothing` tells a duplicate. Returns true if the probe repaired a loss that
+    /// nothing else shows, for which the window is to be reduced (RFC 8985, 7.4.2).
+    pub fn on_ack(&mut self, head: &Head, delivered_nothing: bool) -> bool {
+        self.pending = false;
+        let Some(probe) = self.in_flight.filter(|probe| head.ack >= probe.end_seq) else {
+            return false;
+        };
+        let duplicate = head.dsack().is_some_and(|dsack| dsack.end == probe.end_seq);
+        let repaired = probe.is_retransmission && !duplicate && head.ack > probe.end_seq;
+        if !probe.is_retransmission || duplicate || repaired || delivered_nothing {
+            self.in_flight = None;
+        }
+        repaired
+    }
+
+    /// Recovery begins, which probes would disturb.
+    pub fn cancel(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::head::{Flags, SackBlock};
+
+    /// Whether a probe of the bytes 9000 to 9999 repaired a loss, and whether it is over, after acknowledgements with
+    /// or without a DSACK for it.
+    fn outcome(is_retransmission: bool, acks: &[(u64, bool)]) -> (bool, bool) {
+        let mut tlp = TailLossProbe::default();
+        tlp.on_probe(10_000, is_retransmission);
+        let mut repaired = false;
+        for &(ack, duplicate) in acks {
+            let mut head = Head { ack, flags: Flags::ACK, ..Head::default() };
+            if duplicate {
+                head.blocks[0] = SackBlock::of(&(9_000..10_000), ack);
+            }
+            repaired |= tlp.on_ack(&head, false);
+        }
+        (repaired, tlp.is_idle())
+    }
+
+    #[test]
+    fn a_probe_repaired_a_loss_if_what_follows_is_acknowledged_without_a_dsack() {
+        assert_eq!(outcome(true, &[(10_000, false), (11_000, false)]), (true, true));
+        assert_eq!(outcome(true, &[(10_000, false), (10_000, true)]), (false, true));
+        assert_eq!(outcome(true, &[(10_000, false)]), (false, false), "not known yet");
+        assert_eq!(outcome(false, &[(10_000, false)]), (false, true), "new data repairs nothing");
+        assert_eq!(outcome(true, &[(9_000, false)]), (false, false));
+    }
+}

@@ -1,0 +1,369 @@
+//! Undo of spurious recoveries: a sender that repaired losses which did not happen gets back the congestion window and
+//! the slow-start threshold it had before. Units: bytes of the stream; segments.
+//!
+//! Three observations show that a recovery was spurious. An acknowledgement that advances SND.UNA echoes a timestamp
+//! older than the first retransmission, so an original arrived (Eifel detection). All retransmissions were reported as
+//! duplicates (DSACK). After a timeout, a segment is acknowledged that was in flight at the timeout and was not
+//! retransmitted since (F-RTO). A reduction for a congestion mark is never undone, nor one for a loss that coincided
+//! with a mark.
+//!
+//! The rules are those of Linux: `tcp_init_undo`, `tcp_packet_delayed`, `tcp_check_dsack`, `tcp_try_undo_recovery`,
+//! `tcp_try_undo_partial`, `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`.
+//! Sources: RFC 2883; RFC 3522 and 4015; RFC 3708; RFC 5682, 3.1.
+
+use std::ops::Range;
+
+use shallop_control::{Undo as Prior, Window};
+use shallop_core::{Bytes, Time};
+
+use super::ack_summary::AckSummary;
+use super::config::Spurious;
+use super::head::Head;
+use super::recovery::Phase;
+use super::scoreboard::Scoreboard;
+use super::sender::Sender;
+use super::timestamp::{HORIZON, Timestamp};
+
+/// What an acknowledgement tells of the recovery under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence<'a> {
+    /// When it came.
+    pub(super) now: Time,
+    /// The timestamp it echoes.
+    pub(super) tsecr: Timestamp,
+    /// It advanced SND.UNA.
+    pub(super) advanced: bool,
+    /// What it delivered.
+    pub(super) summary: &'a AckSummary,
+}
+
+/// What a sender remembers of its present or last recovery.
+#[derive(Clone, Copy, Debug, Default)]
+struct Episode {
+    /// SND.UNA when the recovery began (kernel: `undo_marker`); `None` if there is nothing to undo.
+    marker: Option<u64>,
+    /// Retransmissions for which no DSACK has come yet (kernel: `undo_retrans`); `None` before the first.
+    without_dsack: Option<u32>,
+    /// When the first retransmission was sent (kernel: `retrans_stamp`); `None` before it was.
+    first_retransmission: Option<Time>,
+    /// The window and the threshold before the reduction; `None` if the reduction is not to be undone.
+    prior: Option<Prior>,
+    /// Segments reported by DSACKs, in all episodes (kernel: `dsack_dups`).
+    dsacks: u32,
+    /// Recoveries undone, in all episodes.
+    undos: u32,
+    /// F-RTO is under way (kernel: `frto`).
+    frto: bool,
+}
+
+impl Episode {
+    /// A recovery begins at `snd_una`, with `retransmitted` segments in flight for which a DSACK may still come.
+    fn begin(&mut self, snd_una: u64, retransmitted: u32, prior: Option<Prior>) {
+        self.marker = Some(snd_una);
+        self.without_dsack = (retransmitted > 0).then_some(retransmitted);
+        self.prior = prior;
+    }
+
+    /// All retransmissions were reported as duplicates.
+    fn is_all_duplicate(&self) -> bool {
+        self.marker.is_some() && self.without_dsack == Some(0)
+    }
+}
+
+/// The undo state of one sender.
+#[derive(Clone, Debug)]
+pub(super) struct Undo {
+    config: Spurious,
+    /// No retransmission is sent before the next acknowledgement, which may show that none is needed. New segments are.
+    hold_retransmissions: bool,
+    /// The present or last recovery. Most flows never have one.
+    episode: Option<Box<Episode>>,
+}
+
+impl Undo {
+    /// Nothing to undo.
+    pub(super) const fn new(config: Spurious) -> Self {
+        Self { config, hold_retransmissions: false, episode: None }
+    }
+
+    /// `TSval` of a segment sent at `now`.
+    pub(super) const fn tsval(&self, now: Time) -> Timestamp {
+        if self.config.timestamps { Timestamp::at(now) } else { Timestamp(0) }
+    }
+
+    /// `TSecr` of an acknowledgement, if timestamps are on.
+    pub(super) fn tsecr(&self, head: &Head) -> Option<Timestamp> {
+        self.config.timestamps.then_some(head.timestamp)
+    }
+
+    /// True while no retransmission is to be sent.
+    pub(super) const fn holds_retransmissions(&self) -> bool {
+        self.hold_retransmissions
+    }
+
+    /// Recoveries undone.
+    pub(super) fn undos(&self) -> u32 {
+        self.episode.as_ref().map_or(0, |episode| episode.undos)
+    }
+
+    /// How many of `retransmits` retransmissions were spurious, by DSACK.
+    pub(super) fn spurious_retransmits(&self, retransmits: u64) -> u64 {
+        let dsacks = self.episode.as_ref().map_or(0, |episode| episode.dsacks);
+        u64::from(dsacks).min(retransmits)
+    }
+
+    /// The window is reduced for a reason that stays: the last recovery cannot be undone any more.
+    pub(super) fn forget(&mut self) {
+        if let Some(episode) = &mut self.episode {
+            episode.marker = None;
+        }
+    }
+
+    /// A segment is retransmitted.
+    pub(super) fn on_retransmission(&mut self, now: Time) {
+        if self.config.is_on() {
+            let episode = self.episode.get_or_insert_default();
+            episode.without_dsack = Some(episode.without_dsack.unwrap_or(0).saturating_add(1));
+            episode.first_retransmission.get_or_insert(now);
+        }
+    }
+
+    /// A DSACK reports this many segments, of a sender that has retransmitted `retransmits`. Returns false if more were
+    /// reported than retransmitted: then the network duplicates packets, and DSACKs show nothing.
+    fn on_dsack(&mut self, segments: u32, retransmits: u64) -> bool {
+        if !self.config.is_on() {
+            return true;
+        }
+        let episode = self.episode.get_or_insert_default();
+        episode.dsacks = episode.dsacks.saturating_add(segments);
+        u64::from(episode.dsacks) <= retransmits
+    }
+
+    /// All retransmissions of the recovery were reported as duplicates.
+    fn is_all_duplicate(&self) -> bool {
+        self.config.dsack && self.episode.as_ref().is_some_and(|episode| episode.is_all_duplicate())
+    }
+
+    /// SND.UNA was advanced by an original: either nothing was retransmitted yet, or the timestamp echoed is older than
+    /// the first retransmission (kernel: `tcp_packet_delayed`).
+    fn is_original_acked(&self, evidence: &Evidence<'_>) -> bool {
+        let Some(episode) = &self.episode else { return false };
+        let original = episode.first_retransmission.is_none_or(|first| {
+            self.config.timestamps
+                && evidence.now.saturating_since(first) < HORIZON
+                && evidence.tsecr.is_before(Timestamp::at(first))
+        });
+        episode.marker.is_some() && evidence.advanced && original
+    }
+
+    /// The recovery is known to be spurious (kernel: `tcp_may_undo`).
+    fn is_spurious(&self, evidence: &Evidence<'_>) -> bool {
+        self.is_all_duplicate() || self.is_original_acked(evidence)
+    }
+
+    fn is_frto(&self) -> bool {
+        self.episode.as_ref().is_some_and(|episode| episode.frto)
+    }
+
+    fn set_frto(&mut self, frto: bool) {
+        if let Some(episode) = &mut self.episode {
+            episode.frto = frto;
+        }
+    }
+}
+
+impl<W: Window> Sender<W> {
+    /// The window and the threshold, before they are reduced.
+    fn prior(&self) -> Prior {
+        let prior_cwnd = self.controller.window();
+        let ssthresh = self.controller.slow_start_threshold();
+        // Outside of a reduction the window may have grown far beyond the threshold (kernel: `tcp_current_ssthresh`).
+        let reducing = self.recovery.prr.is_some() || self.recovery.phase() == Phase::Recovery;
+        let grown = Bytes::new(if reducing { 0 } else { prior_cwnd.get() / 4 * 3 });
+        Prior { prior_cwnd, prior_ssthresh: ssthresh.max(grown) }
+    }
+
+    /// Fast recovery is about to begin. Its reduction is not to be undone if a mark asked for one as well: in the same
+    /// round trip, or with the acknowledgement that showed the loss (`marked`).
+    pub(super) fn prepare_undo(&mut self, marked: bool) {
+        if self.undo.config.is_on() {
+            let snd_una = self.scoreboard.snd_una();
+            let required = marked || snd_una < self.ecn.reduced_until();
+            let prior = (!required).then(|| self.prior());
+            let episode = self.undo.episode.get_or_insert_default();
+            episode.begin(snd_una, self.scoreboard.retransmitted(), prior);
+            episode.frto = false;
+        }
+    }
+
+    /// The retransmission timer has expired; `first` unless it did before for the same SND.UNA. F-RTO begins, unless
+    /// the timeout interrupts fast recovery (RFC 5682, 3.1, step 1). In that case, undoing the timeout also undoes the
+    /// fast recovery.
+    pub(super) fn prepare_timeout_undo(&mut self, first: bool) {
+        if self.undo.config.is_on() {
+            let (phase, snd_una) = (self.recovery.phase(), self.scoreboard.snd_una());
+            let open = phase == Phase::Open;
+            let prior = self.prior();
+            let episode = self.undo.episode.get_or_insert_default();
+            if open || snd_una >= self.recovery.point() || (phase == Phase::Loss && first) {
+                let probe = self.recovery.tlp.is_retransmission_in_flight();
+                episode.begin(snd_una, u32::from(probe), Some(prior));
+            }
+            episode.frto = self.undo.config.frto && (open || !first);
+            self.undo.hold_retransmissions = false;
+        }
+    }
+
+    /// Processes the DSACK of an acknowledgement, if it has one; SND.UNA was `prior_una` before.
+    pub(super) fn process_dsack(&mut self, head: &Head, prior_una: u64) {
+        let Some(dsack) = head.dsack() else { return };
+        let segments = (dsack.end - dsack.start).div_ceil(self.scoreboard.mss());
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        if !self.undo.on_dsack(segments, self.counts.retransmits) {
+            return;
+        }
+        let (snd_una, snd_nxt) = (self.scoreboard.snd_una(), self.scoreboard.snd_nxt());
+        if let Some(rack) = self.recovery.detector.rack_mut() {
+            rack.on_dsack(snd_una, snd_nxt);
+        }
+        let Some(episode) = &mut self.undo.episode else { return };
+        let retransmitted = dsack.end <= prior_una || was_retransmitted(&self.scoreboard, &dsack);
+        if retransmitted && episode.marker.is_some_and(|marker| marker < dsack.end) {
+            let left = episode.without_dsack.map(|left| left.saturating_sub(segments));
+            episode.without_dsack = left;
+        }
+    }
+
+    /// Ends recovery when everything is acknowledged that was in flight at its start, and undoes it if it was spurious.
+    /// Returns false if no losses are to be detected before the next acknowledgement.
+    pub(super) fn update_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
+        self.undo.hold_retransmissions = false;
+        let ended = evidence.advanced && self.scoreboard.snd_una() >= self.recovery.point();
+        match self.recovery.phase() {
+            Phase::Open => self.update_open(evidence.advanced),
+            Phase::Recovery if ended => {
+                let spurious = self.undo.is_spurious(evidence);
+                if spurious && let Some(rack) = self.recovery.detector.rack_mut() {
+                    rack.on_spurious_recovery();
+                }
+                self.end_recovery(evidence.now, spurious);
+            }
+            Phase::Recovery => return self.update_fast_recovery(evidence),
+            Phase::Loss => self.update_loss_recovery(evidence, ended),
+        }
+        true
+    }
+
+    /// Outside of recovery: a gradual reduction for a mark may end, and DSACKs may show that the last recovery was
+    /// spurious.
+    fn update_open(&mut self, advanced: bool) {
+        if advanced {
+            let (snd_una, recovery) = (self.scoreboard.snd_una(), &mut self.recovery);
+            recovery.detector.on_new_ack(&mut self.scoreboard);
+            recovery.prr = recovery.prr.take().filter(|_| snd_una < self.ecn.reduced_until());
+        }
+        if self.undo.is_all_duplicate() {
+            self.undo_reduction();
+            self.note_dsack_undo();
+        } else if let Some(episode) = &mut self.undo.episode
+            && self.scoreboard.retransmitted() == 0
+        {
+            episode.first_retransmission = None;
+        }
+    }
+
+    /// In fast recovery that goes on. If an original was acknowledged, the path reorders by more than RACK allowed for.
+    /// The undo waits until no retransmission is in flight; until then only new segments are sent (kernel:
+    /// `tcp_try_undo_partial`). Returns as [`Self::update_recovery`].
+    fn update_fast_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
+        if evidence.advanced {
+            self.recovery.detector.on_partial_ack(&mut self.scoreboard);
+        }
+        if self.undo.is_original_acked(evidence) {
+            if let Some(rack) = self.recovery.detector.rack_mut() {
+                rack.on_spurious_recovery();
+            }
+            if self.scoreboard.retransmitted() > 0 {
+                self.undo.hold_retransmissions = true;
+                return false;
+            }
+            self.scoreboard.unmark_lost();
+            self.undo_recovery(evidence.now);
+        } else if self.undo.is_all_duplicate() {
+            self.undo_recovery(evidence.now);
+            self.note_dsack_undo();
+        }
+        true
+    }
+
+    /// After a timeout: F-RTO tells whether it was spurious. Steps are those of RFC 5682, 3.1.
+    fn update_loss_recovery(&mut self, evidence: &Evidence<'_>, ended: bool) {
+        let (point, summary) = (self.recovery.point(), evidence.summary);
+        // Step 3b, also taken in step 2: a segment was acknowledged that was in flight at the timeout and was not
+        // retransmitted.
+        let is_before_timeout = |index| self.scoreboard.body(index).end <= point;
+        let original = summary.first_original.is_some_and(is_before_timeout);
+        let spurious = evidence.advanced && self.undo.is_spurious(evidence);
+        if spurious || (self.undo.is_frto() && original) {
+            self.scoreboard.unmark_lost();
+            return self.undo_recovery(evidence.now);
+        }
+        if self.undo.is_frto() {
+            if self.scoreboard.snd_nxt() > point {
+                // Step 3a: new data was selectively acknowledged, but nothing that was in flight at the timeout.
+                self.undo.set_frto(!summary.sacked);
+            } else if evidence.advanced && !ended {
+                // Step 2b: new data is sent, if there is any, instead of more retransmissions.
+                self.undo.hold_retransmissions = self.has_new_data();
+                self.undo.set_frto(self.undo.hold_retransmissions);
+            }
+        }
+        if ended {
+            self.end_recovery(evidence.now, false);
+        }
+    }
+
+    /// Recovery ends since everything is acknowledged that was in flight at its start.
+    fn end_recovery(&mut self, now: Time, spurious: bool) {
+        self.recovery.detector.on_new_ack(&mut self.scoreboard);
+        if spurious {
+            self.undo_reduction();
+        } else if let Some(rack) = self.recovery.detector.rack_mut() {
+            rack.on_recovery_exit();
+        }
+        self.recovery.exit();
+        self.controller.on_recovery_exit(now);
+    }
+
+    /// Recovery ends since it was spurious.
+    fn undo_recovery(&mut self, now: Time) {
+        self.undo_reduction();
+        self.recovery.exit_spurious(self.scoreboard.snd_una());
+        self.controller.on_recovery_exit(now);
+    }
+
+    /// Restores the controller (kernel: `tcp_undo_cwnd_reduction`). CWR is not sent any more.
+    fn undo_reduction(&mut self) {
+        self.recovery.prr = None;
+        self.undo.hold_retransmissions = false;
+        let Some(episode) = &mut self.undo.episode else { return };
+        (episode.marker, episode.frto) = (None, false);
+        episode.undos += 1;
+        if let Some(prior) = episode.prior.take() {
+            self.controller.on_undo(&prior);
+            self.ecn.send_cwr = false;
+        }
+    }
+
+    fn note_dsack_undo(&mut self) {
+        if let Some(rack) = self.recovery.detector.rack_mut() {
+            rack.on_dsack_undo();
+        }
+    }
+}
+
+/// True unless the scoreboard shows that the segment with the first of these bytes was sent only once.
+fn was_retransmitted(scoreboard: &Scoreboard, bytes: &Range<u64>) -> bool {
+    let segment = scoreboard.segment(bytes.start / scoreboard.mss());
+    segment.is_none_or(|segment| segment.retransmitted)
+}

@@ -1,0 +1,133 @@
+//! The design of a study: points, schemes and seeds, of which each combination is a job. A shard is the part of the
+//! jobs that one of several machines runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::claim::Claim;
+
+/// A point of a study.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// The name; empty if there is only one point.
+    pub name: String,
+    /// The keys that differ between points, with their values here.
+    pub set: BTreeMap<String, serde_json::Value>,
+    /// The labels of the schemes that run at this point.
+    pub schemes: Vec<String>,
+}
+
+/// The design of a study: its runs, and the claims about their results.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// The points, at least one.
+    pub points: Vec<Point>,
+    /// The seeds, at least one. Every scheme of every point runs with each.
+    pub seeds: Vec<u64>,
+    /// True if the changes under `[quick]` were applied.
+    pub quick: bool,
+    /// The claims.
+    pub claims: Vec<Claim>,
+}
+
+impl Design {
+    /// All jobs in the order of the results: by point, then scheme, then seed.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for (point, at) in self.points.iter().enumerate() {
+            for scheme in 0..at.schemes.len() {
+                jobs.extend(self.seeds.iter().map(|&seed| Job { point, scheme, seed }));
+            }
+        }
+        jobs
+    }
+
+    /// The label of a job's scheme.
+    #[must_use]
+    pub fn label(&self, job: Job) -> &str {
+        &self.points[job.point].schemes[job.scheme]
+    }
+}
+
+/// A job: one run, by the indices of its point and scheme, and a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The point.
+    pub point: usize,
+    /// The scheme.
+    pub scheme: usize,
+    /// The run seed.
+    pub seed: u64,
+}
+
+/// A part of the jobs of a study: every `of`-th job from number `number` on. Numbers start at one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// All jobs.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// The jobs of this shard, in order.
+    #[must_use]
+    pub fn of(self, jobs: Vec<Job>) -> Vec<Job> {
+        jobs.into_iter().skip(self.number - 1).step_by(self.of).collect()
+    }
+
+    /// True if it has all jobs.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.of == 1
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = |part: &str| part.trim().parse().ok().filter(|number| *number > 0);
+        let parts = text.split_once('/').and_then(|(i, n)| Some((read(i)?, read(n)?)));
+        parts
+            .filter(|(number, of)| number <= of)
+            .map(|(number, of)| Self { number, of })
+            .ok_or_else(|| "expected I/N with I from 1 to N, for example 1/4".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_partition_the_jobs() {
+        let jobs: Vec<Job> = (1..=7).map(|seed| Job { point: 0, scheme: 0, seed }).collect();
+        let seeds = |text: &str| -> Vec<u64> {
+            let shard: Shard = text.parse().unwrap();
+            assert_eq!(shard.to_string(), text);
+            shard.of(jobs.clone()).iter().map(|job| job.seed).collect()
+        };
+        assert_eq!(
+            (seeds("1/3"), seeds("2/3"), seeds("3/3")),
+            (vec![1, 4, 7], vec![2, 5], vec![3, 6])
+        );
+        assert_eq!(seeds("1/1").len(), 7);
+        assert!(seeds("9/9").is_empty());
+        for bad in ["0/3", "4/3", "1", "1/0", "a/b", "", "1/2/3", "-1/2"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The table of the causes of data packet drops.
+
+use std::collections::BTreeMap;
+
+use crate::design::Point;
+use crate::summary::Run;
+use crate::table::Grid;
+
+/// Classes that carry payload.
+const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];
+
+/// The table of drops, with a row for each point, scheme and cause of dropped data packets: the packets of all seeds,
+/// their share of all drops of the scheme at the point, and the port that dropped most of them.
+#[must_use]
+pub fn drops(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
+    let mut header = vec!["scheme", "cause", "most at", "packets", "share, %"];
+    let several = points.len() > 1;
+    if several {
+        header.insert(0, "point");
+    }
+    let words = header.len() - 2;
+    let mut grid =
+        Grid { header: header.into_iter().map(str::to_owned).collect(), rows: Vec::new(), words };
+    for (number, point) in points.iter().enumerate() {
+        for scheme in &point.schemes {
+            let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
+            for cells in causes(same.map(|(_, run)| *run)) {
+                let before = if several { vec![point.name.clone()] } else { Vec::new() };
+                let cells = std::iter::once(scheme.clone()).chain(cells);
+                grid.rows.push(before.into_iter().chain(cells).collect());
+            }
+        }
+    }
+    grid
+}
+
+/// The cells of each cause, the most frequent first.
+fn causes<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<[String; 4]> {
+    let mut by_cause: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
+    for drop in runs.flat_map(|run| &run.drops_by_cause) {
+        if PAYLOAD.contains(&drop.class.as_str()) {
+            *by_cause.entry(&drop.cause).or_default().entry(&drop.place).or_default() +=
+                drop.packets;
+        }
+    }
+    let sum = |places: &BTreeMap<&str, u64>| places.values().sum::<u64>();
+    let all: u64 = by_cause.values().map(sum).sum();
+    let mut causes: Vec<_> = by_cause.into_iter().collect();
+    causes.sort_by_key(|(cause, places)| (std::cmp::Reverse(sum(places)), *cause));
+    let cells = |(cause, places): (&str, BTreeMap<&str, u64>)| {
+        let most =
+            places.iter().max_by_key(|(place, packets)| (**packets, std::cmp::Reverse(**place)));
+        let place = most.map_or("", |(place, _)| *place).to_owned();
+        let packets = sum(&places);
+        let share = packets as f64 / all as f64 * 100.0;
+        [cause.replace('_', " "), place, packets.to_string(), format!("{share:.1}")]
+    };
+    causes.into_iter().map(cells).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::DropCount;
+
+    fn run(scheme: &str, drops: &[(&str, &str, &str, u64)]) -> Run {
+        let drop = |&(place, class, cause, packets): &(&str, &str, &str, u64)| DropCount {
+            place: place.into(),
+            class: class.into(),
+            cause: cause.into(),
+            packets,
+        };
+        let drops_by_cause = drops.iter().map(drop).collect();
+        Run { scheme: scheme.into(), drops_by_cause, ..Run::default() }
+    }
+
+    #[test]
+    fn causes_are_summed_over_seeds_and_places_and_the_place_with_most_is_named() {
+        let point = Point {
+            name: String::new(),
+            set: BTreeMap::new(),
+            schemes: vec!["cubic".into(), "flashpass".into()],
+        };
+        let one = run(
+            "cubic",
+            &[
+                ("a>b", "data", "buffer_full", 5),
+                ("b>c", "data", "buffer_full", 2),
+                ("a>b", "ack", "red", 9),
+            ],
+        );
+        let two = run("cubic", &[("b>c", "data", "wire_loss", 3)]);
+        let none = run("flashpass", &[("a>b", "emulation", "selective", 100)]);
+        let grid = drops(&[point], &[(0, &one), (0, &two), (0, &none)]);
+        assert_eq!(grid.words, 3);
+        assert_eq!(
+            grid.rows,
+            [
+                ["cubic", "buffer full", "a>b", "7", "70.0"].map(str::to_owned).to_vec(),
+                ["cubic", "wire loss", "b>c", "3", "30.0"].map(str::to_owned).to_vec(),
+            ]
+        );
+    }
+}

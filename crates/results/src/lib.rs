@@ -1,0 +1,22 @@
+//! The results of runs: the schema of `summary.json`, verdicts on claims, means over seeds, tables of figures. The
+//! crate depends on no other crate of the workspace, so that every driver and every reader of results uses the same
+//! types.
+
+pub mod aggregate;
+pub mod claim;
+pub mod design;
+pub mod drops;
+pub mod judged;
+pub mod recorded;
+pub mod setup;
+pub mod summary;
+pub mod table;
+pub mod verdict;
+
+pub use aggregate::{Aggregate, Estimate};
+pub use claim::{Claim, Differs, Range, Seeds};
+pub use design::{Design, Job, Point, Shard};
+pub use judged::{JudgedClaim, Verdict};
+pub use recorded::{RecordedClaim, RecordedFigures, RecordedRun};
+pub use setup::{DerivedValue, SchemeInfo, SizeClasses};
+pub use summary::{Run, Summary};

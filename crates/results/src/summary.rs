@@ -1,0 +1,465 @@
+//! The schema of `summary.json`. Names of fields end in their unit; values that do not apply are null.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::aggregate::Aggregate;
+use crate::design::Point;
+use crate::judged::JudgedClaim;
+use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
+
+/// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.
+pub const FULL_FRAME: f64 = 1538.0;
+
+/// The results of a scenario: `summary.json`, and the output of `run --json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// The name of the experiment, if it is a shipped one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The title of the scenario.
+    pub scenario: String,
+    /// A line on what the scenario shows. Left out if it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// The version of shallop.
+    pub version: String,
+    /// True if the smaller form of the scenario was run.
+    pub quick: bool,
+    /// The seeds, in the order of the runs.
+    pub seeds: Vec<u64>,
+    /// True if the work was interrupted, so that runs are missing. Left out otherwise.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// The shard of the runs, such as "1/4"; other runs are missing. Left out if all runs were requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// The network and the traffic of the first point, under the first scheme.
+    #[serde(default)]
+    pub setup: Vec<DerivedValue>,
+    /// The schemes.
+    #[serde(default)]
+    pub schemes: Vec<SchemeInfo>,
+    /// The points, in the order of the runs.
+    #[serde(default)]
+    pub points: Vec<Point>,
+    /// The size classes of flows; null if there are none.
+    #[serde(default)]
+    pub classes: Option<SizeClasses>,
+    /// The claims with their verdicts. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<JudgedClaim>,
+    /// Means over the seeds, with 95 % intervals, for each scheme at each point.
+    pub aggregates: Vec<Aggregate>,
+    /// The runs: one for each scheme, point and seed.
+    pub runs: Vec<Run>,
+}
+
+/// The results of several experiments: the output of `reproduce --json`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Reproduction {
+    /// The version of shallop.
+    pub version: String,
+    /// True if the work was interrupted, so that runs or experiments are missing. Left out otherwise.
+    #[serde(skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// The experiments.
+    pub experiments: Vec<Experiment>,
+}
+
+/// The results of an experiment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Experiment {
+    /// The name.
+    pub id: String,
+    /// True if the smaller form was run.
+    pub quick: bool,
+    /// The seeds, in the order of the runs.
+    pub seeds: Vec<u64>,
+    /// The claims with their verdicts.
+    pub claims: Vec<JudgedClaim>,
+    /// Means over the seeds, as in [`Summary::aggregates`].
+    pub aggregates: Vec<Aggregate>,
+    /// The runs.
+    pub runs: Vec<Run>,
+}
+
+impl From<Summary> for Experiment {
+    fn from(summary: Summary) -> Self {
+        let Summary { id, scenario, quick, seeds, claims, aggregates, runs, .. } = summary;
+        Self { id: id.unwrap_or(scenario), quick, seeds, claims, aggregates, runs }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// A run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Label of the scheme.
+    pub scheme: String,
+    /// The run seed.
+    pub seed: u64,
+    /// The keys that differ between points, with their values here.
+    pub point: BTreeMap<String, serde_json::Value>,
+    /// The simulated duration, in seconds: that of the scenario, or until every counted flow was complete.
+    pub duration_s: f64,
+    /// Flows that started.
+    pub flows: u64,
+    /// IP bytes of data that arrived, retransmissions included, in bits per second of the duration.
+    pub throughput_bps: f64,
+    /// As `throughput_bps`, with all bytes on the wire.
+    pub wire_bps: f64,
+    /// Payload bytes that arrived, each counted once, in bits per second of the duration.
+    pub goodput_bps: f64,
+    /// Results of the windows of the run.
+    pub windows: Vec<Window>,
+    /// Data packets dropped or lost on a wire, as a fraction of those sent.
+    pub loss_rate: f64,
+    /// The fraction of packets of all classes that a switch port dropped, as a mean over the switch ports at which
+    /// packets arrived: the loss rate of simulations that count at queues.
+    #[serde(default)]
+    pub mean_port_drop_rate: f64,
+    /// Packets dropped or lost, by class.
+    pub drops: Drops,
+    /// The causes of drops, by port and class.
+    #[serde(default)]
+    pub drops_by_cause: Vec<DropCount>,
+    /// For each port that lost data, the fraction of the data offered to it that was lost.
+    pub loss_by_place: BTreeMap<String, f64>,
+    /// For each named set of links, data packets lost at its ports and on its wires, as a fraction of all sent.
+    pub loss_by_set: BTreeMap<String, f64>,
+    /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
+    pub utilization_by_place: BTreeMap<String, f64>,
+    /// Results of the groups.
+    pub groups: Vec<Group>,
+    /// Warnings about assumptions of transports that did not hold.
+    pub warnings: Vec<String>,
+    /// Packets marked congestion-experienced.
+    pub marks: u64,
+    /// Queues of switch ports that were not always empty.
+    pub queues: Vec<Queue>,
+    /// Memory pools that ports of a switch share.
+    pub pools: Vec<Pool>,
+    /// The maximum length of any data queue of a switch, in bytes on the wire.
+    pub max_queue_bytes: u64,
+    /// The largest mean over time of any data queue of a switch, in bytes on the wire.
+    pub mean_queue_bytes: f64,
+    /// The maximum occupancy of any pool, in bytes; null without pools.
+    pub max_pool_bytes: Option<u64>,
+    /// The offered traffic, by its distributions.
+    pub offered: Offered,
+    /// Round-trip times measured by the senders.
+    pub rtt: Rtt,
+    /// Jain's index of the flows' throughputs in the last second.
+    pub jain: Option<f64>,
+    /// The time from the start of the last flow until Jain's index per window is 0.95 or more and stays so to the end
+    /// of the run, in seconds; null if that is never or for less than five windows.
+    pub jain_095_s: Option<f64>,
+    /// Bits sent by the busiest switch port, as a fraction of what its link could carry.
+    pub utilization: f64,
+    /// Data packets retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Counts of credits; null for transports without credits.
+    pub credit: Option<Credit>,
+    /// Completion times, by size class.
+    pub fct: Fct,
+    /// Packets of any class that left a port onto a wire.
+    pub packet_hops: u64,
+    /// Data packets that arrived, retransmissions included.
+    pub delivered_data_packets: u64,
+    /// The pcapng file of captured packets, relative to the results; null without a capture.
+    pub capture: Option<String>,
+    /// The computing time, in seconds; null if it was not measured.
+    pub wall_s: Option<f64>,
+}
+
+/// A window of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// The start, in seconds.
+    pub from_s: f64,
+    /// The end, in seconds.
+    pub to_s: f64,
+    /// As [`Run::throughput_bps`], in this window.
+    pub throughput_bps: f64,
+    /// Jain's index of the throughputs of active flows in this window.
+    pub jain: Option<f64>,
+    /// Emulation packets or credits lost in this window, as a fraction of those lost or delivered in it; null without
+    /// any.
+    pub metered_loss: Option<f64>,
+    /// Results of the groups.
+    pub groups: Vec<GroupWindow>,
+}
+
+/// A group in a window of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupWindow {
+    /// The name.
+    pub name: String,
+    /// As [`Run::throughput_bps`], of its flows in this window.
+    pub throughput_bps: f64,
+}
+
+/// A group of flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    /// The name.
+    pub name: String,
+    /// The label of its transport: that of the scheme, unless the group has one of its own.
+    pub transport: String,
+    /// Flows that started.
+    pub flows: u64,
+    /// As [`Run::throughput_bps`], of its flows.
+    pub throughput_bps: f64,
+    /// As [`Run::goodput_bps`], of its flows.
+    pub goodput_bps: f64,
+    /// As [`Run::loss_rate`], of its flows.
+    pub loss_rate: f64,
+    /// As [`Run::rtt`], of its flows.
+    pub rtt: Rtt,
+    /// Jain's index of its flows' throughputs in the last second.
+    pub jain: Option<f64>,
+}
+
+/// Packets dropped or lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Drops {
+    /// Data, scheduled and unscheduled.
+    pub data: u64,
+    /// Data sent on credits; null without unscheduled data.
+    pub scheduled: Option<u64>,
+    /// Unscheduled data, sent before the first credit; null without any.
+    pub unscheduled: Option<u64>,
+    /// Emulation packets.
+    pub emulation: u64,
+    /// Credits.
+    pub credit: u64,
+    /// Acknowledgements.
+    pub ack: u64,
+    /// Packets that set up, end and recover transfers.
+    pub control: u64,
+}
+
+/// Packets of one class that one port dropped for one cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DropCount {
+    /// The port, named by the nodes from and to which it leads.
+    pub place: String,
+    /// The class of the packets: `data`, `unscheduled`, `emulation`, `credit`, `ack`, `control`; `legacy` and
+    /// `legacy_ack` for transports without credits beside one with credits.
+    pub class: String,
+    /// The cause: `buffer_full` and `queue_full` (tail drop), `metered_queue_full` (credits or emulation packets beyond
+    /// their meter), `dynamic_threshold` (shared memory had room, the queue's share of it had not), `selective` (not
+    /// ECN-capable above the selective-drop threshold), `red`, `aqm` (active queue management), `wire_loss`.
+    pub cause: String,
+    /// The number of packets.
+    pub packets: u64,
+}
+
+/// A queue of a switch port. Lengths are in bytes on the wire, without the packet in service; quantiles are over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Queue {
+    /// The port, named by the nodes from and to which it leads.
+    pub place: String,
+    /// The queue of that port.
+    pub class: String,
+    /// The maximum, exactly.
+    pub max_bytes: u64,
+    /// The mean over time.
+    pub mean_bytes: f64,
+    /// The median over time.
+    pub p50_bytes: u64,
+    /// The value that is not exceeded for 99 % of the time.
+    pub p99_bytes: u64,
+    /// The value that is not exceeded for 99.99 % of the time.
+    pub p9999_bytes: u64,
+    /// For each of the `levels` of the scenario the fraction of the time above it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub above: BTreeMap<String, f64>,
+}
+
+/// A memory pool that ports of a switch share. The occupancy is in whole cells if the pool has cells, and without the
+/// private bytes of queues. Quantiles are over time, exact to one percent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pool {
+    /// The switch; with several pools also the number of the pool there, from 0 on: "leaf0/2".
+    pub place: String,
+    /// The number of ports that share it.
+    pub ports: u64,
+    /// The size.
+    pub size_bytes: u64,
+    /// The maximum, exactly.
+    pub max_bytes: u64,
+    /// The mean over time.
+    pub mean_bytes: f64,
+    /// The median over time.
+    pub p50_bytes: u64,
+    /// The value that is not exceeded for 99 % of the time.
+    pub p99_bytes: u64,
+    /// The value that is not exceeded for 99.99 % of the time.
+    pub p9999_bytes: u64,
+    /// For each of the `levels` of the scenario the fraction of the time above it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub above: BTreeMap<String, f64>,
+}
+
+/// Round-trip times in seconds; null without samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rtt {
+    /// The mean of all samples.
+    pub mean_s: Option<f64>,
+    /// The median.
+    pub p50_s: Option<f64>,
+    /// The 99th percentile.
+    pub p99_s: Option<f64>,
+}
+
+/// The offered traffic, computed from its distributions, of the flows that have an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// The mean number of flows that start in a second, of groups with random arrivals.
+    pub flows_per_s: f64,
+    /// The mean payload of a flow, in bytes; null without a distribution, as in a trace.
+    pub mean_size_bytes: Option<f64>,
+    /// The fraction of small flows; null without size classes.
+    pub small: Option<f64>,
+    /// The fraction of medium flows.
+    pub medium: Option<f64>,
+    /// The fraction of large flows.
+    pub large: Option<f64>,
+}
+
+/// Counts of credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Credit {
+    /// Credits that arrived at senders.
+    pub granted: u64,
+    /// Credits that released a data packet.
+    pub used: u64,
+    /// Credits that arrived and released nothing.
+    pub wasted: u64,
+    /// `wasted` as a fraction of `granted`.
+    pub waste_rate: f64,
+    /// `wasted` as a fraction of the data packets that arrived: the traffic that these credits could have added.
+    pub waste_volume: f64,
+    /// Credits (`ExpressPass`) or emulation packets (`FlashPass`) sent.
+    pub sent: u64,
+    /// The fraction of them that was lost.
+    pub loss_rate: f64,
+}
+
+/// Completion times by size class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fct {
+    /// All flows with an end; null if there are none.
+    pub all: Option<Completion>,
+    /// Small flows; null without size classes.
+    pub small: Option<Completion>,
+    /// Medium flows; null without size classes.
+    pub medium: Option<Completion>,
+    /// Large flows; null without size classes.
+    pub large: Option<Completion>,
+}
+
+/// Completion times of a set of flows, from the start to the arrival of the last byte. Flows in the warm-up and
+/// cool-down of a group are not counted. Percentiles are those of complete flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Completion {
+    /// Counted flows that have started.
+    pub count: u64,
+    /// Counted flows that are not complete at the end of the run.
+    pub unfinished: u64,
+    /// The mean.
+    pub mean_s: Option<f64>,
+    /// The median.
+    pub p50_s: Option<f64>,
+    /// The 95th percentile.
+    pub p95_s: Option<f64>,
+    /// The 99th percentile.
+    pub p99_s: Option<f64>,
+    /// The 99.9th percentile.
+    pub p999_s: Option<f64>,
+    /// The mean slowdown: the ratio to the time in an empty network (docs/model.md, "slowdown").
+    pub slowdown_mean: Option<f64>,
+    /// The 99th percentile of the slowdown.
+    pub slowdown_p99: Option<f64>,
+    /// The fraction of counted flows that completed within one base round trip of their paths.
+    pub within_rtt: Option<f64>,
+}
+
+impl Completion {
+    /// Statistics of the completion times, in seconds, of complete flows; `unfinished` is the number of the others.
+    #[must_use]
+    pub fn of(times: &mut [f64], unfinished: u64) -> Self {
+        times.sort_unstable_by(f64::total_cmp);
+        Self {
+            count: times.len() as u64 + unfinished,
+            unfinished,
+            mean_s: mean(times),
+            p50_s: percentile(times, 0.5),
+            p95_s: percentile(times, 0.95),
+            p99_s: percentile(times, 0.99),
+            p999_s: percentile(times, 0.999),
+            slowdown_mean: None,
+            slowdown_p99: None,
+            within_rtt: None,
+        }
+    }
+
+    /// The statistics with those of the slowdowns.
+    #[must_use]
+    pub fn with_slowdowns(self, slowdowns: &mut [f64]) -> Self {
+        slowdowns.sort_unstable_by(f64::total_cmp);
+        Self { slowdown_mean: mean(slowdowns), slowdown_p99: percentile(slowdowns, 0.99), ..self }
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The smallest value that at least this part of all values does not exceed.
+fn percentile(sorted: &[f64], part: f64) -> Option<f64> {
+    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
+/// Jain's fairness index (Jain, Chiu, Hawe 1984); `None` without flows or without throughput.
+#[must_use]
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_is_one_for_equal_shares_and_the_part_served_for_some() {
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[0.0, 0.0]), None);
+        assert_eq!(jain(&[3.0; 7]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred_and_unfinished_flows_are_told() {
+        let mut times: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        let fct = Completion::of(&mut times, 3);
+        assert_eq!((fct.count, fct.unfinished, fct.mean_s), (103, 3, Some(50.5)));
+        let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
+        assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
+        let none = Completion::of(&mut [], 2);
+        assert_eq!((none.count, none.mean_s, none.p99_s), (2, None, None));
+    }
+}

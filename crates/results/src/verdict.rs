@@ -1,0 +1,257 @@
+//! Verdicts: each claim of a study beside what was measured. Pure: runs in, verdicts out.
+
+use serde_json::Value;
+
+use crate::claim::{Claim, Range, Seeds};
+use crate::design::{Design, Job};
+use crate::judged::{JudgedClaim, Verdict};
+use crate::recorded::RecordedFigures;
+use crate::summary::Run;
+
+/// Judges a claim by recorded figures, with the range that the claim has now.
+#[must_use]
+pub fn judge_recorded(claim: &Claim, recorded: RecordedFigures) -> JudgedClaim {
+    let RecordedFigures { measured, min, max } = recorded;
+    let each = claim.seeds == Seeds::Each && claim.range != Range::default();
+    // With a new range, the minimum or the maximum may decide instead of the figure that decided before.
+    let figures = if each { vec![min, max, measured] } else { vec![measured] };
+    let (measured, verdict) = decide(claim, &figures);
+    JudgedClaim {
+        measured: Some(measured),
+        measured_min: Some(min),
+        measured_max: Some(max),
+        ..JudgedClaim::without_figure(claim, verdict, why(claim, verdict))
+    }
+}
+
+/// Judges all claims of a design by finished runs, given with their jobs.
+#[must_use]
+pub fn judge(design: &Design, runs: &[(Job, &Run)]) -> Vec<JudgedClaim> {
+    let fields = |run: &Run| serde_json::to_value(run).unwrap_or(Value::Null);
+    let runs: Vec<(Job, Value)> = runs.iter().map(|&(job, run)| (job, fields(run))).collect();
+    design.claims.iter().map(|claim| judge_one(design, claim, &runs)).collect()
+}
+
+/// The number of claims with this verdict.
+#[must_use]
+pub fn count(claims: &[JudgedClaim], verdict: Verdict) -> usize {
+    claims.iter().filter(|claim| claim.verdict == verdict).count()
+}
+
+fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, Value)]) -> JudgedClaim {
+    if claim.full_only && design.quick {
+        return JudgedClaim::without_figure(
+            claim,
+            Verdict::NotRun,
+            "judged in the full run only".to_owned(),
+        );
+    }
+    let figures = match figures(design, claim, runs) {
+        Ok(figures) => figures,
+        Err((verdict, why)) => return JudgedClaim::without_figure(claim, verdict, why),
+    };
+    let smallest = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (measured, verdict) = decide(claim, &figures);
+    JudgedClaim {
+        measured: Some(measured),
+        measured_min: Some(smallest),
+        measured_max: Some(largest),
+        ..JudgedClaim::without_figure(claim, verdict, why(claim, verdict))
+    }
+}
+
+/// The figure that is shown, and what it comes to.
+fn decide(claim: &Claim, figures: &[f64]) -> (f64, Verdict) {
+    let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+    let unbounded = claim.range == Range::default();
+    if claim.seeds == Seeds::Mean || unbounded {
+        return (mean, verdict(claim, mean));
+    }
+    let worst = figures.iter().map(|&figure| verdict(claim, figure)).max();
+    let worst = worst.unwrap_or(Verdict::NotRun);
+    let deciding = figures.iter().copied().filter(|&figure| verdict(claim, figure) == worst);
+    let shown = deciding.min_by(|a, b| slack(claim.range, *a).total_cmp(&slack(claim.range, *b)));
+    (shown.unwrap_or(mean), worst)
+}
+
+fn verdict(claim: &Claim, figure: f64) -> Verdict {
+    if claim.range == Range::default() {
+        return Verdict::Reported;
+    }
+    if claim.range.holds(figure) {
+        return Verdict::Holds;
+    }
+    let known = claim.differs.as_ref().is_some_and(|differs| differs.range.holds(figure));
+    if known { Verdict::Differs } else { Verdict::Fails }
+}
+
+/// The distance of a figure from the nearest end of the range; negative outside.
+fn slack(range: Range, figure: f64) -> f64 {
+    let above = range.low.map_or(f64::INFINITY, |low| figure - low);
+    let below = range.high.map_or(f64::INFINITY, |high| high - figure);
+    above.min(below)
+}
+
+fn why(claim: &Claim, verdict: Verdict) -> String {
+    let known = claim.differs.as_ref();
+    match verdict {
+        Verdict::Differs => known.map_or_else(String::new, |differs| differs.why.clone()),
+        Verdict::Fails => match known {
+            Some(differs) => format!(
+                "outside the accepted range and outside {}, where it was known to lie",
+                words(differs.range)
+            ),
+            None => "outside the accepted range".to_owned(),
+        },
+        Verdict::Reported => match claim.paper {
+            None => "no paper value".to_owned(),
+            Some(_) => "no accepted range".to_owned(),
+        },
+        Verdict::Holds if known.is_some() => {
+            "in the accepted range, though it was known to differ".to_owned()
+        }
+        Verdict::Holds | Verdict::NotRun => String::new(),
+    }
+}
+
+/// A range as it is printed.
+#[must_use]
+pub fn words(range: Range) -> String {
+    match (range.low, range.high) {
+        (None, None) => "none".to_owned(),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (Some(low), Some(high)) if low.total_cmp(&high).is_eq() => format!("{low}"),
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+    }
+}
+
+/// The figures of all runs a claim is about, or why there are none.
+fn figures(
+    design: &Design,
+    claim: &Claim,
+    runs: &[(Job, Value)],
+) -> Result<Vec<f64>, (Verdict, String)> {
+    let label = |job: Job| design.label(job);
+    let meant = |job: &Job| {
+        let at = &design.points[job.point].name;
+        label(*job) == claim.scheme && claim.point.as_ref().is_none_or(|point| point == at)
+    };
+    let jobs: Vec<Job> = design.jobs().into_iter().filter(meant).collect();
+    if jobs.is_empty() {
+        return Err((Verdict::NotRun, "no such run was asked for".to_owned()));
+    }
+    let ended = |label_of: &str, point: usize, seed: u64| {
+        let found = runs
+            .iter()
+            .find(|(job, _)| (job.point, job.seed) == (point, seed) && label(*job) == label_of);
+        found.map(|(_, run)| run)
+    };
+    let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
+    let figure_of = |label_of: &str, point: usize, seed: u64, metric: &str| {
+        let run = ended(label_of, point, seed).ok_or_else(missing)?;
+        field(run, metric, claim.window).map_err(|why| (Verdict::Fails, why))
+    };
+    let other = claim.relative_metric.as_deref();
+    let mut figures = Vec::new();
+    for job in jobs {
+        let figure = figure_of(&claim.scheme, job.point, job.seed, &claim.metric)?;
+        let (scheme, at) = (claim.relative_to.as_deref(), claim.relative_point.as_ref());
+        if scheme.is_none() && at.is_none() && other.is_none() {
+            figures.push(figure / claim.scale);
+            continue;
+        }
+        let at = match at {
+            None => job.point,
+            Some(name) => {
+                let place = design.points.iter().position(|point| point.name == *name);
+                place.ok_or_else(missing)?
+            }
+        };
+        let (scheme, metric) = (scheme.unwrap_or(&claim.scheme), other.unwrap_or(&claim.metric));
+        let base = figure_of(scheme, at, job.seed, metric)?;
+        figures.push(if claim.difference { (figure - base) / claim.scale } else { figure / base });
+    }
+    if figures.iter().all(|figure| figure.is_finite()) {
+        Ok(figures)
+    } else {
+        Err((Verdict::Fails, format!("{} cannot be divided by zero", claim.metric)))
+    }
+}
+
+/// The group, a dot and the field of a metric such as `groups.tcp.throughput_bps`.
+#[must_use]
+pub fn group(metric: &str) -> Option<&str> {
+    metric.strip_prefix("groups.").filter(|rest| rest.contains('.'))
+}
+
+/// What has entries by name: the list, the field of an entry that is its name, and the rest of the metric.
+fn listed(metric: &str) -> Option<(&'static str, &'static str, &str)> {
+    let by = |list, name, prefix| metric.strip_prefix(prefix).map(|rest| (list, name, rest));
+    let group = group(metric).map(|rest| ("groups", "name", rest));
+    group.or(by("queues", "place", "queues.")).or(by("pools", "place", "pools."))
+}
+
+/// A field of a run, or of a window in it.
+fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, String> {
+    let place = match window {
+        None => run,
+        Some((from, to)) => {
+            let near = |value: &Value, to: f64| {
+                value.as_f64().is_some_and(|value| (value - to).abs() < 1e-9)
+            };
+            let windows = run["windows"].as_array().into_iter().flatten();
+            let mut windows = windows.filter(|w| near(&w["from_s"], from) && near(&w["to_s"], to));
+            windows
+                .next()
+                .ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?
+        }
+    };
+    // A port that lost nothing, or never queued anything, is not in these lists; but one that carried nothing either is
+    // no port of this network, or nothing that can be claimed of.
+    let lossless = metric.strip_prefix("loss_by_place.").is_some_and(|port| carried(run, port));
+    if let Some((list, name, rest)) = listed(metric) {
+        let mut entries = place[list].as_array().into_iter().flatten();
+        // Names may have dots, as fields have. Of the queues of a port it is that of the data.
+        let data = |entry: &Value| list != "queues" || entry["class"] == "data";
+        let figure = entries.find_map(|entry| {
+            let path = rest.strip_prefix(entry[name].as_str()?)?.strip_prefix('.')?;
+            within(entry, path).filter(|_| data(entry))?.as_f64()
+        });
+        let figure = figure.or((list == "queues" && carried(run, rest)).then_some(0.0));
+        return figure.ok_or_else(|| format!("{metric} does not apply here"));
+    }
+    let mut found = place;
+    let mut rest = Some(metric);
+    while let Some(path) = rest {
+        let (name, more) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+        found = match found.get(name) {
+            Some(Value::Null) => return Err(format!("{metric} does not apply here")),
+            Some(value) => value,
+            None if lossless => return Ok(0.0),
+            None => return Err(format!("a run has no field {metric}")),
+        };
+        rest = more;
+    }
+    found.as_f64().ok_or_else(|| format!("{metric} is no number"))
+}
+
+/// Whether a metric is of a switch port that carried data: its place, or that with a dot and a field.
+fn carried(run: &Value, metric: &str) -> bool {
+    let mut ports = run["utilization_by_place"].as_object().into_iter().flatten();
+    ports.any(|(port, _)| {
+        metric
+            .strip_prefix(port.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
+/// What lies at a path with dots. Keys may have dots themselves.
+fn within<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    let step = || path.split_once('.').and_then(|(name, rest)| within(value.get(name)?, rest));
+    value.get(path).or_else(step)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! What switches store, and what they mark: memory that ports share, thresholds, BCC.
+
+use shallop_core::form::{Form, Key, Reads};
+use shallop_core::options::{Source, Value, Written};
+use shallop_core::{BufferSize, Bytes, Span, options, words};
+use shallop_switch::MarkAt;
+use shallop_topology::bounds::MAX_DELAY;
+
+use super::bounds::SOME;
+use super::problem::Problem;
+use super::section::Section;
+use super::switches::SwitchOptions;
+use shallop_plan::chips::{Chip, Mmu};
+use shallop_plan::plan::{Bcc, Marking, Shared};
+
+const ALPHA: Form = Form::Above(0.0, 1_024.0);
+const PROBABILITY: Form = Form::Above(0.0, 1.0);
+const CELL: [Form; 2] = [Form::OneOf(&["chip"]), Form::Size(Bytes::new(1), Bytes::new(65_536))];
+const POOL: Form = Form::List(&Form::Text);
+
+options! {
+    /// Memory that the ports of a switch share.
+    #[derive(Clone, Debug)]
+    pub(super) struct SharedOptions {
+        /// The memory of a pool.
+        key size: Option<Bytes> [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
+            None, "that of the `chip`";
+        /// The number of ports that share a pool; the next ports share another.
+        key ports: Option<u32> [Integer(1, 100_000)] = None, "that of the `chip`, or all";
+        /// Pools for chosen ports: each a list of the nodes that they lead to, or of sets of links.
+        key pools: Vec<Vec<String>> [List(&POOL)] = Vec::new();
+        /// A queue is admitted more while it is shorter than this times the free memory (Dynamic Thresholds).
+        key alpha: f64 [= ALPHA] = 1.0;
+        /// The alpha of the queue that has the `legacy_weight`.
+        key legacy_alpha: f64 [= ALPHA] = alpha, "`alpha`";
+        /// The private memory of each queue, in addition.
+        key private: Option<Bytes> [Size(Bytes::ZERO, Bytes::new(1_000_000_000))] =
+            None, "that of the `chip`, or \"0B\"";
+        /// The size of a memory cell, of which each packet takes whole ones, or `"chip"` for that of the chip.
+        key cell: Cell [AnyOf(&CELL)] = Cell::Of(Bytes::new(1));
+        /// ECN marking by the occupancy of a pool.
+        section mark: PoolMarkOptions;
+    }
+}
+
+/// The size of memory cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cell {
+    /// That of the chip.
+    Chip,
+    /// This.
+    Of(Bytes),
+}
+
+impl Value for Cell {
+    const READS: Reads = Reads::Any;
+
+    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
+        if written.as_text() == Some("chip") {
+            return Ok(Self::Chip);
+        }
+        written.size(form).map(Self::Of)
+    }
+
+    fn show(&self) -> Option<String> {
+        match self {
+            Self::Chip => Some("\"chip\"".to_owned()),
+            Self::Of(size) => size.show(),
+        }
+    }
+}
+
+/// What becomes of packets that are not ECN-capable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotEct {
+    Keep,
+    Drop,
+}
+
+words! { NotEct { Keep = "keep", Drop = "drop" } }
+
+options! {
+    /// What marking of queues and of pools have in common.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct MarkRules {
+        /// The probability of a mark at `max`; it rises from zero at `min`.
+        key probability: f64 [= PROBABILITY] = 1.0;
+        /// When the length is compared: as a packet joins the queue, or as it leaves.
+        key at: MarkAt = MarkAt::Enqueue;
+        /// Whether packets that are not ECN-capable are queued or dropped where others are marked.
+        key not_ect: NotEct = NotEct::Keep;
+    }
+}
+
+options! {
+    /// ECN marking of a queue: a step, or RED.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct MarkOptions {
+        /// The queue length above which all packets are marked. `min` and `max` stand in its place for RED.
+        key above: Option<BufferSize> = None;
+        /// RED: the queue length up to which no packet is marked.
+        key min: Option<BufferSize> = None;
+        /// RED: the queue length above which all packets are marked.
+        key max: Option<BufferSize> = None;
+        /// The queue length is a moving average with the gain 2^-`weight`; 0 for the present length.
+        key weight: u32 [Integer(0, 15)] = 0;
+        /// What marking of queues and of pools have in common.
+        part rules: MarkRules = ();
+    }
+}
+
+options! {
+    /// ECN marking of a pool.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct PoolMarkOptions {
+        /// The occupancy above which all packets are marked. `min` and `max` stand in its place for RED.
+        key above: Option<Bytes> [= SOME] = None;
+        /// RED: the occupancy up to which no packet is marked.
+        key min: Option<Bytes> [= SOME] = None;
+        /// RED: the occupancy above which all packets are marked.
+        key max: Option<Bytes> [= SOME] = None;
+        /// What marking of queues and of pools have in common.
+        part rules: MarkRules = ();
+    }
+}
+
+options! {
+    /// BCC: thresholds of a pool from what the network is like.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct BccOptions {
+        /// The base round-trip time.
+        required rtt: Span [Time(Span::from_ns(1), MAX_DELAY)];
+        /// The part of C RTT, C being the rate of a port, that senders need queued to keep a link busy (in the paper 1
+        /// for ECN*, 0.72 for DCTCP).
+        required lambda: f64 [Above(0.0, 100.0)];
+        /// The time in which the ports of a pool, all receiving at their rate, fill it from Kmin to Kmax.
+        key h: Span [Time(Span::ZERO, MAX_DELAY)] = Span::from_us(8);
+        /// The probability of a mark at Kmax.
+        key probability: f64 [= PROBABILITY] = 0.1;
+        /// When the occupancy is compared: as a packet joins the queue, or as it leaves.
+        key at: MarkAt = MarkAt::Enqueue;
+        /// `B_R`, the memory of the pool that a queue needs.
+        key required: Option<Bytes> [Size(Bytes::ZERO, Bytes::new(1_000_000_000_000))] =
+            None, "C RTT (1 + `lambda`) less `private`";
+        /// Kmax, the occupancy above which all packets are marked.
+        key max: Option<Bytes> [= SOME] = None, "B - `B_R` / `alpha`";
+        /// Kmin, the occupancy up to which no packet is marked.
+        key min: Option<Bytes> [= SOME] = None, "Kmax - C N `h`, N being the ports of a pool";
+    }
+}
+
+/// The memory that ports share, if they do, with the ports of pools that are named.
+#[expect(clippy::type_complexity, reason = "pools are lists of names")]
+pub(super) fn shared(
+    section: &Section<'_>,
+    chip: Option<&Chip>,
+) -> Result<Option<(Shared, Vec<Vec<String>>)>, Problem> {
+    let keys = SwitchOptions::KEY;
+    let Some(shared) = section.nested(keys.shared)? else { return Ok(None) };
+    if section.is_written(keys.buffer) {
+        let problem = section.reject(keys.buffer, "ports share their memory, and have none each");
+        return Err(problem.with_help("either `buffer` or `shared`"));
+    }
+    let memory = match chip {
+        None => None,
+        Some(chip) => Some(chip.memory.as_ref().ok_or_else(|| {
+            let problem = section.reject(keys.chip, "it is not known how its memory is shared");
+            problem.with_help("leave out `chip`, and give `shared` a `size`")
+        })?),
+    };
+    let options: SharedOptions = shared.read(())?;
+    let Some(size) = options.size.or(chip.and_then(Chip::pool)) else {
+        let problem = shared.lacks(SharedOptions::KEY.size);
+        let help = format!("{}; or name a `chip` that has it", problem.help);
+        return Err(problem.with_help(help));
+    };
+    let private = memory.map_or(Bytes::ZERO, |memory| memory.private);
+    let read = Shared {
+        size,
+        ports: options.ports.or(chip.and_then(Chip::ports_per_mmu)),
+        alpha: options.alpha,
+        legacy_alpha: options.legacy_alpha,
+        private: options.private.unwrap_or(private),
+        cell: cell(&shared, options.cell, memory)?,
+        mark: pool_mark(&shared)?,
+    };
+    let legacy_alpha = SharedOptions::KEY.legacy_alpha;
+    if !section.is_written(keys.legacy_weight) && shared.is_written(legacy_alpha) {
+        let problem = shared.reject(legacy_alpha, "there is no such queue");
+        return Err(problem.with_help("write a `legacy_weight` in the section of the switch"));
+    }
+    Ok(Some((read, options.pools)))
+}
+
+/// The size of a cell.
+fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes, Problem> {
+    if let Cell::Of(size) = cell {
+        return Ok(size);
+    }
+    memory.and_then(|memory| memory.cell).ok_or_else(|| {
+        let problem = shared.reject(SharedOptions::KEY.cell, "no chip with known cells is named");
+        problem.with_help("write the size of a cell, such as \"208B\"")
+    })
+}
+
+/// How pools mark, if they do.
+fn pool_mark(shared: &Section<'_>) -> Result<Option<Marking>, Problem> {
+    let keys = PoolMarkOptions::KEY;
+    let Some(mut mark) = shared.nested(SharedOptions::KEY.mark)? else { return Ok(None) };
+    mark.name = format!("`mark` of {}", shared.name);
+    let options: PoolMarkOptions = mark.read(())?;
+    let sizes = [options.above, options.min, options.max].map(|size| size.map(BufferSize::Bytes));
+    marking(&mark, ([keys.above, keys.min, keys.max], sizes), (0, &options.rules)).map(Some)
+}
+
+/// How the data queue marks, if it does.
+pub(super) fn mark(section: &Section<'_>) -> Result<Option<Marking>, Problem> {
+    let keys = MarkOptions::KEY;
+    let Some(mark) = section.nested(SwitchOptions::KEY.mark)? else { return Ok(None) };
+    let options: MarkOptions = mark.read(())?;
+    let sizes = [options.above, options.min, options.max];
+    let rules = (options.weight, &options.rules);
+    marking(&mark, ([keys.above, keys.min, keys.max], sizes), rules).map(Some)
+}
+
+/// Marking above a step, or between two sizes, whose keys these are.
+fn marking(
+    mark: &Section<'_>,
+    (keys, [above, min, max]): ([&'static Key; 3], [Option<BufferSize>; 3]),
+    (weight, rules): (u32, &MarkRules),
+) -> Result<Marking, Problem> {
+    let (at, drops) = (rules.at, rules.not_ect == NotEct::Drop);
+    if drops && at == MarkAt::Dequeue {
+        let problem = mark.reject(MarkRules::KEY.not_ect, "only what arrives is dropped");
+        return Err(problem.with_help("\"keep\", or at = \"enqueue\""));
+    }
+    let (min, max) = match (above, min, max) {
+        (Some(above), None, None) => (above, above),
+        (Some(_), ..) => {
+            let problem = mark.reject(keys[0], "it is both `min` and `max`");
+            return Err(problem.with_help("either `above` or the two"));
+        }
+        (None, Some(min), Some(max)) => (min, max),
+        (None, None, None) => {
+            let problem = mark.lacks(keys[0]);
+            let help = format!("{}; or write `min` and `max`", problem.help);
+            return Err(problem.with_help(help));
+        }
+        (None, Some(_), None) => return Err(mark.lacks(keys[2])),
+        (None, None, Some(_)) => return Err(mark.lacks(keys[1])),
+    };
+    ordered(mark, keys, (min, max))?;
+    let probability = MarkRules::KEY.probability;
+    if above.is_some() && mark.is_written(probability) {
+        let problem = mark.reject(probability, "above a step everything is marked");
+        return Err(problem.with_help("write `min` and `max` in place of `above`"));
+    }
+    Ok(Marking { min, max, max_probability: rules.probability, weight, at, drops })
+}
+
+/// That two thresholds can be compared, and are in order.
+fn ordered(
+    mark: &Section<'_>,
+    [_, of_min, of_max]: [&'static Key; 3],
+    (min, max): (BufferSize, BufferSize),
+) -> Result<(), Problem> {
+    let order = match (min, max) {
+        (BufferSize::Packets(min), BufferSize::Packets(max)) => min <= max,
+        (BufferSize::Bytes(min), BufferSize::Bytes(max))
+        | (BufferSize::PerGbps(min), BufferSize::PerGbps(max)) => min <= max,
+        _ => {
+            let problem = mark.reject(of_max, format!("{max} and {min} are not of one kind"));
+            return Err(problem.with_help("both in packets, both in bytes, or both per Gb/s"));
+        }
+    };
+    if order {
+        return Ok(());
+    }
+    let problem = mark.reject(of_min, format!("{min} is above `max`, which is {max}"));
+    Err(problem.with_help("`min` must not be above `max`"))
+}
+
+/// What BCC is told, if it is on.
+pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Option<Bcc>, Problem> {
+    let key = SwitchOptions::KEY.bcc;
+    if section.item(key).is_none() {
+        return Ok(None);
+    }
+    let Some(shared) = shared else {
+        let problem = section.reject(key, "its ports share no memory");
+        return Err(problem.with_help("write `shared`, with a `size` or a `chip` beside it"));
+    };
+    if shared.mark.is_some() {
+        let problem = section.reject(key, "`shared` has a `mark` as well");
+        return Err(problem.with_help("one of the two says when pools mark"));
+    }
+    let Some(bcc) = section.nested(key)? else { return Ok(None) };
+    let BccOptions { rtt, lambda, h, probability: max_probability, at, required, max, min } =
+        bcc.read(())?;
+    Ok(Some(Bcc { rtt, lambda, h, max_probability, at, required, min, max }))
+}

@@ -1,0 +1,201 @@
+//! What only shows when all parts of a scenario come together: buffers that hold no frame, waiting times too short.
+
+use std::collections::BTreeSet;
+
+use shallop_core::form::Key;
+use shallop_core::{BufferSize, Bytes, Seed};
+use shallop_proto::wire;
+use shallop_switch::Limit;
+use shallop_topology::NicMode;
+
+use super::buffers::SharedOptions;
+use super::format::Scenario;
+use super::groups::GroupOptions;
+use super::problem::{Problem, advice};
+use super::section::Section;
+use super::switches::SwitchOptions;
+use super::tree::{At, Item};
+use super::{schemes, topology};
+use shallop_plan::memory;
+use shallop_plan::network::Network;
+use shallop_plan::plan::{Plan, Topology, Transport};
+use shallop_plan::pools;
+use shallop_plan::requirements::Requirements;
+use shallop_plan::wait;
+use shallop_plan::{Setup, SetupError};
+
+/// Above this many flows times nodes only the first seed is set up before the run: the run itself checks again.
+const LARGE: usize = 1_000_000;
+
+/// That no run would have two transports that use one class of packets for different things.
+pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
+    for scheme in 0..plan.schemes.len() {
+        if let Err(error) = Requirements::of(plan, scheme) {
+            let own = plan.groups.iter().position(|group| group.transport.is_some());
+            let key = Scenario::KEY.group;
+            let groups = top.item(key).map(Item::items).unwrap_or_default();
+            let transport = GroupOptions::KEY.transport;
+            let at = own.and_then(|at| groups.get(at)?.at_key(transport)).map(|item| &item.at);
+            let problem = at.unwrap_or(top.place(key)).problem(error.to_string());
+            return Err(
+                problem.with_help("compare the two as schemes, or put TCP beside one of them")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// That every buffer holds a full frame, and every credit queue a credit.
+pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    let credit = plan.schemes.iter().map(|scheme| scheme.transport.largest_metered());
+    let credit = credit.max().unwrap_or_default();
+    for port in 0..network.graph.ports() as u32 {
+        let link = network.graph.link_of(port);
+        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+        let check = |what: &str, size: BufferSize, least: Bytes, at: &At| {
+            let limit = Limit::of(size, link.rate);
+            if limit.bytes >= least && limit.packets > 0 {
+                return Ok(());
+            }
+            let bytes = limit.bytes.get();
+            let of = if limit.packets == 0 {
+                String::new()
+            } else {
+                format!(", {bytes} B at {}", link.rate)
+            };
+            let place = network.port_name(port);
+            let message =
+                format!("{what} = {size}{of}, holds no packet of {least} at port {place}");
+            let allowed = format!("allowed: {least} or more, headers and gap of the wire included");
+            Err(at.problem(message).with_help(allowed))
+        };
+        let node = network.graph.near(port).0 as usize;
+        let switch = &plan.switches[network.switch_of[node]];
+        let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
+        let at = |keys: &[&'static Key]| place(section, keys, top.place(Scenario::KEY.topology));
+        let keys = SwitchOptions::KEY;
+        if let Some(shared) = switch.shared.filter(|_| network.is_switch_port(port)) {
+            let key = keys.shared.key;
+            check(key.name, BufferSize::Bytes(shared.of(1)), frame, at(&[key]))?;
+        } else if network.is_switch_port(port) {
+            let at = at(&[keys.buffer, keys.chip]);
+            check(keys.buffer.name, switch.buffer, frame, at)?;
+            parts(plan, network, port, at)?;
+        } else if plan.nic == NicMode::Fifo {
+            let key = Scenario::KEY.nic_buffer;
+            check(key.name, plan.nic_buffer, frame, top.place(key))?;
+        }
+        let nic = plan.nic_credit_queue.filter(|_| !network.is_switch_port(port));
+        if let Some(depth) = nic {
+            let key = Scenario::KEY.nic_credit_queue;
+            check(key.name, depth, credit, top.place(key))?;
+        } else {
+            let key = keys.credit_queue;
+            check(key.name, switch.credit_queue, credit, at(&[key]))?;
+        }
+    }
+    Ok(())
+}
+
+/// That pools have the ports that they are to have, and that the thresholds of BCC are some.
+pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    for (number, switch) in plan.switches.iter().enumerate() {
+        let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
+        let mine = |port: &u32| {
+            let near = network.graph.near(*port).0 as usize;
+            network.is_switch_port(*port) && network.switch_of[near] == number
+        };
+        let ports: Vec<u32> = (0..network.graph.ports() as u32).filter(mine).collect();
+        let (shared, pools) = (SwitchOptions::KEY.shared, SharedOptions::KEY.pools);
+        let list = section.and_then(|item| item.at_key(shared)?.at_key(pools));
+        let items = list.map(Item::items).unwrap_or_default().iter().flat_map(Item::items);
+        let at = place(section, &[shared.key], top.place(Scenario::KEY.topology));
+        let items = items.map(Some).chain(std::iter::repeat(None));
+        for (name, item) in switch.pools.iter().flatten().zip(items) {
+            if !ports.iter().any(|&port| pools::port_matches(network, port, name)) {
+                let names = ports.iter().map(|&port| network.graph.far(port).0 as usize);
+                let names: BTreeSet<&str> = names.map(|far| network.names[far].as_str()).collect();
+                let sets = network.links.keys().map(String::as_str);
+                let known: Vec<&str> = names.into_iter().chain(sets).collect();
+                let at = item.map_or(at, |item| &item.at);
+                let problem = at.problem(format!(
+                    "`pools` in [switch.{}]: no port of these switches leads to \"{name}\"",
+                    switch.name
+                ));
+                return Err(problem.with_help(advice(name, known)));
+            }
+        }
+    }
+    for pool in pools::pools(&plan.switches, network) {
+        let Some(thresholds) = pool.thresholds(&plan.switches, network) else { continue };
+        let name = &plan.switches[pool.switch].name;
+        let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(name));
+        let at = place(section, &[SwitchOptions::KEY.bcc.key], top.place(Scenario::KEY.topology));
+        thresholds.check().map_err(|(message, help)| {
+            at.problem(format!("`bcc` in [switch.{name}]: {message}")).with_help(help)
+        })?;
+    }
+    Ok(())
+}
+
+/// That both parts of a buffer that is divided by weight hold a frame.
+fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Problem> {
+    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+    let Some(weights) = switch.weights else { return Ok(()) };
+    let link = network.graph.link_of(port);
+    let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+    let (data, legacy) = memory::divide(Limit::of(switch.buffer, link.rate), weights);
+    if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
+        return Ok(());
+    }
+    let (place, buffer) = (network.port_name(port), switch.buffer);
+    let message = format!(
+        "buffer = {buffer}, divided by weight, has a part that holds no frame at port {place}"
+    );
+    Err(at
+        .problem(message)
+        .with_help(format!("a larger buffer, or weights closer together; a frame has {frame}")))
+}
+
+/// Where the first of these keys that is there stands, or else the section, or else this.
+fn place<'a>(section: Option<&'a Item>, keys: &[&'static Key], otherwise: &'a At) -> &'a At {
+    let Some(section) = section else { return otherwise };
+    keys.iter().find_map(|&key| section.at_key(key)).map_or(&section.at, |item| &item.at)
+}
+
+/// That no waiting time is below the largest base round trip.
+pub(super) fn waits(
+    plan: &Plan,
+    schemes: &[schemes::SchemeEntry],
+    seeds: &[u64],
+) -> Result<(), Problem> {
+    let judged = |scheme: &schemes::SchemeEntry| {
+        let Transport::FlashPass(config) = scheme.scheme.transport else { return false };
+        config.options.wait.is_some() && !config.options.force_wait
+    };
+    let judged: Vec<usize> = (0..schemes.len()).filter(|&at| judged(&schemes[at])).collect();
+    let drawn = matches!(&plan.topology, Topology::Fabric(fabric) if fabric.is_random());
+    let flows: usize = plan.groups.iter().map(|group| group.flows).sum();
+    let nodes = topology::size(&plan.topology).0 as usize;
+    let all = drawn && flows.saturating_mul(nodes) <= LARGE;
+    let seeds = if all { seeds } else { &seeds[..1] };
+    let Some(&first) = judged.first() else { return Ok(()) };
+    for &seed in seeds {
+        let problem = |error: &SetupError, scheme: usize| {
+            let problem = schemes[scheme].wait.problem(error.to_string());
+            problem.with_help("a longer `wait`, none at all, or force_wait = true")
+        };
+        let setup = Setup::new(plan, first, seed).map_err(|error| problem(&error, first))?;
+        let mut setup = setup;
+        for &scheme in &judged {
+            setup.scheme = scheme;
+            wait::waits(&setup).map_err(|error| problem(&error, scheme))?;
+        }
+    }
+    Ok(())
+}
+
+/// The network of a plan, whose names do not depend on the seed.
+pub(super) fn network(plan: &Plan) -> Network {
+    Network::build(plan, Seed::new(plan.seed))
+}

@@ -1,0 +1,361 @@
+//! What a scenario claims of its results.
+
+use shallop_core::form::{Form, Key, Reads};
+use shallop_core::options::{Natural, Source, Value, Written};
+use shallop_core::{options, words};
+
+use super::expand::expand;
+use super::metrics;
+use super::problem::{Problem, advice};
+use super::section::{Handle, Section, rows};
+use super::tree::Table;
+use shallop_plan::study::Variant;
+use shallop_results::verdict;
+use shallop_results::{Claim, Differs, Range, Seeds};
+
+const NUMBER: Form = Form::Number(f64::MIN, f64::MAX);
+
+options! {
+    /// A claim about a scheme, or about several schemes and points.
+    #[derive(Clone, Debug)]
+    pub(super) struct ClaimOptions {
+        /// The claim in words, without its scheme and its point.
+        required what: String;
+        /// The name of the scheme that the claim is about.
+        key scheme: Option<String> = None;
+        /// The names of several schemes, in place of `scheme`: one claim about each.
+        key schemes: Option<Vec<String>> = None;
+        /// The name of the point that the claim is about.
+        key point: Option<String> = None, "all points together";
+        /// The names of several points, in place of `point`: one claim about each.
+        key points: Option<Vec<String>> = None;
+        /// What `[defaults.claim]` may say of all claims.
+        part common: ClaimDefaults = ();
+        /// One of `windows`, if `metric` is a field of a window.
+        key window: Option<String> = None;
+        /// A scheme. The claim is about the ratio to its figure. With a list of schemes there is one claim about each.
+        other relative_to [AnyOf(&[Form::Text, Form::List(&Form::Text)])];
+        /// A point. The claim is about the ratio to the figure there.
+        key relative_point: Option<String> = None;
+        /// A field. The claim is about the ratio to it, in the same run.
+        key relative_metric: Option<String> = None;
+        /// Whether the claim is about the difference instead of the ratio.
+        key difference: bool = false;
+        /// The figure in the paper.
+        key paper: Option<f64> [= NUMBER] = None;
+        /// The least figure that is accepted.
+        key low: Option<f64> [= NUMBER] = None, "no bound";
+        /// The largest figure that is accepted.
+        key high: Option<f64> [= NUMBER] = None, "no bound";
+        /// The range in which the figure is known to be instead, and why.
+        section differs: DiffersOptions;
+    }
+}
+
+options! {
+    /// Keys of claims that most claims of a scenario have in common. A claim without one of them has that of
+    /// `[defaults.claim]`.
+    #[derive(Clone, Debug)]
+    pub(super) struct ClaimDefaults {
+        /// The field of a run in the summary, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
+        key metric: Option<String> = None;
+        /// The unit of `paper`, `low` and `high`.
+        key unit: Unit = Unit("");
+        /// Whether the figure of each seed has to be in the range, or their mean.
+        key seeds: OfSeeds = OfSeeds::Each;
+        /// Where the paper has the figure. Required in the claim or in `[defaults.claim]`.
+        key source: Option<String> = None;
+        /// Whether a quick run does not judge the claim.
+        key full_only: bool = false, "false; true if a quick run leaves the point out";
+    }
+}
+
+options! {
+    /// A known difference.
+    #[derive(Clone, Debug)]
+    pub(super) struct DiffersOptions {
+        /// The least figure that is expected.
+        key low: Option<f64> [= NUMBER] = None, "no bound";
+        /// The largest figure that is expected.
+        key high: Option<f64> [= NUMBER] = None, "no bound";
+        /// The reason, in a line.
+        required why: String;
+    }
+}
+
+/// How the figures of several seeds count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfSeeds {
+    Each,
+    Mean,
+}
+
+words! { OfSeeds { Each = "each", Mean = "mean" } }
+
+impl From<OfSeeds> for Seeds {
+    fn from(seeds: OfSeeds) -> Self {
+        match seeds {
+            OfSeeds::Each => Self::Each,
+            OfSeeds::Mean => Self::Mean,
+        }
+    }
+}
+
+/// A unit of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unit(pub &'static str);
+
+impl Value for Unit {
+    const READS: Reads = Reads::Word;
+
+    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
+        written.word(form).map(Self)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(format!("\"{}\"", self.0))
+    }
+}
+
+impl Natural for Unit {
+    const FORM: Form =
+        Form::OneOf(&["", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us"]);
+}
+
+options! {
+    /// What sections have in common.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct DefaultsOptions {
+        /// Keys of all claims that do not say otherwise.
+        section claim: ClaimDefaults;
+    }
+}
+
+/// What claims may be about.
+pub(super) struct Subjects<'a> {
+    /// Every point of the scenario by its name, and whether it is left out of a quick run.
+    pub names: Vec<(&'a str, bool)>,
+    /// The points that are run.
+    pub points: &'a [Variant],
+    /// True if the run is a quick one.
+    pub quick: bool,
+}
+
+/// Reads every `[[claim]]`, given the keys of claims and of `[defaults]` in the scenario.
+pub(super) fn read(
+    top: &Section<'_>,
+    (claim_key, defaults_key): (impl Handle, impl Handle),
+    subjects: &Subjects<'_>,
+) -> Result<Vec<Claim>, Problem> {
+    let defaults = defaults(top, defaults_key)?;
+    let plans = subjects.points.iter().map(|point| &point.plan);
+    let schemes = plans.take(1).flat_map(|plan| &plan.schemes).map(|scheme| scheme.name.as_str());
+    let schemes: Vec<&str> = schemes.collect();
+    let points = subjects.names.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
+    let points: Vec<&str> = points.collect();
+    let mut claims = Vec::new();
+    for (index, (_, item)) in rows(top, claim_key)?.into_iter().enumerate() {
+        let name = format!("[[claim]] number {}", index + 1);
+        // An unknown key is reported before tables by names are taken apart.
+        Section::open::<ClaimOptions>(&name, item)?;
+        for item in expand(&name, item, [&schemes, &points], defaults)? {
+            claims.push(claim(&Section::open::<ClaimOptions>(&name, &item)?, subjects)?);
+        }
+    }
+    Ok(claims)
+}
+
+/// The keys of claims that do not say otherwise.
+fn defaults<'a>(top: &Section<'a>, key: impl Handle) -> Result<Option<&'a Table>, Problem> {
+    let Some(item) = top.item(key) else { return Ok(None) };
+    let section = Section::open::<DefaultsOptions>("[defaults]", item)?;
+    let Some(item) = section.item(DefaultsOptions::KEY.claim) else { return Ok(None) };
+    Section::open::<ClaimDefaults>("[defaults.claim]", item)?;
+    Ok(item.table())
+}
+
+/// Reads a claim about one scheme and at most one point.
+fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Problem> {
+    let keys = ClaimOptions::KEY;
+    let common = ClaimDefaults::KEY;
+    let options: ClaimOptions = section.read(())?;
+    let relative_to: Option<String> = section.value(keys.relative_to)?;
+    let ClaimDefaults { metric, source, unit: Unit(unit), seeds, full_only } =
+        options.common.clone();
+    let scheme = options.scheme.clone().ok_or_else(|| section.lacks(keys.scheme))?;
+    let metric = metric.ok_or_else(|| section.lacks(common.metric))?;
+    let about = about(section, &options, subjects)?;
+    for at in &about {
+        let names = || at.plan.schemes.iter().map(|scheme| scheme.name.as_str());
+        known(section, keys.scheme, &scheme, names())?;
+        if let Some(other) = &relative_to {
+            known(section, keys.relative_to, other, names())?;
+        }
+    }
+    let others = [&relative_to, &options.relative_point, &options.relative_metric];
+    let relative = others.into_iter().any(Option::is_some);
+    if options.difference && !relative {
+        let problem = section.reject(keys.difference, "there is nothing to subtract");
+        let help = "say what with `relative_to`, `relative_point` or `relative_metric`";
+        return Err(problem.with_help(help));
+    }
+    let point = options.point.as_deref();
+    let full_only =
+        full_only || subjects.names.iter().any(|(name, full)| *full && point == Some(*name));
+    let window = match &options.window {
+        None => None,
+        Some(text) => Some(window(section, text, &about, subjects.quick && full_only)?),
+    };
+    let metrics =
+        [(common.metric, Some(&metric)), (keys.relative_metric, options.relative_metric.as_ref())];
+    for (key, metric) in metrics {
+        let Some(metric) = metric else { continue };
+        let fields = fields(metric, window.is_some(), &about);
+        known(section, key, metric, fields.iter().map(String::as_str))?;
+    }
+    let scale = scale(section, unit, (!relative || options.difference).then_some(&metric))?;
+    let range = range(section, keys.low, (options.low, options.high))?;
+    Ok(Claim {
+        what: options.what,
+        scheme,
+        point: options.point,
+        metric,
+        window,
+        relative_to,
+        relative_point: options.relative_point,
+        relative_metric: options.relative_metric,
+        difference: options.difference,
+        scale,
+        unit: unit.to_owned(),
+        seeds: seeds.into(),
+        paper: options.paper,
+        source: source.ok_or_else(|| section.lacks(common.source))?,
+        range,
+        differs: differs(section, range)?,
+        full_only,
+    })
+}
+
+/// The points that a claim is about and that are run. The names of points in the claim must be known.
+fn about<'a>(
+    section: &Section<'_>,
+    options: &ClaimOptions,
+    subjects: &Subjects<'a>,
+) -> Result<Vec<&'a Variant>, Problem> {
+    let keys = ClaimOptions::KEY;
+    let named = [(keys.point, &options.point), (keys.relative_point, &options.relative_point)];
+    for (key, name) in named {
+        if let Some(name) = name {
+            known(section, key, name, subjects.names.iter().map(|(name, _)| *name))?;
+        }
+    }
+    let about = |other: &&Variant| options.point.as_ref().is_none_or(|name| *name == other.name);
+    Ok(subjects.points.iter().filter(about).collect())
+}
+
+/// The fields of runs or windows that a claim may be about; of those by group or place if it is about one of them.
+fn fields(metric: &str, window: bool, about: &[&Variant]) -> Vec<String> {
+    // The point is for full runs only, which are read then.
+    if about.is_empty() {
+        return vec![metric.to_owned()];
+    }
+    if verdict::group(metric).is_some() {
+        let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
+        return metrics::of_groups(window, &plans);
+    }
+    if let Some(fields) = metrics::of_places(metric, about).filter(|_| !window) {
+        return fields;
+    }
+    // Places have their names from the network, and those without loss are not in the list.
+    if !window && metrics::is_by_place(metric) {
+        return vec![metric.to_owned()];
+    }
+    let fields = if window { metrics::of_windows() } else { metrics::of_runs() };
+    fields.into_iter().collect()
+}
+
+/// That a name is one of those there are.
+fn known<'a>(
+    section: &Section<'_>,
+    key: &'static Key,
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), Problem> {
+    if names.clone().any(|other| other == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    let problem = section.reject(key, format!("there is no {} \"{name}\"", key.name));
+    Err(problem.with_help(advice(name, names)))
+}
+
+/// The window a claim is about, which must be one that is reported. One that only full runs have may be missing from a
+/// quick one.
+fn window(
+    section: &Section<'_>,
+    text: &str,
+    about: &[&Variant],
+    lenient: bool,
+) -> Result<(f64, f64), Problem> {
+    let key = ClaimOptions::KEY.window;
+    let parsed = text.split_once("..").map(|(a, b)| (a.trim().parse(), b.trim().parse()));
+    let Some((Ok(from), Ok(to))) = parsed else {
+        let problem = section.reject(key, format!("\"{text}\" is not two times"));
+        return Err(problem.with_help("write it like \"1s..5s\""));
+    };
+    let (from, to): (shallop_core::Span, shallop_core::Span) = (from, to);
+    for point in about {
+        if !lenient && !point.plan.windows.contains(&(from, to)) {
+            let windows = point.plan.windows.iter().map(|(from, to)| format!("{from}..{to}"));
+            let windows: Vec<String> = windows.take(20).collect();
+            let problem = section.reject(key, format!("\"{text}\" is not reported"));
+            let help = format!(
+                "`windows` are {}; a claim for full runs only has full_only = true",
+                windows.join(", ")
+            );
+            return Err(problem.with_help(help));
+        }
+    }
+    Ok((from.as_secs_f64(), to.as_secs_f64()))
+}
+
+/// The factor from the unit of the summary to `unit`, of a metric or, without one, of a ratio.
+fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f64, Problem> {
+    // A ratio has no unit left; "x" is none of the summary's fields, so only bare numbers and parts of 100 fit it.
+    metrics::scale(metric.map_or("x", String::as_str), unit).ok_or_else(|| {
+        let what = metric.map_or_else(|| "a ratio".to_owned(), |metric| format!("`{metric}`"));
+        let message = format!("\"{unit}\" is no unit of {what}");
+        let help = "rates are in Gb/s or Mb/s, sizes in packets, MB, KB or B, times in s, ms or us, the rest in %, \
+                    packets or nothing";
+        section.reject(ClaimDefaults::KEY.unit, message).with_help(help)
+    })
+}
+
+/// The band of a known difference from this range. A band or a range that takes every figure can never fail.
+fn differs(section: &Section<'_>, accepted: Range) -> Result<Option<Differs>, Problem> {
+    let key = ClaimOptions::KEY.differs;
+    let Some(inner) = section.nested(key)? else { return Ok(None) };
+    let DiffersOptions { low, high, why } = inner.read(())?;
+    let differs = Differs { range: range(&inner, DiffersOptions::KEY.low, (low, high))?, why };
+    for (name, range) in [(&section.name, accepted), (&inner.name, differs.range)] {
+        if range == Range::default() {
+            let problem = section.place(key).problem(format!("{name} has no `low` and no `high`"));
+            return Err(problem.with_help("without a bound it takes every figure"));
+        }
+    }
+    Ok(Some(differs))
+}
+
+fn range(
+    section: &Section<'_>,
+    of_low: &'static Key,
+    (low, high): (Option<f64>, Option<f64>),
+) -> Result<Range, Problem> {
+    if let (Some(low), Some(high)) = (low, high)
+        && low > high
+    {
+        let message = format!("no number is from {low} to {high}");
+        return Err(section.reject(of_low, message).with_help("`low` is not above `high`"));
+    }
+    Ok(Range { low, high })
+}

@@ -1,0 +1,71 @@
+//! Keys with their defaults on every stack, in words: for the schema and for the tables of the docs.
+
+use serde_json::Value;
+use shallop_core::form::{Described, Key, Keys, Kind};
+use shallop_core::options::{HostStack, Words};
+
+use super::tree;
+
+/// A key with its defaults.
+#[derive(Clone, Debug)]
+pub(super) struct Explained {
+    pub key: &'static Key,
+    /// The default on each stack, as a scenario would write it or in words.
+    pub defaults: [Option<String>; HostStack::ALL.len()],
+}
+
+/// The keys of a section.
+pub(super) fn of_section(keys: Keys) -> Vec<Explained> {
+    explained(keys.describe)
+}
+
+/// The keys of a section of one kind.
+pub(super) fn of_kind(kind: Kind) -> Vec<Explained> {
+    explained(|stack| (kind.describe)(kind.name, stack))
+}
+
+fn explained(describe: impl Fn(HostStack) -> Vec<Described>) -> Vec<Explained> {
+    let [ns2, ns3, linux] = HostStack::ALL.map(describe);
+    let rows = ns2.into_iter().zip(ns3).zip(linux);
+    let explained = |((ns2, ns3), linux): ((Described, Described), Described)| Explained {
+        key: ns2.key,
+        defaults: [ns2.default, ns3.default, linux.default],
+    };
+    rows.map(explained).collect()
+}
+
+impl Explained {
+    /// The default, if it is the same on every stack.
+    pub fn common(&self) -> Option<&str> {
+        let [first, rest @ ..] = &self.defaults;
+        let same = rest.iter().all(|other| other == first);
+        first.as_deref().filter(|_| same)
+    }
+
+    /// What the key means, with its default.
+    pub fn about(&self) -> String {
+        let about = self.key.about.trim();
+        if let Some(default) = self.common() {
+            return format!("{about} Default: {default}.");
+        }
+        let mut by_value: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (stack, default) in HostStack::ALL.into_iter().zip(&self.defaults) {
+            let Some(default) = default.as_deref() else { continue };
+            match by_value.iter_mut().find(|(value, _)| *value == default) {
+                Some((_, stacks)) => stacks.push(stack.word()),
+                None => by_value.push((default, vec![stack.word()])),
+            }
+        }
+        if by_value.is_empty() {
+            return about.to_owned();
+        }
+        let parts = by_value.iter().map(|(value, on)| format!("{value} ({})", on.join(", ")));
+        format!("{about} Default: {}.", parts.collect::<Vec<_>>().join("; "))
+    }
+
+    /// The default as a value, if it is one and the same on every stack.
+    pub fn value(&self) -> Option<Value> {
+        let text = self.common()?;
+        tree::is_value(text).then(|| tree::parse_value(text, "").json())
+    }
+}

@@ -1,0 +1,49 @@
+//! The shipped experiments: the files of `experiments/`, built in.
+
+use include_dir::{Dir, include_dir};
+
+static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+
+/// A shipped experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// Its name: that of its file, without the ending.
+    pub id: &'static str,
+    /// The scenario.
+    pub text: &'static str,
+}
+
+/// All of them, by name.
+#[must_use]
+pub fn all() -> Vec<Shipped> {
+    let shipped = |file: &'static include_dir::File<'static>| {
+        let id = file.path().to_str()?.strip_suffix(".toml")?;
+        Some(Shipped { id, text: file.contents_utf8()? })
+    };
+    let mut all: Vec<Shipped> = FILES.files().filter_map(shipped).collect();
+    all.sort_by_key(|shipped| shipped.id);
+    all
+}
+
+/// The experiment of this name.
+#[must_use]
+pub fn find(id: &str) -> Option<Shipped> {
+    all().into_iter().find(|shipped| shipped.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, read};
+
+    #[test]
+    fn every_shipped_experiment_reads_in_full_and_quick() {
+        assert!(find("fp-fig10a").is_some() && find("nothing").is_none());
+        for Shipped { id, text } in all() {
+            for quick in [false, true] {
+                let study = read(text, &Options { quick, ..Options::default() });
+                assert!(study.is_ok(), "{id}: {study:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! What a scenario comes to before anything runs: every derived value with the formula it comes from.
+
+use std::collections::BTreeSet;
+
+use shallop_core::form::Key;
+use shallop_core::options::Words;
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Share, Span};
+use shallop_proto::wire;
+use shallop_results::DerivedValue;
+
+use shallop_plan::bcc::Thresholds;
+use shallop_plan::flows;
+use shallop_plan::pairs::intensity;
+use shallop_plan::plan::{FlashPass, Group, Intensity, Plan, Scheme, Switch, Topology, Transport};
+use shallop_plan::pools;
+use shallop_plan::proxy::Clean;
+use shallop_plan::study::Study;
+use shallop_plan::traffic_paths::PairRtt;
+use shallop_plan::transport::Configured;
+use shallop_plan::wait::{self, Margin};
+use shallop_plan::{Setup, SetupError};
+use shallop_workload::Sizes;
+
+/// Values that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// What they are about: a network, or a scheme on it.
+    pub title: String,
+    /// The values.
+    pub lines: Vec<DerivedValue>,
+}
+
+impl Section {
+    fn say(&mut self, what: impl Into<String>, value: impl Into<String>, how: impl Into<String>) {
+        self.lines.push(DerivedValue { what: what.into(), value: value.into(), how: how.into() });
+    }
+}
+
+/// How much work a study is, in a line.
+#[must_use]
+pub fn work(study: &Study) -> String {
+    let schemes: BTreeSet<usize> = study.points.iter().map(|p| p.plan.schemes.len()).collect();
+    let range = |least: String, most: String| {
+        if least == most { least } else { format!("{least} to {most}") }
+    };
+    let few = schemes.first().copied().unwrap_or(0);
+    let many = schemes.last().copied().unwrap_or(0);
+    let durations: BTreeSet<Span> = study.points.iter().map(|p| p.plan.duration).collect();
+    let shortest = durations.first().copied().unwrap_or_default();
+    let longest = durations.last().copied().unwrap_or_default();
+    let counted = |count: String, noun: &str| match count.as_str() {
+        "1" => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    };
+    format!(
+        "{} × {} × {} = {} of {} each",
+        counted(study.points.len().to_string(), "point"),
+        counted(range(few.to_string(), many.to_string()), "scheme"),
+        counted(study.seeds.len().to_string(), "seed"),
+        counted(study.jobs().len().to_string(), "run"),
+        range(shortest.to_string(), longest.to_string()),
+    )
+}
+
+/// Every derived value of every point and scheme, with the delays that the first seed draws.
+///
+/// # Errors
+/// If some run cannot be made.
+pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
+    let seed = study.seeds.first().copied().unwrap_or_default();
+    let mut sections = Vec::new();
+    for point in &study.points {
+        let named = |what: &str| {
+            if point.name.is_empty() {
+                what.to_owned()
+            } else {
+                format!("{what}, point {}", point.name)
+            }
+        };
+        for scheme in 0..point.plan.schemes.len() {
+            let setup = Setup::new(&point.plan, scheme, seed)?;
+            if scheme == 0 {
+                sections.push(network(&setup, named("network")));
+            }
+            let title = named(&format!("scheme {}", point.plan.schemes[scheme].name));
+            let mut section = transport(&setup, title)?;
+            if let (Some(own), Some(longest)) =
+                (&point.plan.schemes[scheme].switches, setup.traffic_paths.longest)
+            {
+                switches(&setup, own, longest.base_rtt, &mut section);
+            }
+            sections.push(section);
+        }
+    }
+    sections.extend(study.points.first().into_iter().flat_map(|point| parameters(&point.plan)));
+    Ok(sections)
+}
+
+/// The parameters of every scheme, written or by default, with what they mean.
+fn parameters(plan: &Plan) -> Vec<Section> {
+    let of = |scheme: &Scheme| {
+        let title = format!("parameters of scheme {}", scheme.name);
+        let mut section = Section { title, ..Section::default() };
+        for (key, value) in scheme.transport.values() {
+            let about = key.about.trim();
+            let sentence = about.split_once(". ").map_or(about, |(first, _)| first);
+            section.say(
+                key.name,
+                value.unwrap_or_else(|| "–".to_owned()),
+                sentence.trim_end_matches('.'),
+            );
+        }
+        section
+    };
+    plan.schemes.iter().map(of).collect()
+}
+
+/// The network and the traffic of a run that is set up: nodes, links, round trips, arrivals.
+#[must_use]
+pub fn network(setup: &Setup<'_>, title: String) -> Section {
+    let (plan, graph) = (setup.plan, &setup.network.graph);
+    let mut section = Section { title, ..Section::default() };
+    let hosts = graph.hosts().count();
+    section.say(
+        "nodes",
+        graph.nodes.len().to_string(),
+        format!("{hosts} hosts, the others switches"),
+    );
+    section.say("ports", graph.ports().to_string(), "two for each link");
+    if let Topology::File(imported) = &plan.topology {
+        let links = imported.links.len();
+        section.say("links of the file", links.to_string(), imported.origin.to_string());
+    }
+    let (looked, same) = flows::symmetric_flows(setup, |_| true);
+    section.say(
+        "flows that return as they went",
+        same.to_string(),
+        format!("of the first {looked}: over the same links"),
+    );
+    let endless = plan.groups.iter().filter(|group| !group.is_finite());
+    let endless: usize = endless.map(|group| group.flows).sum();
+    section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
+    for (group, rate) in plan.groups.iter().zip(&setup.rates) {
+        arrivals(setup, group, *rate, &mut section);
+    }
+    section.say("duration", plan.duration.to_string(), "at most");
+    let rtt = |pair: Option<PairRtt>| pair.map(|pair| pair.base_rtt);
+    let (least, most) = (rtt(setup.traffic_paths.shortest), rtt(setup.traffic_paths.longest));
+    let (Some(least), Some(most)) = (least, most) else { return section };
+    let how = "84 B there and back through idle links: delays + time to send it at every hop";
+    section.say("smallest base round trip", time(least), how);
+    section.say("largest base round trip", time(most), format!("likewise, seed {}", setup.seed));
+    switches(setup, &plan.switches, most, &mut section);
+    section
+}
+
+/// What the ports of these switches have, on links of each rate; `most` is the largest base round trip.
+fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Section) {
+    for (switch, rate, mtu) in switch_ports(setup) {
+        let switch = &switches[switch];
+        let at = format!("of \"{}\" at {rate}", switch.name);
+        let frame = u64::from(wire::frame(mtu.get()));
+        let (buffer, how) = buffer(switch, rate, frame);
+        section.say(format!("buffer {at}"), size(buffer), how);
+        let product = rate.bytes_in(most).get();
+        let how = format!("{rate} × {}", time(most));
+        section.say(format!("bandwidth-delay product {at}"), size(product), how);
+        let part = ratio(buffer, product) * 100.0;
+        section.say(
+            format!("buffer as part of it {at}"),
+            format!("{part:.3} %"),
+            "buffer / product",
+        );
+        discipline(switch, Pace::new(rate).quote(Bytes::new(buffer)), &at, section);
+        if let Some(shared) = switch.shared {
+            let how = "alpha size / (1 + 2 alpha) + private, likewise";
+            section.say(format!("each of two full queues {at}"), size(shared.of(2).get()), how);
+        }
+        if let Some(marking) = switch.marking(rate) {
+            let [min, max] = [marking.min, marking.max].map(|it| in_bytes(it, rate, frame));
+            let how = match (switch.mark, switch.bcc) {
+                (None, Some(bcc)) => format!("{rate} × {} × {}: C RTT lambda", bcc.rtt, bcc.lambda),
+                _ => marking.max.to_string(),
+            };
+            if min < max {
+                let what = format!("ECN threshold, the lower, {at}");
+                section.say(what, size(min), marking.min.to_string());
+            }
+            section.say(format!("ECN threshold {at}"), size(max), how);
+        }
+    }
+    pools(setup, switches, section);
+}
+
+/// The discipline of data queues that are not FIFOs, and how long a packet waits behind a full buffer.
+fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
+    let Some(aqm) = switch.aqm else { return };
+    let written = |(key, value): (&Key, Option<String>)| Some(format!("{} = {}", key.name, value?));
+    let options: Vec<String> = aqm.values().into_iter().filter_map(written).collect();
+    section.say(format!("discipline {at}"), aqm.name().word(), options.join(", "));
+    let how = "a discipline with a longer target leaves drops to the full buffer";
+    section.say(format!("longest wait {at}"), time(drain), how);
+}
+
+/// What ports share, each kind of pool once.
+fn pools(setup: &Setup<'_>, switches: &[Switch], section: &mut Section) {
+    let network = &setup.network;
+    let mut seen = BTreeSet::new();
+    for pool in pools::pools(switches, network) {
+        let switch = &switches[pool.switch];
+        let (rate, ports) = (pool.rate(network), pool.ports.len());
+        let Some(shared) = switch.shared.filter(|_| seen.insert((pool.switch, rate, ports))) else {
+            continue;
+        };
+        let at = format!("of \"{}\" with {ports} ports up to {rate}", switch.name);
+        let of = |bytes: Bytes| size(bytes.get());
+        let each = of(shared.private);
+        let how = format!("shared, alpha = {}; besides {each} for each queue", shared.alpha);
+        section.say(format!("pool {at}"), of(shared.size), how);
+        if let Some(marking) = shared.mark {
+            let how = format!("to {}, then all, at {:?}", marking.max, marking.at).to_lowercase();
+            section.say(format!("pool marks {at}"), marking.min.to_string(), how);
+        }
+        let thresholds = pool.thresholds(switches, network);
+        for (what, value, how) in thresholds.iter().flat_map(Thresholds::lines) {
+            section.say(format!("{what} {at}"), value, how);
+        }
+    }
+}
+
+/// How often a group's flows start, if that is at random.
+fn arrivals(setup: &Setup<'_>, group: &Group, rate: Option<f64>, section: &mut Section) {
+    let Some(rate) = rate else { return };
+    let how = match intensity(group) {
+        Some(Intensity::Load(load, links)) => {
+            let ports = setup.network.links.get(links).into_iter().flatten();
+            let capacity = |&port: &u32| setup.network.graph.link_of(port).rate.get() as f64;
+            let capacity: f64 = ports.map(capacity).sum();
+            let mean = group.sizes.as_ref().map_or(0.0, Sizes::mean);
+            let crossings = load * capacity / (rate * mean * 8.0);
+            let capacity = gigabits(capacity);
+            format!(
+                "{load} × {capacity} of \"{links}\" / (8 × {mean:.1} B × {crossings:.4} a flow)"
+            )
+        }
+        _ => "as the scenario says".to_owned(),
+    };
+    section.say(format!("flows per second of \"{}\"", group.name), format!("{rate:.3}"), how);
+}
+
+/// The kinds of switch port there are: the switch, the rate and the largest packet.
+fn switch_ports(setup: &Setup<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
+    let network = &setup.network;
+    let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
+    ports
+        .map(|port| {
+            let link = network.graph.link_of(port);
+            (network.switch_of[network.graph.near(port).0 as usize], link.rate, link.mtu)
+        })
+        .collect()
+}
+
+fn transport(setup: &Setup<'_>, title: String) -> Result<Section, SetupError> {
+    let mut section = Section { title, ..Section::default() };
+    for (rate, mtu, share, weights) in links(setup) {
+        let frame = u64::from(wire::frame(mtu.get()));
+        let Some(share) = share else {
+            let most = rate.get() as f64 * ratio(mtu.get(), frame);
+            let how = format!("{rate} × {} / {frame}, acknowledgements apart", mtu.get());
+            section.say(format!("most data at {rate}"), gigabits(most), how);
+            continue;
+        };
+        let formula = Formula::of(share, frame, weights);
+        let (at, text) = (format!("at {rate}"), formula.text());
+        section.say(
+            format!("metered share {at}"),
+            format!("{:.4} %", share.as_f64() * 100.0),
+            text,
+        );
+        let metered = rate.get() as f64 * share.as_f64();
+        section.say(format!("metered rate {at}"), gigabits(metered), format!("{rate} × share"));
+        let packets = metered / (f64::from(wire::MIN_FRAME) * 8.0);
+        let most = packets * mtu.get() as f64 * 8.0;
+        let how = format!("metered rate / 84 B × {} B at IP", mtu.get());
+        section.say(format!("most data {at}"), gigabits(most), how);
+    }
+    if let Transport::FlashPass(config) = &setup.plan.schemes[setup.scheme].transport {
+        waiting(setup, config, &mut section)?;
+    }
+    if let Some(clean) = &setup.plan.schemes[setup.scheme].clean {
+        proxy(setup, clean, &mut section);
+    }
+    Ok(section)
+}
+
+/// Where a CLEAN proxy stands, and what its law rounds.
+fn proxy(setup: &Setup<'_>, clean: &Clean, section: &mut Section) {
+    let names = |ports: &[u32]| {
+        let names: Vec<String> = ports.iter().map(|&port| setup.network.port_name(port)).collect();
+        names.join(", ")
+    };
+    let (edges, last_hop) = (names(&clean.edges), names(&clean.last_hop));
+    section.say("CLEAN's edge", edges, "what comes by these becomes ECN-capable");
+    section.say("CLEAN's last hop", last_hop, "marks are counted and cleared behind these queues");
+    let law = &clean.config.law;
+    let (scale, shift) = (law.scale.units(), law.gain.shift());
+    let (c, gain) = (f64::from(scale) / 1024.0, f64::from(1_u32 << shift));
+    section.say("CLEAN's C", format!("{c:.6}"), format!("{scale} / 1024: integers"));
+    section.say("CLEAN's g", format!("{:.6}", 1.0 / gain), format!("1 / 2^{shift}"));
+}
+
+fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), SetupError> {
+    let wait = wait::wait(setup, config)?;
+    let Some(largest) = setup.traffic_paths.longest.map(|way| way.base_rtt) else {
+        return Ok(());
+    };
+    if config.options.wait.is_some() {
+        let over = wait.as_secs_f64() - largest.as_secs_f64();
+        let how = format!("as given; {:.3} ms above the largest base round trip", over * 1e3);
+        section.say("waiting time", time(wait), how);
+        return Ok(());
+    }
+    let margin = Margin::of(setup, config);
+    let how = format!(
+        "{} hops there × ({} × {} + {}) + {} hops back × ({} × {} + {})",
+        margin.hops,
+        margin.queued + 1,
+        time(margin.gap),
+        time(margin.frame),
+        margin.hops,
+        margin.returned,
+        time(margin.gap),
+        time(margin.frame)
+    );
+    section.say("margin of the waiting time", time(margin.total()), how);
+    let how =
+        format!("{} + {}: largest base round trip + margin", time(largest), time(margin.total()));
+    section.say("waiting time", time(wait), how);
+    Ok(())
+}
+
+/// What the data queue of a port of this switch may hold, and how that follows.
+fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
+    let Some(shared) = switch.shared else {
+        let buffer = in_bytes(switch.buffer, rate, frame);
+        return (
+            buffer,
+            format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)),
+        );
+    };
+    let buffer = shared.of(1).get();
+    let how = format!(
+        "{} × {} / (1 + {}) + {}, of one full queue alone = {:.1} frames of {frame} B",
+        shared.alpha,
+        shared.size,
+        shared.alpha,
+        shared.private,
+        ratio(buffer, frame)
+    );
+    (buffer, how)
+}
+
+/// A kind of link: its rate, its largest packet, its metered share and the weights that lowered that.
+type LinkKind = (BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>);
+
+/// The kinds of link there are, by what their ports meter.
+fn links(setup: &Setup<'_>) -> Vec<LinkKind> {
+    let ports = 0..setup.network.graph.ports() as u32;
+    let mut kinds = Vec::new();
+    for port in ports {
+        let link = setup.network.graph.link_of(port);
+        let shares = setup.layout.shares[port as usize];
+        let kind = (link.rate, link.mtu, shares.metered, shares.weights);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// The parts of a share: so many metered packets and as many frames, and a credit packet for them or none.
+struct Formula {
+    packets: u64,
+    frame: u64,
+    credit: u64,
+    /// Weights of data and of everything that data and TCP have, where TCP has a part of the link.
+    weights: Option<(u64, u64)>,
+}
+
+impl Formula {
+    fn of(share: Share, frame: u64, weights: Option<(u32, u32)>) -> Self {
+        let (part, whole) = share.parts();
+        let smallest = u64::from(wire::MIN_FRAME);
+        let packets = (part / smallest).max(1);
+        let weights = weights.map(|(data, legacy)| (data.into(), u64::from(data + legacy)));
+        let (own, all) = weights.unwrap_or((1, 1));
+        let credit = whole.saturating_sub(packets * smallest + packets / own * all * frame);
+        Self { packets, frame, credit, weights }
+    }
+
+    fn text(&self) -> String {
+        let Self { packets, frame, credit, weights } = self;
+        if let Some((own, all)) = weights {
+            let frames = packets / own * all;
+            let credit = if *credit == 0 { String::new() } else { format!(" + {credit}") };
+            return format!(
+                "{packets}·84 / ({packets}·84 + {frames}·{frame}{credit}): data have {own}/{all} of it"
+            );
+        }
+        match (packets, credit) {
+            (1, 0) => format!("84 / (84 + {frame})"),
+            (1, credit) => format!("84 / (84 + {frame} + {credit}): credits come back this way"),
+            (n, 0) => format!("{n}·84 / ({n}·(84 + {frame}))"),
+            (n, credit) => {
+                format!("{n}·84 / ({n}·(84 + {frame}) + {credit}): credits come back, {n} a packet")
+            }
+        }
+    }
+}
+
+fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: u64) -> u64 {
+    match size {
+        BufferSize::Packets(packets) => u64::from(packets) * frame,
+        _ => size.bytes_at(rate).map_or(0, Bytes::get),
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes < 1e6 => format!("{:.3} KB", bytes / 1e3),
+        bytes => format!("{:.3} MB", bytes / 1e6),
+    }
+}
+
+fn gigabits(bits: f64) -> String {
+    format!("{:.6} Gb/s", bits / 1e9)
+}
+
+fn time(span: Span) -> String {
+    let seconds = span.as_secs_f64();
+    match seconds {
+        s if s >= 1e-3 => format!("{:.3} ms", s * 1e3),
+        s => format!("{:.3} us", s * 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use shallop_plan::study::Variant;
+
+    fn study() -> Study {
+        let plan = crate::standard::plan(20, Span::from_secs(5)).unwrap();
+        Study {
+            title: plan.title.clone(),
+            about: String::new(),
+            takes: (String::new(), String::new()),
+            quick: false,
+            points: vec![Variant { name: String::new(), set: BTreeMap::new(), plan }],
+            seeds: vec![1, 2],
+            claims: Vec::new(),
+        }
+    }
+
+    fn value<'a>(sections: &'a [Section], title: &str, what: &str) -> &'a DerivedValue {
+        let section = sections.iter().find(|section| section.title == title).unwrap();
+        let lines: Vec<&str> = section.lines.iter().map(|line| line.what.as_str()).collect();
+        let found = section.lines.iter().find(|line| line.what == what);
+        found.unwrap_or_else(|| panic!("{what} is not among {lines:?}"))
+    }
+
+    #[test]
+    fn the_work_is_counted() {
+        assert_eq!(work(&study()), "1 point × 3 schemes × 2 seeds = 6 runs of 5s each");
+    }
+
+    #[test]
+    fn every_derived_value_has_its_formula() {
+        let sections = explain(&study()).unwrap();
+        let buffer = value(&sections, "network", "buffer of \"default\" at 10Gbps");
+        assert_eq!(buffer.value, "200.000 KB");
+        assert!(buffer.how.ends_with("/Gbps = 130.0 frames of 1538 B"), "{}", buffer.how);
+        let share = value(&sections, "scheme flashpass", "metered share at 10Gbps");
+        assert_eq!((share.value.as_str(), share.how.as_str()), ("5.1788 %", "84 / (84 + 1538)"));
+        let most = value(&sections, "scheme flashpass", "most data at 10Gbps");
+        assert_eq!(most.value, "9.247842 Gb/s");
+        let most = value(&sections, "scheme cubic", "most data at 10Gbps");
+        assert_eq!(most.value, "9.752926 Gb/s");
+        let wait = value(&sections, "scheme flashpass", "waiting time");
+        assert!(wait.how.contains("largest base round trip + margin"), "{}", wait.how);
+    }
+}

@@ -1,0 +1,245 @@
+//! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] that points at the line.
+//!
+//! What a scenario may say is data ([`shallop_core::form`], `format`, `options`); sections are read by it, the
+//! schema is written from it, and changes of single keys (`set`) are held against it.
+
+mod bounds;
+mod buffers;
+mod check;
+mod claims;
+mod defaults;
+mod expand;
+pub mod experiments;
+pub mod explain;
+mod format;
+mod groups;
+mod import;
+mod like;
+mod metrics;
+pub mod network_files;
+mod plans;
+mod problem;
+mod proxy;
+mod schema;
+mod schemes;
+mod section;
+mod set;
+mod shapes;
+pub mod standard;
+mod switches;
+pub mod tables;
+pub mod template;
+mod topology;
+mod traffic;
+mod tree;
+mod vary;
+
+use std::sync::Arc;
+
+pub use problem::Problem;
+pub use schema::schema;
+pub use vary::values;
+
+use claims::Subjects;
+use format::{PointOptions, Scenario};
+use section::{Section, rows, unique};
+use set::Change;
+use shallop_plan::files::{Files, NoFiles};
+use shallop_plan::study::{Study, Variant};
+use tree::{At, Item};
+
+/// What a command line adds to a scenario.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Keys with their values, as in `--set topology.senders=200`: TOML, or a text without its quotes.
+    pub set: Vec<(String, String)>,
+    /// Whether the changes under `[quick]` are made.
+    pub quick: bool,
+    /// The one seed to run with.
+    pub seed: Option<u64>,
+    /// Keys to vary, each with its values, written as in `set`: every combination is a point.
+    pub vary: Vec<(String, Vec<String>)>,
+    /// So many seeds, from the scenario's first one on.
+    pub seeds: Option<u32>,
+    /// The files that a scenario may name.
+    pub files: Arc<dyn Files>,
+}
+
+impl Default for Options {
+    /// Nothing is added, and there are no files.
+    fn default() -> Self {
+        Self {
+            set: Vec::new(),
+            quick: false,
+            seed: None,
+            vary: Vec::new(),
+            seeds: None,
+            files: Arc::new(NoFiles),
+        }
+    }
+}
+
+/// Reads a scenario, which must be a good one before any change as well. Changes are made in this order: `[quick]`,
+/// then a point's, then `vary`, then `set`, then `seed` and `seeds`. A scenario that is varied claims nothing.
+///
+/// # Errors
+/// The first thing that is wrong, with its place.
+pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
+    let mut root = tree::parse(text)?;
+    like::resolve(&mut root)?;
+    // What every point changes would otherwise never be read as it was written.
+    plans::read(&root, &options.files)?;
+    let study = study(&root, options)?;
+    if !options.quick && root.at_key(Scenario::KEY.quick).is_some() {
+        // A quick run that cannot be made is wrong before anybody asks for it.
+        let files = options.files.clone();
+        let quick = Options { quick: true, files, ..Options::default() };
+        self::study(&root, &quick).map_err(|problem| problem.within("in a quick run"))?;
+    }
+    Ok(study)
+}
+
+/// Points of a scenario at most.
+const MAX_POINTS: usize = 10_000;
+/// Keys that points do not change.
+const ONE_FOR_ALL: [&str; 3] =
+    [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
+
+fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
+    let top = Section::open::<Scenario>("the scenario", root)?;
+    let scenario: Scenario = top.read(())?;
+    let mut base = root.clone();
+    if let Some(quick) = top.item(Scenario::KEY.quick).filter(|_| options.quick) {
+        for change in set::changes("[quick]", quick)? {
+            set::apply(&mut base, &change)?;
+        }
+    }
+    let asked = asked(&base, options)?;
+    let mut points: Vec<Variant> = Vec::new();
+    let mut seeds = Vec::new();
+    let variations = variations(&top)?;
+    let names = variations.iter().map(|variation| (variation.name.clone(), variation.full_only));
+    let names: Vec<(String, bool)> = names.collect();
+    let made = |variation: &&Variation| !(options.quick && variation.full_only);
+    let varied = vary::cross(variations, options)?;
+    for variation in varied.iter().filter(made) {
+        let (point, of_point) = point(&base, variation, &asked, &options.files)?;
+        points.push(point);
+        seeds = of_point;
+    }
+    if points.is_empty() {
+        let problem = top.at.problem("every point is for full runs only".to_owned());
+        return Err(problem.with_help("leave full_only = true away from at least one point"));
+    }
+    let claims = if options.vary.is_empty() {
+        let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();
+        claims::read(
+            &top,
+            (Scenario::KEY.claim, Scenario::KEY.defaults),
+            &Subjects { names, points: &points, quick: options.quick },
+        )?
+    } else {
+        Vec::new()
+    };
+    let takes = scenario.takes;
+    let take = |index: usize| takes.get(index).cloned().unwrap_or_default();
+    if takes.len() > 2 {
+        let problem = top.reject(Scenario::KEY.takes, format!("{} estimates", takes.len()));
+        return Err(problem.with_help("two: in full, and quick"));
+    }
+    let title = points.first().map(|point| point.plan.title.clone()).unwrap_or_default();
+    Ok(Study {
+        title,
+        about: scenario.about.unwrap_or_default(),
+        takes: (take(0), take(1)),
+        quick: options.quick,
+        points,
+        seeds,
+        claims,
+    })
+}
+
+/// A point with its plan, and the seeds it is to be run with.
+fn point(
+    base: &Item,
+    variation: &Variation,
+    asked: &[Change],
+    files: &Arc<dyn Files>,
+) -> Result<(Variant, Vec<u64>), Problem> {
+    let Variation { name, changes, .. } = variation;
+    let mut varied = base.clone();
+    for change in changes.iter().chain(asked) {
+        set::apply(&mut varied, change)?;
+    }
+    let (plan, seeds) = plans::read(&varied, files).map_err(|problem| {
+        // What a varied key makes wrong elsewhere would be looked for in the file.
+        let via = changes.iter().filter_map(|change| change.key.via.as_deref());
+        let via: Vec<&str> = via.collect();
+        if via.is_empty() || via.iter().any(|via| problem.message.contains(via)) {
+            return problem;
+        }
+        problem.within(&format!("with {}", via.join(" ")))
+    })?;
+    let set = changes.iter().map(|change| (change.key(), change.item.json())).collect();
+    Ok((Variant { name: name.clone(), set, plan }, seeds))
+}
+
+/// The changes that were asked for on a command line, for all points.
+fn asked(base: &Item, options: &Options) -> Result<Vec<Change>, Problem> {
+    let asked = options.set.iter().map(|(key, value)| asked_one(key, value));
+    let mut asked = asked.collect::<Result<Vec<_>, _>>()?;
+    if let Some(seed) = options.seed {
+        asked.push(asked_one(Scenario::KEY.seed.name, &seed.to_string())?);
+    }
+    if let Some(count) = options.seeds {
+        asked.push(vary::seeds(base, &asked, count)?);
+    }
+    Ok(asked)
+}
+
+fn asked_one(key: &str, value: &str) -> Result<Change, Problem> {
+    let via = format!("--set {key}={value}");
+    let place = At { span: None, via: Some(via.clone()) };
+    let path = set::steps(key).ok_or_else(|| {
+        let problem = place.problem(format!("`{key}` is no key"));
+        problem.with_help("write it like --set topology.senders=200")
+    })?;
+    Ok(Change { path, key: place, item: tree::parse_value(value, &via) })
+}
+
+/// A point as it is written, or with what is varied on top.
+#[derive(Clone, Default)]
+struct Variation {
+    name: String,
+    changes: Vec<Change>,
+    full_only: bool,
+}
+
+/// The points with what they change; one that changes nothing if there are none.
+fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
+    let mut points: Vec<Variation> = Vec::new();
+    for (name, item) in rows(top, Scenario::KEY.point)? {
+        let keys = PointOptions::KEY;
+        let section = Section::open::<PointOptions>(name, item)?;
+        let PointOptions { name, full_only } = section.read(())?;
+        let taken = points.iter().map(|other| other.name.as_str());
+        unique(taken, &name, (&section, keys.name))?;
+        let Some(set) = section.item(keys.set) else { return Err(section.lacks(keys.set)) };
+        let changes = set::changes(&format!("`set` in {}", section.name), set)?;
+        for change in &changes {
+            if change.path.first().is_some_and(|first| ONE_FOR_ALL.contains(&first.as_str())) {
+                let problem =
+                    change.key.problem(format!("`{}` is one for all points", change.key()));
+                return Err(problem.with_help("set it at the top of the scenario"));
+            }
+        }
+        points.push(Variation { name, changes, full_only });
+        if points.len() > MAX_POINTS {
+            return Err(section.at.problem(format!("more than {MAX_POINTS} points")));
+        }
+    }
+    if points.is_empty() {
+        points.push(Variation::default());
+    }
+    Ok(points)
+}

@@ -1,0 +1,376 @@
+//! What the attributes of a file mean: names, rates and delays.
+//!
+//! A delay that is not written comes from where both ends are: the great circle between them on a sphere of the Earth's
+//! mean radius, 6,371 km, at 200,000 km a second, which is the speed of light in glass (its refractive index is close
+//! to 1.5). Fibres do not follow great circles, hence the factor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shallop_core::{BitsPerSec, Span};
+
+use super::{Defaults, Drawing, Element, Origin, Parts, Wrong};
+use shallop_topology::builder::{ALL, HOSTS};
+
+/// Attributes that say a rate as a number with its unit, or without one in the unit that the name says.
+pub(super) const RATES: [&str; 7] =
+    ["rate", "bandwidth", "capacity", "rate_bps", "rate_kbps", "rate_mbps", "rate_gbps"];
+/// Attributes that say a delay likewise.
+pub(super) const DELAYS: [&str; 5] = ["delay", "latency", "delay_us", "delay_ms", "delay_s"];
+/// Names that nodes cannot have, as sets have them.
+const TAKEN: [&str; 4] = [ALL, HOSTS, "core", "access"];
+
+const EARTH_KM: f64 = 6_371.0;
+const KM_PER_SECOND: f64 = 200_000.0;
+
+/// Turns words into switches and links.
+pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, Wrong> {
+    let whole = |message: &str| Wrong {
+        line: None,
+        message: message.to_owned(),
+        help: "a network has two nodes or more, and links between them".into(),
+    };
+    if drawing.nodes.len() < 2 {
+        return Err(whole("there are fewer than two nodes in it"));
+    }
+    if drawing.edges.is_empty() {
+        return Err(whole("there is no link in it"));
+    }
+    let numbers = numbers(drawing)?;
+    let mut origin = Origin::default();
+    let names = names(drawing, &mut origin);
+    let coordinates = drawing.nodes.iter().map(|(_, element)| coordinates(element));
+    let coordinates = coordinates.collect::<Result<Vec<_>, _>>()?;
+    let mut links = Vec::with_capacity(drawing.edges.len());
+    for (ends, element) in &drawing.edges {
+        let find = |end: &String| {
+            numbers.get(end.as_str()).copied().ok_or_else(|| {
+                let help = "links lead to the identifiers of nodes";
+                Wrong::new(element.line, format!("there is no node \"{end}\""), help)
+            })
+        };
+        let (a, b) = (find(&ends[0])?, find(&ends[1])?);
+        if a == b {
+            let message = format!("\"{}\" is linked to itself", names[a]);
+            return Err(Wrong::new(element.line, message, "a link joins two different nodes"));
+        }
+        let missing = |what: &str| {
+            let message = format!("the link {}-{} has no {what}", names[a], names[b]);
+            let help = format!("write one in the file, or `default_{what}` in the scenario");
+            Wrong::new(element.line, message, help)
+        };
+        let rate = link_rate(element, defaults, &mut origin)?.ok_or_else(|| missing("rate"))?;
+        let delay = link_delay(element, (coordinates[a], coordinates[b]), defaults, &mut origin)?;
+        let delay = delay.ok_or_else(|| missing("delay"))?;
+        links.push((a, b, rate, delay));
+    }
+    in_one_piece(&names, &links)?;
+    Ok(Parts { nodes: names, links, origin })
+}
+
+type Coordinates = Option<(f64, f64)>;
+
+/// The rate of a link, counted by where it comes from.
+fn link_rate(
+    element: &Element,
+    defaults: &Defaults,
+    origin: &mut Origin,
+) -> Result<Option<BitsPerSec>, Wrong> {
+    let written = rate(element, defaults)?;
+    let counter = if written.is_some() { &mut origin.rates } else { &mut origin.default_rates };
+    *counter += 1;
+    Ok(written.or(defaults.rate))
+}
+
+/// The delay of a link between nodes with these coordinates, and a count of its origin.
+fn link_delay(
+    element: &Element,
+    coordinates: (Coordinates, Coordinates),
+    defaults: &Defaults,
+    origin: &mut Origin,
+) -> Result<Option<Span>, Wrong> {
+    let (counter, delay) = match (written_delay(element, defaults)?, coordinates) {
+        (Some(delay), _) => (&mut origin.delays, Some(delay)),
+        (None, (Some(from), Some(to))) => {
+            let km = great_circle_km(from, to) * defaults.path_factor;
+            let delay = Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
+            (&mut origin.distances, Some(delay))
+        }
+        _ => (&mut origin.default_delays, defaults.delay),
+    };
+    *counter += 1;
+    Ok(delay)
+}
+
+/// The number of each identifier.
+fn numbers(drawing: &Drawing) -> Result<BTreeMap<&str, usize>, Wrong> {
+    let mut numbers = BTreeMap::new();
+    for (number, (id, element)) in drawing.nodes.iter().enumerate() {
+        if let Some(first) = numbers.insert(id.as_str(), number) {
+            let message = format!("a second node \"{id}\"");
+            let line = drawing.nodes[first].1.line;
+            let help = format!("identifiers are unique; the first is in line {line}");
+            return Err(Wrong::new(element.line, message, help));
+        }
+    }
+    Ok(numbers)
+}
+
+/// A name for each node: its label, or else its identifier; where that is taken, with a number.
+fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
+    let mut taken: BTreeSet<String> = TAKEN.map(str::to_owned).into();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let name = |(id, element): &(String, Element)| {
+        element.get(&["label", "name"]).map_or(id.as_str(), |found| found.1).to_owned()
+    };
+    let labels: Vec<String> = drawing.nodes.iter().map(name).collect();
+    let mut names = Vec::with_capacity(labels.len());
+    for label in &labels {
+        let mut name = label.clone();
+        let count = counts.entry(label).or_insert(1);
+        while taken.contains(&name) {
+            *count += 1;
+            name = format!("{label}#{count}");
+        }
+        origin.renamed += usize::from(name != *label);
+        taken.insert(name.clone());
+        names.push(name);
+    }
+    names
+}
+
+/// A number that is one.
+fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
+    let parsed = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    parsed
+        .ok_or_else(|| Wrong::new(line, format!("`{key}` is \"{text}\", no number"), "write 12.5"))
+}
+
+/// Latitude and longitude in degrees.
+fn coordinates(element: &Element) -> Result<Coordinates, Wrong> {
+    let latitude = element.get(&["latitude", "lat"]);
+    let longitude = element.get(&["longitude", "lon", "lng", "long"]);
+    let (Some(latitude), Some(longitude)) = (latitude, longitude) else { return Ok(None) };
+    let degrees = |found: (&str, &str), most: f64| {
+        let degrees = number(found, element.line)?;
+        if degrees.abs() > most {
+            let message = format!("`{}` is {degrees} degrees", found.0);
+            let help = format!("allowed: from -{most} to {most}");
+            return Err(Wrong::new(element.line, message, help));
+        }
+        Ok(degrees)
+    };
+    Ok(Some((degrees(latitude, 90.0)?, degrees(longitude, 180.0)?)))
+}
+
+/// The shortest way over the Earth, in kilometres, by the haversine formula.
+fn great_circle_km(from: (f64, f64), to: (f64, f64)) -> f64 {
+    let [from, to] = [from, to].map(|(lat, lon)| (lat.to_radians(), lon.to_radians()));
+    let half = |a: f64, b: f64| {
+        let sine = libm::sin((b - a) / 2.0);
+        sine * sine
+    };
+    let across = libm::cos(from.0) * libm::cos(to.0) * half(from.1, to.1);
+    let square = (half(from.0, to.0) + across).clamp(0.0, 1.0);
+    2.0 * EARTH_KM * libm::asin(libm::sqrt(square))
+}
+
+/// The rate that a file says, if it does.
+fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wrong> {
+    let line = element.line;
+    let bits = if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
+        number(raw, line)?
+    } else if let (Some(speed), Some((_, unit))) =
+        (element.get(&["LinkSpeed"]), element.get(&["LinkSpeedUnits"]))
+    {
+        let prefix = unit.chars().next().and_then(multiple);
+        let Some(prefix) = prefix else {
+            let message = format!("`LinkSpeedUnits` is \"{unit}\"");
+            return Err(Wrong::new(line, message, "allowed: K, M, G, T"));
+        };
+        number(speed, line)? * prefix
+    } else if let Some(found @ (key, text)) = element.get(&RATES) {
+        let scale = key.rsplit_once('_').map_or(1.0, |(_, unit)| scale_of(unit));
+        with_unit::<BitsPerSec>(found, line, "\"10Gbps\", or a number of bits a second")?
+            .map_or_else(|| number((key, text), line).map(|n| n * scale), |r| Ok(r.get() as f64))?
+    } else {
+        let label = element.get(&["LinkLabel", "LinkNote", "LinkType"]);
+        match label.and_then(|(_, text)| in_words(text)) {
+            Some(bits) => bits,
+            None => return Ok(None),
+        }
+    };
+    let whole = (bits.clamp(0.0, 1e18) + 0.5) as u64;
+    let rate = BitsPerSec::new(whole).filter(|rate| defaults.rates.contains(rate));
+    let outside = || {
+        let message = format!("a rate of {bits} bits a second is out of range");
+        let help = format!("allowed: {} to {}", defaults.rates.start(), defaults.rates.end());
+        Wrong::new(line, message, help)
+    };
+    rate.ok_or_else(outside).map(Some)
+}
+
+/// The delay that a file says, if it does.
+fn written_delay(element: &Element, defaults: &Defaults) -> Result<Option<Span>, Wrong> {
+    let line = element.line;
+    let Some(found @ (key, _)) = element.get(&DELAYS) else { return Ok(None) };
+    let scale = match key.rsplit_once('_').map(|(_, unit)| unit.to_ascii_lowercase()).as_deref() {
+        Some("us") => 1e-6,
+        Some("s") => 1.0,
+        _ => 1e-3,
+    };
+    let seconds = match with_unit::<Span>(found, line, "\"12.5ms\", or a number of milliseconds")? {
+        Some(delay) => delay.as_secs_f64(),
+        None => number(found, line)? * scale,
+    };
+    if !(0.0..=defaults.longest.as_secs_f64()).contains(&seconds) {
+        let message = format!("`{key}` is \"{}\", out of range", found.1);
+        let help = format!("allowed: 0s to {}", defaults.longest);
+        return Err(Wrong::new(line, message, help));
+    }
+    Ok(Some(Span::from_secs_f64(seconds)))
+}
+
+/// A text as a quantity; `None` if it is a bare number.
+fn with_unit<T: std::str::FromStr>(
+    (key, text): (&str, &str),
+    line: usize,
+    allowed: &str,
+) -> Result<Option<T>, Wrong> {
+    if text.parse::<f64>().is_ok() {
+        return Ok(None);
+    }
+    let closed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let read = closed.parse().map(Some);
+    read.map_err(|_| Wrong::new(line, format!("`{key}` is \"{text}\""), format!("write {allowed}")))
+}
+
+fn multiple(prefix: char) -> Option<f64> {
+    let known = [('K', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12)];
+    known.into_iter().find(|(letter, _)| prefix.eq_ignore_ascii_case(letter)).map(|it| it.1)
+}
+
+fn scale_of(unit: &str) -> f64 {
+    if unit.eq_ignore_ascii_case("bps") {
+        1.0
+    } else {
+        unit.chars().next().and_then(multiple).unwrap_or(1.0)
+    }
+}
+
+/// The first rate that a label names, such as "10 Gbps", "2 x 2.5G", "OC-192" or "STM-16", in bits a second. A label
+/// that names several is not understood, nor one that says less or more than.
+fn in_words(label: &str) -> Option<f64> {
+    let upper = label.to_ascii_uppercase();
+    let mut words = Vec::new();
+    let kind = |c: char| (c.is_ascii_digit() || c == '.', c.is_ascii_alphabetic());
+    for part in upper.split_whitespace() {
+        let mut last = None;
+        for c in part.chars() {
+            match words.last_mut() {
+                Some(word) if last == Some(kind(c)) => String::push(word, c),
+                _ => words.push(c.to_string()),
+            }
+            last = Some(kind(c));
+        }
+    }
+    if words.iter().any(|word| word.contains(['<', '>', '~'])) {
+        return None;
+    }
+    let value = |at: usize| words.get(at)?.parse::<f64>().ok();
+    let units = ["", "B", "BPS", "BIT", "BITS", "BE", "E", "IGE"];
+    let says = |at: Option<usize>, signs: &[&str]| {
+        at.filter(|&at| words.get(at).is_some_and(|word| signs.contains(&word.as_str())))
+    };
+    let rate = |at: usize| match words[at].as_str() {
+        "OC" => Some(value(says(Some(at + 1), &["-"]).unwrap_or(at) + 1)? * 51.84e6),
+        "STM" => Some(value(says(Some(at + 1), &["-"]).unwrap_or(at) + 1)? * 155.52e6),
+        word => {
+            let prefix = multiple(word.chars().next()?)?;
+            units.contains(&&word[1..]).then_some(())?;
+            let number = value(at.checked_sub(1)?)?;
+            let before = at.checked_sub(2);
+            if says(before, &["-", "/"]).is_some() {
+                return None;
+            }
+            let times = says(before, &["X", "*"]);
+            let count = times.map_or(Some(1.0), |sign| value(sign.checked_sub(1)?))?;
+            Some(count * number * prefix)
+        }
+    };
+    let mut rates = (0..words.len()).filter_map(rate);
+    rates.next().filter(|_| rates.next().is_none())
+}
+
+/// That links join all nodes.
+fn in_one_piece(names: &[String], links: &[(usize, usize, BitsPerSec, Span)]) -> Result<(), Wrong> {
+    let mut near = vec![Vec::new(); names.len()];
+    for &(a, b, ..) in links {
+        near[a].push(b);
+        near[b].push(a);
+    }
+    let mut seen = vec![false; names.len()];
+    let mut parts: Vec<Vec<&str>> = Vec::new();
+    for first in 0..names.len() {
+        let (mut open, mut part) = (vec![first], Vec::new());
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut seen[node], true) {
+                part.push(names[node].as_str());
+                open.extend(&near[node]);
+            }
+        }
+        if !part.is_empty() {
+            parts.push(part);
+        }
+    }
+    if parts.len() == 1 {
+        return Ok(());
+    }
+    parts.sort_by_key(Vec::len);
+    let told = |part: &Vec<&str>| {
+        let more = if part.len() > 5 { ", ..." } else { "" };
+        format!("{}{more}", part.iter().take(5).copied().collect::<Vec<_>>().join(", "))
+    };
+    let some: Vec<String> = parts.iter().take(5).map(told).collect();
+    let more = if parts.len() > 5 { "; ..." } else { "" };
+    Err(Wrong {
+        line: None,
+        message: format!("the network is in {} parts: {}{more}", parts.len(), some.join("; ")),
+        help: "links must join all nodes: add them, or take the nodes out".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_read_as_far_as_they_are_clear() {
+        let rate = |label| in_words(label).map(|bits| (bits / 1e6).round() as u64);
+        for (label, megabits) in [
+            ("10 Gbps", Some(10_000)),
+            ("2.5G", Some(2_500)),
+            ("100 Mbit/s", Some(100)),
+            ("2 x 10GE", Some(20_000)),
+            ("OC-192", Some(9_953)),
+            ("STM-16", Some(2_488)),
+            ("10GigE", Some(10_000)),
+            ("Lit fibre", None),
+            ("< 1 Gbps", None),
+            ("1 Gbps or 10 Gbps", None),
+            ("1-10Gbps", None),
+            ("Germany 4", None),
+            ("", None),
+        ] {
+            assert_eq!(rate(label), megabits, "{label}");
+        }
+    }
+
+    #[test]
+    fn great_circles_are_as_long_as_they_are() {
+        let quarter = std::f64::consts::FRAC_PI_2 * EARTH_KM;
+        assert!((great_circle_km((0.0, 0.0), (0.0, 90.0)) - quarter).abs() < 1e-6);
+        assert!((great_circle_km((90.0, 12.0), (-90.0, 99.0)) - 2.0 * quarter).abs() < 1e-6);
+        let new_york_to_los_angeles = great_circle_km((40.71, -74.01), (34.05, -118.24));
+        assert!((new_york_to_los_angeles - 3_936.0).abs() < 5.0, "{new_york_to_los_angeles}");
+    }
+}

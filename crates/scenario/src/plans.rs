@@ -1,0 +1,152 @@
+//! From the tree of a scenario, with its changes made, to a checked plan.
+
+use std::sync::Arc;
+
+use shallop_core::Span;
+use shallop_core::options::Source;
+
+use super::format::Scenario;
+use super::problem::{Problem, advice};
+use super::section::Section;
+use super::set;
+use super::shapes::Ecmp;
+use super::tree::Item;
+use super::{check, proxy, schemes, switches, topology, traffic};
+use shallop_plan::bounds::MAX_SAMPLES;
+use shallop_plan::files::Files;
+use shallop_plan::plan::{Plan, Scheme, Switch};
+
+/// Seeds, and windows, at most.
+const MOST: usize = 10_000;
+/// A run of more seconds than this is not cut into seconds unless asked to.
+const MAX_SECONDS: u64 = 1_000;
+
+/// Reads a plan and the seeds it is to be run with.
+pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64>), Problem> {
+    let keys = Scenario::KEY;
+    let top = Section::open::<Scenario>("the scenario", root)?;
+    let options: Scenario = top.read(())?;
+    let seeds = seeds(&top)?;
+    let (duration, sample) = (options.duration, options.sample);
+    if duration.as_ps() / sample.as_ps() > MAX_SAMPLES {
+        let problem = top.reject(keys.sample, format!("{sample} is too short for {duration}"));
+        return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
+    }
+    let switches = switches::read(top.item(keys.switch))?;
+    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
+    let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
+    let topology = topology::read(item, &names, &**files)?;
+    let schemes = schemes::read(&top, keys.scheme, options.stack)?;
+    let under = schemes.iter().map(|read| under(root, read.set.as_ref()));
+    let under = under.collect::<Result<Vec<_>, _>>()?;
+    let mut plan = Plan {
+        title: options.title,
+        seed: seeds[0],
+        duration,
+        sample,
+        windows: windows(&top, options.windows, duration)?,
+        fairness: options.fairness_window,
+        topology: topology.topology,
+        symmetric: topology.ecmp == Ecmp::Symmetric,
+        switches,
+        nic: options.nic,
+        nic_buffer: options.nic_buffer,
+        nic_credit_queue: options.nic_credit_queue,
+        nic_jitter: options.nic_jitter,
+        levels: options.levels,
+        capture: (options.capture, options.capture_limit),
+        groups: Vec::new(),
+        classes: traffic::classes(&top)?,
+        schemes: (schemes.iter().zip(under))
+            .map(|(read, switches)| Scheme { switches, ..read.scheme.clone() })
+            .collect(),
+    };
+    let network = check::network(&plan);
+    if let Some(name) = plan.capture.0.iter().find(|name| !network.links.contains_key(*name)) {
+        let problem = top.reject(keys.capture, format!("there is no set of links \"{name}\""));
+        return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
+    }
+    proxy::place(&mut plan, &schemes, &network)?;
+    plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
+    check::mixes(&top, &plan)?;
+    check::room(&top, &plan, &network)?;
+    check::pools(&top, &plan, &network)?;
+    for scheme in 0..plan.schemes.len() {
+        if let Some(switches) = plan.schemes[scheme].switches.clone() {
+            let under = Plan { switches, ..plan.clone() };
+            let name = &plan.schemes[scheme].name;
+            let within = |problem: Problem| problem.within(&format!("with `set` of \"{name}\""));
+            check::room(&top, &under, &network).map_err(within)?;
+            check::pools(&top, &under, &network).map_err(within)?;
+        }
+    }
+    check::waits(&plan, &schemes, &seeds)?;
+    Ok((plan, seeds))
+}
+
+/// The seeds to run with; the first is that of the plan.
+pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
+    let keys = Scenario::KEY;
+    let Scenario { seed, seeds, .. } = top.read(())?;
+    let Some(seeds) = seeds else { return Ok(vec![seed]) };
+    if top.is_written(keys.seed) {
+        let problem = top.reject(keys.seeds, "there is a `seed` as well");
+        return Err(problem.with_help("write one of the two"));
+    }
+    let mut sorted = seeds.clone();
+    sorted.sort_unstable();
+    if let Some([twice, _]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        let problem = top.reject(keys.seeds, format!("{twice} is there twice"));
+        return Err(problem.with_help("the same seed gives the same run"));
+    }
+    if seeds.len() > MOST {
+        return Err(top.reject(keys.seeds, format!("more than {MOST}")));
+    }
+    Ok(seeds)
+}
+
+/// The parts of the run to report by themselves.
+fn windows(
+    top: &Section<'_>,
+    windows: Option<Vec<(Span, Span)>>,
+    duration: Span,
+) -> Result<Vec<(Span, Span)>, Problem> {
+    let Some(windows) = windows else {
+        let seconds = duration.as_ps() / Span::from_secs(1).as_ps();
+        if seconds == 0 || seconds > MAX_SECONDS {
+            return Ok(vec![(Span::ZERO, duration)]);
+        }
+        let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
+        return Ok((0..seconds).map(second).collect());
+    };
+    let key = Scenario::KEY.windows;
+    let items = top.item(key).map(Item::items).unwrap_or_default();
+    for ((from, to), item) in windows.iter().zip(items) {
+        if from == to {
+            return Err(item.problem(format!("the window {} is empty", item.found())));
+        }
+        if *to > duration {
+            let problem = item.problem(format!("the window {} ends after the run", item.found()));
+            return Err(problem.with_help(format!("`duration` is {duration}")));
+        }
+    }
+    if windows.len() > MOST {
+        return Err(top.reject(key, format!("more than {MOST}")));
+    }
+    Ok(windows)
+}
+
+/// What switches are like with the changes that a scheme makes to the scenario, if it makes any.
+fn under(root: &Item, changes: Option<&Item>) -> Result<Option<Vec<Switch>>, Problem> {
+    let Some(changes) = changes else { return Ok(None) };
+    let mut root = root.clone();
+    for change in set::changes("`set` of a scheme", changes)? {
+        if change.path.first().is_none_or(|first| first != Scenario::KEY.switch.name) {
+            let message = format!("`{}` is the same for all schemes", change.key());
+            let problem = change.key.problem(message);
+            return Err(problem.with_help("a scheme sets keys of switches: switch.NAME.KEY"));
+        }
+        set::apply(&mut root, &change)?;
+    }
+    switches::read(root.at_key(Scenario::KEY.switch)).map(Some)
+}

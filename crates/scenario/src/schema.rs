@@ -1,0 +1,134 @@
+//! The format as a JSON Schema, for editors. Written from the same keys that scenarios are read by.
+
+use serde_json::{Map, Value, json};
+use shallop_core::form::{Form, Key, Keys, Kind, Tagged};
+use shallop_core::options;
+
+use super::defaults::{self, Explained};
+use super::expand::COMMON;
+use super::format::Scenario;
+
+/// JSON Schema (draft 2020-12) of a scenario.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = Map::new();
+    schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("title".into(), "A scenario of shallop".into());
+    schema.extend(section(&defaults::of_section(options::keys::<Scenario>()), None));
+    let mut schema = Value::Object(schema);
+    scheme_like_another(&mut schema["properties"]["scheme"]["items"]);
+    claims_by_names(&mut schema["properties"]["claim"]["items"]);
+    schema
+}
+
+/// Adds the schemes that have the keys of another one, and may have any of a transport besides.
+fn scheme_like_another(schemes: &mut Value) {
+    let keys = json!({
+        "like": {
+            "type": "string",
+            "minLength": 1,
+            "description": "A scheme above this one, whose keys it has, apart from the name and those it says itself.",
+        },
+        "name": { "type": "string", "minLength": 1, "description": "Its label." },
+    });
+    let like = json!({ "type": "object", "properties": keys, "required": ["like"] });
+    schemes["oneOf"].as_array_mut().into_iter().for_each(|kinds| kinds.push(like.clone()));
+}
+
+/// Lets keys of a claim be tables by the names of schemes or points, and has it name a scheme or several.
+fn claims_by_names(claims: &mut Value) {
+    for (key, schema) in claims["properties"].as_object_mut().into_iter().flatten() {
+        if !COMMON.contains(&key.as_str()) {
+            let about = schema["description"].take();
+            *schema =
+                json!({ "anyOf": [schema.take(), { "type": "object" }], "description": about });
+        }
+    }
+    claims["oneOf"] = json!([{ "required": ["scheme"] }, { "required": ["schemes"] }]);
+}
+
+/// A section; of the kind that its tag says, if it is one of several.
+fn section(keys: &[Explained], kind: Option<(&str, &str)>) -> Map<String, Value> {
+    let property = |explained: &Explained| {
+        let key = explained.key;
+        let mut schema = match kind {
+            Some((tag, kind)) if tag == key.name => json!({ "const": kind }),
+            _ => form(&key.form),
+        };
+        schema["description"] = explained.about().into();
+        if let Some(default) = explained.value() {
+            schema["default"] = default;
+        }
+        (key.name.to_owned(), schema)
+    };
+    let properties: Map<String, Value> = keys.iter().map(property).collect();
+    let required = |key: &&'static Key| key.required;
+    let required: Vec<&str> =
+        keys.iter().map(|it| it.key).filter(required).map(|key| key.name).collect();
+    let mut schema = Map::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("required".into(), required.into());
+    schema.insert("additionalProperties".into(), false.into());
+    schema
+}
+
+fn alone(keys: Keys) -> Value {
+    Value::Object(section(&defaults::of_section(keys), None))
+}
+
+fn tagged(tagged: &Tagged) -> Value {
+    let one = |kind: Kind| {
+        let keys = defaults::of_kind(kind);
+        Value::Object(section(&keys, Some((tagged.tag, kind.name))))
+    };
+    json!({ "oneOf": (tagged.kinds)().into_iter().map(one).collect::<Vec<_>>() })
+}
+
+/// Patterns of quantities: a number, then one of these units.
+fn quantity(units: &str) -> String {
+    format!("^\\s*[0-9][0-9_]*(\\.[0-9_]*[0-9])?\\s*({units})\\s*$")
+}
+
+const TIME: &str = "ps|ns|us|µs|ms|s|min";
+const BYTES: &str = "B|KB|KiB|MB|MiB|GB|GiB|TB";
+const RATE: &str = "bps|Kbps|Mbps|Gbps|Tbps";
+
+fn form(form: &Form) -> Value {
+    let text = |pattern: String| json!({ "type": "string", "pattern": pattern });
+    match form {
+        Form::Text => json!({ "type": "string", "minLength": 1 }),
+        Form::Boolean => json!({ "type": "boolean" }),
+        Form::Integer(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        Form::Number(f64::MIN, f64::MAX) => json!({ "type": "number" }),
+        Form::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
+        Form::Below(low, high) => {
+            json!({ "type": "number", "minimum": low, "exclusiveMaximum": high })
+        }
+        Form::Above(low, high) => {
+            json!({ "type": "number", "exclusiveMinimum": low, "maximum": high })
+        }
+        Form::Time(..) => text(quantity(TIME)),
+        Form::TimeRange(..) => text("^.+\\.\\..+$".into()),
+        Form::Rate(..) => text(quantity(RATE)),
+        Form::Size(..) => text(quantity(BYTES)),
+        Form::Buffer => text(quantity(&format!("({BYTES})(\\s*/\\s*Gbps)?|pkts?|packets"))),
+        Form::OneOf(words) => json!({ "enum": words }),
+        Form::List(inner) => json!({ "type": "array", "items": self::form(inner), "minItems": 1 }),
+        Form::AnyOf(forms) => {
+            json!({ "anyOf": forms.iter().map(self::form).collect::<Vec<_>>() })
+        }
+        Form::Section(keys) => alone(*keys),
+        Form::Sections(keys) => json!({ "type": "array", "items": alone(*keys) }),
+        Form::NamedSections(keys) => {
+            json!({ "type": "object", "additionalProperties": alone(*keys) })
+        }
+        Form::Tagged(kinds) => tagged(kinds),
+        Form::TaggedList(kinds) => {
+            json!({ "type": "array", "items": tagged(kinds), "minItems": 1 })
+        }
+        Form::Overrides => json!({ "type": "object" }),
+    }
+}

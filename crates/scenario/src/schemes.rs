@@ -1,0 +1,118 @@
+//! The schemes of a scenario: what it compares.
+
+use shallop_core::form::{Described, Key, Kind, Tagged};
+use shallop_core::options;
+use shallop_core::options::{HostStack, Options};
+use shallop_plan::plan::{Scheme, Transport};
+use shallop_plan::transport::{Configured, FlashPassOptions, TAG, TcpOptions};
+
+use super::problem::Problem;
+use super::section::{Handle, Section, rows, unique};
+use super::tree::{At, Item};
+
+/// The transports with their keys.
+pub(super) const SCHEMES: Tagged = Tagged { tag: TAG, kinds: transports };
+
+fn transports() -> Vec<Kind> {
+    fn of(name: &str) -> Option<Kind> {
+        Transport::kinds().into_iter().find(|kind| kind.name == name)
+    }
+    fn keys(name: &str) -> Vec<&'static Key> {
+        let own = of(name).map(|kind| kind.keys()).unwrap_or_default();
+        [SchemeOptions::keys(), own].concat()
+    }
+    fn describe(name: &str, stack: HostStack) -> Vec<Described> {
+        let own = of(name).map(|kind| (kind.describe)(name, stack)).unwrap_or_default();
+        [SchemeOptions::describe(()), own].concat()
+    }
+    Transport::kinds().into_iter().map(|kind| Kind { keys, describe, ..kind }).collect()
+}
+
+options! {
+    /// What every scheme has.
+    #[derive(Clone, Debug)]
+    pub(super) struct SchemeOptions {
+        /// The label of the scheme in tables and figures.
+        key name: Option<String> = None, "the transport";
+        /// Keys of switches with the values they have under this scheme, such as `{ "switch.default.mark.above" =
+        /// "50pkt" }`.
+        other set [Overrides];
+        /// The transport of all flows but those of groups with a transport of their own.
+        other transport [Text], required;
+    }
+}
+
+/// A scheme, where its `wait` stands, and what it sets of switches.
+pub(super) struct SchemeEntry {
+    pub scheme: Scheme,
+    pub wait: At,
+    pub set: Option<Item>,
+    pub clean: Option<Item>,
+}
+
+/// Reads every `[[scheme]]`, given the key of schemes in the scenario; `stack` is that of the scenario.
+pub(super) fn read(
+    top: &Section<'_>,
+    key: impl Handle,
+    stack: HostStack,
+) -> Result<Vec<SchemeEntry>, Problem> {
+    let mut schemes: Vec<SchemeEntry> = Vec::new();
+    let rows = rows(top, key)?;
+    if rows.is_empty() {
+        let problem = top.lacks(key);
+        return Err(problem.with_help("add a [[scheme]] with a transport, such as \"flashpass\""));
+    }
+    for (name, item) in rows {
+        let section = Section::of_kind(&name, &SCHEMES, item)?;
+        let scheme = scheme(&section, stack)?;
+        let taken = schemes.iter().map(|other| other.scheme.name.as_str());
+        unique(taken, &scheme.name, (&section, SchemeOptions::KEY.name))?;
+        let wait = match scheme.transport {
+            Transport::FlashPass(_) => section.place(FlashPassOptions::KEY.wait).clone(),
+            _ => At::default(),
+        };
+        let clean = match scheme.transport {
+            Transport::Tcp(_) => section.item(TcpOptions::KEY.clean).cloned(),
+            _ => None,
+        };
+        let set = section.item(SchemeOptions::KEY.set).cloned();
+        schemes.push(SchemeEntry { scheme, wait, set, clean });
+    }
+    Ok(schemes)
+}
+
+/// Reads what a scheme says, or a group that has a transport of its own; its label is the transport if it has none.
+fn scheme(section: &Section<'_>, stack: HostStack) -> Result<Scheme, Problem> {
+    let options: SchemeOptions = section.read(())?;
+    let name = options.name.unwrap_or_else(|| section.kind.to_owned());
+    let transport = Transport::read(section.kind, section, stack)?;
+    Ok(Scheme { name, transport, switches: None, clean: None })
+}
+
+/// Reads the transport of a group, if it has one of its own; `of` is what the group is called in messages.
+pub(super) fn own(
+    of: &str,
+    item: Option<&Item>,
+    stack: HostStack,
+) -> Result<Option<Scheme>, Problem> {
+    let Some(item) = item else { return Ok(None) };
+    let section = Section::of_kind(&format!("`transport` in {of}"), &SCHEMES, item)?;
+    if section.item(SchemeOptions::KEY.set).is_some() {
+        let problem =
+            section.reject(SchemeOptions::KEY.set, "switches are the same for all groups");
+        return Err(problem.with_help("a [[scheme]] sets what they are like"));
+    }
+    let scheme = scheme(&section, stack)?;
+    let clean = TcpOptions::KEY.clean;
+    if matches!(scheme.transport, Transport::Tcp(_)) && section.item(clean).is_some() {
+        let problem = section.reject(clean, "a proxy is the same for all groups");
+        return Err(problem.with_help("a [[scheme]] has the proxy"));
+    }
+    Ok(Some(scheme))
+}
+
+/// The name of a section in a list: its `name`, or else its `transport`.
+pub(super) fn name(row: &Item) -> Option<&str> {
+    let name = row.at_key(SchemeOptions::KEY.name);
+    name.or_else(|| row.at_key(SchemeOptions::KEY.transport)).and_then(Item::text)
+}

@@ -1,0 +1,270 @@
+//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
+//! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
+
+use shallop_core::form::{Form, Key, Tagged, find};
+use shallop_core::options::Options;
+
+use super::format::Scenario;
+use super::groups::GroupOptions;
+use super::problem::{Problem, list, near};
+use super::schemes::name;
+use super::tree::{At, Entry, Item, Table, Value};
+
+/// Sections that describe variations and results; they do not vary.
+const FIXED: [&str; 4] = [
+    Scenario::KEY.point.key.name,
+    Scenario::KEY.quick.name,
+    Scenario::KEY.defaults.key.name,
+    Scenario::KEY.claim.key.name,
+];
+
+/// A change: the path, and what it says from now on.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub path: Vec<String>,
+    /// Where the key stands.
+    pub key: At,
+    pub item: Item,
+}
+
+impl Change {
+    /// The path as it is written.
+    pub fn key(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// The changes in a table of `[quick]` or `set`, whose sections may be written with dots or as tables.
+///
+/// # Errors
+/// If it is no table, or a key in it is no path.
+pub(super) fn changes(name: &str, item: &Item) -> Result<Vec<Change>, Problem> {
+    let Some(table) = item.table() else {
+        let problem = item.problem(format!("{name} should be a table, found {}", item.found()));
+        return Err(problem.with_help("write it like { \"topology.senders\" = 200 }"));
+    };
+    let mut changes = Vec::new();
+    flatten(table, &[], &mut changes)?;
+    Ok(changes)
+}
+
+fn flatten(table: &Table, path: &[String], changes: &mut Vec<Change>) -> Result<(), Problem> {
+    for (key, entry) in table {
+        let mut path = path.to_vec();
+        path.extend(steps(key).ok_or_else(|| entry.key.problem(format!("`{key}` is no key")))?);
+        match &entry.item.value {
+            // What starts flows in turn is one value, though a table; all other tables are sections.
+            Value::Table(inner)
+                if path.last().is_none_or(|last| last != GroupOptions::KEY.start.name) =>
+            {
+                flatten(inner, &path, changes)?;
+            }
+            _ => changes.push(Change { path, key: entry.key.clone(), item: entry.item.clone() }),
+        }
+    }
+    Ok(())
+}
+
+/// The steps of a path.
+pub(super) fn steps(key: &str) -> Option<Vec<String>> {
+    let steps = toml_edit::Key::parse(key).ok()?;
+    Some(steps.iter().map(|step| step.get().to_owned()).collect())
+}
+
+/// Makes a change.
+///
+/// # Errors
+/// If there is no such key.
+pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
+    let first = change.path.first().map(String::as_str).unwrap_or_default();
+    if FIXED.contains(&first) {
+        let message = format!("`{}` cannot be changed", change.key());
+        return Err(change.key.problem(message).with_help(format!("{} stay", list(FIXED))));
+    }
+    let known = |root: &Item| {
+        let mut known = Vec::new();
+        let keys = Scenario::keys();
+        root.table().into_iter().for_each(|table| paths(&keys, table, "", &mut known));
+        known
+    };
+    let snapshot = root.clone();
+    let Value::Table(table) = &mut root.value else { return Ok(()) };
+    // A seed takes the place of seeds, and the other way round.
+    let (seed, seeds) = (Scenario::KEY.seed.name, Scenario::KEY.seeds.name);
+    if first == seed {
+        table.remove(seeds);
+    } else if first == seeds {
+        table.remove(seed);
+    }
+    insert(&Scenario::keys(), table, &change.path, change).map_err(|why| {
+        let known = known(&snapshot);
+        let key = change.key();
+        let near = near(&key, known.iter().map(String::as_str));
+        let help = if near.is_empty() {
+            format!("sections: {}", list(names(&Scenario::keys())))
+        } else {
+            format!("did you mean {}?", list(near))
+        };
+        change.key.problem(format!("there is no key `{key}`: {why}")).with_help(help)
+    })
+}
+
+/// The names of keys.
+fn names<'a>(keys: &'a [&'static Key]) -> impl Iterator<Item = &'static str> + 'a {
+    keys.iter().map(|key| key.name)
+}
+
+/// Goes one step down from a section with these keys.
+fn insert(
+    keys: &[&'static Key],
+    table: &mut Table,
+    path: &[String],
+    change: &Change,
+) -> Result<(), String> {
+    let Some((step, rest)) = path.split_first() else { return Err("it is a section".into()) };
+    let Some(key) = find(keys, step) else {
+        if let Some(now) = keys.iter().find(|key| key.formerly.contains(&step.as_str())) {
+            return Err(format!("`{step}` is now called `{}`", now.name));
+        }
+        return Err(format!("`{step}` is none of {}", list(names(keys))));
+    };
+    match &key.form {
+        Form::Section(keys) => down(&(keys.all)(), section(table, step, change)?, rest, change),
+        Form::Tagged(tagged) => {
+            let inner = section(table, step, change)?;
+            let keys = of_kind(tagged, inner, rest)?;
+            down(&keys, inner, rest, change)
+        }
+        Form::NamedSections(keys) => {
+            let Some((name, rest)) = rest.split_first() else {
+                return Err("it has no name".into());
+            };
+            let sections = section(table, step, change)?;
+            if name != "default" && !sections.contains_key(name) {
+                let names = list(sections.keys().map(String::as_str));
+                return Err(format!("there is no `{step}` \"{name}\", but {names}"));
+            }
+            down(&(keys.all)(), section(sections, name, change)?, rest, change)
+        }
+        Form::Sections(_) | Form::TaggedList(_) => row(&key.form, table, path, change),
+        _ if rest.is_empty() => {
+            let item = change.item.clone();
+            table.insert(step.clone(), Entry { key: change.key.clone(), item });
+            Ok(())
+        }
+        _ => Err(format!("`{step}` is no section")),
+    }
+}
+
+fn down(
+    keys: &[&'static Key],
+    table: &mut Table,
+    rest: &[String],
+    change: &Change,
+) -> Result<(), String> {
+    if rest.is_empty() {
+        let names = list(names(keys));
+        return Err(format!("it is a section; name one of its keys: {names}"));
+    }
+    insert(keys, table, rest, change)
+}
+
+/// Goes down into one of a row.
+fn row(form: &Form, table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
+    let [step, which, rest @ ..] = path else {
+        return Err("it is a row of sections; name one of them, and a key".into());
+    };
+    let rows = table.get_mut(step).map(|entry| &mut entry.item.value);
+    let Some(Value::List(rows)) = rows else {
+        return Err(format!("the scenario has no [[{step}]]"));
+    };
+    let position = rows.iter().position(|row| name(row) == Some(which));
+    let position = position.or_else(|| which.parse().ok().filter(|&at| at < rows.len()));
+    let Some(position) = position else {
+        let names = list(rows.iter().filter_map(name));
+        return Err(format!("there is no {step} \"{which}\" among {names}"));
+    };
+    let Value::Table(inner) = &mut rows[position].value else {
+        return Err("it is no section".into());
+    };
+    let keys = match form {
+        Form::TaggedList(tagged) => of_kind(tagged, inner, rest)?,
+        Form::Sections(keys) => (keys.all)(),
+        _ => Vec::new(),
+    };
+    down(&keys, inner, rest, change)
+}
+
+/// The keys of a section of several kinds; those of the kind it is about to become, if that is what changes.
+fn of_kind(tagged: &Tagged, table: &Table, rest: &[String]) -> Result<Vec<&'static Key>, String> {
+    if rest.first().is_some_and(|step| step == tagged.tag) {
+        let any = (tagged.kinds)().into_iter().next();
+        return Ok(any.map(|kind| kind.keys()).unwrap_or_default());
+    }
+    kind(tagged, table).ok_or_else(|| format!("the section lacks `{}`", tagged.tag))
+}
+
+/// The keys of the kind that a section says it is.
+fn kind(tagged: &Tagged, table: &Table) -> Option<Vec<&'static Key>> {
+    Some(tagged.named(table.get(tagged.tag)?.item.text()?)?.keys())
+}
+
+/// The section of this name, made if it is not there.
+fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a mut Table, String> {
+    let entry = table.entry(step.to_owned()).or_insert_with(|| {
+        let at = change.key.clone();
+        Entry { key: at.clone(), item: Item { value: Value::Table(Table::new()), at } }
+    });
+    match &mut entry.item.value {
+        Value::Table(inner) => Ok(inner),
+        _ => Err(format!("`{step}` is no section")),
+    }
+}
+
+/// Every path that leads to a value in this scenario, or would.
+fn paths(keys: &[&'static Key], table: &Table, before: &str, known: &mut Vec<String>) {
+    for key in keys.iter().filter(|key| !FIXED.contains(&key.name)) {
+        let path = format!("{before}{}", key.name);
+        let inner = table.get(key.name).map(|entry| &entry.item);
+        let within = |keys: Option<Vec<&'static Key>>, item: &Item, path, known: &mut _| {
+            if let (Some(keys), Some(table)) = (keys, item.table()) {
+                paths(&keys, table, &format!("{path}."), known);
+            }
+        };
+        match &key.form {
+            Form::Section(keys) => match inner {
+                Some(inner) => within(Some((keys.all)()), inner, path, known),
+                None => paths(&(keys.all)(), &Table::new(), &format!("{path}."), known),
+            },
+            Form::Tagged(tagged) => {
+                if let Some(item) = inner {
+                    let keys = item.table().and_then(|table| kind(tagged, table));
+                    within(keys, item, path, known);
+                }
+            }
+            Form::NamedSections(keys) => {
+                for (name, entry) in inner.and_then(Item::table).into_iter().flatten() {
+                    within(Some((keys.all)()), &entry.item, format!("{path}.{name}"), known);
+                }
+                if inner.and_then(|item| item.get("default")).is_none() {
+                    paths(&(keys.all)(), &Table::new(), &format!("{path}.default."), known);
+                }
+            }
+            form @ (Form::Sections(_) | Form::TaggedList(_)) => {
+                // A few hundred names are enough to guess from.
+                for row in inner.map(Item::items).unwrap_or_default().iter().take(200) {
+                    let keys = match form {
+                        Form::TaggedList(tagged) => {
+                            row.table().and_then(|table| kind(tagged, table))
+                        }
+                        Form::Sections(keys) => Some((keys.all)()),
+                        _ => None,
+                    };
+                    let name = name(row).unwrap_or("0");
+                    within(keys, row, format!("{path}.{name}"), known);
+                }
+            }
+            _ => known.push(path),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The standard cases that speed is measured in. Dumbbells: the network of the first headline experiment (10 Gb/s, 20
+//! KB of buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each
+//! transport. Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another,
+//! through switches whose ports share their memory as those of BCC's simulations do, or have as much each as a queue
+//! alone could have of that.
+
+use shallop_core::Span;
+
+use crate::{Options, Problem, read};
+use shallop_plan::plan::Plan;
+
+/// A case: traffic, and how long it is simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// Its name.
+    pub name: &'static str,
+    /// What is simulated.
+    pub what: What,
+    /// Simulated time, in full.
+    pub duration: Span,
+    /// Simulated time, quick.
+    pub quick: Span,
+}
+
+/// What a case simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// So many flows over one bottleneck, each between hosts of its own.
+    Dumbbell(usize),
+    /// A leaf-spine, whose switches share their memory or do not.
+    LeafSpine {
+        /// They do.
+        shared: bool,
+    },
+}
+
+/// The cases.
+pub const CASES: [Case; 5] = [
+    dumbbell("20 flows", 20, 5000),
+    dumbbell("200 flows", 200, 3000),
+    dumbbell("2,000 flows", 2000, 1000),
+    leaf_spine("128 hosts, shared memory", true),
+    leaf_spine("128 hosts, own memory", false),
+];
+
+/// The labels of the transports of dumbbells.
+pub const TRANSPORTS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
+
+const fn dumbbell(name: &'static str, flows: usize, ms: u64) -> Case {
+    let duration = Span::from_ms(ms);
+    Case { name, what: What::Dumbbell(flows), duration, quick: Span::from_ms(300) }
+}
+
+const fn leaf_spine(name: &'static str, shared: bool) -> Case {
+    let duration = Span::from_ms(20);
+    Case { name, what: What::LeafSpine { shared }, duration, quick: Span::from_ms(2) }
+}
+
+impl Case {
+    /// The labels of its transports.
+    #[must_use]
+    pub const fn transports(&self) -> &'static [&'static str] {
+        match self.what {
+            What::Dumbbell(_) => &TRANSPORTS,
+            What::LeafSpine { .. } => &["dctcp"],
+        }
+    }
+
+    /// The case for this long, under each of its transports.
+    ///
+    /// # Errors
+    /// If there are more flows than a scenario may have.
+    pub fn plan(&self, duration: Span) -> Result<Plan, Problem> {
+        match self.what {
+            What::Dumbbell(flows) => plan(flows, duration),
+            What::LeafSpine { shared } => {
+                let text = LEAF_SPINE.replace("MEMORY", if shared { SHARED } else { OWN });
+                filled(&text, [("duration", duration.to_string())].into_iter())
+            }
+        }
+    }
+}
+
+/// As long as nobody says how many flows there are, and for how long.
+const TEXT: &str = r#"
+title = "Flows without end into 10 Gb/s"
+seed = 1
+duration = "5s"
+sample = "10ms"
+stack = "ns2"
+topology = { kind = "dumbbell", senders = 20, rate = "10Gbps", delay = "10ms", sender_delay = "0ms..20ms" }
+switch.default.buffer = "20KB/Gbps"
+scheme = [{ transport = "cubic" }, { transport = "expresspass" }, { transport = "flashpass" }]
+group = [{ name = "all", start = "0ms..100ms" }]
+"#;
+
+const LEAF_SPINE: &str = r#"
+title = "Flows without end between 128 hosts"
+seed = 1
+duration = "20ms"
+sample = "10ms"
+stack = "ns2"
+nic = "fifo"
+nic_buffer = "10MB"
+topology.kind = "leaf-spine"
+topology.spines = 8
+topology.leaves = 8
+topology.hosts = 16
+topology.rate = "100Gbps"
+topology.delay = "1us"
+topology.access_delay = "19us"
+topology.mtu = "9000B"
+switch.default = { MEMORY, mark = { above = "720KB" } }
+scheme = [{ transport = "dctcp" }]
+group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", flows = 256, start = "0us..100us" }]
+"#;
+
+/// Memory that ports share.
+const SHARED: &str = r#"shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }"#;
+/// What a queue alone may have of that, and private room, for each port.
+const OWN: &str = r#"buffer = "2648KB""#;
+
+/// This many flows over a dumbbell for this long, under each of [`TRANSPORTS`].
+///
+/// # Errors
+/// If there are more flows than a scenario may have.
+pub fn plan(flows: usize, duration: Span) -> Result<Plan, Problem> {
+    let set = [("topology.senders", flows.to_string()), ("duration", duration.to_string())];
+    filled(TEXT, set.into_iter())
+}
+
+fn filled(text: &str, set: impl Iterator<Item = (&'static str, String)>) -> Result<Plan, Problem> {
+    let set = set.map(|(key, value)| (key.to_owned(), value)).collect();
+    let study = read(text, &Options { set, ..Options::default() })?;
+    Ok(study.points[0].plan.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_can_be_run_under_every_transport() {
+        for case in CASES {
+            let few = match case.what {
+                What::Dumbbell(flows) => Case { what: What::Dumbbell(flows.min(200)), ..case },
+                What::LeafSpine { .. } => case,
+            };
+            let plan = few.plan(case.quick).unwrap();
+            assert_eq!(
+                plan.schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+                case.transports()
+            );
+            for scheme in 0..case.transports().len() {
+                shallop_plan::wait::check(&plan, scheme, plan.seed).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What switches are like.
+
+use shallop_core::form::{Form, Reads};
+use shallop_core::options::{Source, Value, Words, Written};
+use shallop_core::{BufferSize, Bytes, options};
+
+use super::buffers::{self, BccOptions, MarkOptions, SharedOptions};
+use super::problem::{Problem, advice};
+use super::section::Section;
+use super::tree::Item;
+use shallop_plan::chips::{self, Chip};
+use shallop_plan::plan::{Accounting, Switch};
+use shallop_switch::{Aqm, AqmOptions};
+
+/// The buffer of a switch that says nothing of it, as in the papers.
+const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
+
+options! {
+    /// A switch.
+    #[derive(Clone, Debug)]
+    pub(super) struct SwitchOptions {
+        /// The chip of the switch, one of `shallop chips`: its buffer per Gb/s, or with `shared` its memory.
+        key chip: Option<String> = None;
+        /// The data buffer of each port.
+        key buffer: Option<BufferSize> = None, text format!("that of the `chip`, or \"{BUFFER}\"");
+        /// Memory that the ports share, in place of a buffer for each.
+        section shared: SharedOptions;
+        /// ECN marking by the occupancy of shared memory, with thresholds by the rules of BCC.
+        section bcc: BccOptions;
+        /// ECN marking by the length of the data queue.
+        section mark: MarkOptions;
+        /// The queue discipline of the data queues.
+        part aqm: AqmOptions = ();
+        /// The length of the queue of credits or emulation packets.
+        key credit_queue: BufferSize = BufferSize::Packets(8);
+        /// The number of credits or emulation packets that may leave back to back.
+        key credit_burst: u32 [Integer(1, 10_000)] = 2;
+        /// The length of the queue of emulation packets above which packets that are not ECN-capable are dropped
+        /// (selective drop), or `"off"`.
+        #[was("select")]
+        key selective_drop: SelectiveDrop [AnyOf(&[Form::OneOf(&["off"]), Form::Buffer])] =
+            SelectiveDrop(Some(BufferSize::Packets(2)));
+        /// The length of the data queue above which data sent without a credit is dropped (Aeolus).
+        key unscheduled_above: BufferSize = BufferSize::Packets(2);
+        /// The returning credits that the metered rate of emulation packets leaves room for (docs/flashpass.md).
+        key accounting: Accounting = Accounting::PerLink;
+        /// Whether the switch has a queue that meters emulation packets or credits. Without it they are queued with the
+        /// data.
+        key emulation: bool = true;
+        /// The weight of a separate queue for transports without credits, if such transports are beside others.
+        key legacy_weight: Option<u32> [Integer(1, 1_000)] = None, "none: they share the data queue";
+        /// The weight of the data queue beside that queue.
+        key data_weight: u32 [Integer(1, 1_000)] = 1;
+    }
+}
+
+/// The length of a queue above which it drops selectively, if it does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SelectiveDrop(Option<BufferSize>);
+
+impl Value for SelectiveDrop {
+    const READS: Reads = Reads::Any;
+
+    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
+        if written.as_text() == Some("off") {
+            return Ok(Self(None));
+        }
+        written.buffer(form).map(|above| Self(Some(above)))
+    }
+
+    fn show(&self) -> Option<String> {
+        self.0.map_or_else(|| Some("\"off\"".to_owned()), |above| above.show())
+    }
+}
+
+/// Reads every `[switch.NAME]`. The first is always the default.
+pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
+    let mut switches =
+        vec![switch("default", &Section::empty::<SwitchOptions>("[switch.default]"))?];
+    let Some(item) = item else { return Ok(switches) };
+    let Some(table) = item.table() else {
+        let problem = item.problem(format!("[switch] should be sections, found {}", item.found()));
+        return Err(problem.with_help("write [switch.default], or another name for \"default\""));
+    };
+    for (name, entry) in table {
+        let section = Section::open::<SwitchOptions>(format!("[switch.{name}]"), &entry.item)?;
+        let switch = switch(name, &section)?;
+        if name == "default" {
+            switches[0] = switch;
+        } else {
+            switches.push(switch);
+        }
+    }
+    Ok(switches)
+}
+
+fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
+    let options: SwitchOptions = section.read(())?;
+    let chip = chip(section, options.chip.as_deref())?;
+    let buffer = chip.map_or(BUFFER, |chip| BufferSize::PerGbps(chip.buffer_per_gbps()));
+    let (shared, pools) = buffers::shared(section, chip)?.unzip();
+    let aqm = aqm(section)?;
+    Ok(Switch {
+        name: name.to_owned(),
+        buffer: options.buffer.unwrap_or(buffer),
+        bcc: buffers::bcc(section, shared.as_ref())?,
+        shared,
+        pools: pools.unwrap_or_default(),
+        mark: buffers::mark(section)?,
+        aqm,
+        credit_queue: options.credit_queue,
+        credit_burst: options.credit_burst,
+        select: options.selective_drop.0,
+        unscheduled_above: options.unscheduled_above,
+        accounting: options.accounting,
+        emulation: options.emulation,
+        weights: weights(section, &options)?,
+    })
+}
+
+/// The discipline of the data queues, if they are not FIFOs.
+fn aqm(section: &Section<'_>) -> Result<Option<Aqm>, Problem> {
+    let Some(aqm) = Aqm::read(section)? else { return Ok(None) };
+    for key in [SwitchOptions::KEY.mark.key, SwitchOptions::KEY.bcc.key] {
+        if section.is_written(key) {
+            let name = aqm.name().word();
+            let problem = section.reject(key, format!("{name} decides by itself what is marked"));
+            return Err(problem.with_help(format!("leave out `{}` or `aqm`", key.name)));
+        }
+    }
+    Ok(Some(aqm))
+}
+
+/// The chip in it, if it says which.
+fn chip(section: &Section<'_>, id: Option<&str>) -> Result<Option<&'static Chip>, Problem> {
+    let Some(id) = id else { return Ok(None) };
+    chips::find(id).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
+        let message = format!("there is no chip \"{id}\"");
+        section.reject(SwitchOptions::KEY.chip, message).with_help(advice(id, known))
+    })
+}
+
+/// The weights of data and of transports without credits, if these have a queue of their own.
+fn weights(section: &Section<'_>, options: &SwitchOptions) -> Result<Option<(u32, u32)>, Problem> {
+    let key = SwitchOptions::KEY.data_weight;
+    if options.legacy_weight.is_none() && section.is_written(key) {
+        let problem = section.reject(key, "there is no queue to share with");
+        return Err(problem.with_help("write a `legacy_weight` beside it"));
+    }
+    Ok(options.legacy_weight.map(|legacy| (options.data_weight, legacy)))
+}

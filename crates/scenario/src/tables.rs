@@ -1,0 +1,182 @@
+//! Tables of keys for the pages of docs, made from the same descriptions as the schema.
+
+use shallop_core::form::{Form, Key, Kind, Tagged, find};
+use shallop_core::options::{HostStack, Options, Words, keys};
+use shallop_plan::transport::TcpOptions;
+
+use super::defaults::{self, Explained};
+use super::format::Scenario;
+use super::schemes::SchemeOptions;
+use super::tree;
+
+/// The names of the transports, and of the kinds of topologies: what the docs have tables of.
+#[must_use]
+pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
+    let tagged = |key: &'static Key| match &key.form {
+        Form::Tagged(tagged) | Form::TaggedList(tagged) => tagged.names(),
+        _ => Vec::new(),
+    };
+    let keys = [Scenario::KEY.scheme, Scenario::KEY.topology];
+    keys.map(|key| (key.name, tagged(key))).to_vec()
+}
+
+/// A table in Markdown of the keys of a section: `scenario`; the path of a section, such as `switch.shared`; a kind or
+/// several with the same keys, such as `scheme newreno, ecn-star`, without the keys of every scheme and of every TCP,
+/// which are `scheme` and `scheme tcp`. `only` and some keys may follow.
+///
+/// # Errors
+/// In words, if there is no such section or key, or if kinds differ.
+pub fn table(what: &str) -> Result<String, String> {
+    let (section, only) = match what.split_once(" only ") {
+        Some((section, only)) => (section, Some(only.split(", ").collect::<Vec<_>>())),
+        None => (what, None),
+    };
+    let mut rows = keys_of(section)?;
+    if let Some(only) = only {
+        let missing = only.iter().find(|name| !rows.iter().any(|row| row.key.name == **name));
+        if let Some(name) = missing {
+            return Err(format!("`{section}` has no key `{name}`"));
+        }
+        rows.retain(|row| only.contains(&row.key.name));
+    }
+    Ok(markdown(&rows))
+}
+
+fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
+    if section == "scenario" {
+        return Ok(defaults::of_section(keys::<Scenario>()));
+    }
+    let (path, kinds) = match section.split_once(' ') {
+        Some((path, kinds)) => (path, kinds.split(", ").collect()),
+        None => (section, Vec::new()),
+    };
+    let mut all = Scenario::keys();
+    let mut form = None;
+    for step in path.split('.') {
+        let key = find(&all, step).ok_or_else(|| format!("there is no section `{path}`"))?;
+        form = inner(&key.form);
+        all = match form {
+            Some(Form::Section(keys) | Form::Sections(keys) | Form::NamedSections(keys)) => {
+                (keys.all)()
+            }
+            Some(Form::Tagged(tagged) | Form::TaggedList(tagged)) => {
+                (tagged.kinds)().iter().flat_map(Kind::keys).collect()
+            }
+            _ => Vec::new(),
+        };
+    }
+    match (form, &kinds[..]) {
+        (Some(Form::Section(keys) | Form::Sections(keys) | Form::NamedSections(keys)), []) => {
+            Ok(defaults::of_section(*keys))
+        }
+        (Some(Form::TaggedList(_)), []) => Ok(defaults::of_section(keys::<SchemeOptions>())),
+        (Some(Form::Tagged(tagged) | Form::TaggedList(tagged)), kinds) => of_kinds(tagged, kinds),
+        _ => Err(format!("`{section}` is no section")),
+    }
+}
+
+/// The section in a form, if there is one.
+fn inner(form: &'static Form) -> Option<&'static Form> {
+    match form {
+        Form::AnyOf(forms) => forms.iter().find_map(inner),
+        Form::List(form) => inner(form),
+        Form::Section(_)
+        | Form::Sections(_)
+        | Form::NamedSections(_)
+        | Form::Tagged(_)
+        | Form::TaggedList(_) => Some(form),
+        _ => None,
+    }
+}
+
+/// The keys that these kinds have beside those of every kind.
+fn of_kinds(tagged: &Tagged, kinds: &[&str]) -> Result<Vec<Explained>, String> {
+    let tcp = kinds == ["tcp"];
+    let mut found: Option<Vec<Explained>> = None;
+    for name in if tcp { &["newreno"] } else { kinds } {
+        let kind = tagged.named(name).ok_or_else(|| format!("there is no kind `{name}`"))?;
+        let mut rows = defaults::of_kind(kind);
+        let shared = [SchemeOptions::keys(), TcpOptions::keys()];
+        rows.retain(|row| row.key.name != tagged.tag && !shared[0].contains(&row.key));
+        rows.retain(|row| shared[1].contains(&row.key) == tcp);
+        let cells = |rows: &[Explained]| rows.iter().map(cells).collect::<Vec<_>>();
+        if found.as_ref().is_some_and(|found| cells(found) != cells(&rows)) {
+            return Err(format!("`{name}` has other keys"));
+        }
+        found = Some(rows);
+    }
+    found.ok_or_else(|| "no kind is named".to_owned())
+}
+
+/// What a row says, but for its meaning.
+fn cells(row: &Explained) -> (&'static str, String, Vec<String>) {
+    let default = |default: &Option<String>| match default {
+        Some(text) if tree::is_value(text) => format!("`{text}`"),
+        Some(text) => text.clone(),
+        None if row.key.required => "required".to_owned(),
+        None => "–".to_owned(),
+    };
+    (row.key.name, takes(&row.key.form), row.defaults.iter().map(default).collect())
+}
+
+fn markdown(rows: &[Explained]) -> String {
+    let by_stack =
+        rows.iter().map(cells).any(|(_, _, defaults)| defaults.iter().any(|it| *it != defaults[0]));
+    let stacks = HostStack::ALL.map(Words::word);
+    let heads = if by_stack { stacks.join(" | ") } else { "default".to_owned() };
+    let rules = "|---".repeat(if by_stack { stacks.len() } else { 1 });
+    let mut table = format!("| key | takes | {heads} | meaning |\n|---|---{rules}|---|\n");
+    for row in rows {
+        let (name, takes, mut defaults) = cells(row);
+        if !by_stack {
+            defaults.truncate(1);
+        }
+        let about = row.key.about.trim();
+        let line = [&[format!("`{name}`"), takes], &defaults[..], &[about.to_owned()]].concat();
+        let line: Vec<String> = line.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        table.extend(["| ", &line.join(" | "), " |\n"]);
+    }
+    table
+}
+
+/// The values that a key takes, in few words.
+fn takes(form: &Form) -> String {
+    match form {
+        Form::Text => "text".to_owned(),
+        Form::Boolean => "`true`, `false`".to_owned(),
+        Form::Integer(least, most) if *most >= i64::MAX as u64 => format!("integer from {least}"),
+        Form::Integer(least, most) => format!("integer, {} to {}", count(*least), count(*most)),
+        Form::Number(f64::MIN, f64::MAX) => "number".to_owned(),
+        Form::Number(least, most) => format!("number, {least} to {most}"),
+        Form::Below(least, most) => format!("number, {least} to below {most}"),
+        Form::Above(least, most) => format!("number, above {least} to {most}"),
+        Form::Time(least, most) if least.is_zero() => format!("time, 0s to {most}"),
+        Form::Time(least, most) => format!("time, {least} to {most}"),
+        Form::TimeRange(..) => "two times, `\"FROM..TO\"`".to_owned(),
+        Form::Rate(least, most) => format!("rate, {least} to {most}"),
+        Form::Size(least, most) => format!("bytes, {least} to {most}"),
+        Form::Buffer => "bytes, packets, or bytes per Gb/s".to_owned(),
+        Form::OneOf(words) => {
+            words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ")
+        }
+        Form::List(form) => format!("list: {}", takes(form)),
+        Form::AnyOf(forms) => forms.iter().map(takes).collect::<Vec<_>>().join("; or "),
+        Form::Section(_) | Form::Tagged(_) => "section".to_owned(),
+        Form::Sections(_) | Form::TaggedList(_) => "sections".to_owned(),
+        Form::NamedSections(_) => "sections by name".to_owned(),
+        Form::Overrides => "keys with values".to_owned(),
+    }
+}
+
+/// A whole number with a comma between thousands.
+fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

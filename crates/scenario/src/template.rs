@@ -1,0 +1,319 @@
+//! Scenarios to begin with: a network, transports and traffic are chosen, and a commented text comes of it that
+//! [`crate::read`] takes as it stands. What can be chosen is data (`template/parts.rs`).
+
+mod parts;
+
+use std::fmt::Write as _;
+
+use shallop_core::form::Kind;
+
+use crate::topology::TOPOLOGY;
+use parts::TOPOLOGIES;
+use shallop_control::{Marking, any as window};
+use shallop_plan::plan::Transport;
+use shallop_plan::transport::Configured;
+
+/// Something that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+}
+
+impl From<Kind> for Item {
+    fn from(kind: Kind) -> Self {
+        Self { name: kind.name, about: kind.about }
+    }
+}
+
+/// The networks: the kinds of `[topology]`. "file" needs [`Choice::network`].
+#[must_use]
+pub fn topologies() -> Vec<Item> {
+    let known = TOPOLOGIES.iter().filter_map(|shape| TOPOLOGY.named(shape.kind));
+    known.map(Item::from).collect()
+}
+
+/// The transports: all that schemes may name.
+#[must_use]
+pub fn transports() -> Vec<Item> {
+    Transport::kinds().into_iter().map(Item::from).collect()
+}
+
+/// The traffic.
+#[must_use]
+pub const fn traffics() -> &'static [Item] {
+    &[LONG, MIXED, INCAST]
+}
+
+const LONG: Item =
+    Item { name: "long", about: "flows without end, to see rates, queues and fairness" };
+const MIXED: Item = Item {
+    name: "mixed",
+    about: "flows that come and go at a load of 0.4, to see completion times by size",
+};
+const INCAST: Item =
+    Item { name: "incast", about: "many hosts answer one at once, again and again, to see bursts" };
+
+/// Who asks for less than everything gets this.
+pub const DEFAULT_TOPOLOGY: &str = "dumbbell";
+/// Likewise.
+pub const DEFAULT_TRANSPORTS: [&str; 2] = ["cubic", "flashpass"];
+/// Likewise.
+pub const DEFAULT_TRAFFIC: &str = "long";
+
+const HEADER: &str = "\
+# A scenario of shallop. Quantities are texts with their units. `shallop schema` has every key with its bounds;
+# `shallop check FILE --explain` prints what follows from the numbers below.
+";
+
+/// What a scenario is to be of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The network, one of [`topologies`].
+    pub topology: String,
+    /// What is compared, some of [`transports`].
+    pub transports: Vec<String>,
+    /// The traffic, one of [`traffics`].
+    pub traffic: String,
+    /// The file of links or nodes that the topology "file" reads, relative to the scenario's folder.
+    pub network: Option<String>,
+}
+
+/// The scenario as text.
+///
+/// # Errors
+/// The name that is none of those that can be chosen, or what is missing.
+pub fn write(choice: &Choice) -> Result<String, String> {
+    let Some(shape) = TOPOLOGIES.iter().find(|shape| shape.kind == choice.topology) else {
+        return Err(format!("there is no topology \"{}\"", choice.topology));
+    };
+    let Some(traffic) = traffics().iter().find(|item| item.name == choice.traffic) else {
+        return Err(format!("there is no traffic \"{}\"", choice.traffic));
+    };
+    let (known, mut schemes) = (transports(), String::new());
+    for name in &choice.transports {
+        let Some(item) = known.iter().find(|item| item.name == *name) else {
+            return Err(format!("there is no transport \"{name}\""));
+        };
+        schemes += "\n[[scheme]]\n";
+        schemes += &commented(&format!("transport = \"{}\"", item.name), item.about);
+        schemes += &options(item.name);
+    }
+    if schemes.is_empty() {
+        return Err("a scenario needs a transport".to_owned());
+    }
+    let mut topology = shape.text.to_owned();
+    match (&choice.network, shape.kind) {
+        (Some(file), "file") => topology = topology.replace("NETWORK", &quoted(file)),
+        (None, "file") => return Err("the topology \"file\" needs a network file".to_owned()),
+        (Some(_), _) => return Err("only the topology \"file\" reads a network file".to_owned()),
+        (None, _) => {}
+    }
+    let marks = window::Config::kinds()
+        .filter(|kind| kind.marking != Marking::Off)
+        .any(|kind| choice.transports.iter().any(|name| name == kind.name));
+    let mut text = head(shape.kind, traffic);
+    let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(marks));
+    if traffic.name != LONG.name {
+        text += "\n[classes]\n";
+        text += &commented(
+            "small = \"100KB\"",
+            "completion times are told apart by size: up to this, and more",
+        );
+    }
+    text += &schemes;
+    text += &group(shape, traffic);
+    text += &quick(traffic);
+    Ok(text)
+}
+
+fn head(topology: &str, traffic: &Item) -> String {
+    let duration = if traffic.name == LONG.name { "5s" } else { "120s" };
+    let lines = [
+        (format!("title = \"{topology}, {}\"", traffic.name), "what it is called in tables"),
+        (format!("duration = \"{duration}\""), "a run ends then at the latest"),
+        ("seeds = [1, 2, 3]".to_owned(), "a run for each; tables show means and 95 % intervals"),
+        ("stack = \"linux\"".to_owned(), "whose TCP the hosts have: linux, ns3 or ns2"),
+    ];
+    let mut text = HEADER.to_owned();
+    for (line, comment) in lines {
+        text += &commented(&line, comment);
+    }
+    text
+}
+
+fn switch(marks: bool) -> String {
+    let mut text = commented(
+        "buffer = \"20KB/Gbps\"",
+        "of each port: bytes, \"100pkt\" or per Gb/s; `shallop chips` has real ones",
+    );
+    if marks {
+        text += &commented(
+            "mark = { above = \"13KB/Gbps\" }",
+            "ECN marks from here on, for those that answer them",
+        );
+    }
+    text
+}
+
+/// What a transport needs besides its name.
+fn options(transport: &str) -> String {
+    match transport {
+        "udp" => commented("rate = \"50Mbps\"", "of each flow, on the wire"),
+        "gemini" => commented("k = \"13KB/Gbps\"", "K: where switches mark, as they say it"),
+        _ => String::new(),
+    }
+}
+
+fn group(shape: &parts::TopologyTemplate, traffic: &Item) -> String {
+    let mut text = format!(
+        "\n[[group]]\n{}{}",
+        commented("name = \"all\"", "some traffic; there may be more groups"),
+        shape.ends
+    );
+    match traffic.name {
+        "long" => {
+            if let Some(pattern) = shape.long {
+                text += &commented(&format!("pattern = \"{pattern}\""), "who sends to whom");
+            }
+            text += &commented("start = \"0s..200ms\"", "flows start at random in this time");
+        }
+        "mixed" => {
+            text += &commented("pattern = \"uniform\"", "any host to any other");
+            text += &commented(
+                "sizes = \"web-search\"",
+                "a distribution of the literature, or a file of yours",
+            );
+            let load = format!("arrivals = {{ load = 0.4, of = \"{}\" }}", shape.links);
+            text += &commented(&load, "Poisson, payload over the capacity of these links");
+            text += &commented("flows = 1_000", "more flows, better tails");
+            text += &commented("warm_up = 50", "these make the load and are not judged");
+            text += "cool_down = 50\n";
+        }
+        _ => {
+            text += &commented("pattern = \"incast\"", "each burst goes to one host");
+            text += &commented(&format!("at_once = {}", shape.at_once), "from so many others");
+            text += &commented("size = \"64KB\"", "payload of each");
+            let burst = format!("arrivals = {{ every = \"20ms\", at_once = {} }}", shape.at_once);
+            text += &commented(&burst, "a burst each so often, of so many flows");
+            text += &commented(&format!("flows = {}", 50 * shape.at_once), "50 bursts");
+        }
+    }
+    text
+}
+
+fn quick(traffic: &Item) -> String {
+    let changes = match traffic.name {
+        "long" => "duration = \"500ms\"\n",
+        "mixed" => {
+            "\"group.all.flows\" = 100\n\"group.all.warm_up\" = 5\n\"group.all.cool_down\" = 5\n"
+        }
+        _ => "duration = \"200ms\"\n",
+    };
+    format!("\n# What `--quick` changes.\n[quick]\nseeds = [1]\n{changes}")
+}
+
+/// A line with its comment in the column of all comments.
+fn commented(line: &str, comment: &str) -> String {
+    format!("{line:<39} # {comment}\n")
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{self as scenario, Options};
+    use shallop_plan::files::{Files, NoFiles};
+
+    #[derive(Debug)]
+    struct Sites;
+
+    impl Files for Sites {
+        fn open(&self, name: &str) -> Result<Box<dyn std::io::BufRead + Send>, String> {
+            let sites = "from,to,rate,delay\na,b,1Gbps,5ms\nb,c,1Gbps,5ms\n";
+            if name == "my \"sites\".csv" {
+                Ok(Box::new(sites.as_bytes()))
+            } else {
+                NoFiles.open(name)
+            }
+        }
+    }
+
+    fn check(choice: &Choice) {
+        let text = write(choice).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        for quick in [false, true] {
+            let options = Options { quick, files: Arc::new(Sites), ..Options::default() };
+            let study = scenario::read(&text, &options);
+            let study = study.unwrap_or_else(|problem| panic!("{choice:?}: {problem:?}\n{text}"));
+            for job in study.jobs() {
+                let run =
+                    shallop_plan::wait::check(&study.points[job.point].plan, job.scheme, job.seed);
+                assert!(run.is_ok(), "{choice:?}: {run:?}");
+            }
+        }
+    }
+
+    fn of(topology: &Item, transports: &[&str], traffic: &Item) -> Choice {
+        Choice {
+            topology: topology.name.to_owned(),
+            transports: transports.iter().map(|&name| name.to_owned()).collect(),
+            traffic: traffic.name.to_owned(),
+            network: (topology.name == "file").then(|| "my \"sites\".csv".to_owned()),
+        }
+    }
+
+    #[test]
+    fn every_combination_is_a_good_scenario() {
+        let all = transports();
+        let every: Vec<&str> = all.iter().map(|item| item.name).collect();
+        for topology in &topologies() {
+            for traffic in traffics() {
+                for transport in &every {
+                    check(&of(topology, &[*transport], traffic));
+                }
+                check(&of(topology, &DEFAULT_TRANSPORTS, traffic));
+                check(&of(topology, &every, traffic));
+            }
+        }
+    }
+
+    #[test]
+    fn everything_a_scenario_may_name_can_be_chosen() {
+        let names =
+            |items: &[Item]| items.iter().map(|item| item.name.to_owned()).collect::<Vec<_>>();
+        let schema = scenario::schema();
+        let kinds = |of: &serde_json::Value, tag: &str| -> Vec<String> {
+            let all = of["oneOf"].as_array().unwrap().iter();
+            // A scheme that is `like` another one has no transport of its own.
+            let own = all.filter(|kind| kind["properties"].get("like").is_none());
+            own.map(|kind| kind["properties"][tag]["const"].as_str().unwrap().to_owned()).collect()
+        };
+        let properties = &schema["properties"];
+        let mut transports = kinds(&properties["scheme"]["items"], "transport");
+        transports.sort();
+        let mut known = names(&super::transports());
+        known.sort();
+        assert_eq!(known, transports);
+        assert_eq!(names(&topologies()), kinds(&properties["topology"], "kind"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let mut choice = of(&topologies()[0], &["cubik"], &LONG);
+        assert!(write(&choice).unwrap_err().contains("cubik"));
+        choice.transports.clear();
+        assert!(write(&choice).unwrap_err().contains("needs a transport"));
+        choice.topology = "file".to_owned();
+        choice.transports = vec!["cubic".to_owned()];
+        assert!(write(&choice).unwrap_err().contains("needs a network file"));
+    }
+}

@@ -1,0 +1,203 @@
+//! The network of a scenario.
+
+use shallop_core::BitsPerSec;
+use shallop_core::Span;
+use shallop_core::form::{Described, Key, Kind, Tagged};
+use shallop_core::options::{HostStack, Options, kind};
+use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
+use shallop_topology::{AnyFabric, NodeKind, fabric};
+
+use super::import;
+use super::problem::{Problem, advice};
+use super::section::{Section, rows, unique};
+use super::shapes::{
+    AnyTopology, ChangeOptions, Ecmp, FileOptions, GraphOptions, LinkOptions, NodeOptions,
+};
+use super::tree::Item;
+use shallop_plan::files::Files;
+use shallop_plan::plan::{GraphLink, GraphNode, Topology};
+
+/// What a topology is read with.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// The names of switches that nodes may refer to.
+    pub switches: &'a [&'a str],
+    /// The files that the scenario may name.
+    pub files: &'a dyn Files,
+}
+
+const FILE: Kind = kind::<FileOptions>(
+    "file",
+    "a network of yours: GraphML, GML, or a CSV of links (--network FILE)",
+);
+const GRAPH: Kind = kind::<GraphOptions>("graph", "nodes and links one by one");
+
+/// The kinds of networks.
+pub(super) const TOPOLOGY: Tagged = Tagged { tag: AnyTopology::KEY.kind.name, kinds };
+
+fn kinds() -> Vec<Kind> {
+    fn own() -> Vec<Kind> {
+        [AnyFabric::kinds(), vec![FILE, GRAPH]].concat()
+    }
+    fn of(name: &str) -> Option<Kind> {
+        own().into_iter().find(|kind| kind.name == name)
+    }
+    fn keys(name: &str) -> Vec<&'static Key> {
+        [AnyTopology::keys(), of(name).map(|kind| kind.keys()).unwrap_or_default()].concat()
+    }
+    fn describe(name: &str, stack: HostStack) -> Vec<Described> {
+        let own = of(name).map(|kind| (kind.describe)(name, stack)).unwrap_or_default();
+        [AnyTopology::describe(()), own].concat()
+    }
+    own().into_iter().map(|kind| Kind { keys, describe, ..kind }).collect()
+}
+
+/// What is read of a topology.
+pub(super) struct TopologyEntry {
+    pub topology: Topology,
+    /// Whether both directions of a flow choose alike.
+    pub ecmp: Ecmp,
+}
+
+/// Reads `[topology]`; `switches` are the names that nodes may refer to.
+pub(super) fn read(
+    item: &Item,
+    switches: &[&str],
+    files: &dyn Files,
+) -> Result<TopologyEntry, Problem> {
+    let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
+    let AnyTopology { ecmp } = section.read(())?;
+    let known = Known { switches, files };
+    let topology = if section.kind == FILE.name {
+        import::read(&section, &known)?
+    } else if section.kind == GRAPH.name {
+        graph(&section, &known)?
+    } else {
+        let of = fabric::Section { source: &section, switches };
+        let fabric = AnyFabric::read(section.kind, &of);
+        Topology::Fabric(fabric.ok_or_else(|| section.lacks(AnyTopology::KEY.kind))??)
+    };
+    let (nodes, links) = size(&topology);
+    if nodes > MAX_NODES || links * 2 > MAX_PORTS {
+        let message = format!("{} has {nodes} nodes and {links} links", section.name);
+        let help = format!("at most {MAX_NODES} nodes and {MAX_PORTS} ports are simulated");
+        return Err(section.at.problem(message).with_help(help));
+    }
+    Ok(TopologyEntry { topology, ecmp })
+}
+
+/// How many nodes and links there will be.
+pub(super) fn size(topology: &Topology) -> (u64, u64) {
+    match topology {
+        Topology::Fabric(fabric) => fabric.size(),
+        Topology::Graph { nodes, links } => (nodes.len() as u64, links.len() as u64),
+        Topology::File(imported) => imported.size(),
+    }
+}
+
+fn graph(section: &Section<'_>, known: &Known<'_>) -> Result<Topology, Problem> {
+    let keys = GraphOptions::KEY;
+    let mut nodes: Vec<GraphNode> = Vec::new();
+    let mut sections = Vec::new();
+    if section.item(keys.node).is_none() {
+        return Err(section.lacks(keys.node));
+    }
+    for (name, item) in rows(section, keys.node)? {
+        let section = Section::open::<NodeOptions>(name, item)?;
+        let node = node(&section, known)?;
+        let taken = nodes.iter().map(|other| other.name.as_str());
+        unique(taken, &node.name, (&section, NodeOptions::KEY.name))?;
+        nodes.push(node);
+        sections.push(section);
+    }
+    let mut links = Vec::new();
+    for (name, item) in rows(section, keys.link)? {
+        links.push(link(&Section::open::<LinkOptions>(name, item)?, &nodes)?);
+    }
+    for (index, (node, section)) in nodes.iter().zip(&sections).enumerate() {
+        let joined = links.iter().any(|link| link.between.0 == index || link.between.1 == index);
+        if node.kind == NodeKind::Host && !joined {
+            let message = format!("no link leads to host \"{}\"", node.name);
+            let problem = section.reject(NodeOptions::KEY.name, message);
+            return Err(problem.with_help("add a [[topology.link]] with its name in `between`"));
+        }
+    }
+    Ok(Topology::Graph { nodes, links })
+}
+
+fn node(section: &Section<'_>, known: &Known<'_>) -> Result<GraphNode, Problem> {
+    let key = NodeOptions::KEY.switch;
+    let NodeOptions { name, kind, switch } = section.read(())?;
+    let kind = NodeKind::from(kind);
+    if kind == NodeKind::Host && switch.is_some() {
+        let help = "hosts' ports are set by `nic`; remove the key, or write kind = \"switch\"";
+        return Err(section.reject(key, "a host is no switch").with_help(help));
+    }
+    let switch = like(section, key, switch.as_deref(), known)?;
+    Ok(GraphNode { name, kind, switch })
+}
+
+/// Which switch a key names; the default where it is left out.
+pub(super) fn like(
+    section: &Section<'_>,
+    key: &'static Key,
+    name: Option<&str>,
+    known: &Known<'_>,
+) -> Result<usize, Problem> {
+    let name = name.unwrap_or("default");
+    known.switches.iter().position(|known| *known == name).ok_or_else(|| {
+        let problem = section.reject(key, format!("there is no [switch.{name}]"));
+        problem.with_help(advice(name, known.switches.iter().copied()))
+    })
+}
+
+fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem> {
+    let key = LinkOptions::KEY.between;
+    let options: LinkOptions = section.read(())?;
+    let [a, b] = &options.between[..] else {
+        let problem = section.reject(key, format!("{} names", options.between.len()));
+        return Err(problem.with_help("a link joins two nodes"));
+    };
+    let find = |name: &String| {
+        nodes.iter().position(|node| node.name == *name).ok_or_else(|| {
+            let problem = section.reject(key, format!("there is no node \"{name}\""));
+            problem.with_help(advice(name, nodes.iter().map(|node| node.name.as_str())))
+        })
+    };
+    let between = (find(a)?, find(b)?);
+    if between.0 == between.1 {
+        let problem = section.reject(key, format!("\"{a}\" is linked to itself"));
+        return Err(problem.with_help("a link joins two different nodes"));
+    }
+    Ok(GraphLink {
+        between,
+        rate: options.rate,
+        delay: options.delay,
+        mtu: options.largest.mtu,
+        loss: options.loss,
+        jitter: options.jitter,
+        changes: changes(section)?,
+    })
+}
+
+/// From when on, and the rate and delay from then on.
+type Change = (Span, Option<BitsPerSec>, Option<Span>);
+
+fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
+    let mut changes: Vec<Change> = Vec::new();
+    for (index, (_, item)) in rows(section, LinkOptions::KEY.changes)?.into_iter().enumerate() {
+        let name = format!("`changes` {index} in {}", section.name);
+        let change = Section::open::<ChangeOptions>(name, item)?;
+        let ChangeOptions { at, rate, delay } = change.read(())?;
+        if rate.is_none() && delay.is_none() {
+            let help = "write a `rate`, a `delay` or both";
+            return Err(item.problem("this changes nothing").with_help(help));
+        }
+        if changes.last().is_some_and(|last| last.0 >= at) {
+            let problem = change.reject(ChangeOptions::KEY.at, "not later than the change before");
+            return Err(problem.with_help("changes come in the order of time"));
+        }
+        changes.push((at, rate, delay));
+    }
+    Ok(changes)
+}

@@ -1,0 +1,490 @@
+//! The traffic of a scenario.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use shallop_core::form::Key;
+use shallop_core::options::{HostStack, Options, Source, Words};
+use shallop_core::seed::hash;
+use shallop_core::{Node, Seed, Span};
+use shallop_topology::{NodeKind, Paths};
+
+use super::format::{ClassesOptions, Scenario};
+use super::groups::{
+    ArrivalsOptions, Connections, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind,
+    Times,
+};
+use super::problem::{Problem, advice, list};
+use super::schemes;
+use super::section::{Section, rows, unique};
+use super::tree::Item;
+use shallop_plan::bounds::MAX_FLOWS;
+use shallop_plan::files::Files;
+use shallop_plan::load::Offered;
+use shallop_plan::network::Network;
+use shallop_plan::pairs::{intensity, pairs};
+use shallop_plan::plan::Classes;
+use shallop_plan::plan::{Group, Intensity, MatrixEntry, Pattern, Scheme, Starts, Trace};
+use shallop_workload::{Sizes, TraceReader, builtin};
+
+/// Reads every `[[group]]`; hosts are those of this network.
+pub(super) fn read(
+    top: &Section<'_>,
+    network: &Network,
+    (duration, stack): (Span, HostStack),
+    files: &Arc<dyn Files>,
+) -> Result<Vec<Group>, Problem> {
+    let keys = GroupOptions::KEY;
+    let mut groups: Vec<Group> = Vec::new();
+    let rows = rows(top, Scenario::KEY.group)?;
+    if rows.is_empty() {
+        let problem = top.lacks(Scenario::KEY.group);
+        return Err(problem.with_help("add a [[group]]: who sends what to whom, and from when"));
+    }
+    let reach = Reach::of(network);
+    for (index, (name, item)) in rows.into_iter().enumerate() {
+        let section = Section::open::<GroupOptions>(name, item)?;
+        let options = section.read(())?;
+        let group = Reader { section: &section, network, duration, files, stack }.group(options)?;
+        let taken = groups.iter().map(|other| other.name.as_str());
+        unique(taken, &group.name, (&section, keys.name))?;
+        paths(&section, (index, &group), network, &reach)?;
+        groups.push(group);
+        let flows: u64 = groups.iter().map(|group| group.flows as u64).sum();
+        if flows > MAX_FLOWS {
+            let problem = section.reject(keys.flows, format!("{flows} flows with this group"));
+            return Err(problem.with_help(format!("at most {MAX_FLOWS} in a scenario")));
+        }
+    }
+    Ok(groups)
+}
+
+/// Reads `[classes]`.
+pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
+    let Some(item) = top.item(Scenario::KEY.classes) else { return Ok(None) };
+    let section = Section::open::<ClassesOptions>("[classes]", item)?;
+    let ClassesOptions { small, large } = section.read(())?;
+    if large < small {
+        let problem = section
+            .reject(ClassesOptions::KEY.large, format!("{large} is less than `small`, {small}"));
+        return Err(problem.with_help("flows between the two are medium"));
+    }
+    Ok(Some(Classes { small, large }))
+}
+
+/// What a group is read with.
+struct Reader<'a, 'b> {
+    section: &'a Section<'b>,
+    network: &'a Network,
+    duration: Span,
+    files: &'a Arc<dyn Files>,
+    /// The TCP stack of the hosts.
+    stack: HostStack,
+}
+
+impl Reader<'_, '_> {
+    fn group(&self, options: GroupOptions) -> Result<Group, Problem> {
+        if let Some(name) = &options.trace {
+            return self.traced(name.clone(), options);
+        }
+        let section = self.section;
+        let from =
+            hosts(section, (GroupOptions::KEY.from, options.from.as_ref()), "left", self.network)?;
+        let to =
+            hosts(section, (GroupOptions::KEY.to, options.to.as_ref()), "right", self.network)?;
+        let flows = options.flows.unwrap_or(from.len());
+        let sizes = self.sizes(&options)?;
+        let start = self.start(flows, sizes.is_some())?;
+        Ok(Group {
+            pattern: self.pattern(&options, from.len())?,
+            flows,
+            from,
+            to,
+            sizes,
+            start,
+            transport: self.transport()?,
+            uncounted: self.uncounted(&options, flows)?,
+            keeps_connections: options.connections == Connections::Kept,
+            name: options.name,
+        })
+    }
+
+    /// Its transport, if that is not the one of the scheme.
+    fn transport(&self) -> Result<Option<Scheme>, Problem> {
+        schemes::own(&self.section.name, self.section.item(GroupOptions::KEY.transport), self.stack)
+    }
+
+    /// The numbers of first and last flows that are not counted.
+    fn uncounted(&self, options: &GroupOptions, flows: usize) -> Result<(usize, usize), Problem> {
+        let uncounted = (options.warm_up, options.cool_down);
+        if uncounted != (0, 0) && uncounted.0 + uncounted.1 >= flows {
+            let key = if uncounted.0 > 0 {
+                GroupOptions::KEY.warm_up
+            } else {
+                GroupOptions::KEY.cool_down
+            };
+            let problem = self.section.reject(key, format!("it leaves none of {flows} flows"));
+            return Err(problem.with_help("fewer, or more `flows`"));
+        }
+        Ok(uncounted)
+    }
+
+    /// A group that this file describes.
+    fn traced(&self, name: String, options: GroupOptions) -> Result<Group, Problem> {
+        let section = self.section;
+        let own = [
+            GroupOptions::KEY.name,
+            GroupOptions::KEY.trace,
+            GroupOptions::KEY.transport,
+            GroupOptions::KEY.connections,
+            GroupOptions::KEY.warm_up,
+            GroupOptions::KEY.cool_down,
+        ];
+        let vain = GroupOptions::keys()
+            .into_iter()
+            .find(|key| !own.contains(key) && section.is_written(key));
+        if let Some(key) = vain {
+            let problem =
+                section.reject(key, "the trace says who sends how much to whom, and when");
+            let own = list(own.map(|key| key.name));
+            return Err(problem.with_help(format!("keys beside `trace`: {own}")));
+        }
+        let text = self.files.open(&name);
+        let text = text
+            .map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
+        let (mut flows, mut pairs, mut digest) = (0, BTreeSet::new(), 0);
+        for row in TraceReader::new(&name, text, self.network.hosts()) {
+            let row = row.map_err(|why| {
+                section.reject(GroupOptions::KEY.trace, why.to_string()).with_help(why.help)
+            })?;
+            flows += 1;
+            pairs.insert((row.from.0, row.to.0));
+            let hosts = u64::from(row.from.0) << 32 | u64::from(row.to.0);
+            for value in [row.start.as_ps(), hosts, row.bytes] {
+                digest = hash(digest ^ value);
+            }
+        }
+        if flows == 0 {
+            return Err(section.reject(GroupOptions::KEY.trace, format!("\"{name}\" has no flows")));
+        }
+        let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, digest });
+        Ok(Group {
+            flows,
+            from: vec![],
+            to: vec![],
+            pattern: Pattern::RoundRobin,
+            sizes: None,
+            start,
+            transport: self.transport()?,
+            uncounted: self.uncounted(&options, flows)?,
+            keeps_connections: options.connections == Connections::Kept,
+            name: options.name,
+        })
+    }
+
+    fn pattern(&self, options: &GroupOptions, senders: usize) -> Result<Pattern, Problem> {
+        let (section, pattern) = (self.section, options.pattern);
+        for (key, of) in [
+            (GroupOptions::KEY.at_once, PatternKind::Incast),
+            (GroupOptions::KEY.matrix, PatternKind::Matrix),
+        ] {
+            if section.is_written(key) && pattern != of {
+                let of = of.word();
+                let problem = section.reject(key, format!("it belongs to pattern = \"{of}\""));
+                return Err(problem.with_help(format!("the pattern is \"{}\"", pattern.word())));
+            }
+        }
+        Ok(match pattern {
+            PatternKind::Turn => Pattern::RoundRobin,
+            PatternKind::Uniform => Pattern::Uniform,
+            PatternKind::OtherSite => Pattern::OtherSite,
+            PatternKind::Permutation => Pattern::Permutation,
+            PatternKind::AllToAll => Pattern::AllToAll,
+            PatternKind::Incast => Pattern::Incast(options.at_once.unwrap_or(senders)),
+            PatternKind::Matrix => Pattern::Matrix(self.matrix()?),
+        })
+    }
+
+    fn matrix(&self) -> Result<Vec<MatrixEntry>, Problem> {
+        let entries = rows(self.section, GroupOptions::KEY.matrix)?;
+        if entries.is_empty() {
+            return Err(self.section.lacks(GroupOptions::KEY.matrix));
+        }
+        let entry = |(index, (_, item)): (usize, (String, _))| {
+            let name = format!("`matrix` {index} in {}", self.section.name);
+            let section = Section::open::<PairOptions>(name, item)?;
+            let PairOptions { from, to, weight } = section.read(())?;
+            let set = |key, named| hosts(&section, (key, Some(named)), "", self.network);
+            let keys = PairOptions::KEY;
+            Ok((set(keys.from, &from)?, set(keys.to, &to)?, weight))
+        };
+        entries.into_iter().enumerate().map(entry).collect()
+    }
+
+    fn sizes(&self, options: &GroupOptions) -> Result<Option<Sizes>, Problem> {
+        let section = self.section;
+        let fixed = options.size.map(|size| Sizes::fixed(size.get()));
+        let Some(name) = &options.sizes else { return Ok(fixed) };
+        if fixed.is_some() {
+            let problem = section.reject(GroupOptions::KEY.size, "there are `sizes` as well");
+            return Err(problem.with_help("write one of the two"));
+        }
+        if let Some(table) = builtin::named(name) {
+            return Ok(Some(table));
+        }
+        let text = self.files.text(name, MAX_TABLE).map_err(|why| {
+            let problem = section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}"));
+            problem.with_help(format!("a file, or a table: {}", advice(name, builtin::names())))
+        })?;
+        let table = Sizes::parse(name.clone(), &text);
+        table
+            .map(Some)
+            .map_err(|why| section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}")))
+    }
+
+    fn start(&self, flows: usize, finite: bool) -> Result<Starts, Problem> {
+        let section = self.section;
+        let Some(arrivals) = section.nested(GroupOptions::KEY.arrivals)? else {
+            return start(section, flows, self.duration);
+        };
+        if section.is_written(GroupOptions::KEY.start) {
+            let problem = section.reject(GroupOptions::KEY.start, "there are `arrivals` as well");
+            return Err(problem.with_help("write one of the two"));
+        }
+        if !section.is_written(GroupOptions::KEY.flows) {
+            return Err(section.lacks(GroupOptions::KEY.flows));
+        }
+        self.arrivals(&arrivals, finite)
+    }
+
+    fn arrivals(&self, section: &Section<'_>, finite: bool) -> Result<Starts, Problem> {
+        let keys = ArrivalsOptions::KEY;
+        let options: ArrivalsOptions = section.read(())?;
+        let begin = options.begin;
+        if begin >= self.duration {
+            let message = format!("{begin} is after the end of the run");
+            let help = format!("`duration` is {}", self.duration);
+            return Err(section.reject(keys.begin, message).with_help(help));
+        }
+        let kind = one_of(section, &[keys.load, keys.per_second, keys.every])?;
+        let foreign = |foreign: &[&'static Key]| match foreign
+            .iter()
+            .find(|key| section.is_written(key))
+        {
+            Some(key) => Err(section.reject(*key, format!("it does not go with `{}`", kind.name))),
+            None => Ok(()),
+        };
+        let intensity = if let Some(every) = options.every {
+            foreign(&[keys.of, keys.on, keys.off])?;
+            let Some(at_once) = options.at_once else { return Err(section.lacks(keys.at_once)) };
+            return Ok(Starts::Bursts(at_once, begin, every));
+        } else if let Some(load) = options.load {
+            foreign(&[keys.at_once])?;
+            self.load(section, (load, options.of), finite)?
+        } else {
+            foreign(&[keys.at_once, keys.of])?;
+            let Some(rate) = options.per_second else { return Err(section.lacks(keys.per_second)) };
+            Intensity::PerSecond(rate)
+        };
+        Ok(match (options.on, options.off) {
+            (None, None) => Starts::Poisson(intensity, begin),
+            (Some(on), Some(off)) => Starts::OnOff(intensity, begin, (on, off)),
+            (None, Some(_)) => return Err(section.lacks(keys.on)),
+            (Some(_), None) => return Err(section.lacks(keys.off)),
+        })
+    }
+
+    fn load(
+        &self,
+        section: &Section<'_>,
+        (load, of): (f64, String),
+        finite: bool,
+    ) -> Result<Intensity, Problem> {
+        let keys = ArrivalsOptions::KEY;
+        if !finite {
+            let problem = section.reject(keys.load, "flows without end make no load to speak of");
+            return Err(problem.with_help("give the group a `size` or `sizes`"));
+        }
+        if !self.network.links.contains_key(&of) {
+            let problem = section.reject(keys.of, format!("there is no set of links \"{of}\""));
+            return Err(
+                problem.with_help(advice(&of, self.network.links.keys().map(String::as_str)))
+            );
+        }
+        Ok(Intensity::Load(load, of))
+    }
+}
+
+/// The one of these keys that is there.
+fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, Problem> {
+    let mut there = keys.iter().filter(|key| section.is_written(key));
+    let Some(&first) = there.next() else {
+        let problem = section.at.problem(format!("{} says nothing of when", section.name));
+        return Err(problem.with_help(format!("one of {}", list(keys.iter().map(|key| key.name)))));
+    };
+    match there.next() {
+        None => Ok(first),
+        Some(second) => {
+            let problem = section.reject(*second, format!("there is `{}` as well", first.name));
+            Err(problem.with_help("write one of the two"))
+        }
+    }
+}
+
+/// A table of flow sizes is no longer than this.
+const MAX_TABLE: u64 = 10_000_000;
+
+/// The hosts a key names, one by one or as a set; `default` is the set where it is left out.
+fn hosts(
+    section: &Section<'_>,
+    (key, written): (&'static Key, Option<&Hosts>),
+    default: &str,
+    network: &Network,
+) -> Result<Vec<u32>, Problem> {
+    let names = match written {
+        Some(hosts) => hosts.names.iter().map(String::as_str).collect(),
+        None if network.sets.contains_key(default) => vec![default],
+        None => return Err(section.lacks(key)),
+    };
+    let mut hosts = Vec::new();
+    for name in names {
+        let Some(set) = network.sets.get(name) else {
+            let node = network.names.iter().any(|known| known == name);
+            let what = if node { "is a switch" } else { "is not there" };
+            let problem = section.reject(key, format!("\"{name}\" {what}"));
+            let help = advice(name, network.sets.keys().map(String::as_str));
+            return Err(problem.with_help(format!("name hosts or sets of them; {help}")));
+        };
+        hosts.extend(set.iter().map(|node| node.0));
+    }
+    Ok(hosts)
+}
+
+fn start(section: &Section<'_>, flows: usize, duration: Span) -> Result<Starts, Problem> {
+    let (starts, last) = match section.item(GroupOptions::KEY.start) {
+        Some(item) if item.table().is_some() => every(section, item, flows)?,
+        _ => match section.value(GroupOptions::KEY.start)?.unwrap_or(Times::One(Span::ZERO)) {
+            Times::One(at) => (Starts::At(at), at),
+            Times::Drawn(low, high) => (Starts::Drawn(low, high), high),
+        },
+    };
+    if last >= duration {
+        let message = format!("the last flow starts at {last}, and the run ends at {duration}");
+        let help = format!("flows start before `duration`, which is {duration}");
+        return Err(section.reject(GroupOptions::KEY.start, message).with_help(help));
+    }
+    Ok(starts)
+}
+
+fn every(section: &Section<'_>, item: &Item, flows: usize) -> Result<(Starts, Span), Problem> {
+    let start = Section::open::<EveryOptions>(format!("`start` in {}", section.name), item)?;
+    let EveryOptions { first, every } = start.read(())?;
+    // Bounds of both keys keep the product within 128 bits.
+    let last = u128::from(every.as_ps()) * (flows as u128 - 1) + u128::from(first.as_ps());
+    let last = Span::from_ps(u64::try_from(last).unwrap_or(u64::MAX));
+    Ok((Starts::Every(first, every), last))
+}
+
+/// Which hosts can reach which: those on one side of what switches do not join cannot reach the other.
+struct Reach {
+    /// For each node the parts of the network it belongs to or borders on. Hosts pass nothing on, so a host may border
+    /// on several.
+    parts: Vec<Vec<usize>>,
+    /// Hosts that are linked to each other.
+    pairs: BTreeSet<(Node, Node)>,
+}
+
+impl Reach {
+    fn of(network: &Network) -> Self {
+        let graph = &network.graph;
+        let mut ports = vec![Vec::new(); graph.nodes.len()];
+        for port in 0..graph.ports() as u32 {
+            ports[graph.near(port).0 as usize].push(port);
+        }
+        let mut part_of = vec![None; graph.nodes.len()];
+        for first in 0..graph.nodes.len() {
+            let mut open = vec![first];
+            while let Some(node) = open.pop() {
+                if part_of[node].is_some() || graph.nodes[node] == NodeKind::Host {
+                    continue;
+                }
+                part_of[node] = Some(first);
+                open.extend(ports[node].iter().map(|&port| graph.far(port).0 as usize));
+            }
+        }
+        let border = |ports: &Vec<u32>| {
+            let far = ports.iter().map(|&port| graph.far(port));
+            far.filter_map(|node| part_of[node.0 as usize]).collect()
+        };
+        let borders = ports.iter().map(border).collect();
+        let linked = (0..graph.ports() as u32).map(|port| (graph.near(port), graph.far(port)));
+        let hosts = |node| graph.kind(node) == NodeKind::Host;
+        let pairs = linked.filter(|(a, b)| hosts(*a) && hosts(*b)).collect();
+        Self { parts: borders, pairs }
+    }
+
+    fn joins(&self, from: u32, to: u32) -> bool {
+        let (near, far) = (&self.parts[from as usize], &self.parts[to as usize]);
+        near.iter().any(|part| far.contains(part)) || self.pairs.contains(&(Node(from), Node(to)))
+    }
+}
+
+/// So many pairs are looked at before anything runs; those beyond are found out when the run is set up.
+const MAX_PAIRS: usize = 200_000;
+
+/// That every flow has somebody else to send to, and a way.
+fn paths(
+    section: &Section<'_>,
+    (index, group): (usize, &Group),
+    network: &Network,
+    reach: &Reach,
+) -> Result<(), Problem> {
+    let name = |node: u32| network.names[node as usize].as_str();
+    let key = if section.is_written(GroupOptions::KEY.trace) {
+        GroupOptions::KEY.trace
+    } else {
+        GroupOptions::KEY.to
+    };
+    let joined = |from: u32, to: u32| {
+        if reach.joins(from, to) {
+            return Ok(());
+        }
+        let message =
+            format!("no path leads from host \"{}\" to host \"{}\"", name(from), name(to));
+        let help = "hosts pass nothing on: links and switches must join the two";
+        Err(section.reject(key, message).with_help(help))
+    };
+    if let Starts::Trace(trace) = &group.start {
+        return trace.pairs.iter().try_for_each(|&(from, to)| joined(from, to));
+    }
+    if group.pattern == Pattern::RoundRobin {
+        for flow in 0..group.flows.min(MAX_PAIRS) {
+            let (from, to) = (group.from[flow % group.from.len()], group.to[flow % group.to.len()]);
+            if from == to {
+                let message = format!("flow {flow} goes from host \"{}\" to itself", name(from));
+                let help =
+                    "flows take the hosts of `from` and of `to` in turn; leave it out of one";
+                return Err(section.reject(GroupOptions::KEY.to, message).with_help(help));
+            }
+            joined(from, to)?;
+        }
+        return Ok(());
+    }
+    let pairs = pairs(group, index, network, Seed::new(1)).map_err(|why| {
+        section
+            .reject(GroupOptions::KEY.pattern, why)
+            .with_help("see docs/workloads.md for what each pattern needs")
+    })?;
+    let mut weights = pairs.weights().take(MAX_PAIRS);
+    weights.try_for_each(|((from, to), _)| joined(from.0, to.0))?;
+    if let Some(Intensity::Load(_, links)) = intensity(group) {
+        let paths = Paths::of(&network.graph);
+        if Offered::of((group, index), network, &paths, links, Seed::new(1)).is_none() {
+            let message = format!("no flow of this group crosses the links \"{links}\"");
+            return Err(section
+                .reject(GroupOptions::KEY.arrivals, message)
+                .with_help("choose another set of links"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! What `--vary` and `--seeds` make of a scenario, and what they refuse.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use shallop_core::{BufferSize, Bytes};
+use shallop_plan::Study;
+use shallop_scenario::{Options, read, values};
+
+const SCENARIO: &str = r#"
+title = "small"
+seed = 5
+duration = "2500ms"
+windows = ["0s..2s"]
+topology = { kind = "dumbbell", senders = 3, rate = "10Gbps", delay = "5ms" }
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+
+[[claim]]
+what = "FlashPass loses nothing"
+scheme = "cubic"
+metric = "drops.data"
+source = "nowhere"
+"#;
+
+const POINTS: &str = r#"
+[[point]]
+name = "few"
+set = { "topology.senders" = 2 }
+
+[[point]]
+name = "many"
+set = { "topology.senders" = 8 }
+"#;
+
+fn vary(keys: &[(&str, &str)]) -> Options {
+    let keys = keys.iter().map(|(key, text)| ((*key).to_owned(), values(text).unwrap()));
+    Options { vary: keys.collect(), ..Options::default() }
+}
+
+fn names(study: &Study) -> Vec<&str> {
+    study.points.iter().map(|point| point.name.as_str()).collect()
+}
+
+#[test]
+fn every_combination_of_values_is_a_point() {
+    let options =
+        vary(&[("switch.default.buffer", "20KB, \"8pkt\""), ("topology.senders", "20,200")]);
+    let study = read(SCENARIO, &options).unwrap();
+    assert_eq!(
+        names(&study),
+        [
+            "switch.default.buffer=20KB, topology.senders=20",
+            "switch.default.buffer=20KB, topology.senders=200",
+            "switch.default.buffer=8pkt, topology.senders=20",
+            "switch.default.buffer=8pkt, topology.senders=200",
+        ]
+    );
+    let point = &study.points[1];
+    assert_eq!(point.set["topology.senders"], 200);
+    assert_eq!(point.set["switch.default.buffer"], "20KB");
+    assert_eq!(point.plan.switches[0].buffer, BufferSize::Bytes(Bytes::new(20_000)));
+    assert_eq!(point.plan.groups[0].flows, 200);
+    assert_eq!((study.seeds.as_slice(), study.claims.len()), (&[5][..], 0));
+}
+
+#[test]
+fn points_of_the_scenario_are_varied_too_and_give_way() {
+    let text = format!("{SCENARIO}{POINTS}");
+    let study = read(&text, &vary(&[("sample", "1ms,10ms")])).unwrap();
+    assert_eq!(
+        names(&study),
+        ["few, sample=1ms", "few, sample=10ms", "many, sample=1ms", "many, sample=10ms"]
+    );
+    assert_eq!(study.points[2].set["topology.senders"], 8);
+    let study = read(&text, &vary(&[("topology.senders", "4")])).unwrap();
+    assert_eq!(study.points[1].set["topology.senders"], 4);
+    assert_eq!(study.points[1].plan.groups[0].flows, 4);
+}
+
+#[test]
+fn seeds_count_from_the_first_one_and_leave_the_claims() {
+    let study = read(SCENARIO, &Options { seeds: Some(3), ..Options::default() }).unwrap();
+    assert_eq!((study.seeds.as_slice(), study.claims.len()), (&[5, 6, 7][..], 1));
+    let asked = Options { seeds: Some(2), seed: Some(40), ..vary(&[("sample", "1ms,2ms")]) };
+    let study = read(SCENARIO, &asked).unwrap();
+    assert_eq!((study.seeds.as_slice(), study.jobs().len()), (&[40, 41][..], 4));
+    for (count, words) in [(0, "must be a seed"), (20_000, "more than 10000")] {
+        let options = Options { seeds: Some(count), ..Options::default() };
+        let problem = read(SCENARIO, &options).unwrap_err();
+        assert!(
+            problem.message.contains("--seeds") && problem.message.contains(words),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_varied_is_told_with_the_option() {
+    let many = (0..200).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    for (keys, words) in [
+        (&[("topology.sender", "3,4")][..], &["--vary topology.sender", "topology.senders"][..]),
+        (&[("topology.senders", "3,0")], &["--vary topology.senders=0", "out of range"]),
+        (&[("topology.delay", "1ms,10Gbps")], &["--vary topology.delay=10Gbps", "needs a unit"]),
+        (&[("seed", "1,2")], &["--vary seed", "--seeds N"]),
+        (&[("seeds", "[1],[2]")], &["--vary seeds", "--seeds N"]),
+        (&[("title", "a,b")], &["--vary title", "one for all"]),
+        (&[("topology.senders", "3,3")], &["--vary topology.senders=3", "twice"]),
+        (&[("sample", "1ms"), ("sample", "2ms")], &["--vary sample", "one --vary"]),
+        (&[("a..b", "1")], &["--vary a..b", "no key"]),
+        (&[("point.few.name", "1")], &["--vary point.few.name", "cannot be changed"]),
+        (&[("duration", "2s,1s")], &["with --vary duration=1s", "0s..2s", "after the run"]),
+        (
+            &[("topology.senders", many.as_str()), ("group.all.flows", many.as_str())],
+            &["--vary", "more than 10000 points"],
+        ),
+    ] {
+        let problem = read(SCENARIO, &vary(keys)).unwrap_err();
+        let said = format!("{} {}", problem.message, problem.help);
+        for word in words {
+            assert!(said.contains(word), "{word} is not in: {said}");
+        }
+    }
+    let set = vec![("sample".to_owned(), "1ms".to_owned())];
+    let problem = read(SCENARIO, &Options { set, ..vary(&[("sample", "2ms")]) }).unwrap_err();
+    assert!(problem.message.contains("--vary sample") && problem.message.contains("--set"));
+}

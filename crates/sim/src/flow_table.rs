@@ -1,0 +1,234 @@
+//! The flows of a run and the state of their endpoints. A flow occupies a slot from its start until it retires. It
+//! retires when both endpoints are complete, neither has a deadline, and none of its packets is queued or in flight;
+//! its slot is then free for a later flow. Memory therefore grows with the flows in progress, not with all flows.
+//!
+//! Flows may share connections. A flow then takes over the slot of a retired flow between the same hosts, if there is
+//! one, together with its path and the connection state of its endpoints.
+//!
+//! State: the slots, lists of free slots and of idle connections, and an entry for each flow. Entries of retired flows
+//! are dropped from the front. The number of an endpoint in the agenda is twice its slot, plus one for the receiver.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{End, Node};
+use shallop_proto::{Endpoint, EndpointCounters, Priority};
+
+/// An endpoint with the driver's state of it.
+#[derive(Clone, Debug)]
+pub(crate) struct EndState<E> {
+    pub machine: E,
+    /// The host's port that sends its packets.
+    pub port: u32,
+    /// The priority with which it waits for its host's link, if it waits.
+    pub waiting: Option<Priority>,
+    /// Whether its completion has been reported.
+    pub complete: bool,
+}
+
+/// A flow that has retired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retired {
+    /// Its number.
+    pub flow: u32,
+    /// Counters of its sender.
+    pub sender: EndpointCounters,
+    /// Counters of its receiver.
+    pub receiver: EndpointCounters,
+}
+
+/// The two endpoints of a flow.
+#[derive(Clone, Debug)]
+struct Slot<E> {
+    ends: [EndState<E>; 2],
+    /// Packets of the flow that are queued or in flight.
+    in_network: u32,
+    /// The flow; [`VACANT`] once it has retired.
+    flow: u32,
+    /// The first flow of the connection, whose number selects the path of all its flows.
+    path_flow: u32,
+    /// The key of its connection, if later flows may take it over.
+    connection: Option<ConnectionKey>,
+}
+
+/// The key of connections that a flow may take over: their number and their hosts.
+type ConnectionKey = (u32, [Node; 2]);
+
+/// The entry of a flow that has started.
+#[derive(Clone, Copy, Debug)]
+struct FlowEntry {
+    /// Its slot; [`VACANT`] once it has retired.
+    slot: u32,
+    hosts: [Node; 2],
+    path_flow: u32,
+}
+
+const VACANT: u32 = u32::MAX;
+
+/// All flows of a run.
+#[derive(Debug)]
+pub(crate) struct FlowTable<E> {
+    slots: Vec<Slot<E>>,
+    /// Free slots; the last one is used next.
+    free: Vec<u32>,
+    /// Slots of idle connections, in the order in which they became idle.
+    idle_connections: BTreeMap<ConnectionKey, Vec<u32>>,
+    /// Entries by flow, from flow `first` on. Earlier flows have retired.
+    flows: Vec<FlowEntry>,
+    first: u32,
+    retires: bool,
+    retired: Vec<Retired>,
+}
+
+impl<E> Default for FlowTable<E> {
+    fn default() -> Self {
+        let (slots, free, flows, retired) = (vec![], vec![], vec![], vec![]);
+        let idle_connections = BTreeMap::new();
+        Self { slots, free, idle_connections, flows, first: 0, retires: false, retired }
+    }
+}
+
+impl<E: Endpoint> FlowTable<E> {
+    /// The sender of the next flow.
+    pub fn next_flow(&self) -> End {
+        End::sender(self.started() as u32)
+    }
+
+    /// The number of flows that have started.
+    pub fn started(&self) -> usize {
+        self.first as usize + self.flows.len()
+    }
+
+    #[inline]
+    fn entry(&self, end: End) -> &FlowEntry {
+        &self.flows[(end.flow() - self.first) as usize]
+    }
+
+    /// The flow whose number selects the path of the next flow: that flow itself, or the first flow of the connection
+    /// that it will take over.
+    pub fn path_flow(&self, connections: Option<u32>, hosts: [Node; 2]) -> u32 {
+        let idle = connections.and_then(|key| self.idle_connections.get(&(key, hosts))?.last());
+        idle.map_or(self.started() as u32, |&slot| self.slots[slot as usize].path_flow)
+    }
+
+    /// Starts the next flow, with endpoints at these hosts. If a connection with this number is idle, the flow takes it
+    /// over.
+    pub fn start(
+        &mut self,
+        mut ends: [EndState<E>; 2],
+        hosts: [Node; 2],
+        connections: Option<u32>,
+    ) {
+        let connection = connections.map(|number| (number, hosts));
+        let (flow, path_flow) = (self.started() as u32, self.path_flow(connections, hosts));
+        let idle = connection.and_then(|key| self.idle_connections.get_mut(&key)?.pop());
+        if let Some(slot) = idle {
+            for (end, before) in ends.iter_mut().zip(&self.slots[slot as usize].ends) {
+                end.machine.continue_connection(&before.machine);
+            }
+        }
+        let state = Slot { ends, in_network: 0, flow, path_flow, connection };
+        let slot = if let Some(slot) = idle.or_else(|| self.free.pop()) {
+            self.slots[slot as usize] = state;
+            slot
+        } else {
+            self.slots.push(state);
+            self.slots.len() as u32 - 1
+        };
+        self.flows.push(FlowEntry { slot, hosts, path_flow });
+    }
+
+    /// The host of this endpoint, and the endpoint whose number selects its path.
+    #[inline]
+    pub fn destination(&self, end: End) -> (Node, End) {
+        let FlowEntry { hosts, path_flow, .. } = *self.entry(end);
+        let side = end.0 & 1;
+        (hosts[side as usize], End(path_flow << 1 | side))
+    }
+
+    /// The number of an endpoint in the agenda.
+    #[inline]
+    pub fn number(&self, end: End) -> u32 {
+        self.entry(end).slot << 1 | end.0 & 1
+    }
+
+    /// The endpoint with this number.
+    #[inline]
+    pub fn end(&self, number: u32) -> End {
+        End(self.slots[(number >> 1) as usize].flow << 1 | number & 1)
+    }
+
+    /// The state of an endpoint whose flow has not retired.
+    #[inline]
+    pub fn get(&mut self, end: End) -> &mut EndState<E> {
+        self.get_counted(end).0
+    }
+
+    /// The state of such an endpoint, and the number of packets of its flow that are queued or in flight.
+    #[inline]
+    pub fn get_counted(&mut self, end: End) -> (&mut EndState<E>, &mut u32) {
+        let slot = self.entry(end).slot;
+        let slot = &mut self.slots[slot as usize];
+        debug_assert!(slot.flow == end.flow(), "a retired flow has no events");
+        (&mut slot.ends[(end.0 & 1) as usize], &mut slot.in_network)
+    }
+
+    /// A packet to this endpoint was delivered, dropped or lost.
+    #[inline]
+    pub fn on_packet_gone(&mut self, end: End) {
+        let (_, in_network) = self.get_counted(end);
+        debug_assert!(*in_network > 0, "every packet was sent before");
+        *in_network -= 1;
+    }
+
+    /// Whether a deadline is the only event that the flow of this endpoint can still have. False after it has retired.
+    #[inline]
+    pub fn is_quiescent(&self, end: End) -> bool {
+        let Some(slot) = self.slots.get(self.entry(end).slot as usize) else { return false };
+        let [sender, receiver] = &slot.ends;
+        let idle = |end: &EndState<E>| end.complete && end.waiting.is_none();
+        slot.in_network == 0 && self.retires && idle(sender) && idle(receiver)
+    }
+
+    /// Retires the flow of this endpoint.
+    pub fn retire_flow(&mut self, end: End) {
+        let index = self.entry(end).slot;
+        let slot = &mut self.slots[index as usize];
+        slot.flow = VACANT;
+        self.flows[(end.flow() - self.first) as usize].slot = VACANT;
+        let [sender, receiver] = slot.ends.each_ref().map(|end| end.machine.counters());
+        match slot.connection {
+            Some(key) => self.idle_connections.entry(key).or_default().push(index),
+            None => self.free.push(index),
+        }
+        self.retired.push(Retired { flow: end.flow(), sender, receiver });
+    }
+
+    /// Lets flows retire from now on.
+    pub fn enable_retirement(&mut self) {
+        self.retires = true;
+    }
+
+    /// The flows that have retired since the last call.
+    pub fn take_retired(&mut self) -> Vec<Retired> {
+        self.drop_retired_entries();
+        std::mem::take(&mut self.retired)
+    }
+
+    /// Drops the leading entries of retired flows if they are at least half of all entries.
+    fn drop_retired_entries(&mut self) {
+        let retired = self.flows.iter().take_while(|flow| flow.slot == VACANT).count();
+        if retired > 0 && retired * 2 >= self.flows.len() {
+            self.flows.drain(..retired);
+            self.first += retired as u32;
+        }
+    }
+
+    /// The endpoints of flows in progress, in the order of their slots: sender and receiver alternate.
+    pub fn ends(&self) -> impl Iterator<Item = (End, &E)> {
+        self.slots.iter().filter(|slot| slot.flow != VACANT).flat_map(|slot| {
+            let [sender, receiver] = &slot.ends;
+            let (first, second) = (End::sender(slot.flow), End::receiver(slot.flow));
+            [(first, &sender.machine), (second, &receiver.machine)]
+        })
+    }
+}

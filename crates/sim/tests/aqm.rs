@@ -1,0 +1,197 @@
+//! TCP through switches whose queue disciplines drop packets as they serve them: no flow waits for a packet that was
+//! dropped, and the queue stays where the discipline wants it.
+
+use shallop_control::{Reno, reno};
+use shallop_core::{
+    BitsPerSec, Bytes, Class, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time,
+};
+use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
+use shallop_sim::{Flow, Network, World};
+use shallop_switch::discipline::codel::CoDelConfig;
+use shallop_switch::discipline::dualpi2::DualPi2Config;
+use shallop_switch::discipline::fq_codel::FqCoDelConfig;
+use shallop_switch::{
+    Aqm, AqmPort, Discipline, Limit, Occupancy, Pool, PoolConfig, PoolMember, PoolQuota,
+    PortBuffer, PortConfig, QueueConfig,
+};
+use shallop_topology::topo::{LinkSpec, dumbbell};
+use shallop_topology::{NicMode, Paths};
+
+const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);
+const MTU: Bytes = Bytes::new(1538);
+/// 100 Mb/s times 40 ms.
+const BUFFER: Bytes = Bytes::new(500_000);
+const FLOWS: u64 = 6;
+
+fn second(second: u64) -> Time {
+    Time::after_start(Span::from_secs(second))
+}
+
+/// What happened at the port under test.
+#[derive(Default)]
+struct Watch {
+    port: u32,
+    queue: Occupancy,
+    drops: Vec<(Time, DropCause)>,
+    marks: u32,
+}
+
+impl Probe for Watch {
+    fn on_queue(&mut self, now: Time, at: QueueId, held: Bytes) {
+        // From 2 s on, when slow start is over, to 4 s: 60 MB take 4.9 s.
+        if at.port == self.port && now >= second(2) && now < second(4) {
+            self.queue.set(now, held);
+        }
+    }
+    fn on_drop(&mut self, now: Time, at: QueueId, _: &Envelope, why: DropCause) {
+        assert_eq!(at.port, self.port, "nothing is dropped elsewhere");
+        self.drops.push((now, why));
+    }
+    fn on_mark(&mut self, _: Time, _: QueueId, _: &Envelope) {
+        self.marks += 1;
+    }
+}
+
+/// What differs between runs.
+#[derive(Clone, Debug)]
+struct Setting {
+    discipline: Discipline,
+    /// Whether the port draws on a pool and not on a buffer of its own.
+    pooled: bool,
+    ecn: bool,
+    /// Whether the discipline is that of the only sending host, whose link is a finite queue, and not the switch's.
+    at_host: bool,
+}
+
+impl Setting {
+    fn new(discipline: Discipline) -> Self {
+        Self { discipline, pooled: false, ecn: false, at_host: false }
+    }
+}
+
+/// Hosts 20 ms away send to another over a link of the same rate. Six, or one from which all flows come.
+fn world(setting: &Setting) -> World<'static, Tcp<Reno>, Watch> {
+    let trunk =
+        LinkSpec { rate: LINK, access: LINK, delay: Span::from_ms(5), mtu: Bytes::new(1500) };
+    let hosts = if setting.at_host { 1 } else { FLOWS as usize };
+    let net = dumbbell(&trunk, &vec![Span::from_ms(5); hosts], 1);
+    // The second link is that of the first host, its first port the host's.
+    let tested = if setting.at_host { 2 } else { net.bottleneck };
+    let port = |number: u32| {
+        let discipline =
+            if number == tested { setting.discipline.clone() } else { Discipline::default() };
+        PortConfig {
+            rate: LINK,
+            delay: net.graph.link_of(number).delay,
+            queues: vec![QueueConfig { discipline, ..QueueConfig::default() }],
+            queue_of: [0; Class::COUNT],
+            impairment: None,
+            changes: vec![],
+        }
+    };
+    let ports: Vec<_> = (0..net.graph.ports() as u32).map(port).collect();
+    let claim = PoolQuota { alpha: 1e6, private: Bytes::ZERO };
+    let room = |number: u32| match (number == tested, setting.pooled) {
+        (true, true) => PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None], &[claim]),
+        (true, false) => PortBuffer::new(Limit { bytes: BUFFER, ..Limit::NONE }, vec![None]),
+        (false, _) => PortBuffer::new(Limit::NONE, vec![None]),
+    };
+    let buffers = (0..net.graph.ports() as u32).map(room).collect();
+    let pool = PoolConfig { size: BUFFER, cell: Bytes::new(1), red: None };
+    let pools = if setting.pooled { vec![Pool::new(&pool, 1)] } else { vec![] };
+    let routes = Paths::of(&net.graph).routes(&net.graph, true, 0);
+    let nic = if setting.at_host { NicMode::Fifo } else { NicMode::Fair };
+    let graph = net.graph;
+    let network = Network { graph, ports, buffers, pools, routes, nic };
+    let marks = if setting.ecn { EcnConfig::CLASSIC } else { EcnConfig::OFF };
+    let config = Config { ecn: marks, ..Stack::LINUX.tcp };
+    let to = net.right[0];
+    let flows: Vec<Flow<Tcp<Reno>>> = (0..FLOWS)
+        .map(|number| {
+            let from = net.left[number as usize % hosts];
+            let size = Some(10_000_000 + 100_000 * number);
+            let reno = Reno::new(&reno::Config::RFC, &config.start(LINK, number));
+            Flow {
+                facts: Facts::between(from, to),
+                start: Time::after_start(Span::from_ms(10 * number)),
+                from,
+                to,
+                sender: Tcp::Sender(Sender::new(&config, reno, size)),
+                receiver: Tcp::Receiver(Receiver::new(&config, size)),
+                connections: None,
+            }
+        })
+        .collect();
+    World::new(network, Box::new(flows.into_iter()), Watch { port: tested, ..Watch::default() })
+}
+
+fn disciplines() -> [Discipline; 3] {
+    let stream = Seed::new(1).stream("aqm", 0);
+    let all = [
+        Aqm::CoDel(CoDelConfig::of(())),
+        Aqm::FqCoDel(FqCoDelConfig::of(())),
+        Aqm::DualPi2(DualPi2Config::of(())),
+    ];
+    all.map(|aqm| Discipline::Aqm(aqm, AqmPort { mtu: MTU, stream: stream.clone() }))
+}
+
+/// Runs until all is done: what was seen, and when it ended.
+fn run(setting: &Setting) -> (Watch, Time) {
+    let mut world = world(setting);
+    world.enable_retirement();
+    let mut retired = 0;
+    while retired < FLOWS as usize {
+        world.run_until(world.now() + Span::from_ms(100));
+        assert!(world.now() < second(30), "{setting:?}: flows end");
+        retired += world.take_retired().len();
+    }
+    assert!(world.is_idle(), "once all have retired nothing is left to happen");
+    assert_eq!(world.in_network(), 0);
+    for pool in world.pools() {
+        assert_eq!(pool.held(), Bytes::ZERO);
+    }
+    let end = world.now();
+    (world.probe, end)
+}
+
+#[test]
+fn flows_end_and_retire_though_their_packets_are_dropped_as_they_leave() {
+    let fifo = run(&Setting::new(Discipline::default())).0;
+    assert!(fifo.drops.iter().all(|drop| drop.1 == DropCause::BufferFull));
+    // CoDel's target of 5 ms is 62.5 KB at 100 Mb/s, DualPI2's of 15 ms 187.5 KB.
+    for (discipline, target) in disciplines().into_iter().zip([62_500.0, 62_500.0, 187_500.0]) {
+        let setting = Setting::new(discipline);
+        let (watch, end) = run(&setting);
+        let by_law = watch.drops.iter().filter(|drop| drop.1 != DropCause::BufferFull).count();
+        assert!(by_law > 20 && watch.marks == 0, "{setting:?}: {by_law} drops");
+        // 61.5 MB of payload take 5.2 s.
+        assert!(end < Time::after_start(Span::from_ms(6_000)), "{setting:?}: {end:?}");
+        let (mean, before) = (watch.queue.mean(), fifo.queue.mean());
+        assert!(mean < target && mean < before, "{setting:?}: {mean} B, a FIFO {before} B");
+        assert_eq!(watch.drops, run(&setting).0.drops, "same inputs, same drops");
+        let pooled = run(&Setting { pooled: true, ..setting }).0;
+        assert_eq!(watch.drops, pooled.drops, "whatever memory it draws on");
+    }
+}
+
+#[test]
+fn flows_retire_though_their_packets_are_dropped_in_their_own_host() {
+    for discipline in disciplines() {
+        let setting = Setting { at_host: true, ..Setting::new(discipline) };
+        let (watch, end) = run(&setting);
+        assert!(watch.drops.len() > 10, "{setting:?}: {} drops", watch.drops.len());
+        assert!(end < second(8), "{setting:?}: {end:?}");
+    }
+}
+
+#[test]
+fn ecn_capable_flows_are_marked_instead() {
+    for discipline in disciplines() {
+        let setting = Setting { ecn: true, ..Setting::new(discipline) };
+        let watch = run(&setting).0;
+        let by_law = watch.drops.iter().filter(|drop| drop.1 != DropCause::BufferFull).count();
+        assert!(watch.marks > 20, "{setting:?}: {} marks", watch.marks);
+        // Acknowledgements go the other way; only retransmissions are not ECN-capable (RFC 3168, 6.1.5).
+        assert!(by_law < watch.marks as usize / 2, "{setting:?}: {by_law} drops");
+    }
+}

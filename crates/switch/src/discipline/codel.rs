@@ -1,0 +1,335 @@
+//! Controlled Delay (`CoDel`, RFC 8289): once the sojourn time of dequeued packets has been at least `target` for a
+//! whole `interval`, packets are dropped or marked as they leave, at times `interval / sqrt(count)` apart, until the
+//! sojourn time falls below `target`. Variables have the names of the RFC's pseudocode (section 5).
+//!
+//! ECN and `ce_threshold` are as in Linux (`codel_impl.h`): an ECN-capable packet is marked where another would be
+//! dropped, and the control law continues as if the packet had been dropped.
+//!
+//! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves no more than `maxpacket`
+//! behind and so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
+
+use shallop_core::form::Key;
+use shallop_core::options::Refused;
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time, options};
+
+use super::backlog::{Backlog, Dropped, Stamped};
+use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
+
+/// A drop state that begins within this many intervals of the last one resumes its drop rate.
+const RESUME_WITHIN: u64 = 16;
+
+options! {
+    /// What CoDel is made from.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CoDelConfig(const) {
+        /// The acceptable standing delay of a queue: 5 to 10 % of `interval` (RFC 8289).
+        key target: Span [Time(Span::from_ns(1), LONGEST)] = Span::from_ms(5);
+        /// The time that senders are given to respond, of the order of the largest round-trip time (RFC 8289).
+        key interval: Span [Time(Span::from_ns(1), LONGEST)] = Span::from_ms(100);
+        /// Whether ECN-capable packets are marked where others are dropped.
+        key ecn: bool = true;
+        /// The time in the queue above which every ECN-capable packet is marked, in addition.
+        key ce_threshold: Option<Span> [Time(Span::ZERO, LONGEST)] = None, "none";
+    }
+    check CoDelConfig::check;
+}
+
+impl CoDelConfig {
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let Self { target, interval, .. } = self;
+        if target <= interval {
+            return Ok(());
+        }
+        let key = if is_written(Self::KEY.target) { Self::KEY.target } else { Self::KEY.interval };
+        let message = format!("the target, {target}, is above the interval, {interval}");
+        Err(Refused::new(key, message, "a target of 5 to 10 % of the interval"))
+    }
+
+    /// The time of the next drop after one at `time` that was the `count`-th of this drop state.
+    fn control_law(&self, time: Time, count: u32) -> Time {
+        time.saturating_add(self.interval.scale(1.0 / libm::sqrt(f64::from(count))))
+    }
+}
+
+impl AqmConfig for CoDelConfig {
+    const IGNORES_IDLE_ARRIVALS: bool = true;
+
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+}
+
+/// The state of `CoDel` for one queue.
+#[derive(Clone, Debug)]
+pub(crate) struct CoDel {
+    /// Size of the largest packet of the link, in bytes on the wire. A backlog of no more than this is no standing
+    /// queue.
+    maxpacket: Bytes,
+    /// The end of the first interval in which the sojourn time has not been below `target`; `None` while it is below.
+    first_above_time: Option<Time>,
+    /// When the next packet is dropped, in the drop state.
+    drop_next: Time,
+    /// Packets dropped or marked in this drop state, plus the count with which it resumed.
+    count: u32,
+    /// The value of `count` at the start of this drop state.
+    lastcount: u32,
+    /// Whether this is the drop state.
+    dropping: bool,
+}
+
+impl CoDel {
+    /// The state of an empty queue on a link with packets of up to this size.
+    pub const fn new(maxpacket: Bytes) -> Self {
+        let (first_above_time, drop_next) = (None, Time::ZERO);
+        Self { maxpacket, first_above_time, drop_next, count: 0, lastcount: 0, dropping: false }
+    }
+
+    /// Dequeues the next packet that is not dropped, and whether it is marked now. Calls `dropped` for each dropped
+    /// packet.
+    pub fn dequeue<C: Copy>(
+        &mut self,
+        config: &CoDelConfig,
+        now: Time,
+        backlog: &mut Backlog<C>,
+        dropped: &mut impl FnMut(Envelope),
+    ) -> Option<(Packet<C>, bool)> {
+        let (mut head, mut ok_to_drop) = self.dodequeue(config, now, backlog);
+        let mut marked = false;
+        if self.dropping {
+            self.dropping = ok_to_drop;
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                marked = head.as_ref().is_some_and(|head| takes_mark(config, head));
+                if !marked {
+                    drop_head(head.take(), dropped);
+                    (head, ok_to_drop) = self.dodequeue(config, now, backlog);
+                    self.dropping = ok_to_drop;
+                }
+                if self.dropping {
+                    self.drop_next = config.control_law(self.drop_next, self.count);
+                }
+                if marked {
+                    break;
+                }
+            }
+        } else if ok_to_drop {
+            marked = head.as_ref().is_some_and(|head| takes_mark(config, head));
+            if !marked {
+                drop_head(head.take(), dropped);
+                (head, _) = self.dodequeue(config, now, backlog);
+            }
+            self.enter_drop_state(config, now);
+        }
+        let head = head?;
+        let above = config.ce_threshold.is_some_and(|threshold| head.sojourn(now) > threshold);
+        Some((head.packet, (marked || above) && head.packet.envelope.ecn.is_ect()))
+    }
+
+    fn enter_drop_state(&mut self, config: &CoDelConfig, now: Time) {
+        self.dropping = true;
+        let delta = self.count.saturating_sub(self.lastcount);
+        let recent = now < self.drop_next.saturating_add(config.interval * RESUME_WITHIN);
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.lastcount = self.count;
+        self.drop_next = config.control_law(now, self.count);
+    }
+
+    /// Dequeues the packet at the head, and tells whether the sojourn time has been above `target` for an interval.
+    fn dodequeue<C: Copy>(
+        &mut self,
+        config: &CoDelConfig,
+        now: Time,
+        backlog: &mut Backlog<C>,
+    ) -> (Option<Stamped<C>>, bool) {
+        let head = backlog.pop();
+        let above = head.as_ref().is_some_and(|head| head.sojourn(now) >= config.target);
+        if !above || backlog.bytes() <= self.maxpacket {
+            self.first_above_time = None;
+            return (head, false);
+        }
+        let since = *self.first_above_time.get_or_insert(now.saturating_add(config.interval));
+        (head, now >= since)
+    }
+}
+
+/// Whether this packet is marked where another would be dropped. A packet that carries CE stays as it is.
+fn takes_mark<C>(config: &CoDelConfig, head: &Stamped<C>) -> bool {
+    config.ecn && head.packet.envelope.ecn != Ecn::NotEct
+}
+
+fn drop_head<C>(head: Option<Stamped<C>>, dropped: &mut impl FnMut(Envelope)) {
+    if let Some(head) = head {
+        dropped(head.packet.envelope);
+    }
+}
+
+/// A FIFO under `CoDel`.
+#[derive(Clone, Debug)]
+pub(crate) struct CoDelQueue<C> {
+    config: CoDelConfig,
+    codel: CoDel,
+    backlog: Backlog<C>,
+}
+
+impl<C: Copy> ManagedQueue<C> for CoDelQueue<C> {
+    type Config = CoDelConfig;
+
+    fn new(config: &CoDelConfig, port: &AqmPort) -> Self {
+        Self { config: *config, codel: CoDel::new(port.mtu), backlog: Backlog::default() }
+    }
+
+    fn enqueue(&mut self, now: Time, packet: Packet<C>, _arrived: Ecn) {
+        self.backlog.push(now, packet);
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Dropped>) -> Option<(Packet<C>, bool)> {
+        let Self { config, codel, backlog } = self;
+        let mut drop = |packet| dropped.push(Dropped { packet, cause: DropCause::Aqm });
+        codel.dequeue(config, now, backlog, &mut drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::{Class, End};
+
+    const MTU: Bytes = Bytes::new(1538);
+
+    fn at(ms: u64) -> Time {
+        Time::after_start(Span::from_ms(ms))
+    }
+
+    fn backlog(enqueued: Time, packets: usize, ecn: Ecn) -> Backlog<()> {
+        let mut backlog = Backlog::default();
+        let envelope = Envelope { end: End(1), size: 1538, class: Class::Data, ecn };
+        (0..packets).for_each(|_| backlog.push(enqueued, Packet { envelope, cargo: () }));
+        backlog
+    }
+
+    /// A queue of which a packet leaves each millisecond.
+    struct Run {
+        codel: CoDel,
+        config: CoDelConfig,
+        backlog: Backlog<()>,
+    }
+
+    impl Run {
+        /// A queue that was filled at the start and does not run empty.
+        fn standing(ecn: Ecn) -> Self {
+            let config = CoDelConfig::of(());
+            Self { codel: CoDel::new(MTU), config, backlog: backlog(Time::ZERO, 10_000, ecn) }
+        }
+
+        /// When something leaves, how many packets are dropped, and whether it is marked.
+        fn serve(&mut self, ms: u64) -> (usize, bool) {
+            let (mut drops, Self { codel, config, backlog }) = (0, self);
+            let left = codel.dequeue(config, at(ms), backlog, &mut |_| drops += 1);
+            (drops, left.is_some_and(|(_, mark)| mark))
+        }
+
+        /// The milliseconds at which packets are dropped, once for each.
+        fn drops(&mut self, ms: std::ops::Range<u64>) -> Vec<u64> {
+            ms.flat_map(|ms| vec![ms; self.serve(ms).0]).collect()
+        }
+    }
+
+    /// First above 5 ms at 10 ms: drop state at 110 ms, then after 100 ms / sqrt(1, 2, 3 ...), from the time that a
+    /// drop was due: 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 ms.
+    const DROPS: [u64; 9] = [110, 210, 281, 339, 389, 434, 474, 512, 548];
+
+    #[test]
+    fn drops_come_as_the_control_law_says() {
+        assert_eq!(Run::standing(Ecn::NotEct).drops(10..560), DROPS);
+        let config = CoDelConfig::of(());
+        for (count, us) in [(1, 100_000), (2, 70_711), (3, 57_735), (4, 50_000), (100, 10_000)] {
+            let next = config.control_law(Time::ZERO, count).since_start();
+            assert_eq!((next.as_ps() + 500_000) / 1_000_000, us, "count {count}");
+        }
+    }
+
+    #[test]
+    fn ecn_capable_packets_are_marked_at_the_same_times_and_none_is_dropped() {
+        for ecn in [Ecn::Ect, Ecn::Ect1] {
+            let mut run = Run::standing(ecn);
+            let served: Vec<_> = (10..560).map(|ms| (ms, run.serve(ms))).collect();
+            assert!(served.iter().all(|(_, (drops, _))| *drops == 0));
+            let marks: Vec<u64> = served.iter().filter(|it| it.1.1).map(|it| it.0).collect();
+            assert_eq!(marks, DROPS);
+        }
+        let mut without = Run::standing(Ecn::Ect);
+        without.config.ecn = false;
+        assert_eq!(without.drops(10..560), DROPS, "unless ECN is off");
+        let mut marked = Run::standing(Ecn::Ce);
+        assert!((10..560).all(|ms| marked.serve(ms) == (0, false)), "CE stays CE");
+    }
+
+    #[test]
+    fn a_queue_that_is_short_for_a_moment_restarts_the_interval() {
+        let mut run = Run::standing(Ecn::NotEct);
+        assert_eq!(run.drops(10..109), [] as [u64; 0]);
+        // Just below the target.
+        run.backlog = backlog(at(105), 10, Ecn::NotEct);
+        assert_eq!(run.serve(109), (0, false));
+        run.backlog = backlog(at(105), 10_000, Ecn::NotEct);
+        assert_eq!(run.drops(110..212), [210]);
+    }
+
+    #[test]
+    fn a_packet_or_less_behind_the_one_that_leaves_is_no_standing_queue() {
+        for (left, drops) in [(1, 0), (2, 1)] {
+            let mut run = Run::standing(Ecn::NotEct);
+            run.drops(10..110);
+            // The packet at the head, and `left` behind it.
+            run.backlog = backlog(Time::ZERO, 1 + left, Ecn::NotEct);
+            assert_eq!(run.serve(110).0, drops, "{left} left");
+        }
+    }
+
+    #[test]
+    fn drops_that_are_due_at_once_are_made_at_once() {
+        let mut run = Run::standing(Ecn::NotEct);
+        assert_eq!(run.drops(10..111), [110]);
+        // Due at 210, 280.7, 338.4 and 388.4 ms.
+        assert_eq!(run.serve(400).0, 4);
+        assert_eq!(run.drops(401..435), [434]);
+    }
+
+    #[test]
+    fn drop_state_resumes_its_rate_if_it_was_left_not_long_ago() {
+        // After nine drops count is 9 and lastcount 1. The next drop state resumes with count 8, so that drops follow
+        // after 100 / sqrt(8) = 35.36 ms and 100 / sqrt(9) = 33.33 ms. The tenth drop had been due at 547.14 + 33.33 =
+        // 580.48 ms: a drop state that begins 1600 ms later than that starts with count 1.
+        for (gap, expected) in [(2_180, [36, 69]), (2_181, [100, 171])] {
+            let mut run = Run::standing(Ecn::NotEct);
+            run.drops(10..560);
+            run.backlog = backlog(at(560), 10, Ecn::NotEct);
+            assert_eq!(run.serve(560), (0, false), "out of the drop state");
+            run.backlog = backlog(at(560), 10_000, Ecn::NotEct);
+            // An interval after the first long sojourn, at `gap`, drop state is entered again.
+            assert_eq!(run.drops(gap - 100..gap), [] as [u64; 0]);
+            assert_eq!(run.serve(gap).0, 1);
+            let drops = run.drops(gap + 1..gap + 180);
+            assert_eq!(drops[..2], expected.map(|after| gap + after));
+        }
+    }
+
+    #[test]
+    fn above_its_threshold_every_ecn_capable_packet_is_marked() {
+        for (ecn, marks) in [(Ecn::Ect, 4), (Ecn::Ect1, 4), (Ecn::NotEct, 0), (Ecn::Ce, 0)] {
+            let mut run = Run::standing(ecn);
+            run.config.ce_threshold = Some(Span::from_ms(1));
+            // At exactly 1 ms none is.
+            assert_eq!((1..6).filter(|&ms| run.serve(ms).1).count(), marks, "{ecn:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_queue_ends_the_drop_state() {
+        let mut run = Run::standing(Ecn::NotEct);
+        run.drops(10..300);
+        run.backlog = Backlog::default();
+        assert_eq!(run.serve(300), (0, false));
+        assert!(!run.codel.dropping && run.codel.first_above_time.is_none());
+    }
+}

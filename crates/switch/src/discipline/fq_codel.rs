@@ -1,0 +1,372 @@
+//! `FQ-CoDel` (RFC 8290): flows are hashed to queues, each under `CoDel`. The queues are served by deficit round robin,
+//! new queues first, so that a sparse flow does not wait behind flows that build queues. When the memory or the packet
+//! limit is exhausted, packets are dropped from the head of the longest queue.
+//!
+//! The destination end of a packet takes the place of the 5-tuple: it is different for each flow and each direction.
+//! Flows that share a connection (`sim/src/flow_table.rs`) hash to different queues.
+//!
+//! Where the RFC leaves a choice: a queue has used up its credits at zero, as in Linux ("has already dequeued at least
+//! a quantum of bytes"). Of several longest queues the one with the lowest bucket loses packets. The backlog that
+//! `CoDel` compares with the largest packet is that of the flow's queue. Empty queues leave the lists when the link
+//! becomes idle, as in Linux, where the driver then polls the discipline once more. A drop for lack of memory compares
+//! all active queues; there are at most as many as packets.
+
+use std::collections::VecDeque;
+
+use shallop_core::seed::hash;
+use shallop_core::{Bytes, DropCause, Ecn, End, Envelope, Packet, Time, options};
+
+use super::backlog::{Backlog, Dropped, Overflow};
+use super::codel::{CoDel, CoDelConfig};
+use super::{AqmConfig, AqmPort, ManagedQueue};
+use crate::limit::QueueLength;
+use crate::mark::Decision;
+
+options! {
+    /// What FQ-CoDel is made from.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FqCoDelConfig(const) {
+        /// CoDel of each queue.
+        part codel: CoDelConfig = ();
+        /// The number of queues to which flows are hashed.
+        key flows: u32 [Integer(1, 65_536)] = 1_024;
+        /// The bytes on the wire that a queue may send in a round.
+        key quantum: Option<Bytes> [Size(Bytes::new(64), Bytes::new(1_000_000_000))] =
+            None, "the largest packet of the link";
+        /// The number of packets that all queues may hold together, besides the limit of the buffer.
+        key limit: u32 [Integer(1, 100_000_000)] = 10_240;
+        /// The largest number of packets that are dropped at once from the longest queue to make room. It loses at most
+        /// half of its packets.
+        key drop_batch: u32 [Integer(1, 100_000)] = 64;
+    }
+}
+
+impl AqmConfig for FqCoDelConfig {
+    fn marks(&self) -> bool {
+        self.codel.marks()
+    }
+}
+
+/// A bucket without a queue. A queue is allocated when its bucket is used for the first time.
+const UNUSED: u32 = u32::MAX;
+
+/// The queue of the flows that hash to one bucket.
+#[derive(Clone, Debug)]
+struct FlowQueue<C> {
+    bucket: u32,
+    backlog: Backlog<C>,
+    codel: CoDel,
+    /// Bytes that it may still send in this round; negative if its last packet was larger than that.
+    credits: i64,
+    /// Whether it is in the list of new queues or in that of old queues.
+    active: bool,
+}
+
+/// The flow queues of `FQ-CoDel`.
+#[derive(Clone, Debug)]
+pub(crate) struct FqCoDel<C> {
+    config: FqCoDelConfig,
+    /// Size of the largest packet of the link, in bytes on the wire.
+    mtu: Bytes,
+    /// Salt of the hash.
+    salt: u64,
+    /// For each bucket the index of its queue, or [`UNUSED`].
+    buckets: Vec<u32>,
+    queues: Vec<FlowQueue<C>>,
+    /// The list of new queues: indices of queues that have become active and have not used up a quantum since.
+    new: VecDeque<u32>,
+    /// The list of old queues: indices of the other active queues.
+    old: VecDeque<u32>,
+}
+
+impl<C: Copy> FqCoDel<C> {
+    fn bucket(&self, end: End) -> u32 {
+        (hash(self.salt ^ u64::from(end.0)) % self.buckets.len() as u64) as u32
+    }
+
+    /// The index of the queue for packets to this end.
+    fn queue_of(&mut self, end: End) -> u32 {
+        let bucket = self.bucket(end);
+        let index = &mut self.buckets[bucket as usize];
+        if *index == UNUSED {
+            *index = self.queues.len() as u32;
+            let (backlog, codel) = (Backlog::default(), CoDel::new(self.mtu));
+            self.queues.push(FlowQueue { bucket, backlog, codel, credits: 0, active: false });
+        }
+        *index
+    }
+
+    /// Adds a queue that is in neither list to the list of new queues, with a quantum of credits.
+    fn activate(&mut self, index: u32) {
+        let quantum = self.quantum();
+        let queue = &mut self.queues[index as usize];
+        if !queue.active {
+            queue.active = true;
+            queue.credits = quantum;
+            self.new.push_back(index);
+        }
+    }
+
+    /// Bytes that a queue may send in a round.
+    fn quantum(&self) -> i64 {
+        self.config.quantum.unwrap_or(self.mtu).get().max(1).cast_signed()
+    }
+}
+
+impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
+    type Config = FqCoDelConfig;
+
+    fn new(config: &FqCoDelConfig, port: &AqmPort) -> Self {
+        let buckets = vec![UNUSED; config.flows.max(1) as usize];
+        let (queues, new, old) = (Vec::new(), VecDeque::new(), VecDeque::new());
+        let salt = port.stream.clone().draw();
+        Self { config: *config, mtu: port.mtu, salt, buckets, queues, new, old }
+    }
+
+    fn is_over_limit(&self, length: QueueLength) -> bool {
+        length.packets > self.config.limit
+    }
+
+    fn enqueue(&mut self, now: Time, packet: Packet<C>, _arrived: Ecn) {
+        let index = self.queue_of(packet.envelope.end);
+        self.activate(index);
+        self.queues[index as usize].backlog.push(now, packet);
+    }
+
+    /// Drops from the head of the longest queue. The arriving packet counts as the tail of its flow's queue.
+    fn overflow(
+        &mut self,
+        arriving: Envelope,
+        cause: DropCause,
+        dropped: &mut Vec<Dropped>,
+    ) -> Overflow {
+        let own = self.queue_of(arriving.end);
+        let length = |index: u32| {
+            let queue = &self.queues[index as usize];
+            let more = if index == own { arriving.bytes() } else { Bytes::ZERO };
+            (queue.backlog.bytes() + more, std::cmp::Reverse(queue.bucket))
+        };
+        let active = self.new.iter().chain(&self.old).copied();
+        let longest = active.max_by_key(|&index| length(index)).unwrap_or(own);
+        let longest = if length(own) > length(longest) { own } else { longest };
+        let queue = &mut self.queues[longest as usize];
+        let packets = queue.backlog.len() + usize::from(longest == own);
+        let batch = (packets / 2).clamp(1, self.config.drop_batch.max(1) as usize);
+        let before = dropped.len();
+        for _ in 0..batch {
+            let Some(head) = queue.backlog.pop() else { break };
+            dropped.push(Dropped { packet: head.packet.envelope, cause });
+        }
+        if dropped.len() > before { Overflow::MadeRoom } else { Overflow::DropArriving }
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Dropped>) -> Option<(Packet<C>, bool)> {
+        let quantum = self.quantum();
+        loop {
+            let from_new = !self.new.is_empty();
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            let index = *list.front()?;
+            let queue = &mut self.queues[index as usize];
+            if queue.credits <= 0 {
+                queue.credits += quantum;
+                list.pop_front();
+                self.old.push_back(index);
+                continue;
+            }
+            let mut drop = |packet| dropped.push(Dropped { packet, cause: DropCause::Aqm });
+            let FlowQueue { backlog, codel, .. } = queue;
+            if let Some((packet, mark)) = codel.dequeue(&self.config.codel, now, backlog, &mut drop)
+            {
+                queue.credits -= packet.envelope.bytes().get().cast_signed();
+                return Some((packet, mark));
+            }
+            list.pop_front();
+            if from_new {
+                self.old.push_back(index);
+            } else {
+                queue.active = false;
+            }
+        }
+    }
+
+    /// All queues are empty and the link is idle, so no queue is active any more. The packet's queue becomes a new one
+    /// that has sent the packet.
+    fn on_idle_arrival(&mut self, _now: Time, packet: Envelope) -> Decision {
+        for index in self.new.drain(..).chain(self.old.drain(..)) {
+            self.queues[index as usize].active = false;
+        }
+        let index = self.queue_of(packet.end);
+        self.activate(index);
+        self.queues[index as usize].credits -= packet.bytes().get().cast_signed();
+        Decision::Pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::{Class, Seed};
+
+    const QUANTUM: u16 = 1500;
+
+    fn queues() -> FqCoDel<u32> {
+        salted(7)
+    }
+
+    fn salted(seed: u64) -> FqCoDel<u32> {
+        let stream = Seed::new(seed).stream("aqm", 0);
+        let port = AqmPort { mtu: Bytes::new(u64::from(QUANTUM)), stream };
+        FqCoDel::new(&FqCoDelConfig::of(()), &port)
+    }
+
+    /// The `n`-th of some ends that hash to different queues.
+    fn end(n: usize) -> End {
+        let (fq, mut ends): (_, Vec<End>) = (queues(), vec![]);
+        for end in (0..100).map(End) {
+            if ends.iter().all(|&other| fq.bucket(other) != fq.bucket(end)) {
+                ends.push(end);
+            }
+        }
+        ends[n]
+    }
+
+    fn packet(flow: usize, size: u16, number: u32) -> Packet<u32> {
+        let envelope = Envelope { end: end(flow), size, class: Class::Data, ecn: Ecn::NotEct };
+        Packet { envelope, cargo: number }
+    }
+
+    /// Enqueues `count` packets of a flow, numbered from 100 times the flow's number on.
+    fn fill(fq: &mut FqCoDel<u32>, flow: usize, size: u16, count: u32) {
+        for number in 0..count {
+            fq.enqueue(Time::ZERO, packet(flow, size, flow as u32 * 100 + number), Ecn::NotEct);
+        }
+    }
+
+    fn serve(fq: &mut FqCoDel<u32>, most: usize) -> Vec<u32> {
+        let mut dropped = vec![];
+        let order = std::iter::from_fn(|| fq.dequeue(Time::ZERO, &mut dropped));
+        order.take(most).map(|(packet, _)| packet.cargo).collect()
+    }
+
+    #[test]
+    fn flows_take_turns_of_a_quantum_each() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1500, 4);
+        fill(&mut fq, 2, 1500, 2);
+        fill(&mut fq, 3, 500, 6);
+        let order = serve(&mut fq, 100);
+        assert_eq!(order, [100, 200, 300, 301, 302, 101, 201, 303, 304, 305, 102, 103]);
+        assert!(fq.new.is_empty() && fq.old.is_empty());
+    }
+
+    #[test]
+    fn what_a_packet_takes_beyond_the_credits_is_owed() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1000, 6);
+        fill(&mut fq, 2, 1500, 4);
+        // Credits of the first: 1500, 500, -500; 1000, 0; 1500, 500, -500.
+        assert_eq!(serve(&mut fq, 10), [100, 101, 200, 102, 201, 103, 104, 202, 105, 203]);
+    }
+
+    #[test]
+    fn a_flow_that_has_just_become_active_goes_first_and_then_waits_its_turn() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1500, 9);
+        fill(&mut fq, 2, 1500, 9);
+        assert_eq!(serve(&mut fq, 4), [100, 200, 101, 201]);
+        fill(&mut fq, 3, 100, 1);
+        assert_eq!(serve(&mut fq, 1), [300], "a sparse flow does not wait behind the others");
+        // Its queue is empty but active, and goes to the end of the old ones. The second has used up its credits and
+        // follows behind it; the first is served. A packet that comes now waits for the third queue's turn.
+        assert_eq!(serve(&mut fq, 1), [102]);
+        fill(&mut fq, 3, 100, 1);
+        assert!(fq.new.is_empty());
+        assert_eq!(serve(&mut fq, 3), [300, 202, 103]);
+    }
+
+    #[test]
+    fn the_longest_queue_loses_half_of_its_packets_from_its_head() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1500, 9);
+        fill(&mut fq, 2, 1500, 3);
+        let mut dropped = vec![];
+        let arriving = packet(3, 1500, 300).envelope;
+        let overflow = fq.overflow(arriving, DropCause::BufferFull, &mut dropped);
+        assert_eq!((overflow, dropped.len()), (Overflow::MadeRoom, 4), "half of nine");
+        assert!(dropped.iter().all(|it| it.packet.end == end(1)));
+        assert_eq!(serve(&mut fq, 3), [104, 200, 105]);
+    }
+
+    #[test]
+    fn by_bytes_and_not_by_packets() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1500, 3);
+        fill(&mut fq, 2, 100, 20);
+        let mut dropped = vec![];
+        fq.overflow(packet(2, 100, 0).envelope, DropCause::BufferFull, &mut dropped);
+        assert_eq!(dropped.iter().map(|it| it.packet.end).collect::<Vec<_>>(), [end(1)]);
+    }
+
+    #[test]
+    fn no_more_than_a_batch_is_dropped_at_once() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1500, 1_000);
+        let mut dropped = vec![];
+        fq.overflow(packet(2, 1500, 0).envelope, DropCause::BufferFull, &mut dropped);
+        assert_eq!(dropped.len(), 64);
+    }
+
+    #[test]
+    fn an_arriving_packet_that_is_the_longest_queue_is_dropped_itself() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 100, 3);
+        let mut dropped = vec![];
+        let overflow =
+            fq.overflow(packet(2, 1500, 0).envelope, DropCause::BufferFull, &mut dropped);
+        assert_eq!((overflow, dropped.len()), (Overflow::DropArriving, 0));
+    }
+
+    #[test]
+    fn each_queue_has_a_codel_of_its_own() {
+        let mut fq = queues();
+        let at = |ms| Time::after_start(shallop_core::Span::from_ms(ms));
+        fill(&mut fq, 1, 1500, 1_000);
+        let mut dropped = vec![];
+        for ms in 10..300 {
+            // A packet of the second flow each millisecond never waits.
+            fq.enqueue(at(ms), packet(2, 1500, 200), Ecn::NotEct);
+            fq.dequeue(at(ms), &mut dropped);
+            fq.dequeue(at(ms), &mut dropped);
+        }
+        assert_eq!(dropped.len(), 3, "at 110, 210 and 281 ms");
+        let fat = |it: &Dropped| it.packet.end == end(1) && it.cause == DropCause::Aqm;
+        assert!(dropped.iter().all(fat));
+    }
+
+    #[test]
+    fn after_the_link_was_idle_a_packet_finds_no_queue_active() {
+        let mut fq = queues();
+        fill(&mut fq, 1, 1500, 1);
+        assert_eq!(serve(&mut fq, 1), [100]);
+        assert_eq!(fq.on_idle_arrival(Time::ZERO, packet(2, 1500, 0).envelope), Decision::Pass);
+        assert!(!fq.queues[0].active && fq.queues[1].active);
+        // The packet has used up its queue's credits: a third flow goes first, then the turns go on.
+        fill(&mut fq, 2, 1500, 2);
+        fill(&mut fq, 3, 1500, 1);
+        assert_eq!(serve(&mut fq, 3), [300, 200, 201]);
+    }
+
+    #[test]
+    fn flows_spread_over_the_queues_by_a_salted_hash() {
+        let spread = |salt| {
+            let fq = salted(salt);
+            let mut buckets: Vec<u32> = (0..100).map(|n| fq.bucket(End::receiver(n))).collect();
+            buckets.sort_unstable();
+            buckets.dedup();
+            buckets
+        };
+        // 100 flows in 1024 queues: 95.3 different ones are expected (RFC 8290, section 5.3).
+        let (one, two) = (spread(1), spread(2));
+        assert!((88..=100).contains(&one.len()) && one != two, "{}", one.len());
+    }
+}

@@ -1,0 +1,90 @@
+//! The earliest of a fixed number of times, each of which changes often: a tournament tree. A change costs as many
+//! comparisons as the tree has levels, the binary logarithm of the number of leaves.
+
+use shallop_core::Time;
+
+/// A time for each leaf, numbered from 0 on.
+#[derive(Clone, Debug)]
+pub struct TournamentTree {
+    /// The root is at index 1; the node at index `n` is the earlier of those at `2 n` and `2 n + 1`. Leaves are the
+    /// second half.
+    times: Vec<Time>,
+}
+
+impl TournamentTree {
+    /// A tree of `count` leaves without times.
+    #[must_use]
+    pub fn of(count: usize) -> Self {
+        Self { times: vec![Time::LAST; count.next_power_of_two().max(1) * 2] }
+    }
+
+    /// Sets the time of a leaf; [`Time::LAST`] for none.
+    pub fn set(&mut self, leaf: usize, time: Time) {
+        let mut at = self.times.len() / 2 + leaf;
+        if self.times[at] == time {
+            return;
+        }
+        self.times[at] = time;
+        while at > 1 {
+            at /= 2;
+            let earlier = self.times[2 * at].min(self.times[2 * at + 1]);
+            if self.times[at] == earlier {
+                return;
+            }
+            self.times[at] = earlier;
+        }
+    }
+
+    /// The earliest time; [`Time::LAST`] if no leaf has one.
+    #[must_use]
+    pub fn earliest(&self) -> Time {
+        self.times[1]
+    }
+
+    /// The leaf with the earliest time if that is not after `now`; of several the one with the lowest number.
+    #[must_use]
+    pub fn earliest_due(&self, now: Time) -> Option<usize> {
+        let earliest = self.times[1];
+        if earliest > now || earliest == Time::LAST {
+            return None;
+        }
+        let leaves = self.times.len() / 2;
+        let mut at = 1;
+        while at < leaves {
+            at *= 2;
+            at += usize::from(self.times[at] != earliest);
+        }
+        Some(at - leaves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use shallop_core::Span;
+
+    fn at(ps: u64) -> Time {
+        Time::after_start(Span::from_ps(ps))
+    }
+
+    proptest! {
+        #[test]
+        fn the_earliest_is_the_least_of_all(
+            count in 1usize..20,
+            steps in prop::collection::vec((0usize..20, prop::option::of(0u64..50)), 1..80),
+        ) {
+            let mut tree = TournamentTree::of(count);
+            let mut times = vec![Time::LAST; count];
+            for (leaf, time) in steps {
+                let (leaf, time) = (leaf % count, time.map_or(Time::LAST, at));
+                times[leaf] = time;
+                tree.set(leaf, time);
+                let first = (0..count).min_by_key(|&leaf| times[leaf]).unwrap_or(0);
+                prop_assert_eq!(tree.earliest(), times[first]);
+                let due = Some(first).filter(|&first| times[first] <= at(25));
+                prop_assert_eq!(tree.earliest_due(at(25)), due);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The sending side of a link: the pace at which it sends, and the wire.
+
+use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
+
+use crate::wire::{Impairment, Wire};
+
+/// The sending side of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Transmitter<C> {
+    /// When the last bit of what has been served is sent.
+    pub free_at: Time,
+    /// The port's number towards the probe.
+    pub number: u32,
+    pub wire: Wire<C>,
+    pub pace: Pace,
+    /// Packets sent, by class.
+    pub sent: [u64; Class::COUNT],
+    /// Bytes sent.
+    pub bytes: u64,
+}
+
+impl<C: Copy> Transmitter<C> {
+    /// An idle link.
+    pub fn new(
+        number: u32,
+        (rate, delay): (BitsPerSec, Span),
+        impairment: Option<Impairment>,
+    ) -> Self {
+        Self {
+            free_at: Time::ZERO,
+            number,
+            wire: Wire::new(delay, impairment),
+            pace: Pace::new(rate),
+            sent: [0; Class::COUNT],
+            bytes: 0,
+        }
+    }
+
+    /// Sends a packet whose first bit leaves at `start`.
+    #[inline]
+    pub fn transmit(&mut self, start: Time, packet: &Packet<C>, probe: &mut impl Probe) {
+        self.free_at = start + self.pace.charge(packet.envelope.bytes());
+        self.sent[packet.envelope.class.index()] += 1;
+        self.bytes += u64::from(packet.envelope.size);
+        probe.on_send(start, self.number, &packet.envelope);
+        self.wire.push(self.free_at, packet);
+    }
+
+    /// Sends a frame of these packets that begins at `start`, lasts `overhead` besides its bytes and arrives as a
+    /// whole.
+    pub fn transmit_frame(
+        &mut self,
+        start: Time,
+        overhead: Span,
+        packets: &[Packet<C>],
+        probe: &mut impl Probe,
+    ) {
+        self.free_at = start + overhead;
+        for packet in packets {
+            self.free_at += self.pace.charge(packet.envelope.bytes());
+            self.sent[packet.envelope.class.index()] += 1;
+            self.bytes += u64::from(packet.envelope.size);
+            probe.on_send(start, self.number, &packet.envelope);
+        }
+        for packet in packets {
+            self.wire.push(self.free_at, packet);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Bounds of what a network may be. They keep sums and products within the simulator's 64 bits, with room to spare.
+
+use shallop_core::form::Form;
+use shallop_core::{BitsPerSec, Span};
+
+/// Hosts and switches in a network. The simulator keeps a path for every two switches, which takes their square
+/// in memory: half a gigabyte for as many as this, without a host.
+pub const MAX_NODES: u64 = 5_000;
+/// Ports in a network.
+pub const MAX_PORTS: u64 = 1_000_000;
+/// The longest delay of a link.
+pub const MAX_DELAY: Span = Span::from_secs(10);
+/// The slowest link: a jumbo frame takes about a second.
+pub const MIN_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
+/// The fastest link.
+pub const MAX_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
+
+/// The rate of a link.
+pub const RATE: Form = Form::Rate(MIN_RATE, MAX_RATE);
+/// The delay of a link.
+pub const DELAY: Form = Form::Time(Span::ZERO, MAX_DELAY);
+/// A number of nodes.
+pub const COUNT: Form = Form::Integer(1, MAX_NODES);

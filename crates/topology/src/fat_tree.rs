@@ -1,0 +1,141 @@
+//! Pods in three tiers (docs/topologies.md, "fat-tree").
+
+use shallop_core::options::Source;
+use shallop_core::{BitsPerSec, Node, Seed, Span, options};
+
+use crate::bounds::{COUNT, DELAY, RATE};
+use crate::builder::NetworkBuilder;
+use crate::fabric::{Fabric, Largest, Line, Section};
+
+options! {
+    /// Three tiers of switches.
+    #[derive(Clone, Debug)]
+    pub struct FatTreeOptions {
+        /// The number of pods.
+        key pods: usize [= COUNT] = 8;
+        /// The number of top-of-rack switches in a pod.
+        key tors: usize [= COUNT] = 4;
+        /// The number of aggregation switches in a pod.
+        key aggregations: usize [= COUNT] = 2;
+        /// The number of core switches, a multiple of `aggregations`.
+        key cores: usize [= COUNT] = 8;
+        /// The number of hosts at each top-of-rack switch: `tor0h0` and so on.
+        key hosts: usize [= COUNT] = 6;
+        /// The rate of the links between switches.
+        key rate: BitsPerSec [= RATE] = BitsPerSec::gbps(100);
+        /// The rate of the links to hosts.
+        key access_rate: BitsPerSec [= RATE] = rate, "`rate`";
+        /// The delay of every link.
+        key delay: Span [= DELAY] = Span::from_us(4);
+        /// The time that a host takes for each packet that it sends or receives.
+        key host_delay: Span [= DELAY] = Span::from_us(1);
+        /// The `[switch.NAME]` that describes the top-of-rack switches.
+        key tor_switch: Option<String> = None, "\"default\"";
+        /// The `[switch.NAME]` that describes the aggregation switches.
+        key aggregation_switch: Option<String> = None, "\"default\"";
+        /// The `[switch.NAME]` that describes the core switches.
+        key core_switch: Option<String> = None, "\"default\"";
+        /// The largest packet.
+        part largest: Largest = ();
+    }
+}
+
+/// Three tiers (section 4 of aeolus-apnet18). In a pod every top-of-rack switch is joined to every aggregation switch.
+/// The core switches are dealt out evenly to the aggregation switches of a pod: the first of each pod to the first core
+/// switches, the second to those after them. Hosts `tor0h0` and so on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FatTree {
+    /// Pods.
+    pub pods: usize,
+    /// Top-of-rack switches in a pod.
+    pub tors: usize,
+    /// Aggregation switches in a pod.
+    pub aggregations: usize,
+    /// Core switches: as many for every aggregation switch of a pod.
+    pub cores: usize,
+    /// Hosts at each top-of-rack switch.
+    pub hosts: usize,
+    /// The links between tiers.
+    pub fabric: Line,
+    /// The links of hosts.
+    pub access: Line,
+    /// What top-of-rack, aggregation and core switches are like.
+    pub like: (usize, usize, usize),
+}
+
+impl Fabric for FatTree {
+    type Options = FatTreeOptions;
+    const KIND: &'static str = "fat-tree";
+    const ABOUT: &'static str = "pods in three tiers";
+    const LABEL: &'static str = "fat-tree";
+
+    fn new<S: Source>(options: FatTreeOptions, section: &Section<'_, S>) -> Result<Self, S::Error> {
+        let keys = FatTreeOptions::KEY;
+        let (aggregations, cores) = (options.aggregations, options.cores);
+        if !cores.is_multiple_of(aggregations) {
+            let message = format!("{cores} core switches for {aggregations} aggregation switches");
+            let help = "as many for each: a multiple of `aggregations`";
+            return Err(section.refuse(keys.cores, message, help));
+        }
+        let (delay, mtu) = (options.delay, options.largest.mtu);
+        let switch = |key, name: &Option<String>| section.switch(key, name.as_deref());
+        Ok(Self {
+            pods: options.pods,
+            tors: options.tors,
+            aggregations,
+            cores,
+            hosts: options.hosts,
+            fabric: Line { rate: options.rate, delay, mtu },
+            access: Line { rate: options.access_rate, delay: delay + options.host_delay, mtu },
+            like: (
+                switch(keys.tor_switch, &options.tor_switch)?,
+                switch(keys.aggregation_switch, &options.aggregation_switch)?,
+                switch(keys.core_switch, &options.core_switch)?,
+            ),
+        })
+    }
+
+    fn size(&self) -> (u64, u64) {
+        let all = [self.pods, self.tors, self.aggregations, self.cores, self.hosts];
+        let [pods, tors, aggregations, cores, hosts] = all.map(|n| n as u64);
+        let product = |factors: &[u64]| factors.iter().fold(1u64, |a, &b| a.saturating_mul(b));
+        let ends = product(&[pods, tors, hosts]);
+        let nodes = [ends, product(&[pods, tors]), product(&[pods, aggregations]), cores];
+        let links = [ends, product(&[pods, tors, aggregations]), product(&[pods, cores])];
+        let sum = |parts: &[u64]| parts.iter().fold(0u64, |a, &b| a.saturating_add(b));
+        (sum(&nodes), sum(&links))
+    }
+
+    fn build(&self, _: Seed) -> NetworkBuilder {
+        let mut builder = NetworkBuilder::default();
+        let cores: Vec<Node> = (0..self.cores)
+            .map(|core| builder.switch(format!("core{core}"), self.like.2))
+            .collect();
+        let add = |builder: &mut NetworkBuilder, name: &str, number, like| {
+            builder.switch(format!("{name}{number}"), like)
+        };
+        for pod in 0..self.pods {
+            let first = pod * self.aggregations;
+            let above: Vec<Node> = (first..first + self.aggregations)
+                .map(|number| add(&mut builder, "agg", number, self.like.1))
+                .collect();
+            let each = self.cores / self.aggregations.max(1);
+            for (&aggregation, cores) in above.iter().zip(cores.chunks(each.max(1))) {
+                for &core in cores {
+                    builder.connect(self.fabric.link(aggregation, core), &["core"]);
+                }
+            }
+            for number in pod * self.tors..(pod + 1) * self.tors {
+                let tor = add(&mut builder, "tor", number, self.like.0);
+                for &aggregation in &above {
+                    builder.connect(self.fabric.link(tor, aggregation), &["uplinks"]);
+                }
+                let name = format!("tor{number}");
+                let hosts = self.access.attach(&mut builder, tor, self.hosts, &name);
+                builder.add_to_set(format!("pod{pod}"), &hosts);
+                builder.site(format!("rack{number}"), hosts);
+            }
+        }
+        builder
+    }
+}

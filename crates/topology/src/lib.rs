@@ -1,0 +1,25 @@
+//! Networks as graphs: nodes and links, shortest paths and equal-cost choices among them, and the fabrics that
+//! scenarios name, one file each.
+
+pub mod any;
+pub mod bounds;
+pub mod builder;
+pub mod campus;
+pub mod cross_dc;
+pub mod dumbbell;
+pub mod fabric;
+pub mod fat_tree;
+pub mod graph;
+pub mod imported;
+pub mod leaf_spine;
+pub mod parking_lot;
+pub mod paths;
+pub mod three_dc;
+pub mod topo;
+
+pub use any::AnyFabric;
+pub use dumbbell::Delays;
+pub use fabric::{Fabric, Line};
+pub use graph::{Graph, GraphLink, NicMode, NodeKind};
+pub use imported::Imported;
+pub use paths::Paths;

@@ -1,0 +1,193 @@
+//! Parts of specs that several figures use: scales for names, axes, and interactive selections.
+//!
+//! Colours are those of Okabe and Ito (Color Universal Design, 2008) without yellow and black, which are not visible on
+//! white and on dark backgrounds, then a grey and Tol's olive. Dashes and shapes distinguish names without colour.
+
+use serde_json::{Value, json};
+
+/// The version of Vega-Lite of all specs.
+pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
+
+const COLOURS: [&str; 8] =
+    ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F", "#999933"];
+const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
+const SHAPES: [&str; 7] =
+    ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
+
+/// The width of a figure with the width of the page, without axes.
+pub const WIDE: u32 = 720;
+/// The width of a figure with half the width of the page, without axes.
+pub const HALF: u32 = 330;
+/// The number of panels in a row.
+pub const COLUMNS: usize = 3;
+/// The width of a panel, without axes.
+pub const PANEL: u32 = 220;
+
+/// A scale for a column of names: each name has a colour, a dash and a shape.
+#[derive(Clone, Copy, Debug)]
+pub struct NominalScale<'a> {
+    /// The column.
+    pub field: &'a str,
+    /// The title in legends and tooltips.
+    pub title: &'a str,
+    /// The names.
+    pub all: &'a [String],
+}
+
+impl NominalScale<'_> {
+    /// The channel of colours.
+    #[must_use]
+    pub fn colour(&self) -> Value {
+        self.channel(|place| json!(COLOURS[place % COLOURS.len()]))
+    }
+
+    /// The channel of dashes.
+    #[must_use]
+    pub fn dash(&self) -> Value {
+        self.channel(|place| json!(DASHES[place % DASHES.len()]))
+    }
+
+    /// The channel of shapes.
+    #[must_use]
+    pub fn shape(&self) -> Value {
+        self.channel(|place| json!(SHAPES[place % SHAPES.len()]))
+    }
+
+    fn channel(&self, of: impl Fn(usize) -> Value) -> Value {
+        let range: Vec<Value> = (0..self.all.len()).map(of).collect();
+        json!({
+            "field": self.field,
+            "type": "nominal",
+            "title": self.title,
+            "scale": { "domain": self.all, "range": range },
+            "legend": { "symbolOpacity": 1 },
+        })
+    }
+
+    /// A selection by clicks on the legend.
+    #[must_use]
+    pub fn toggle(&self) -> Value {
+        let select = json!({ "type": "point", "fields": [self.field], "toggle": "true" });
+        json!({ "name": self.shown(), "select": select, "bind": "legend" })
+    }
+
+    /// The channel of opacity: names that are not selected in the legend are faint.
+    #[must_use]
+    pub fn opacity(&self, shown: f64) -> Value {
+        json!({ "condition": { "param": self.shown(), "value": shown }, "value": 0.06 * shown })
+    }
+
+    fn shown(&self) -> String {
+        format!("shown_{}", self.field)
+    }
+}
+
+/// A selection to pan and zoom: dragging pans, the wheel with the Ctrl key zooms, a double click resets.
+#[must_use]
+pub fn zoom() -> Value {
+    json!({
+        "name": "zoom",
+        "select": { "type": "interval", "zoom": "wheel![event.ctrlKey]" },
+        "bind": "scales",
+    })
+}
+
+/// An axis of a quantity, from zero.
+#[must_use]
+pub fn quantity(field: &str, title: &str) -> Value {
+    json!({ "field": field, "type": "quantitative", "title": title })
+}
+
+/// An axis of a quantity that may be zero for all rows.
+#[must_use]
+pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
+    let mut axis = quantity(field, title);
+    axis["scale"] = json!({ "zero": true });
+    if figures.fold(0.0, f64::max) <= 0.0 {
+        axis["scale"]["domain"] = json!([0, 1]);
+    }
+    axis
+}
+
+/// An axis of a quantity that starts near the smallest value; logarithmic if the values differ by more than a factor of
+/// 30.
+#[must_use]
+pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
+    let mut axis = quantity(field, title);
+    let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
+        (least.min(figure), most.max(figure))
+    });
+    let powers = least > 0.0 && most > 30.0 * least;
+    axis["scale"] = if powers { logarithmic() } else { json!({ "zero": false, "nice": true }) };
+    // Padding, so that marks at the ends are not clipped.
+    axis["scale"]["padding"] = json!(8);
+    axis
+}
+
+/// A logarithmic scale.
+#[must_use]
+pub fn logarithmic() -> Value {
+    json!({ "type": "log", "nice": false })
+}
+
+/// A field of a tooltip: a column and its title.
+#[must_use]
+pub fn hint(field: &str, title: &str) -> Value {
+    json!({ "field": field, "title": title })
+}
+
+/// A field of a tooltip: a number with four digits.
+#[must_use]
+pub fn figure(field: &str, title: &str) -> Value {
+    json!({ "field": field, "title": title, "type": "quantitative", "format": ".4~r" })
+}
+
+/// Lines over `time_s`, one for each name, with selection and zoom.
+#[must_use]
+pub fn lines(
+    names: &NominalScale<'_>,
+    (value, title): (&str, &str),
+    height: u32,
+    hints: &[Value],
+) -> Value {
+    let own = [figure("time_s", "time (s)"), figure(value, title)];
+    let hints: Vec<&Value> = hints.iter().chain(&own).collect();
+    json!({
+        "height": height,
+        "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
+        "params": [names.toggle(), zoom()],
+        "encoding": {
+            "x": quantity("time_s", "time (s)"),
+            "y": quantity(value, title),
+            "color": names.colour(),
+            "strokeDash": names.dash(),
+            "opacity": names.opacity(1.0),
+            "tooltip": hints,
+        },
+    })
+}
+
+/// Panels in rows, each with its name above it. A single panel has the width `alone`.
+#[must_use]
+pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
+    let mut inner = inner.clone();
+    inner["width"] = json!(if names.len() == 1 { alone } else { PANEL });
+    if names.len() == 1 {
+        inner["$schema"] = json!(SCHEMA);
+        return inner;
+    }
+    json!({
+        "$schema": SCHEMA,
+        "facet": {
+            "field": "panel",
+            "type": "nominal",
+            "title": null,
+            "sort": names,
+            "header": { "labelLimit": PANEL + 40 },
+        },
+        "columns": COLUMNS,
+        "spec": inner,
+        // With a shared axis, panels above an empty place would have none.
+        "resolve": { "axis": { "x": "independent" } },
+    })
+}

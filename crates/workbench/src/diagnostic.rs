@@ -1,0 +1,88 @@
+//! Error messages of bad input: where, what was found, what is allowed. The exit code is 2.
+
+use std::fmt::Display;
+use std::path::Path;
+
+pub use miette::Report;
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
+
+use shallop_scenario::Problem;
+
+/// The longest line that is shown, so that the message fits the screen.
+const LONGEST_LINE: usize = 240;
+/// The width of messages without a terminal.
+const COLUMNS: usize = 100;
+
+/// A result with a diagnostic as its error.
+pub type Result<T> = std::result::Result<T, Report>;
+
+/// A diagnostic without a position.
+pub fn plain(what: &impl Display) -> Report {
+    Report::new(MietteDiagnostic::new(what.to_string()))
+}
+
+/// A diagnostic with advice.
+pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
+    Report::new(MietteDiagnostic::new(what.to_string()).with_help(help.to_string()))
+}
+
+/// A diagnostic that shows a line of a scenario.
+#[must_use]
+pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
+    let Problem { message, label, help, span } = problem;
+    let mut diagnostic = MietteDiagnostic::new(message);
+    if !help.is_empty() {
+        diagnostic = diagnostic.with_help(help);
+    }
+    let Some(span) = span.and_then(|span| showable(text, span)) else {
+        diagnostic.message = format!("{name}: {}", diagnostic.message);
+        return Report::new(diagnostic);
+    };
+    let label = Some(label).filter(|label| !label.is_empty());
+    let label = LabeledSpan::new(label, span.start, span.len());
+    Report::new(diagnostic.with_label(label))
+        .with_source_code(NamedSource::new(name, text.to_owned()).with_language("TOML"))
+}
+
+/// The part of a span on its first line, if that line and its neighbours are short enough to be shown.
+fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<usize>> {
+    let start = span.start.min(text.len());
+    let before = text.get(..start)?;
+    let line = before.matches('\n').count();
+    let end_of_line = text.get(start..)?.find('\n').map_or(text.len(), |length| start + length);
+    let mut near = text.split('\n').skip(line.saturating_sub(1)).take(3);
+    let short = near.all(|line| line.len() <= LONGEST_LINE);
+    short.then(|| start..span.end.clamp(start, end_of_line))
+}
+
+/// The diagnostic as text without colours.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let theme = GraphicalTheme::unicode_nocolor();
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(COLUMNS);
+    let mut text = String::new();
+    match handler.render_report(&mut text, report.as_ref()) {
+        Ok(()) => text.trim_end().to_owned(),
+        Err(_) => report.to_string(),
+    }
+}
+
+/// The name of a file in messages.
+#[must_use]
+pub fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_shown_on_its_first_line_and_long_lines_are_not() {
+        let text = "a = 1\nb = [\n1,\n]\n";
+        assert_eq!(showable(text, 6..15), Some(6..11));
+        assert_eq!(showable(text, 99..120), Some(text.len()..text.len()));
+        let long = format!("a = \"{}\"\n", "x".repeat(1000));
+        assert_eq!(showable(&long, 0..1), None);
+    }
+}

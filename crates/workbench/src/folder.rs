@@ -1,0 +1,46 @@
+//! Files that a scenario names, relative to its folder.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use shallop_plan::files::Files;
+
+/// The files of a folder.
+#[derive(Clone, Debug, Default)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The files of this folder.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// The files of the folder that contains this file.
+    #[must_use]
+    pub fn of(file: &Path) -> Self {
+        Self(file.parent().map(Path::to_owned).unwrap_or_default())
+    }
+}
+
+impl Files for Folder {
+    fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String> {
+        let file = shallop_store::open(self.0.join(name)).map_err(|error| error.to_string())?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_relative_to_the_folder_of_the_scenario() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenario.toml");
+        let files = Folder::of(&here);
+        assert!(files.text("src/lib.rs", 1 << 20).unwrap().contains("pub mod folder;"));
+        assert!(files.text("src", 1 << 20).is_err(), "a folder is no file");
+        let why = files.text("missing.csv", 10).unwrap_err();
+        assert!(why.contains("missing.csv: could not read the file"), "{why}");
+    }
+}

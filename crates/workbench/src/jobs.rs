@@ -1,0 +1,232 @@
+//! Running all jobs of a study on several threads. Results are in the order of [`Study::jobs`], whatever the number of
+//! threads, and each depends on its job alone. With a run archive, each run is stored when it ends, together with its
+//! rows, which then no longer take memory.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+use shallop_core::{Span, Time};
+use shallop_store::StoreError;
+
+use super::error::WorkError;
+use super::identity::Identity;
+use super::run_archive::{FlowWriter, RunArchive};
+use shallop_lab::{Observer, RunError, run_observed};
+use shallop_measure::flow_log::FlowRow;
+use shallop_plan::Study;
+use shallop_plan::wait::check;
+use shallop_results::summary::Run;
+use shallop_results::{Job, Shard};
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct FinishedRun {
+    /// The job.
+    pub job: Job,
+    /// The identity, which is its name in the archive.
+    pub identity: Identity,
+    /// The results, with the computing time.
+    pub run: Run,
+}
+
+/// A receiver of the progress of the jobs, called from several threads.
+pub trait Progress: Sync {
+    /// A job starts.
+    fn start(&self, _study: &Study, _job: Job) {}
+    /// A job has simulated this much more time.
+    fn advance(&self, _by: Span) {}
+    /// A job ended, or was found in the archive.
+    fn end(&self) {}
+    /// A message for the user.
+    fn note(&self, _text: &str) {}
+}
+
+/// A receiver that ignores progress.
+#[derive(Clone, Copy, Debug)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {}
+
+/// The options of running jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct JobOptions<'a> {
+    /// The number of threads; zero for one per core.
+    pub jobs: usize,
+    /// The archive of finished runs; without one their rows are lost.
+    pub archive: Option<&'a RunArchive>,
+    /// Whether archived runs are used instead of running them again.
+    pub resume: bool,
+    /// The part of the jobs to run.
+    pub shard: Shard,
+    /// Stops all jobs when it becomes true; runs in progress are discarded.
+    pub stop: &'a AtomicBool,
+}
+
+/// The largest simulated time of the jobs of this shard, and their number.
+#[must_use]
+pub fn total_work(study: &Study, shard: Shard) -> (Span, usize) {
+    let jobs = shard.of(study.jobs());
+    (jobs.iter().map(|job| study.points[job.point].plan.duration).sum(), jobs.len())
+}
+
+/// Runs all jobs; jobs with equal identities run once. Runs that were stopped are missing.
+///
+/// # Errors
+/// If a run cannot be set up, and then none is made; if one cannot be stored; or if threads cannot be started.
+pub fn run_all(
+    study: &Study,
+    options: JobOptions<'_>,
+    progress: &dyn Progress,
+) -> Result<Vec<FinishedRun>, WorkError> {
+    let jobs = options.shard.of(study.jobs());
+    let mut unique: BTreeMap<Identity, Job> = BTreeMap::new();
+    let mut identities = Vec::with_capacity(jobs.len());
+    let mut to_run = Vec::new();
+    for job in &jobs {
+        let plan = &study.points[job.point].plan;
+        check(plan, job.scheme, job.seed).map_err(RunError::from)?;
+        let identity = Identity::of(plan, job.scheme, job.seed);
+        if unique.insert(identity.clone(), *job).is_none() {
+            to_run.push((*job, identity.clone()));
+        } else {
+            progress.advance(plan.duration);
+            progress.end();
+        }
+        identities.push(identity);
+    }
+    if let Some(archive) = options.archive {
+        archive.remove_drafts(&identities);
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build();
+    let pool = pool.map_err(|why| WorkError::Threads { why: why.to_string() })?;
+    let worker = Worker { study, options, progress, failed: AtomicBool::new(false) };
+    let results: Vec<Result<(Identity, Run), WorkError>> = pool
+        .install(|| to_run.into_par_iter().with_max_len(1).map(|one| worker.run(one)).collect());
+    let mut ended = BTreeMap::new();
+    let stopped = |error: &WorkError| matches!(error, WorkError::Run(RunError::Stopped));
+    for result in results {
+        match result {
+            Ok((identity, run)) => {
+                ended.insert(identity, run);
+            }
+            Err(error) if stopped(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(in_order(study, &jobs, identities, &ended))
+}
+
+/// The runs in the order of the jobs, each with its labels in this study.
+fn in_order(
+    study: &Study,
+    jobs: &[Job],
+    identities: Vec<Identity>,
+    ended: &BTreeMap<Identity, Run>,
+) -> Vec<FinishedRun> {
+    let finished = jobs.iter().zip(identities).filter_map(|(&job, identity)| {
+        let point = &study.points[job.point];
+        let scheme = point.plan.schemes[job.scheme].name.clone();
+        let mut run = ended.get(&identity)?.clone();
+        for (index, group) in run.groups.iter_mut().enumerate() {
+            group.transport.clone_from(&point.plan.transport(job.scheme, index).name);
+        }
+        let run = Run { scheme, seed: job.seed, point: point.set.clone(), ..run };
+        Some(FinishedRun { job, identity, run })
+    });
+    finished.collect()
+}
+
+/// The state that all threads share.
+struct Worker<'a> {
+    study: &'a Study,
+    options: JobOptions<'a>,
+    progress: &'a dyn Progress,
+    /// A run could not be stored, so that the other jobs stop.
+    failed: AtomicBool,
+}
+
+impl Worker<'_> {
+    fn is_stopped(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
+    fn run(&self, (job, identity): (Job, Identity)) -> Result<(Identity, Run), WorkError> {
+        if self.is_stopped() {
+            return Err(RunError::Stopped.into());
+        }
+        let run = match self.archived(&identity) {
+            Some(run) => {
+                self.progress.advance(self.study.points[job.point].plan.duration);
+                run
+            }
+            None => self.simulate(job, &identity)?,
+        };
+        self.progress.end();
+        Ok((identity, run))
+    }
+
+    fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The run from the archive, if it is there and may be used.
+    fn archived(&self, identity: &Identity) -> Option<Run> {
+        let archive = self.options.archive.filter(|_| self.options.resume)?;
+        archive.load(identity).unwrap_or_else(|why| {
+            self.progress.note(&format!("{why}; the run is made again"));
+            None
+        })
+    }
+
+    fn simulate(&self, job: Job, identity: &Identity) -> Result<Run, WorkError> {
+        let Self { study, progress, .. } = *self;
+        progress.start(study, job);
+        let point = &study.points[job.point];
+        let flows = self.options.archive.map(|archive| archive.begin(identity)).transpose();
+        let flows = flows.inspect_err(|_| self.fail())?;
+        let mut follower = RunFollower { worker: self, last: Span::ZERO, flows, failed: None };
+        let clock = super::clock::Clock::start();
+        let outcome = run_observed(&point.plan, job.scheme, job.seed, &mut follower);
+        let RunFollower { last, flows, failed, .. } = follower;
+        if let Some(why) = failed {
+            self.fail();
+            return Err(why.into());
+        }
+        let mut outcome = outcome?;
+        outcome.run.wall_s = Some(clock.seconds());
+        outcome.run.point.clone_from(&point.set);
+        let archive = self.options.archive.filter(|_| outcome.capture.is_some());
+        outcome.run.capture = archive.map(|_| RunArchive::capture_name(identity));
+        if let Some((archive, flows)) = self.options.archive.zip(flows) {
+            archive.store(identity, &outcome, flows).inspect_err(|_| self.fail())?;
+        }
+        // A run ends early when all flows are complete.
+        progress.advance(point.plan.duration.saturating_sub(last));
+        Ok(outcome.run)
+    }
+}
+
+/// The observer of a run: it reports progress and writes the rows of flows.
+struct RunFollower<'a, 'b> {
+    worker: &'a Worker<'b>,
+    last: Span,
+    flows: Option<FlowWriter>,
+    failed: Option<StoreError>,
+}
+
+impl Observer for RunFollower<'_, '_> {
+    fn on_progress(&mut self, now: Time) -> bool {
+        self.worker.progress.advance(now.since_start() - self.last);
+        self.last = now.since_start();
+        self.failed.is_none() && !self.worker.is_stopped()
+    }
+
+    fn on_flows(&mut self, rows: Vec<FlowRow>) {
+        if let Some(flows) = &mut self.flows
+            && let Err(why) = flows.push(&rows)
+        {
+            self.failed = Some(why);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Reports: pages and figures made from the files in a folder of results alone, so that the page of a folder has the
+//! same bytes right after the runs and a year later.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use shallop_store::{StoreError, Table, TableReader, Text, Values, read_text, write_file};
+use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
+
+use super::results::{FLOWS, SERIES, SUMMARY};
+use super::tables::drops_table;
+use shallop_results::drops::drops;
+use shallop_results::summary::{Run, Summary};
+use shallop_results::table::{self, Grid};
+
+/// The file name of a page.
+pub const REPORT: &str = "report.html";
+/// The most rows of the full table of runs; with more, the table of a sweep is shown.
+const MAX_ROWS: usize = 80;
+
+/// Why a page cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A summary is damaged.
+    #[error("{}: not a summary of shallop: {why}; make the results again", path.display())]
+    Summary {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        why: serde_json::Error,
+    },
+    /// The folder has no results.
+    #[error(
+        "{}: holds no summary.json, nor does a folder in it; run, sweep and reproduce write one with --out",
+        folder.display()
+    )]
+    Nothing {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// The results of a folder.
+#[derive(Debug)]
+pub struct Results {
+    summary: Summary,
+    tables: Vec<page::PageTable>,
+    /// The figures that have data.
+    pub figures: Vec<Figure>,
+}
+
+impl Results {
+    /// Reads the results in a folder: `summary.json`, `flows.parquet` and `series.parquet`. Memory holds sixteen bytes
+    /// per flow and one batch of rows.
+    ///
+    /// # Errors
+    /// If one of the files is missing or damaged.
+    pub fn read(folder: &Path) -> Result<Self, ReportError> {
+        let summary = read_summary(folder)?;
+        let mut input = FigureData::new(&summary);
+        for batch in TableReader::open(folder.join(FLOWS))? {
+            add_flows(&batch?, &mut input).map_err(|column| lacks(folder, FLOWS, column))?;
+        }
+        for batch in TableReader::open(folder.join(SERIES))? {
+            add_series(&batch?, &mut input).map_err(|column| lacks(folder, SERIES, column))?;
+        }
+        let figures = figures::all(&summary, &input);
+        Ok(Self { tables: tables(&summary), summary, figures })
+    }
+
+    /// The page of these results.
+    #[must_use]
+    pub fn html(&self) -> String {
+        Page { summary: &self.summary, tables: &self.tables, figures: &self.figures }.html()
+    }
+
+    /// Reads the results in a folder and writes their page to it.
+    ///
+    /// # Errors
+    /// If they cannot be read, or the page cannot be written; an existing page is unchanged then.
+    pub fn publish(folder: &Path) -> Result<Self, ReportError> {
+        let results = Self::read(folder)?;
+        write_file(folder.join(REPORT), results.html().as_bytes())?;
+        Ok(results)
+    }
+
+    /// The title, the version and the figures, each a Vega-Lite spec with its data.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "scenario": self.summary.scenario,
+            "version": self.summary.version,
+            "figures": self.figures.iter().map(Figure::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The summary in a folder of results.
+///
+/// # Errors
+/// If `summary.json` is missing or damaged.
+pub fn read_summary(folder: &Path) -> Result<Summary, ReportError> {
+    let path = folder.join(SUMMARY);
+    let text = read_text(&path)?;
+    serde_json::from_str(&text).map_err(|why| ReportError::Summary { path, why })
+}
+
+/// The causes of drops in a folder of results, as a table with a row for each run, port, class and cause.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
+    read_summary(folder).map(|summary| drops_table(&summary))
+}
+
+/// The folders with results in this folder, in the order of their names.
+#[must_use]
+pub fn result_folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.retain(|folder| has_results(folder));
+    folders.sort();
+    folders
+}
+
+/// True if this folder has results.
+#[must_use]
+pub fn has_results(folder: &Path) -> bool {
+    folder.join(SUMMARY).is_file()
+}
+
+/// Writes an index page with links to the pages of the results in this folder.
+///
+/// # Errors
+/// If there are none, a summary cannot be read, or the page cannot be written.
+pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
+    let mut entries = Vec::new();
+    for inside in result_folders(folder) {
+        let path = inside.join(SUMMARY);
+        let summary: Summary = serde_json::from_str(&read_text(&path)?)
+            .map_err(|why| ReportError::Summary { path, why })?;
+        let claims =
+            if summary.claims.is_empty() { String::new() } else { table::tally(&summary.claims) };
+        entries.push(IndexEntry {
+            folder: inside.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            title: if summary.about.is_empty() { summary.scenario } else { summary.about },
+            quick: summary.quick,
+            claims,
+        });
+    }
+    if entries.is_empty() {
+        return Err(ReportError::Nothing { folder: folder.to_owned() });
+    }
+    let path = folder.join(REPORT);
+    write_file(&path, page::index(env!("CARGO_PKG_VERSION"), &entries).as_bytes())?;
+    Ok(path)
+}
+
+/// The tables that the command prints, without computing times, which differ between repetitions.
+fn tables(summary: &Summary) -> Vec<page::PageTable> {
+    let runs = summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
+    let summary = Summary { runs, ..summary.clone() };
+    let runs = table::placed(&summary);
+    let mut tables = Vec::new();
+    if !runs.is_empty() {
+        let grid = table::runs(&summary.points, &runs);
+        let (grid, legend) = if grid.rows.len() > MAX_ROWS {
+            (table::sweep(&summary.points, &runs), table::SWEEP_LEGEND)
+        } else {
+            (grid, table::LEGEND)
+        };
+        tables.push(of_grid("Results", grid, legend));
+        let warnings = table::warnings(&summary.points, &runs);
+        if let Some(table) = tables.last_mut().filter(|_| !warnings.is_empty()) {
+            table.legend = format!("{}\n{}", table.legend, warnings.join("\n"));
+        }
+    }
+    let drops = drops(&summary.points, &runs);
+    if !drops.rows.is_empty() {
+        let legend = "Data packets of all seeds. most at: the port that dropped most of them.";
+        tables.push(of_grid("Why data packets were dropped", drops, legend));
+    }
+    if !summary.claims.is_empty() {
+        let legend = format!(
+            "{}. Figures are the mean over seeds, or of all seeds the one that decides.",
+            table::tally(&summary.claims)
+        );
+        tables.push(of_grid("Claims of the paper", table::claims(&summary.claims), &legend));
+    }
+    tables
+}
+
+fn of_grid(title: &str, grid: Grid, legend: &str) -> page::PageTable {
+    let Grid { header, rows, words } = grid;
+    page::PageTable { title: title.to_owned(), header, rows, words, legend: legend.to_owned() }
+}
+
+fn lacks(folder: &Path, name: &str, column: &str) -> ReportError {
+    let at = folder.join(name).display().to_string();
+    let why = format!("column {column} is missing, or holds something else");
+    ReportError::Store(StoreError::Unreadable { at, why })
+}
+
+/// A column of texts; its name if the table has none.
+fn texts<'a>(table: &'a Table, name: &'static str) -> Result<&'a Text, &'static str> {
+    match table.column(name).map(|column| &column.values) {
+        Some(Values::Text(text)) => Ok(text),
+        _ => Err(name),
+    }
+}
+
+/// A column of numbers; its name if the table has none.
+fn floats<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<f64>], &'static str> {
+    match table.column(name).map(|column| &column.values) {
+        Some(Values::F64(values)) => Ok(values),
+        _ => Err(name),
+    }
+}
+
+/// A column of whole numbers; its name if the table has none.
+fn counts<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<u64>], &'static str> {
+    match table.column(name).map(|column| &column.values) {
+        Some(Values::U64(values)) => Ok(values),
+        _ => Err(name),
+    }
+}
+
+fn add_flows(table: &Table, input: &mut FigureData) -> Result<(), &'static str> {
+    let (points, schemes) = (texts(table, "point")?, texts(table, "scheme")?);
+    let (seeds, numbers) = (counts(table, "seed")?, counts(table, "flow")?);
+    let (starts, times) = (floats(table, "start_s")?, floats(table, "fct_s")?);
+    let (sizes, slowdowns) = (counts(table, "size_bytes")?, floats(table, "slowdown")?);
+    let Some(Values::Bool(counted)) = table.column("counted").map(|column| &column.values) else {
+        return Err("counted");
+    };
+    for row in 0..table.rows() {
+        input.add_flow(&PlotFlow {
+            point: points.row(row).unwrap_or_default(),
+            scheme: schemes.row(row).unwrap_or_default(),
+            seed: seeds[row].unwrap_or_default(),
+            flow: numbers[row].unwrap_or_default(),
+            start_s: starts[row].unwrap_or_default(),
+            size_bytes: sizes[row],
+            fct_s: times[row],
+            slowdown: slowdowns[row],
+            counted: counted[row].unwrap_or_default(),
+        });
+    }
+    Ok(())
+}
+
+fn add_series(table: &Table, input: &mut FigureData) -> Result<(), &'static str> {
+    let (points, schemes) = (texts(table, "point")?, texts(table, "scheme")?);
+    let (seeds, times) = (counts(table, "seed")?, floats(table, "time_s")?);
+    let (whats, places) = (texts(table, "what")?, texts(table, "place")?);
+    let values = floats(table, "value")?;
+    for row in 0..table.rows() {
+        input.add_sample(&PlotSample {
+            point: points.row(row).unwrap_or_default(),
+            scheme: schemes.row(row).unwrap_or_default(),
+            seed: seeds[row].unwrap_or_default(),
+            time_s: times[row].unwrap_or_default(),
+            what: whats.row(row).unwrap_or_default(),
+            place: places.row(row).unwrap_or_default(),
+            value: values[row].unwrap_or_default(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, written atomically from the archive of
+//! finished runs. The same inputs give the same bytes, except for `wall_s`.
+
+use std::path::{Path, PathBuf};
+
+use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, publish};
+
+use super::jobs::FinishedRun;
+use super::run_archive::RunArchive;
+use crate::setup_lines;
+use crate::tables::{POINT, SCHEME, SEED, flow_table, series_table};
+use shallop_measure::series::Samples;
+use shallop_plan::Study;
+use shallop_results::aggregate::aggregate;
+use shallop_results::summary::{Run, Summary};
+use shallop_results::verdict::judge;
+use shallop_results::{Job, Shard};
+
+pub(super) const SUMMARY: &str = "summary.json";
+pub(super) const FLOWS: &str = "flows.parquet";
+pub(super) const SERIES: &str = "series.parquet";
+
+/// The summary of finished runs, with the verdicts on claims; a shard has no verdicts.
+#[must_use]
+pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: Shard) -> Summary {
+    let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.run)).collect();
+    Summary {
+        id: id.map(str::to_owned),
+        scenario: study.title.clone(),
+        about: study.about.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        quick: study.quick,
+        seeds: study.seeds.clone(),
+        interrupted: done.len() < shard.of(study.jobs()).len(),
+        shard: (!shard.is_whole()).then(|| shard.to_string()),
+        setup: setup_lines::setup(study),
+        schemes: setup_lines::schemes(study),
+        points: study.design().points,
+        classes: setup_lines::limits(study),
+        claims: if shard.is_whole() { judge(&study.design(), &runs) } else { Vec::new() },
+        aggregates: aggregate(&runs),
+        runs: runs.into_iter().map(|(_, run)| run.clone()).collect(),
+    }
+}
+
+/// Checks whether results can be written to this folder, without changing it.
+///
+/// # Errors
+/// Why they cannot.
+pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        let drafts = [SUMMARY, FLOWS, SERIES].map(|name| Draft::create(folder.join(name)));
+        return drafts.into_iter().try_for_each(|draft| draft.map(drop));
+    }
+    // The nearest existing ancestor must be a folder in which files can be created.
+    let there = folder.ancestors().find(|above| above.exists() && !above.as_os_str().is_empty());
+    let draft = Draft::create(there.unwrap_or(Path::new(".")).join(SUMMARY));
+    draft.map(drop).map_err(|error| match error {
+        StoreError::File { why, .. } => {
+            StoreError::File { path: folder.to_owned(), doing: "create the folder", why }
+        }
+        other => other,
+    })
+}
+
+/// Writes the three files, the summary last, from the archive in this folder. Memory holds one batch of rows.
+///
+/// # Errors
+/// If they cannot be written, or a run cannot be read; existing files are unchanged then.
+pub fn write(
+    folder: &Path,
+    study: &Study,
+    summary: &Summary,
+    done: &[FinishedRun],
+) -> Result<(), StoreError> {
+    let mut text = serde_json::to_vec_pretty(summary).map_err(|why| StoreError::Unwritable {
+        table: SUMMARY.to_owned(),
+        why: why.to_string(),
+    })?;
+    text.push(b'\n');
+    let archive = RunArchive::of(folder);
+    let table = |name: &str, part: &dyn Fn(&FinishedRun) -> PathBuf, none: Table| {
+        let heading = keyed(Keys::default(), none);
+        let mut writer = TableWriter::new(Draft::create(folder.join(name))?, &heading)?;
+        for run in done {
+            for batch in TableReader::open(part(run))? {
+                let batch = batch?;
+                writer.push_batch(&keyed(Keys::of(study, run, batch.rows()), batch))?;
+            }
+        }
+        writer.finish()
+    };
+    let flows = table(FLOWS, &|run| archive.flows(&run.identity), flow_table(&[]))?;
+    let series =
+        table(SERIES, &|run| archive.series(&run.identity), series_table(&Samples::default()))?;
+    publish([flows, series, Draft::of_bytes(folder.join(SUMMARY), &text)?])
+}
+
+/// The columns that identify the run of a row.
+#[derive(Default)]
+struct Keys {
+    point: Text,
+    scheme: Text,
+    seed: Vec<u64>,
+}
+
+impl Keys {
+    fn of(study: &Study, done: &FinishedRun, rows: usize) -> Self {
+        let point = &study.points[done.job.point];
+        let scheme = &point.plan.schemes[done.job.scheme];
+        let repeat = |text: &str| (0..rows).map(|_| Some(text)).collect();
+        Self {
+            point: repeat(&point.name),
+            scheme: repeat(&scheme.name),
+            seed: vec![done.job.seed; rows],
+        }
+    }
+}
+
+/// The rows of a run, after the columns that identify it.
+fn keyed(keys: Keys, part: Table) -> Table {
+    let mut columns = vec![
+        Column::new("point", "", POINT, keys.point),
+        Column::new("scheme", "", SCHEME, keys.scheme),
+        Column::new("seed", "", SEED, keys.seed),
+    ];
+    columns.extend(part.columns);
+    Table { columns, ..part }
+}
+
+/// The two tables without rows, by the names of their files.
+pub(super) fn headings() -> [(&'static str, Table); 2] {
+    let flows = keyed(Keys::default(), flow_table(&[]));
+    [(FLOWS, flows), (SERIES, keyed(Keys::default(), series_table(&Samples::default())))]
+}

@@ -1,0 +1,294 @@
+//! Networks from files: three formats say the same, what is not said is assumed and told, and what is wrong is refused
+//! at its line.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use shallop_core::{BitsPerSec, Seed, Span};
+use shallop_plan::Study;
+use shallop_plan::files::FilesInMemory;
+use shallop_plan::network::Network;
+use shallop_plan::plan::Topology;
+use shallop_scenario::explain;
+use shallop_scenario::{Options, Problem, read};
+use shallop_topology::imported::{Imported, Origin};
+use shallop_workbench::Folder;
+
+const GRAPHML: &str = r#"<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="n" for="node" attr.name="label" attr.type="string"/>
+  <key id="y" for="node" attr.name="Latitude" attr.type="double"/>
+  <key id="x" for="node" attr.name="Longitude" attr.type="double"/>
+  <key id="raw" for="edge" attr.name="LinkSpeedRaw" attr.type="double"/>
+  <key id="note" for="edge" attr.name="LinkLabel" attr.type="string"/>
+  <graph edgedefault="undirected">
+    <data key="n">a little network</data>
+    <node id="0"><data key="n">North</data><data key="y">0</data><data key="x">0</data></node>
+    <node id="1"><data key="n">South</data><data key="y">0</data><data key="x">90</data></node>
+    <node id="2"><data key="n">North</data></node>
+    <edge source="0" target="1"><data key="raw">1e10</data></edge>
+    <edge source="1" target="2"><data key="note">2 x 2.5 Gbps</data></edge>
+    <edge source="1" target="2"/>
+  </graph>
+</graphml>
+"#;
+
+const GML: &str = r#"# a little network
+graph [
+  directed 0
+  node [ id 0 label "North" Latitude 0.0 Longitude 0 graphics [ x 1 ] ]
+  node [ id 1 label "South" Latitude 0 Longitude 90 ]
+  node [ id 2 label "North" ]
+  edge [ source 0 target 1 LinkSpeed "10" LinkSpeedUnits "G" ]
+  edge [ source 1 target 2 bandwidth "5 Gbps" ]
+  edge [ source 1 target 2 ]
+]
+"#;
+
+const CSV: &str = "# links
+from,to,rate,delay
+A,B,10Gbps,5ms
+B,\"C, D\",5000000000,2.5
+\"C, D\",A,,
+";
+
+fn scenario(file: &str, keys: &str, hosts: (&str, &str)) -> String {
+    let (from, to) = hosts;
+    format!(
+        r#"
+title = "from a file"
+duration = "1s"
+scheme = [{{ transport = "cubic" }}]
+group = [{{ name = "all", from = {from:?}, to = {to:?} }}]
+
+[topology]
+kind = "file"
+file = "{file}"
+default_rate = "1Gbps"
+default_delay = "1ms"
+{keys}
+"#
+    )
+}
+
+/// Reads a network; its flows are from and to these hosts.
+fn open(file: &str, text: &str, keys: &str, hosts: (&str, &str)) -> Result<Study, Problem> {
+    let files = Arc::new(FilesInMemory::of([(file, text)]));
+    read(&scenario(file, keys, hosts), &Options { files, ..Options::default() })
+}
+
+fn imported(study: &Study) -> &Imported {
+    let Topology::File(imported) = &study.points[0].plan.topology else { panic!("no file") };
+    imported
+}
+
+#[test]
+fn graphml_and_gml_say_the_same() {
+    let names = ("North", "South");
+    let study = open("net.graphml", GRAPHML, "", names).unwrap();
+    let same = open("net.GML", GML, "", names).unwrap();
+    assert_eq!(imported(&study), imported(&same));
+    let Imported { nodes, links, origin, .. } = imported(&study);
+    assert_eq!(
+        nodes.iter().map(|node| node.0.as_str()).collect::<Vec<_>>(),
+        ["North", "South", "North#2"]
+    );
+    let rates: Vec<u64> = links.iter().map(|link| link.2.rate.get()).collect();
+    assert_eq!(rates, [10_000_000_000, 5_000_000_000, 1_000_000_000]);
+    // A quarter of a great circle of 40,030 km, at 200,000 km a second.
+    let delays: Vec<f64> = links.iter().map(|link| link.2.delay.as_secs_f64()).collect();
+    assert!((delays[0] - 0.050_038).abs() < 1e-6 && (delays[1] - 0.001).abs() < 1e-12);
+    let expected = Origin {
+        rates: 2,
+        default_rates: 1,
+        delays: 0,
+        distances: 1,
+        default_delays: 2,
+        renamed: 1,
+    };
+    assert_eq!(*origin, expected);
+    let sections = explain::explain(&study).unwrap();
+    let line = sections[0].lines.iter().find(|line| line.what == "links of the file").unwrap();
+    assert_eq!(
+        line.how,
+        "rates: 2 from the file, 1 by default; delays: 0 from the file, 1 from coordinates, \
+         2 by default; 1 nodes renamed, as others have their labels"
+    );
+    let longer = open("net.gml", GML, "path_factor = 2.0", names).unwrap();
+    let delay = imported(&longer).links[0].2.delay.as_secs_f64();
+    assert!((delay - 0.100_076).abs() < 1e-6, "{delay}");
+}
+
+#[test]
+fn links_from_csv_have_hosts_where_they_are_wanted() {
+    let keys = "hosts = 2\nhosts_at = [\"A\", \"C, D\"]\naccess_delay = \"1us\"";
+    let study = open("net.csv", CSV, keys, ("A", "C, D")).unwrap();
+    let links = &imported(&study).links;
+    assert_eq!((links[0].2.rate, links[0].2.delay), (BitsPerSec::gbps(10), Span::from_ms(5)));
+    assert_eq!((links[1].2.rate, links[1].2.delay), (BitsPerSec::gbps(5), Span::from_us(2500)));
+    assert_eq!((links[2].2.rate, links[2].2.delay), (BitsPerSec::gbps(1), Span::from_ms(1)));
+    let network = Network::build(&study.points[0].plan, Seed::new(1));
+    assert_eq!(network.names[3..], ["A.h0", "A.h1", "C, D.h0", "C, D.h1"]);
+    assert_eq!((network.sites.len(), network.sets["A"].len()), (2, 2));
+    assert_eq!(network.links["B-C, D"], network.links["C, D-B"]);
+    assert_eq!((network.links["core"].len(), network.links["access"].len()), (6, 8));
+    let access = network.graph.link_of(network.links["access"][0]);
+    assert_eq!((access.rate, access.delay), (BitsPerSec::gbps(10), Span::from_us(1)));
+    let units = "from,to,rate_mbps,delay_us\nA,B,100,7\nB,C,2500.5,0.5\n";
+    let study = open("net.csv", units, "", ("A", "C")).unwrap();
+    let links = &imported(&study).links;
+    assert_eq!((links[0].2.rate.get(), links[0].2.delay), (100_000_000, Span::from_us(7)));
+    assert_eq!((links[1].2.rate.get(), links[1].2.delay), (2_500_500_000, Span::from_ns(500)));
+}
+
+/// The file, what is replaced in it by what, and what is said.
+type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const WRONG: &[Case] = &[
+    ("net.graphml", "</graph>", "</grap>", &["line 16", "not XML"]),
+    ("net.graphml", "<graphml xmlns", "<svg xmlns", &["not XML"]),
+    ("net.graphml", GRAPHML, "<svg/>", &["line 1", "expected <graphml>, found <svg>"]),
+    ("net.graphml", GRAPHML, "<graphml/>", &["there is no <graph>"]),
+    ("net.graphml", GRAPHML, "", &["line 1", "not XML"]),
+    ("net.graphml", "undirected", "directed", &["line 8", "is directed", "undirected"]),
+    ("net.graphml", "id=\"2\"", "id=\"1\"", &["line 12", "second node \"1\"", "line 11"]),
+    ("net.graphml", "id=\"2\"", "ID=\"2\"", &["line 12", "<node> lacks its `id`"]),
+    ("net.graphml", "source=\"0\"", "source=\"9\"", &["line 13", "there is no node \"9\""]),
+    ("net.graphml", "source=\"0\"", "source=\"1\"", &["line 13", "linked to itself"]),
+    ("net.graphml", "1e10", "fast", &["line 13", "`LinkSpeedRaw` is \"fast\", no number"]),
+    ("net.graphml", "1e10", "-5", &["line 13", "out of range", "100Kbps to 10Tbps"]),
+    ("net.graphml", "1e10", "nan", &["line 13", "no number"]),
+    ("net.graphml", "key=\"raw\"", "key=\"rax\"", &["line 13", "<key id=\"rax\">", "raw"]),
+    (
+        "net.graphml",
+        "<data key=\"y\">0</data><data key=\"x\">0<",
+        "<data key=\"y\">91</data><data key=\"x\">0<",
+        &["line 10", "91 degrees", "-90 to 90"],
+    ),
+    (
+        "net.graphml",
+        "<data key=\"n\">a little network</data>",
+        "<hyperedge/>",
+        &["line 9", "<hyperedge> is not read"],
+    ),
+    ("net.gml", "graph [", "grapf [", &["there is no graph"]),
+    ("net.gml", "directed 0", "directed 1", &["line 3", "is directed"]),
+    ("net.gml", "id 2 label", "label", &["line 6", "node lacks its `id`"]),
+    ("net.gml", "target 2 ]\n]", "target 2 ]\n", &["line 2", "`graph` has no end"]),
+    ("net.gml", "target 2 ]\n]", "target 2 ]\n] ]", &["line 10", "without its ["]),
+    ("net.gml", "target 2 ]\n]", "target ]\n]", &["line 9", "`target` lacks its value"]),
+    ("net.gml", "\"5 Gbps\"", "\"5 Gbps", &["without its closing quote"]),
+    ("net.gml", "\"5 Gbps\"", "\"5 apples\"", &["line 8", "`bandwidth` is \"5 apples\"", "10Gbps"]),
+    (
+        "net.gml",
+        "Units \"G\"",
+        "Units \"x\"",
+        &["line 7", "`LinkSpeedUnits` is \"x\"", "K, M, G, T"],
+    ),
+    ("net.gml", "id 0 label", "0 0 label", &["line 4", "expected a key"]),
+    ("net.gml", "edge [ source 0", "edge 5 vertex [ source 0", &["line 7", "this edge is no list"]),
+    ("net.csv", "from,to", "form,to", &["line 1", "no column \"form\"", "rate_gbps"]),
+    ("net.csv", "from,to,rate", "to,rate", &["there is no column `from`"]),
+    ("net.csv", "rate,delay", "rate,rate", &["the column \"rate\" is there twice"]),
+    ("net.csv", "A,B,10Gbps,5ms", "A,B,10Gbps", &["line 3", "3 values for 4 columns"]),
+    ("net.csv", "A,B,10Gbps,5ms", "A,,10Gbps,5ms", &["line 3", "lacks the name of a node"]),
+    ("net.csv", "10Gbps", "10GBps", &["line 3", "`rate` is \"10GBps\"", "bits a second"]),
+    ("net.csv", "10Gbps", "0", &["line 3", "out of range"]),
+    ("net.csv", "5ms", "5m", &["line 3", "`delay` is \"5m\"", "milliseconds"]),
+    ("net.csv", "5ms", "-1", &["line 3", "`delay` is \"-1\"", "0s to 10s"]),
+    ("net.csv", CSV, "from,to\n", &["fewer than two nodes"]),
+    ("net.csv", "A,B,", "A,A,", &["line 3", "linked to itself"]),
+    ("net.csv", CSV, "from,to\nA,B\nC,D\nD,E\n", &["in 2 parts: A, B; C, D, E", "must join all"]),
+];
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_its_line() {
+    for (file, from, to, words) in WRONG {
+        let good = match *file {
+            "net.graphml" => GRAPHML,
+            "net.gml" => GML,
+            _ => CSV,
+        };
+        assert!(good.contains(from), "{from} is not in {file}");
+        let text = good.replacen(from, to, 1);
+        let problem = open(file, &text, "", ("North", "South")).expect_err(to);
+        let said = format!("{} {}", problem.message, problem.help);
+        for word in *words {
+            assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
+        }
+        assert!(said.contains("`file` in [topology]") && problem.span.is_some(), "{said}");
+    }
+}
+
+#[test]
+fn what_the_scenario_lacks_is_told_too() {
+    let without = |key: &str, file: &str| {
+        let text = scenario(file, "", ("A", "B")).replace(key, "");
+        let files = Arc::new(FilesInMemory::of([("net.csv", CSV)]));
+        let problem = read(&text, &Options { files, ..Options::default() }).unwrap_err();
+        format!("{} {}", problem.message, problem.help)
+    };
+    let said = without("default_rate = \"1Gbps\"", "net.csv");
+    assert!(said.contains("line 5: the link C, D-A has no rate"), "{said}");
+    assert!(said.contains("`default_rate`"), "{said}");
+    let said = without("default_delay = \"1ms\"", "net.csv");
+    assert!(said.contains("has no delay"), "{said}");
+    assert!(without("", "other.csv").contains("there is no such file; there are: net.csv"));
+    assert!(without("", "net.json").contains(".graphml, .gml or .csv"));
+    let nowhere = open("net.csv", CSV, "hosts_at = [\"X\"]", ("A", "B")).unwrap_err();
+    assert!(nowhere.message.contains("there is no node \"X\""), "{nowhere:?}");
+    let none = read(&scenario("net.csv", "", ("A", "B")), &Options::default()).unwrap_err();
+    assert!(none.message.contains("files cannot be read here"), "{none:?}");
+}
+
+#[test]
+fn the_examples_are_read_in_full_and_quick() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for (name, nodes, links) in [("abilene", 11, 14), ("b4-like", 12, 19)] {
+        let path = folder.join(format!("{name}.toml"));
+        let text = shallop_workbench::read_text(&path).unwrap();
+        for quick in [false, true] {
+            let files = Arc::new(Folder::of(&path));
+            let study = read(&text, &Options { quick, files, ..Options::default() });
+            let study = study.unwrap_or_else(|why| panic!("{name}: {why:?}"));
+            let imported = imported(&study);
+            assert_eq!((imported.nodes.len(), imported.links.len()), (nodes, links));
+            let Origin { default_rates, default_delays, renamed, .. } = imported.origin;
+            assert_eq!((default_rates, default_delays, renamed), (0, 0, 0), "{name}");
+            for scheme in 0..study.points[0].plan.schemes.len() {
+                shallop_plan::wait::check(&study.points[0].plan, scheme, 1).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_deep_file_is_refused_not_followed() {
+    let gml = "a [ ".repeat(100_000);
+    assert!(open("net.gml", &gml, "", ("A", "B")).unwrap_err().message.contains("too many lists"));
+    let xml = "<graphml>".repeat(100_000);
+    assert!(open("net.graphml", &xml, "", ("A", "B")).is_err());
+    let lines = format!("<graphml>{}</graphml>", "<key/>".repeat(1000));
+    assert!(open("net.graphml", &lines, "", ("A", "B")).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_an_importer_panic(
+        text in "[ \\n\\[\\]\"#a-z0-9<>/=,.&;-]{0,200}",
+        at in 0usize..2000,
+        cut in 0usize..40,
+    ) {
+        for (file, good) in [("net.graphml", GRAPHML), ("net.gml", GML), ("net.csv", CSV)] {
+            let _ = open(file, &text, "", ("North", "South"));
+            let at = at % good.len();
+            let end = (at + cut).min(good.len());
+            let _ = open(file, &format!("{}{text}{}", &good[..at], &good[end..]), "", ("North", "South"));
+        }
+        let _ = open("net.csv", &format!("from,to,rate,delay\n{text}"), "", ("A", "B"));
+        let _ = open("net.gml", &format!("graph [ {text} ]"), "", ("A", "B"));
+    }
+}

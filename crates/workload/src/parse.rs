@@ -1,0 +1,261 @@
+//! Distributions as text. A line is a size in bytes and the share of flows up to it, with a comma or white space
+//! between; the formats of the public generators differ only in what follows from the text itself:
+//!
+//! - three columns are those of ns-2 (size, a number ns-2 does not use either, share), two are all others;
+//! - shares that end in 100 are percentages, those that end in 1 are not;
+//! - a first line without any number is a header; what follows a `#` is a comment.
+
+use super::sizes::CdfPoint;
+
+/// The most bytes a flow of a table may have.
+pub const LARGEST: u64 = 1_000_000_000_000_000;
+/// How far from 1 the last share may be, for tables that were rounded.
+const TOLERANCE: f64 = 1e-6;
+
+/// Why something is no distribution of flow sizes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SizesError {
+    /// There is no line with numbers.
+    #[error(
+        "the table is empty: each line needs a size in bytes and the share of flows up to it, as in \"10000,0.15\""
+    )]
+    Empty,
+    /// Neither two nor three columns, or not as many as above.
+    #[error(
+        "line {line}: {found} columns where {allowed} are needed: size,share or, as in ns-2, size count share"
+    )]
+    Columns {
+        /// The line, counted from 1.
+        line: usize,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        allowed: &'static str,
+    },
+    /// Something is no number.
+    #[error(
+        "line {line}, column {column}: \"{found}\" is no number; a line looks like \"10000,0.15\""
+    )]
+    NotANumber {
+        /// The line, counted from 1.
+        line: usize,
+        /// The column, counted from 1.
+        column: usize,
+        /// The text.
+        found: String,
+    },
+    /// A size is negative, broken or huge.
+    #[error("line {line}: a size of {found}: sizes are whole bytes from 0 to {LARGEST}")]
+    Size {
+        /// The line, counted from 1.
+        line: usize,
+        /// The text.
+        found: String,
+    },
+    /// A share is out of range.
+    #[error(
+        "line {line}: a share of {found}: shares lie between 0 and 1, or 0 and 100 if they are percentages"
+    )]
+    Share {
+        /// The line, counted from 1.
+        line: usize,
+        /// The text.
+        found: String,
+    },
+    /// A size is below the one before.
+    #[error("line {line}: size {found} comes after {before}: sizes must not decrease")]
+    SizeDecreases {
+        /// The line, counted from 1.
+        line: usize,
+        /// The size there.
+        found: u64,
+        /// The size before.
+        before: u64,
+    },
+    /// A share is below the one before.
+    #[error(
+        "line {line}: share {found} comes after {before}: shares add up over sizes and must not decrease"
+    )]
+    ShareDecreases {
+        /// The line, counted from 1.
+        line: usize,
+        /// The share there.
+        found: f64,
+        /// The share before.
+        before: f64,
+    },
+    /// The last share is neither 1 nor 100.
+    #[error(
+        "line {line}: the last share is {found}; it must be 1, or 100 if shares are percentages"
+    )]
+    End {
+        /// The line, counted from 1.
+        line: usize,
+        /// The share there.
+        found: f64,
+    },
+    /// The ends of a range are the wrong way round.
+    #[error(
+        "sizes from {low} to {high} bytes: the range must start at 1 or above and not end below its start"
+    )]
+    Range {
+        /// The lower end.
+        low: u64,
+        /// The upper end.
+        high: u64,
+    },
+}
+
+/// The points of a table, shares between 0 and 1; the last is 1.
+pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
+    let mut points: Vec<CdfPoint> = Vec::new();
+    let (mut columns, mut last) = (0, 0);
+    for (line, fields) in lines(text) {
+        let header = points.is_empty() && columns == 0;
+        if header && fields.iter().all(|field| field.parse::<f64>().is_err()) {
+            columns = fields.len();
+            continue;
+        }
+        let allowed = match columns {
+            2 => "2",
+            3 => "3",
+            _ => "2 or 3",
+        };
+        if !matches!(fields.len(), 2 | 3) || (!points.is_empty() && columns != fields.len()) {
+            return Err(SizesError::Columns { line, found: fields.len(), allowed });
+        }
+        columns = fields.len();
+        let point = point(line, &fields)?;
+        if let Some(before) = points.last() {
+            ascends(line, before, &point)?;
+        }
+        points.push(point);
+        last = line;
+    }
+    let end = points.last().ok_or(SizesError::Empty)?.share;
+    let whole = if (end - 100.0).abs() <= 100.0 * TOLERANCE { 100.0 } else { 1.0 };
+    if (end / whole - 1.0).abs() > TOLERANCE {
+        return Err(SizesError::End { line: last, found: end });
+    }
+    for point in &mut points {
+        // Those equal to the last are as close to one as it is.
+        point.share = if point.share < end { (point.share / whole).min(1.0) } else { 1.0 };
+    }
+    Ok(points)
+}
+
+/// The lines that say something, split into fields, with their numbers from 1.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    (1..).zip(text.trim_start_matches('\u{feff}').lines()).filter_map(|(number, line)| {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let fields: Vec<&str> = if line.contains(',') {
+            line.split(',').map(str::trim).collect()
+        } else {
+            line.split_whitespace().collect()
+        };
+        (!line.is_empty()).then_some((number, fields))
+    })
+}
+
+fn point(line: usize, fields: &[&str]) -> Result<CdfPoint, SizesError> {
+    let number = |column: usize| {
+        let found = fields[column - 1];
+        let number = found.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or(SizesError::NotANumber { line, column, found: found.to_owned() })
+    };
+    let size = number(1)?;
+    if size.fract() != 0.0 || !(0.0..=LARGEST as f64).contains(&size) {
+        return Err(SizesError::Size { line, found: fields[0].to_owned() });
+    }
+    let share = number(fields.len())?;
+    if !(0.0..=100.0 * (1.0 + TOLERANCE)).contains(&share) {
+        return Err(SizesError::Share { line, found: fields[fields.len() - 1].to_owned() });
+    }
+    if fields.len() == 3 {
+        number(2)?;
+    }
+    Ok(CdfPoint { size: size as u64, share })
+}
+
+fn ascends(line: usize, before: &CdfPoint, point: &CdfPoint) -> Result<(), SizesError> {
+    if point.size < before.size {
+        let (found, before) = (point.size, before.size);
+        return Err(SizesError::SizeDecreases { line, found, before });
+    }
+    if point.share < before.share {
+        let (found, before) = (point.share, before.share);
+        return Err(SizesError::ShareDecreases { line, found, before });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shares(text: &str) -> Vec<(u64, f64)> {
+        let points = points(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        points.iter().map(|point| (point.size, point.share)).collect()
+    }
+
+    #[test]
+    fn the_formats_of_the_public_generators_say_the_same() {
+        let expected = [(0, 0.0), (10_000, 0.15), (20_000, 0.5), (30_000_000, 1.0)];
+        for text in [
+            "size,cdf\n0,0\n10000,0.15\n20000,0.5\n30000000,1\n",
+            "# from somewhere\n0 , 0.0\r\n1e4,0.15 # a comment\n\n20000,.5\n3e7,1.0",
+            "0 0\n10000 0.15\n20000 0.5\n30000000 1\n",
+            "0\t0\n10000\t15\n20000\t50\n30000000\t100\n",
+            "\u{feff}0 1 0\n10000 1 0.15\n20000 1 0.5\n30000000 1 1\n",
+            "bytes percent\n0 0\n10000 15\n20000 50.0\n30000000 100.00001\n",
+        ] {
+            assert_eq!(shares(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_share_that_was_rounded_counts_as_one() {
+        assert_eq!(shares("1,0.5\n2,0.9999999\n3,0.9999999"), [(1, 0.5), (2, 1.0), (3, 1.0)]);
+        assert_eq!(shares("5 1"), [(5, 1.0)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (text, said) in [
+            ("", "the table is empty"),
+            ("# nothing\n\n", "the table is empty"),
+            ("size,cdf\n", "the table is empty"),
+            ("10 0\n20", "line 2: 1 columns where 2 are needed"),
+            ("7", "line 1: 1 columns where 2 or 3 are needed"),
+            ("1 1 0\n2 1", "line 2: 2 columns where 3 are needed"),
+            ("1,2,3,4", "line 1: 4 columns where 2 or 3"),
+            ("1,0\nx,0.5\n3,1", "line 2, column 1: \"x\" is no number"),
+            ("1,0\n2,half\n3,1", "line 2, column 2: \"half\" is no number"),
+            ("1 a 0\n3 1 1", "line 1, column 2: \"a\" is no number"),
+            ("1,0\n2,nan\n3,1", "line 2, column 2: \"nan\" is no number"),
+            ("size,cdf\n-1,0\n3,1", "line 2: a size of -1: sizes are whole bytes from 0"),
+            ("1.5,0\n3,1", "line 1: a size of 1.5"),
+            ("1,0\n1e16,1", "line 2: a size of 1e16"),
+            ("1,-0.1\n3,1", "line 1: a share of -0.1: shares lie between 0 and 1"),
+            ("1,0\n3,101", "line 2: a share of 101"),
+            ("# c\n5,0\n4,1", "line 3: size 4 comes after 5: sizes must not decrease"),
+            ("5,0.5\n6,0.4\n7,1", "line 2: share 0.4 comes after 0.5"),
+            ("5,0.5\n6,0.9\n", "line 2: the last share is 0.9; it must be 1, or 100"),
+            ("5,50\n6,90\n", "line 2: the last share is 90; it must be 1, or 100"),
+        ] {
+            let error = points(text).map(|points| panic!("{text:?}: {points:?}")).unwrap_err();
+            assert!(error.to_string().contains(said), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[-0-9., #a-z\\n\\t]{0,80}") {
+            if let Ok(points) = points(&text) {
+                prop_assert!((points.last().unwrap().share - 1.0).abs() < f64::EPSILON);
+                prop_assert!(points.is_sorted_by(|a, b| a.size <= b.size && a.share <= b.share));
+            }
+        }
+    }
+}

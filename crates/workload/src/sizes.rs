@@ -1,0 +1,298 @@
+//! Flow-size distributions: points of a cumulative distribution, straight lines between them.
+//!
+//! A draw interpolates linearly between two points and rounds up to whole bytes, at least one, as the empirical random
+//! variable of ns-2 does (`interpolation_` 2). Points of equal size are a mass at that size; what lies below the first
+//! point is a mass at the first. Sizes are whole bytes, so every figure here describes the rounded draws themselves.
+//! State: the points, shared by all copies. Units: payload bytes, shares of one.
+
+use std::sync::Arc;
+
+use shallop_core::Stream;
+
+use super::parse::{self, SizesError};
+
+/// A distribution of flow sizes. Copies share their table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes(Arc<Table>);
+
+#[derive(Debug, PartialEq)]
+struct Table {
+    name: String,
+    points: Vec<CdfPoint>,
+    mean: f64,
+}
+
+/// So many of the flows are no larger than this.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CdfPoint {
+    /// Bytes.
+    pub size: u64,
+    /// Share of flows up to that size, from 0 to 1.
+    pub share: f64,
+}
+
+impl Sizes {
+    /// Every flow has this size, at least one byte.
+    #[must_use]
+    pub fn fixed(bytes: u64) -> Self {
+        Self::of(format!("{bytes} B"), vec![CdfPoint { size: bytes, share: 1.0 }])
+    }
+
+    /// Every whole number of bytes from `low` to `high`, both included, is as likely as any other.
+    ///
+    /// # Errors
+    /// [`SizesError::Range`] unless 1 <= `low` <= `high`.
+    pub fn uniform(low: u64, high: u64) -> Result<Self, SizesError> {
+        if low == 0 || low > high {
+            return Err(SizesError::Range { low, high });
+        }
+        // Draws between the points are rounded up, so the lower one is never drawn.
+        let points =
+            vec![CdfPoint { size: low - 1, share: 0.0 }, CdfPoint { size: high, share: 1.0 }];
+        Ok(Self::of(format!("{low} B to {high} B"), points))
+    }
+
+    /// A distribution as text: see docs/workloads.md, "Formats".
+    ///
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn parse(name: impl Into<String>, text: &str) -> Result<Self, SizesError> {
+        Ok(Self::of(name.into(), parse::points(text)?))
+    }
+
+    /// From points that ascend and end at a share of one.
+    fn of(name: String, points: Vec<CdfPoint>) -> Self {
+        let mean = segments(&points).map(|segment| segment.bytes_up_to(u64::MAX)).sum();
+        Self(Arc::new(Table { name, points, mean }))
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The points, ascending.
+    #[must_use]
+    pub fn points(&self) -> &[CdfPoint] {
+        &self.0.points
+    }
+
+    /// The size of the next flow. Bytes, at least one.
+    pub fn draw(&self, stream: &mut Stream) -> u64 {
+        let unit = stream.unit();
+        let points = &self.0.points;
+        let above = points.partition_point(|point| point.share <= unit);
+        self.between(above, unit, f64::ceil)
+    }
+
+    /// The mean of what [`Sizes::draw`] gives, rounding up included; exact but for the rounding of doubles. Bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.0.mean
+    }
+
+    /// The share of flows no larger than this, from 0 to 1.
+    #[must_use]
+    pub fn fraction_up_to(&self, bytes: u64) -> f64 {
+        segments(&self.0.points).map(|segment| segment.flows_up_to(bytes)).sum()
+    }
+
+    /// The share of all bytes that are in flows no larger than this, from 0 to 1.
+    #[must_use]
+    pub fn bytes_fraction_up_to(&self, bytes: u64) -> f64 {
+        let up_to: f64 = segments(&self.0.points).map(|segment| segment.bytes_up_to(bytes)).sum();
+        up_to / self.0.mean
+    }
+
+    /// The smallest size that this share of flows do not exceed; `p` below 0 and above 1 count as 0 and 1. Bytes.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> u64 {
+        let p = p.clamp(0.0, 1.0);
+        let above = self.0.points.partition_point(|point| point.share < p || point.share <= 0.0);
+        // A whole number that doubles miss by a hair stays that number.
+        let up = |size: f64| {
+            let whole = size.round();
+            if (size - whole).abs() <= whole * 1e-12 { whole } else { size.ceil() }
+        };
+        self.between(above, p, up)
+    }
+
+    /// The size at this share, which lies below the point with this index and not below the one before.
+    fn between(&self, above: usize, share: f64, up: impl Fn(f64) -> f64) -> u64 {
+        let points = &self.0.points;
+        let high = points[above.min(points.len() - 1)];
+        let Some(low) = above.checked_sub(1).map(|index| points[index]) else {
+            return high.size.max(1);
+        };
+        if low.share >= high.share || low.size == high.size {
+            return high.size.max(1);
+        }
+        let part = (share - low.share) / (high.share - low.share);
+        let size = low.size as f64 + part * (high.size - low.size) as f64;
+        (up(size) as u64).clamp(low.size + 1, high.size)
+    }
+}
+
+/// Flows between two points: any whole size above `low` up to `high` is as likely as any other; equal sizes are a mass.
+struct Segment {
+    low: u64,
+    high: u64,
+    share: f64,
+}
+
+/// The mass at the first point, then what lies between each two.
+fn segments(points: &[CdfPoint]) -> impl Iterator<Item = Segment> + '_ {
+    let first =
+        points.first().map(|&CdfPoint { size, share }| Segment { low: size, high: size, share });
+    let others = points.windows(2).map(|pair| Segment {
+        low: pair[0].size,
+        high: pair[1].size,
+        share: pair[1].share - pair[0].share,
+    });
+    first.into_iter().chain(others)
+}
+
+impl Segment {
+    /// The share of all flows that are here and no larger than this.
+    fn flows_up_to(&self, bytes: u64) -> f64 {
+        if bytes >= self.high.max(1) {
+            return self.share;
+        }
+        let part = bytes.saturating_sub(self.low) as f64;
+        if self.low == self.high { 0.0 } else { self.share * part / (self.high - self.low) as f64 }
+    }
+
+    /// What flows that are here and no larger than this add to the mean. Bytes.
+    fn bytes_up_to(&self, bytes: u64) -> f64 {
+        let top = bytes.min(self.high);
+        // The mean of the whole numbers above `low` up to `top`.
+        let mean = if self.low == self.high {
+            self.high.max(1) as f64
+        } else {
+            (self.low as f64 + top as f64 + 1.0) / 2.0
+        };
+        self.flows_up_to(bytes) * mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use shallop_core::Seed;
+    use std::fmt::Write as _;
+
+    fn drawn(sizes: &Sizes, seed: u64, count: usize) -> Vec<u64> {
+        let mut stream = Seed::new(seed).stream("sizes", 0);
+        (0..count).map(|_| sizes.draw(&mut stream)).collect()
+    }
+
+    #[test]
+    fn every_whole_size_of_a_uniform_range_is_as_likely_as_any_other() {
+        let sizes = Sizes::uniform(3, 6).unwrap();
+        assert!((sizes.mean() - 4.5).abs() < 1e-12);
+        let shares: f64 = (2..=6).map(|bytes| sizes.fraction_up_to(bytes)).sum();
+        assert!((shares - 2.5).abs() < 1e-12);
+        assert_eq!([0.0, 0.25, 0.26, 1.0].map(|p| sizes.quantile(p)), [3, 3, 4, 6]);
+        let mut counts = [0; 7];
+        for size in drawn(&sizes, 1, 100_000) {
+            counts[size as usize] += 1;
+        }
+        assert_eq!(counts[..3], [0, 0, 0]);
+        assert!(counts[3..].iter().all(|&n| (24_400..25_600).contains(&n)), "{counts:?}");
+        assert!(matches!(Sizes::uniform(5, 4), Err(SizesError::Range { low: 5, high: 4 })));
+        assert!(matches!(Sizes::uniform(0, 4), Err(SizesError::Range { .. })));
+    }
+
+    #[test]
+    fn a_fixed_size_is_the_only_one_and_never_nothing() {
+        let sizes = Sizes::fixed(10_000_000);
+        assert_eq!(drawn(&sizes, 1, 3), [10_000_000; 3]);
+        assert_eq!((sizes.mean(), sizes.quantile(0.5)), (1e7, 10_000_000));
+        assert_eq!((sizes.fraction_up_to(9_999_999), sizes.fraction_up_to(10_000_000)), (0.0, 1.0));
+        assert_eq!((drawn(&Sizes::fixed(0), 1, 1), Sizes::fixed(0).mean()), (vec![1], 1.0));
+    }
+
+    #[test]
+    fn points_of_equal_size_are_a_mass_and_points_of_equal_share_are_a_hole() {
+        let sizes = Sizes::parse("masses", "100,0.2\n200,0.2\n200,0.7\n300,0.7\n300,1").unwrap();
+        let all = drawn(&sizes, 5, 100_000);
+        let count = |size| all.iter().filter(|&&s| s == size).count() as f64 / 1e5;
+        assert!((count(100) - 0.2).abs() < 0.005, "{}", count(100));
+        assert!((count(200) - 0.5).abs() < 0.005, "{}", count(200));
+        assert!((count(300) - 0.3).abs() < 0.005, "{}", count(300));
+        assert!((sizes.mean() - 210.0).abs() < 1e-9);
+        assert!((sizes.bytes_fraction_up_to(200) - 120.0 / 210.0).abs() < 1e-12);
+        assert_eq!(
+            [0.1, 0.2, 0.21, 0.7, 0.9].map(|p| sizes.quantile(p)),
+            [100, 100, 200, 200, 300]
+        );
+    }
+
+    #[test]
+    fn a_mass_at_no_bytes_at_all_is_a_mass_at_one_byte() {
+        let sizes = Sizes::parse("zero", "0 0.5\n2 1").unwrap();
+        assert!((sizes.mean() - (0.5 + 0.25 + 0.5)).abs() < 1e-12);
+        assert!((sizes.fraction_up_to(1) - 0.75).abs() < 1e-12);
+        assert!(drawn(&sizes, 2, 1_000).iter().all(|size| (1..=2).contains(size)));
+    }
+
+    #[test]
+    fn the_same_stream_gives_the_same_sizes() {
+        let sizes = Sizes::uniform(1, 1 << 40).unwrap();
+        assert_eq!(drawn(&sizes, 9, 100), drawn(&sizes.clone(), 9, 100));
+        assert_ne!(drawn(&sizes, 9, 100), drawn(&sizes, 10, 100));
+    }
+
+    prop_compose! {
+        /// Points that ascend by steps, some of them by none.
+        fn tables()(steps in prop::collection::vec((0u64..5_000, 0u32..100), 1..12)) -> Sizes {
+            let total = f64::from(steps.iter().map(|step| step.1).sum::<u32>()).max(1.0);
+            let (mut size, mut share) = (0, 0);
+            let mut text = String::new();
+            for (by, more) in steps {
+                (size, share) = (size + by, share + more);
+                writeln!(text, "{size} {}", f64::from(share) / total).unwrap();
+            }
+            writeln!(text, "{size} 1").unwrap();
+            Sizes::parse("drawn", &text).unwrap()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn draws_have_the_mean_and_the_shares_that_are_said(sizes in tables(), seed: u64) {
+            let all = drawn(&sizes, seed, 20_000);
+            let mean = all.iter().map(|&size| size as f64).sum::<f64>() / 2e4;
+            let largest = sizes.points().last().unwrap().size as f64;
+            // Six standard deviations of the mean of 20,000 draws from a range this wide.
+            prop_assert!((mean - sizes.mean()).abs() < 0.022 * largest + 1e-9);
+            for share in [0.1, 0.5, 0.9] {
+                let at = sizes.quantile(share);
+                let counted = all.iter().filter(|&&size| size <= at).count() as f64 / 2e4;
+                prop_assert!((counted - sizes.fraction_up_to(at)).abs() < 0.022);
+            }
+        }
+
+        #[test]
+        fn shares_rise_to_one_and_quantiles_undo_them(sizes in tables(), p in 0.0..1.0) {
+            let top = sizes.points().last().unwrap().size.max(1);
+            prop_assert!((sizes.fraction_up_to(top) - 1.0).abs() < 1e-12);
+            prop_assert!((sizes.bytes_fraction_up_to(top) - 1.0).abs() < 1e-12);
+            let at = sizes.quantile(p);
+            prop_assert!(sizes.fraction_up_to(at) >= p - 1e-9);
+            prop_assert!(at == 1 || sizes.fraction_up_to(at - 1) <= p + 1e-9);
+            prop_assert!(sizes.bytes_fraction_up_to(at) <= sizes.fraction_up_to(at) + 1e-9);
+        }
+
+        #[test]
+        fn the_mean_is_the_sum_over_all_sizes(sizes in tables()) {
+            let top = sizes.points().last().unwrap().size.max(1);
+            let tail: f64 = (0..top).map(|size| 1.0 - sizes.fraction_up_to(size)).sum();
+            prop_assert!((tail - sizes.mean()).abs() < 1e-6 * tail.max(1.0));
+        }
+    }
+}

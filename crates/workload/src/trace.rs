@@ -1,0 +1,246 @@
+//! Traces of flows: CSV with a line per flow, read one at a time in memory that does not grow with their number.
+//!
+//! The first line names the columns; `start`, `source`, `destination` and `bytes` are needed, in any order, others are
+//! passed over. A start is in seconds unless it has a unit, and must not come before the one above it; bytes may have
+//! a unit too. Fields are plain text, without quotes; lines that begin with `#` are comments. State: the line at hand.
+//! docs/workloads.md, "Traces".
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Read};
+use std::str;
+
+use shallop_core::{Bytes, Node, Span};
+
+use super::parse::LARGEST;
+use shallop_core::suggest::advice;
+
+/// A flow of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceRow {
+    /// When it starts, after the start of the run.
+    pub start: Span,
+    /// Who sends.
+    pub from: Node,
+    /// Who receives.
+    pub to: Node,
+    /// Payload bytes, at least one.
+    pub bytes: u64,
+}
+
+/// What is wrong with a trace, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}{}: {message}", column.map(|name| format!(", column {name}")).unwrap_or_default())]
+pub struct TraceError {
+    /// The name of the trace.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The column, if it is about one.
+    pub column: Option<&'static str>,
+    /// What was found.
+    pub message: String,
+    /// What is allowed.
+    pub help: String,
+}
+
+const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
+const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
+
+/// The most bytes a line may have.
+const LONGEST: usize = 4_096;
+
+/// Reads a trace row by row. After an error there are no more rows.
+pub struct TraceReader<'a, R> {
+    file: String,
+    text: R,
+    hosts: BTreeMap<&'a str, Node>,
+    /// The line at hand and its number.
+    line: Vec<u8>,
+    number: u64,
+    /// For each of the columns its place; none before the first line was read.
+    places: Option<[usize; 4]>,
+    last: Span,
+    done: bool,
+}
+
+/// A complaint about a column, before the place is known: column, what was found, what is allowed.
+type Wrong = (Option<usize>, String, String);
+
+impl<'a, R: BufRead> TraceReader<'a, R> {
+    /// A reader of this trace, which errors call `file`, over hosts by name.
+    pub fn new(file: impl Into<String>, text: R, hosts: BTreeMap<&'a str, Node>) -> Self {
+        let (line, places) = (Vec::new(), None);
+        let file = file.into();
+        Self { file, text, hosts, line, number: 0, places, last: Span::ZERO, done: false }
+    }
+
+    /// The next row; `None` after the last one.
+    fn read(&mut self) -> Result<Option<TraceRow>, Wrong> {
+        while self.read_line()? {
+            let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
+            let line = line.trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            if line.contains(&b'"') {
+                let help = "plain text between commas; quotes are not read".to_owned();
+                return Err((None, "there is a quote on the line".to_owned(), help));
+            }
+            match self.places {
+                None => self.places = Some(header(line)?),
+                Some(places) => return self.row(places).map(Some),
+            }
+        }
+        let empty = || (None, "the trace has no lines".to_owned(), HEADER.to_owned());
+        self.places.map(|_| None).ok_or_else(empty)
+    }
+
+    /// Takes the next line in place of the present one; false if there is none.
+    fn read_line(&mut self) -> Result<bool, Wrong> {
+        self.line.clear();
+        let read = self.text.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut self.line);
+        // What is said of the end is said of the last line, or of the first if there is none.
+        self.number += u64::from(self.number == 0 || !matches!(read, Ok(0)));
+        match read {
+            Ok(_) if self.line.len() <= LONGEST => Ok(!self.line.is_empty()),
+            Ok(_) => {
+                let message = format!("the line has more than {LONGEST} bytes");
+                Err((None, message, "a flow per line".to_owned()))
+            }
+            Err(why) => Err((None, why.to_string(), "a file that can be read".to_owned())),
+        }
+    }
+
+    fn row(&mut self, places: [usize; 4]) -> Result<TraceRow, Wrong> {
+        let (mut fields, mut count) = ([None; 4], 0);
+        for (place, field) in self.line.split(|&byte| byte == b',').enumerate() {
+            if let Some(column) = places.iter().position(|&other| other == place) {
+                fields[column] = Some(field);
+            }
+            count = place + 1;
+        }
+        let field = |column: usize| {
+            let missing = || {
+                let message = format!("the line has {count} columns and this is not there");
+                (Some(column), message, format!("as many as the first line names: {HEADER}"))
+            };
+            let field: &[u8] = fields[column].ok_or_else(missing)?;
+            let no_text = |_| {
+                let found = String::from_utf8_lossy(field).into_owned();
+                (Some(column), format!("\"{found}\" is not UTF-8 text"), HEADER.to_owned())
+            };
+            str::from_utf8(field).map(str::trim).map_err(no_text)
+        };
+        let start = start(field(0)?)?;
+        if start < self.last {
+            let message = format!("{start} comes after {}", self.last);
+            return Err((
+                Some(0),
+                message,
+                "starts must not go back: sort the trace by them".into(),
+            ));
+        }
+        let host = |column: usize| {
+            let name = field(column)?;
+            self.hosts.get(name).copied().ok_or_else(|| {
+                let help = advice(name, self.hosts.keys().copied());
+                (Some(column), format!("\"{name}\" is no host"), help)
+            })
+        };
+        let (from, to) = (host(1)?, host(2)?);
+        if from == to {
+            let message = format!("\"{}\" sends to itself", field(2)?);
+            return Err((Some(2), message, "source and destination are two hosts".into()));
+        }
+        let bytes = bytes(field(3)?)?;
+        self.last = start;
+        Ok(TraceRow { start, from, to, bytes })
+    }
+}
+
+impl<R: BufRead> Iterator for TraceReader<'_, R> {
+    type Item = Result<TraceRow, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let row = self.read();
+        self.done = !matches!(row, Ok(Some(_)));
+        let here = |(column, message, help): Wrong| TraceError {
+            file: self.file.clone(),
+            line: self.number,
+            column: column.map(|column| COLUMNS[column]),
+            message,
+            help,
+        };
+        row.map_err(here).transpose()
+    }
+}
+
+/// Where the columns are.
+fn header(line: &[u8]) -> Result<[usize; 4], Wrong> {
+    let line = String::from_utf8_lossy(line);
+    let names: Vec<&str> = line.split(',').map(str::trim).collect();
+    let mut places = [0; 4];
+    for (column, name) in COLUMNS.iter().enumerate() {
+        let mut found = names.iter().enumerate().filter(|(_, other)| *other == name);
+        let wrong = |what: &str| {
+            let message = format!("the first line {what} this column: {}", list(&names));
+            (Some(column), message, HEADER.to_owned())
+        };
+        places[column] = found.next().ok_or_else(|| wrong("does not name"))?.0;
+        if found.next().is_some() {
+            return Err(wrong("names twice"));
+        }
+    }
+    Ok(places)
+}
+
+/// The first names of a line that may have any number.
+fn list(names: &[&str]) -> String {
+    let first = names.iter().take(8).map(|name| name.chars().take(24).collect::<String>());
+    let more = if names.len() > 8 { ", ..." } else { "" };
+    format!("\"{}{more}\"", first.collect::<Vec<_>>().join(","))
+}
+
+fn start(text: &str) -> Result<Span, Wrong> {
+    if let Some(span) = plain_seconds(text.as_bytes()) {
+        return Ok(span);
+    }
+    let help = || {
+        "seconds, as in 0.25 or 2.5e-3, or a number with a unit, as in 250us; \
+         not negative, less than 200 days"
+            .to_owned()
+    };
+    if let Ok(seconds) = text.parse::<f64>() {
+        let fits = (0.0..17_280_000.0).contains(&seconds);
+        let wrong = || (Some(0), format!("\"{text}\" is out of range"), help());
+        return fits.then(|| Span::from_secs_f64(seconds)).ok_or_else(wrong);
+    }
+    text.parse().map_err(|why| (Some(0), format!("{why}"), help()))
+}
+
+/// Digits with at most twelve decimals, exactly: what nearly all traces have.
+fn plain_seconds(text: &[u8]) -> Option<Span> {
+    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+    let decimals = text.get(point + 1..).unwrap_or_default();
+    if point == 0 || point > 7 || decimals.len() > 12 {
+        return None;
+    }
+    let digits = |text: &[u8]| {
+        text.iter().try_fold(0u64, |sum, byte| {
+            byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0'))
+        })
+    };
+    let part = (decimals.len()..12).fold(digits(decimals)?, |sum, _| sum * 10);
+    Some(Span::from_secs(digits(&text[..point])?) + Span::from_ps(part))
+}
+
+fn bytes(text: &str) -> Result<u64, Wrong> {
+    let number = text.parse().ok().or_else(|| text.parse::<Bytes>().ok().map(Bytes::get));
+    number.filter(|bytes| (1..=LARGEST).contains(bytes)).ok_or_else(|| {
+        let help = format!("whole bytes from 1 to {LARGEST}, as in 1460 or 2.5MB");
+        (Some(3), format!("\"{text}\" is no size of a flow"), help)
+    })
+}

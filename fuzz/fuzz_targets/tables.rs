@@ -1,0 +1,84 @@
+//! Any text as a table of flow sizes and as a trace of flows. What is read as a table is a distribution; a trace has
+//! flows in the order of time between hosts that exist, up to the first line that is wrong.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use shallop_core::{Node, Seed, Span};
+use shallop_workload::{Sizes, SizesError, TraceReader};
+
+const HOSTS: [&str; 3] = ["s0", "s1", "r0"];
+
+fn table(text: &str) {
+    let sizes = match Sizes::parse("table", text) {
+        Ok(sizes) => sizes,
+        Err(error) => return assert!(lies_within(&error, text), "{error}"),
+    };
+    let points = sizes.points();
+    // The largest size is that of the first point up to which all flows are; no flow is larger.
+    let all = points.partition_point(|point| point.share < 1.0);
+    let (first, last) = (points[0].size.max(1), points[all].size.max(1));
+    assert!(points.is_sorted_by(|a, b| a.size <= b.size && a.share <= b.share));
+    let mut stream = Seed::new(1).stream("sizes", 0);
+    for _ in 0..8 {
+        let drawn = sizes.draw(&mut stream);
+        assert!((first..=last).contains(&drawn), "{drawn} of {first} to {last}");
+    }
+    let near = |a: f64, b: f64| a <= b + b.abs() * 1e-9;
+    assert!(near(first as f64, sizes.mean()) && near(sizes.mean(), last as f64));
+    let shares = [0.0, 0.1, 0.5, 0.9, 0.999, 1.0];
+    let quantiles = shares.map(|share| sizes.quantile(share));
+    assert!(quantiles.is_sorted() && quantiles[0] >= 1 && quantiles[5] == last, "{quantiles:?}");
+    for size in quantiles.into_iter().chain([0, u64::MAX]) {
+        let parts = [sizes.fraction_up_to(size), sizes.bytes_fraction_up_to(size)];
+        assert!(
+            parts.iter().all(|part| (-1e-9..=1.0 + 1e-9).contains(part)),
+            "{parts:?} at {size}"
+        );
+    }
+    assert!((sizes.fraction_up_to(last) - 1.0).abs() < 1e-9);
+}
+
+/// Whether the line that an error is about is one of the text.
+fn lies_within(error: &SizesError, text: &str) -> bool {
+    let line = match error {
+        SizesError::Empty => return true,
+        SizesError::Range { .. } => return false,
+        SizesError::Columns { line, .. }
+        | SizesError::NotANumber { line, .. }
+        | SizesError::Size { line, .. }
+        | SizesError::Share { line, .. }
+        | SizesError::SizeDecreases { line, .. }
+        | SizesError::ShareDecreases { line, .. }
+        | SizesError::End { line, .. } => *line,
+    };
+    (1..=text.lines().count()).contains(&line)
+}
+
+fn trace(bytes: &[u8]) {
+    let hosts: BTreeMap<&str, Node> = HOSTS.into_iter().zip((0..).map(Node)).collect();
+    let mut reader = TraceReader::new("trace", bytes, hosts);
+    let mut last = Span::ZERO;
+    for row in reader.by_ref() {
+        match row {
+            Ok(row) => {
+                assert!(row.start >= last && row.bytes > 0 && row.from != row.to);
+                last = row.start;
+            }
+            Err(error) => {
+                let lines = bytes.split(|&byte| byte == b'\n').count() as u64;
+                assert!((1..=lines).contains(&error.line), "{error} of {lines}");
+            }
+        }
+    }
+    assert!(reader.next().is_none(), "nothing follows the end");
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        table(text);
+    }
+    trace(bytes);
+});
