@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tokens::{self, How};
+use crate::tokens::{self, MentionKind};
 use crate::tree::{Finding, Source, sources};
 
 /// The most files in a circle.
@@ -94,20 +94,21 @@ fn imports(name: &str, files: &[&Source]) -> Result<BTreeMap<String, BTreeSet<St
     let module = |source: &Source| module_of(&source.path[name.len() + "/src/".len()..]);
     let known: BTreeMap<Module, String> =
         files.iter().map(|source| (module(source), source.path.clone())).collect();
-    let mut paths: BTreeMap<Module, Vec<(Module, How)>> = BTreeMap::new();
+    let mut paths: BTreeMap<Module, Vec<(Module, MentionKind)>> = BTreeMap::new();
     for source in files {
-        let said = tokens::read(&source.text).map_err(|why| format!("{}: {why}", source.path))?;
+        let mentioned =
+            tokens::read(&source.text).map_err(|why| format!("{}: {why}", source.path))?;
         let at = module(source);
-        let mentions = said.mentions.iter();
-        let said = mentions.filter_map(|it| Some((absolute(&at, &it.path, &known)?, it.how)));
-        let said = said.collect();
-        paths.insert(at, said);
+        let mentions = mentioned.mentions.iter();
+        let mentioned = mentions.filter_map(|it| Some((absolute(&at, &it.path, &known)?, it.kind)));
+        let mentioned = mentioned.collect();
+        paths.insert(at, mentioned);
     }
     // What a module with others beneath it re-exports, by name.
     let mut exported: BTreeMap<Module, Module> = BTreeMap::new();
-    for (at, said) in &paths {
-        for (path, _) in said.iter().filter(|(path, how)| {
-            *how == How::Imported && path.len() > at.len() + 1 && path.starts_with(at)
+    for (at, mentioned) in &paths {
+        for (path, _) in mentioned.iter().filter(|(path, kind)| {
+            *kind == MentionKind::Imported && path.len() > at.len() + 1 && path.starts_with(at)
         }) {
             if let Some(item) = path.last() {
                 let name: Module = at.iter().chain([item]).cloned().collect();
@@ -117,9 +118,9 @@ fn imports(name: &str, files: &[&Source]) -> Result<BTreeMap<String, BTreeSet<St
     }
     let is_hub = |at: &Module| known.keys().any(|m| m.len() == at.len() + 1 && m.starts_with(at));
     let mut imports = BTreeMap::new();
-    for (at, said) in &paths {
+    for (at, mentioned) in &paths {
         let mut to = BTreeSet::new();
-        for (path, _) in said {
+        for (path, _) in mentioned {
             let path = exported.get(path).unwrap_or(path);
             let file = (0..=path.len()).rev().find_map(|end| known.get_key_value(&path[..end]));
             let Some((module, file)) = file else { continue };

@@ -7,7 +7,7 @@ use syn::visit_mut::{self, VisitMut};
 
 /// How a path is mentioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum MentionKind {
     /// In an expression, a type or a macro, or by `use` with all that is in it.
     Named,
     /// By `use`.
@@ -22,35 +22,35 @@ pub struct Mention {
     /// Its segments, joined by `::`, as far as they are plain names.
     pub path: String,
     pub line: usize,
-    pub how: How,
+    pub kind: MentionKind,
 }
 
-/// What a file says outside its tests.
+/// What a file mentions outside its tests.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct FileTokens {
     pub mentions: Vec<Mention>,
     /// Modules in files of their own that are tests as a whole.
     pub test_modules: Vec<String>,
 }
 
 /// Reads a file; `Err` if it is no Rust.
-pub fn read(code: &str) -> Result<Said, String> {
+pub fn read(code: &str) -> Result<FileTokens, String> {
     let mut file = syn::parse_file(code).map_err(|why| why.to_string())?;
-    let mut said = Said::default();
+    let mut found = FileTokens::default();
     if file.attrs.iter().any(is_test) {
-        return Ok(said);
+        return Ok(found);
     }
     for item in &file.items {
         if let syn::Item::Mod(module) = item
             && module.content.is_none()
             && is_for_tests(module)
         {
-            said.test_modules.push(module.ident.to_string());
+            found.test_modules.push(module.ident.to_string());
         }
     }
     WithoutTests.visit_file_mut(&mut file);
-    scan(file.into_token_stream(), ("", How::Named), &mut said.mentions);
-    Ok(said)
+    scan(file.into_token_stream(), ("", MentionKind::Named), &mut found.mentions);
+    Ok(found)
 }
 
 /// Takes out items that are compiled for tests alone. What carries the attribute and is no item stays in.
@@ -134,14 +134,14 @@ fn words(tokens: TokenStream) -> Vec<String> {
 }
 
 /// Collects the paths in `tokens`, which are mentioned in this way. In a `use` they go on from a prefix.
-fn scan(tokens: TokenStream, (prefix, how): (&str, How), found: &mut Vec<Mention>) {
+fn scan(tokens: TokenStream, (prefix, kind): (&str, MentionKind), found: &mut Vec<Mention>) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
-    let (mut at, mut now) = (0, how);
+    let (mut at, mut now) = (0, kind);
     while at < trees.len() {
-        let imports = now == How::Imported;
+        let imports = now == MentionKind::Imported;
         match &trees[at] {
             TokenTree::Ident(word) if word == "use" && !is_punct(&trees, at + 1, '<') => {
-                now = How::Imported;
+                now = MentionKind::Imported;
                 at += 1;
             }
             // A new name for what was imported is no mention.
@@ -149,18 +149,18 @@ fn scan(tokens: TokenStream, (prefix, how): (&str, How), found: &mut Vec<Mention
             TokenTree::Ident(_) => at = follow(&trees, at, (prefix, now), found),
             TokenTree::Punct(star) if imports && star.as_char() == '*' => {
                 let line = star.span().start().line;
-                found.push(Mention { path: prefix.to_owned(), line, how: How::Named });
+                found.push(Mention { path: prefix.to_owned(), line, kind: MentionKind::Named });
                 at += 1;
             }
             TokenTree::Group(group) => {
                 let is_attribute = group.delimiter() == Delimiter::Bracket
                     && (is_behind(&trees, at, "#") || is_behind(&trees, at, "#!"));
-                let inside = if is_attribute { How::Attribute } else { now };
+                let inside = if is_attribute { MentionKind::Attribute } else { now };
                 scan(group.stream(), (prefix, inside), found);
                 at += 1;
             }
             TokenTree::Punct(end) if end.as_char() == ';' => {
-                now = how;
+                now = kind;
                 at += 1;
             }
             _ => at += 1,
@@ -172,10 +172,10 @@ fn scan(tokens: TokenStream, (prefix, how): (&str, How), found: &mut Vec<Mention
 fn follow(
     trees: &[TokenTree],
     mut at: usize,
-    (prefix, how): (&str, How),
+    (prefix, kind): (&str, MentionKind),
     found: &mut Vec<Mention>,
 ) -> usize {
-    let imports = how == How::Imported;
+    let imports = kind == MentionKind::Imported;
     let (mut path, line) = (prefix.to_owned(), trees[at].span().start().line);
     while let Some(TokenTree::Ident(word)) = trees.get(at) {
         let word = word.to_string();
@@ -191,17 +191,17 @@ fn follow(
         match trees.get(at + 2) {
             Some(TokenTree::Ident(_)) => at += 2,
             Some(TokenTree::Group(group)) if imports => {
-                scan(group.stream(), (&path, how), found);
+                scan(group.stream(), (&path, kind), found);
                 return at + 3;
             }
             Some(TokenTree::Punct(star)) if imports && star.as_char() == '*' => {
-                found.push(Mention { path, line, how: How::Named });
+                found.push(Mention { path, line, kind: MentionKind::Named });
                 return at + 3;
             }
             _ => break,
         }
     }
-    found.push(Mention { path, line, how });
+    found.push(Mention { path, line, kind });
     at
 }
 
@@ -282,13 +282,13 @@ mod tests {
         let code = "#![a::b] #[cfg_attr(unix, c(d::e))] fn f() { [a::g]; } macro_rules! m { () => { #[h::i] }; }";
         let mentions = read(code).unwrap().mentions.into_iter();
         let paths = mentions.filter(|mention| mention.path.contains("::"));
-        let said: Vec<_> = paths.map(|mention| (mention.path, mention.how)).collect();
+        let found: Vec<_> = paths.map(|mention| (mention.path, mention.kind)).collect();
         let expected = [
-            ("a::b", How::Attribute),
-            ("d::e", How::Attribute),
-            ("a::g", How::Named),
-            ("h::i", How::Attribute),
+            ("a::b", MentionKind::Attribute),
+            ("d::e", MentionKind::Attribute),
+            ("a::g", MentionKind::Named),
+            ("h::i", MentionKind::Attribute),
         ];
-        assert_eq!(said, expected.map(|(path, how)| (path.to_owned(), how)));
+        assert_eq!(found, expected.map(|(path, kind)| (path.to_owned(), kind)));
     }
 }

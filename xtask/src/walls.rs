@@ -5,7 +5,7 @@
 //! clippy.toml bans all of that by type, function and macro; a test has clippy find a planted breach of each kind. What
 //! clippy cannot say is checked here: that no crate behind the walls lifts the bans. Test code is free to.
 
-use crate::tokens::{self, How, Mention};
+use crate::tokens::{self, Mention, MentionKind};
 use crate::tree::{Finding, Source, sources};
 
 /// Trees that must stay pure.
@@ -53,7 +53,7 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
 fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut of_tests = Vec::new();
-    let mut said = Vec::new();
+    let mut mentioned = Vec::new();
     for source in sources {
         let in_crate = WALLED.iter().map(|wall| wall.trim_end_matches("src/"));
         for settings in ["clippy.toml", ".clippy.toml"] {
@@ -69,12 +69,12 @@ fn check(sources: &[Source]) -> Vec<Finding> {
             Ok(file) => {
                 let home = home(&source.path);
                 of_tests.extend(file.test_modules.iter().map(|name| format!("{home}{name}")));
-                said.push((source, file.mentions));
+                mentioned.push((source, file.mentions));
             }
             Err(why) => findings.push(Finding::new(&source.path, 0, &format!("is no Rust: {why}"))),
         }
     }
-    for (source, mentions) in said {
+    for (source, mentions) in mentioned {
         let is_test = |module: &String| {
             let rest = source.path.strip_prefix(module);
             rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
@@ -106,11 +106,11 @@ fn home(path: &str) -> String {
 
 /// Why the walls do not let a mention through.
 fn objection(mention: &Mention) -> Option<String> {
-    match (mention.how, mention.path.as_str()) {
-        (How::Attribute, lint) if BANS.contains(&lint) => {
+    match (mention.kind, mention.path.as_str()) {
+        (MentionKind::Attribute, lint) if BANS.contains(&lint) => {
             Some(format!("{lint}: a ban that is lifted is no ban"))
         }
-        (How::Attribute, "path") | (_, "include" | "core::include" | "std::include") => {
+        (MentionKind::Attribute, "path") | (_, "include" | "core::include" | "std::include") => {
             Some(format!("{} brings in a file that may lift bans", mention.path))
         }
         _ => None,

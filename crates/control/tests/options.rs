@@ -1,11 +1,11 @@
-//! What scenarios may say of controllers: names, what hosts have where nothing is said, what arrives of what is said.
+//! Options of controllers: their names, their defaults by host stack, and which values are refused.
 
-#[path = "support/said.rs"]
-mod said;
+#[path = "support/given.rs"]
+mod given;
 
 use std::collections::BTreeSet;
 
-use said::{Options, Said};
+use given::{Given, Options};
 use shallop_control::any::Config;
 use shallop_control::binary::Fraction;
 use shallop_control::{
@@ -15,12 +15,12 @@ use shallop_core::form::Form;
 use shallop_core::{BufferSize, Span};
 
 /// The parameters of the controller of this name on this host, with these options.
-fn made(name: &str, host: HostStack, said: &[(&'static str, Said)]) -> Result<Config, String> {
-    Config::read(name, &Options(said), host).expect(name)
+fn made(name: &str, host: HostStack, given: &[(&'static str, Given)]) -> Result<Config, String> {
+    Config::read(name, &Options(given), host).expect(name)
 }
 
 fn plain(name: &str, host: HostStack) -> Config {
-    made(name, host, &[]).expect("what is said by nobody cannot be wrong")
+    made(name, host, &[]).expect("defaults are valid")
 }
 
 #[test]
@@ -82,17 +82,17 @@ fn marks_are_asked_for_by_those_that_live_on_them() {
 }
 
 /// A value that this form allows; the last word of several.
-fn some(form: &Form) -> Said {
+fn some(form: &Form) -> Given {
     match *form {
-        Form::Boolean => Said::Boolean(true),
-        Form::Integer(least, _) => Said::Integer(least),
-        Form::Number(_, most) | Form::Above(_, most) => Said::Number(most),
-        Form::Below(least, _) => Said::Number(least),
-        Form::Time(least, _) => Said::Time(least),
-        Form::Rate(least, _) => Said::Rate(least),
-        Form::Size(least, _) => Said::Size(least),
-        Form::Buffer => Said::Buffer(BufferSize::Packets(1)),
-        Form::OneOf(words) => Said::Word(words[words.len() - 1]),
+        Form::Boolean => Given::Boolean(true),
+        Form::Integer(least, _) => Given::Integer(least),
+        Form::Number(_, most) | Form::Above(_, most) => Given::Number(most),
+        Form::Below(least, _) => Given::Number(least),
+        Form::Time(least, _) => Given::Time(least),
+        Form::Rate(least, _) => Given::Rate(least),
+        Form::Size(least, _) => Given::Size(least),
+        Form::Buffer => Given::Buffer(BufferSize::Packets(1)),
+        Form::OneOf(words) => Given::Word(words[words.len() - 1]),
         _ => panic!("no controller has an option like {form:?}"),
     }
 }
@@ -111,16 +111,16 @@ fn every_option_is_read_as_what_its_form_says() {
 
 #[test]
 fn what_does_not_go_together_is_refused_by_name() {
-    let number = Said::Number;
-    for (name, said, key) in [
-        ("vegas", vec![("alpha", Said::Integer(9))], "alpha"),
-        ("vegas", vec![("beta", Said::Integer(1))], "beta"),
+    let number = Given::Number;
+    for (name, given, key) in [
+        ("vegas", vec![("alpha", Given::Integer(9))], "alpha"),
+        ("vegas", vec![("beta", Given::Integer(1))], "beta"),
         ("dctcp", vec![("gain", number(0.3))], "gain"),
         ("gemini", vec![("alpha_gain", number(0.3))], "alpha_gain"),
         ("gemini", vec![("decrease", number(0.6))], "decrease"),
-        ("newreno", vec![("hystart_low_window", Said::Integer(9))], "hystart_low_window"),
+        ("newreno", vec![("hystart_low_window", Given::Integer(9))], "hystart_low_window"),
     ] {
-        let why = made(name, HostStack::Linux, &said).expect_err(name);
+        let why = made(name, HostStack::Linux, &given).expect_err(name);
         assert!(why.starts_with(&format!("{key}: ")), "{name}: {why}");
     }
 }

@@ -116,6 +116,15 @@ impl Measurements {
         }
     }
 
+    #[cold]
+    fn capture_packet(&mut self, now: Time, port: u32, packet: &Envelope) {
+        let Some(capture) = &mut self.capture else { return };
+        let Some(flow) = self.flows.get(packet.end.flow()) else { return };
+        let Facts { from, to, .. } = flow.facts;
+        let addresses = |end: End| if end.is_sender() { (to, from) } else { (from, to) };
+        capture.send(now, port, packet, addresses);
+    }
+
     fn on_loss(&mut self, packet: Envelope) {
         if !packet.class.is_payload() {
             return;
@@ -128,12 +137,10 @@ impl Measurements {
 }
 
 impl Probe for Measurements {
+    #[inline]
     fn on_send(&mut self, now: Time, port: u32, packet: &Envelope) {
-        if let Some(capture) = &mut self.capture {
-            let Some(flow) = self.flows.get(packet.end.flow()) else { return };
-            let Facts { from, to, .. } = flow.facts;
-            let addresses = |end: End| if end.is_sender() { (to, from) } else { (from, to) };
-            capture.send(now, port, packet, addresses);
+        if self.capture.is_some() {
+            self.capture_packet(now, port, packet);
         }
     }
 
@@ -144,6 +151,7 @@ impl Probe for Measurements {
         }
     }
 
+    #[inline]
     fn on_queue(&mut self, now: Time, at: QueueId, held: Bytes) {
         let first = self.first[at.port as usize];
         if first != NONE {

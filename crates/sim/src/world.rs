@@ -373,6 +373,13 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     /// Serves every packet of a port whose transmission starts by `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, number: usize) {
+        if self.interfaces[number].port.next_service() <= now {
+            self.serve(now, number);
+        }
+    }
+
+    #[inline(never)]
+    fn serve(&mut self, now: Time, number: usize) {
         let interface = &mut self.interfaces[number];
         // Without pools there is no membership to look up.
         if !self.pools.is_empty()

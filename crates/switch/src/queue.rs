@@ -2,8 +2,8 @@
 //! order: selective drop, RED (of this queue and of memory that it shares), memory. A packet is marked if any of these
 //! says so: the step threshold of this queue, its RED, or that of the shared memory.
 //!
-//! The FIFO is in this file. A queue under another discipline ([`crate::discipline`]) is managed: the discipline may
-//! drop packets as it dequeues, or drop others than the arriving one; [`Queue::take_dropped`] has them.
+//! The FIFO is in this file. A queue under another discipline (`discipline`) is managed: the discipline may
+//! drop packets as it dequeues, or drop others than the arriving one; `Queue::take_dropped` has them.
 
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
@@ -70,7 +70,7 @@ struct Managed<C> {
     aqm: AnyQueue<C>,
     /// The largest packet that is expected.
     mtu: Bytes,
-    /// Packets that the discipline has dropped since [`Queue::take_dropped`].
+    /// Packets that the discipline has dropped since `Queue::take_dropped`.
     dropped: Vec<Dropped>,
     /// The packet that was dequeued last.
     dequeued: Option<Packet<C>>,

@@ -106,8 +106,10 @@ impl Routes {
         }
         let start = (entry & !GROUP) as usize;
         let key = if self.symmetric { end.flow() } else { end.0 };
-        let (count, hops) = (self.groups[start], self.groups[start + 1]);
-        let choice = hash(self.salt ^ u64::from(key) ^ u64::from(hops) << 32) % u64::from(count);
+        let (count, hops) = (u64::from(self.groups[start]), self.groups[start + 1]);
+        let hash = hash(self.salt ^ u64::from(key) ^ u64::from(hops) << 32);
+        // The same as the remainder, without a division.
+        let choice = if count.is_power_of_two() { hash & (count - 1) } else { hash % count };
         Some(self.groups[start + 2 + choice as usize])
     }
 }

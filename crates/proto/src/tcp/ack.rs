@@ -164,15 +164,21 @@ impl<W: Window> Sender<W> {
 
     /// Enters fast recovery if segments are marked lost and no recovery is under way. Returns whether it did.
     fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
-        if !self.recovery.is_open() || self.scoreboard.lost() == 0 {
-            return false;
+        let enters = self.recovery.is_open() && self.scoreboard.lost() > 0;
+        if enters {
+            self.begin_recovery(now, event);
         }
+        enters
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_recovery(&mut self, now: Time, event: &LossEvent) {
         self.prepare_undo(event.marked);
         self.controller.on_loss(&self.congestion(now, event.pipe));
         self.recovery.enter_recovery(self.scoreboard.snd_nxt());
         self.ecn.send_cwr = true;
         self.recovery.prr = self.new_prr(event.delivered);
-        true
     }
 
     /// Proportional rate reduction that begins with an acknowledgement of `delivered` bytes; none for a controller that

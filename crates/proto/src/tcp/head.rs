@@ -125,8 +125,11 @@ impl Head {
     #[must_use]
     pub fn dsack(&self) -> Option<Range<u64>> {
         let [first, second, _] = self.blocks;
+        if first.is_empty() {
+            return None;
+        }
         let repeats = first.from < 0 || (!second.is_empty() && first.is_within(second));
-        (repeats && !first.is_empty()).then(|| first.range(self.ack))
+        repeats.then(|| first.range(self.ack))
     }
 
     /// Advertises a window of `bytes`, rounded down to what the scale allows.

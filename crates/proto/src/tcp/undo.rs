@@ -185,6 +185,8 @@ impl<W: Window> Sender<W> {
 
     /// Fast recovery is about to begin. Its reduction is not to be undone if a mark asked for one as well: in the same
     /// round trip, or with the acknowledgement that showed the loss (`marked`).
+    #[cold]
+    #[inline(never)]
     pub(super) fn prepare_undo(&mut self, marked: bool) {
         if self.undo.config.is_on() {
             let snd_una = self.scoreboard.snd_una();
@@ -199,6 +201,8 @@ impl<W: Window> Sender<W> {
     /// The retransmission timer has expired; `first` unless it did before for the same SND.UNA. F-RTO begins, unless
     /// the timeout interrupts fast recovery (RFC 5682, 3.1, step 1). In that case, undoing the timeout also undoes the
     /// fast recovery.
+    #[cold]
+    #[inline(never)]
     pub(super) fn prepare_timeout_undo(&mut self, first: bool) {
         if self.undo.config.is_on() {
             let (phase, snd_una) = (self.recovery.phase(), self.scoreboard.snd_una());
@@ -216,7 +220,14 @@ impl<W: Window> Sender<W> {
 
     /// Processes the DSACK of an acknowledgement, if it has one; SND.UNA was `prior_una` before.
     pub(super) fn process_dsack(&mut self, head: &Head, prior_una: u64) {
-        let Some(dsack) = head.dsack() else { return };
+        if let Some(dsack) = head.dsack() {
+            self.on_dsack(&dsack, prior_una);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_dsack(&mut self, dsack: &Range<u64>, prior_una: u64) {
         let segments = (dsack.end - dsack.start).div_ceil(self.scoreboard.mss());
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         if !self.undo.on_dsack(segments, self.counts.retransmits) {
@@ -227,7 +238,7 @@ impl<W: Window> Sender<W> {
             rack.on_dsack(snd_una, snd_nxt);
         }
         let Some(episode) = &mut self.undo.episode else { return };
-        let retransmitted = dsack.end <= prior_una || was_retransmitted(&self.scoreboard, &dsack);
+        let retransmitted = dsack.end <= prior_una || was_retransmitted(&self.scoreboard, dsack);
         if retransmitted && episode.marker.is_some_and(|marker| marker < dsack.end) {
             let left = episode.without_dsack.map(|left| left.saturating_sub(segments));
             episode.without_dsack = left;
@@ -275,6 +286,8 @@ impl<W: Window> Sender<W> {
     /// In fast recovery that goes on. If an original was acknowledged, the path reorders by more than RACK allowed for.
     /// The undo waits until no retransmission is in flight; until then only new segments are sent (kernel:
     /// `tcp_try_undo_partial`). Returns as [`Self::update_recovery`].
+    #[cold]
+    #[inline(never)]
     fn update_fast_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
         if evidence.advanced {
             self.recovery.detector.on_partial_ack(&mut self.scoreboard);
@@ -297,6 +310,8 @@ impl<W: Window> Sender<W> {
     }
 
     /// After a timeout: F-RTO tells whether it was spurious. Steps are those of RFC 5682, 3.1.
+    #[cold]
+    #[inline(never)]
     fn update_loss_recovery(&mut self, evidence: &Evidence<'_>, ended: bool) {
         let (point, summary) = (self.recovery.point(), evidence.summary);
         // Step 3b, also taken in step 2: a segment was acknowledged that was in flight at the timeout and was not
@@ -324,6 +339,8 @@ impl<W: Window> Sender<W> {
     }
 
     /// Recovery ends since everything is acknowledged that was in flight at its start.
+    #[cold]
+    #[inline(never)]
     fn end_recovery(&mut self, now: Time, spurious: bool) {
         self.recovery.detector.on_new_ack(&mut self.scoreboard);
         if spurious {
@@ -336,6 +353,8 @@ impl<W: Window> Sender<W> {
     }
 
     /// Recovery ends since it was spurious.
+    #[cold]
+    #[inline(never)]
     fn undo_recovery(&mut self, now: Time) {
         self.undo_reduction();
         self.recovery.exit_spurious(self.scoreboard.snd_una());
@@ -343,6 +362,8 @@ impl<W: Window> Sender<W> {
     }
 
     /// Restores the controller (kernel: `tcp_undo_cwnd_reduction`). CWR is not sent any more.
+    #[cold]
+    #[inline(never)]
     fn undo_reduction(&mut self) {
         self.recovery.prr = None;
         self.undo.hold_retransmissions = false;

@@ -2,7 +2,7 @@
 //! each in this folder. They store their packets themselves, with the time at which each was enqueued, and decide at
 //! enqueue and at dequeue which packet is marked, which is dropped and which leaves next.
 //!
-//! To add one: a file with its options ([`options!`]) and its queue ([`ManagedQueue`]); here its `mod` and a line of
+//! To add one: a file with its options ([`options!`]) and its queue (`ManagedQueue`); here its `mod` and a line of
 //! `disciplines!`. The keys of scenarios follow from these.
 
 pub(crate) mod backlog;

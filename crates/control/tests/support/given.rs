@@ -1,12 +1,12 @@
-//! Options that are said, without a scenario: a source of values by their keys.
+//! Options without a scenario: a source of values by their keys.
 
 use shallop_core::form::{Form, Key};
 use shallop_core::options::{self, Nested, Refused, Source, Value, Written};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 
-/// What is said of a key.
+/// The value of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Said {
+pub enum Given {
     Boolean(bool),
     Integer(u64),
     Number(f64),
@@ -20,7 +20,7 @@ pub enum Said {
 /// Why a value cannot be read; a value that goes against its form is a mistake of the test.
 type Wrong = (String, String);
 
-impl Written for Said {
+impl Written for Given {
     type Wrong = Wrong;
 
     fn boolean(&self, _: &Form) -> Result<bool, Wrong> {
@@ -70,17 +70,17 @@ impl Written for Said {
     }
 }
 
-/// Keys with what is said of them.
-pub struct Options<'a>(pub &'a [(&'static str, Said)]);
+/// Keys with their values.
+pub struct Options<'a>(pub &'a [(&'static str, Given)]);
 
 impl Source for Options<'_> {
     type Error = String;
 
     fn value<T: Value>(&self, key: &'static Key) -> Result<Option<T>, String> {
-        let Some((name, said)) = self.0.iter().find(|(name, _)| *name == key.name) else {
+        let Some((name, given)) = self.0.iter().find(|(name, _)| *name == key.name) else {
             return Ok(None);
         };
-        let read = T::read(said, &key.form);
+        let read = T::read(given, &key.form);
         read.map(Some).map_err(|(message, help)| format!("{name}: {message}; {help}"))
     }
     fn required<T: Value>(&self, key: &'static Key) -> Result<T, String> {
