@@ -62,6 +62,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
             .collect(),
     };
     let network = check::network(&plan);
+    check::routes(&top, &network)?;
     if let Some(name) = plan.capture.0.iter().find(|name| !network.links.contains_key(*name)) {
         let problem = top.reject(keys.capture, format!("there is no set of links \"{name}\""));
         return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));

@@ -1,5 +1,7 @@
 //! The network of a scenario.
 
+use std::collections::BTreeMap;
+
 use shallop_core::BitsPerSec;
 use shallop_core::Span;
 use shallop_core::form::{Described, Key, Kind, Tagged};
@@ -102,20 +104,23 @@ fn graph(section: &Section<'_>, known: &Known<'_>) -> Result<Topology, Problem> 
     if section.item(keys.node).is_none() {
         return Err(section.lacks(keys.node));
     }
+    let mut numbers = BTreeMap::new();
     for (name, item) in rows(section, keys.node)? {
         let section = Section::open::<NodeOptions>(name, item)?;
         let node = node(&section, known)?;
-        let taken = nodes.iter().map(|other| other.name.as_str());
-        unique(taken, &node.name, (&section, NodeOptions::KEY.name))?;
+        let taken = numbers.get_key_value(&node.name).map(|(name, _): (&String, _)| name.as_str());
+        unique(taken.into_iter(), &node.name, (&section, NodeOptions::KEY.name))?;
+        numbers.insert(node.name.clone(), nodes.len());
         nodes.push(node);
         sections.push(section);
     }
-    let mut links = Vec::new();
+    let (mut links, mut joined) = (Vec::new(), vec![false; nodes.len()]);
     for (name, item) in rows(section, keys.link)? {
-        links.push(link(&Section::open::<LinkOptions>(name, item)?, &nodes)?);
+        let link = link(&Section::open::<LinkOptions>(name, item)?, (&nodes, &numbers))?;
+        (joined[link.between.0], joined[link.between.1]) = (true, true);
+        links.push(link);
     }
-    for (index, (node, section)) in nodes.iter().zip(&sections).enumerate() {
-        let joined = links.iter().any(|link| link.between.0 == index || link.between.1 == index);
+    for ((node, section), joined) in nodes.iter().zip(&sections).zip(joined) {
         if node.kind == NodeKind::Host && !joined {
             let message = format!("no link leads to host \"{}\"", node.name);
             let problem = section.reject(NodeOptions::KEY.name, message);
@@ -151,7 +156,11 @@ pub(super) fn like(
     })
 }
 
-fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem> {
+/// A link between these nodes, whose numbers are given by name.
+fn link(
+    section: &Section<'_>,
+    (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
+) -> Result<GraphLink, Problem> {
     let key = LinkOptions::KEY.between;
     let options: LinkOptions = section.read(())?;
     let [a, b] = &options.between[..] else {
@@ -159,7 +168,7 @@ fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem
         return Err(problem.with_help("a link joins two nodes"));
     };
     let find = |name: &String| {
-        nodes.iter().position(|node| node.name == *name).ok_or_else(|| {
+        numbers.get(name).copied().ok_or_else(|| {
             let problem = section.reject(key, format!("there is no node \"{name}\""));
             problem.with_help(advice(name, nodes.iter().map(|node| node.name.as_str())))
         })

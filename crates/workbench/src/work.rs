@@ -161,11 +161,7 @@ impl Task {
 /// # Errors
 /// Why one cannot.
 pub fn can_run(study: &Study) -> Result<()> {
-    for job in study.jobs() {
-        wait::check(&study.points[job.point].plan, job.scheme, job.seed)
-            .map_err(|why| plain(&why))?;
-    }
-    Ok(())
+    wait::check_all(study, study.jobs()).map_err(|why| plain(&why))
 }
 
 /// The tables of runs and claims of a summary.
