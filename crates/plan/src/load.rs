@@ -89,7 +89,8 @@ fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -
 fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
     let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
     for host in network.graph.hosts() {
-        let links = paths.leaf(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
+        let links =
+            paths.leaf(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
         let next = known.len() as u32;
         class_of[host.0 as usize] = *known.entry((paths.inner(host), links)).or_insert(next);
     }

@@ -55,7 +55,9 @@ impl Network {
         let NetworkBuilder { graph, names, switch_of, sets, sites, links, aggregation } =
             builder.finish();
         let impaired = match &plan.topology {
-            Topology::Graph { links, .. } => links.clone(),
+            Topology::Graph { links, .. } if links.iter().any(GraphLink::is_impaired) => {
+                links.clone()
+            }
             _ => Vec::new(),
         };
         let nic_jitter = plan.nic_jitter.unwrap_or_else(|| slowest_frame(&graph));
@@ -74,7 +76,7 @@ impl Network {
         self.twins().table_entries(&self.graph)
     }
 
-    /// Links with impairments differ in more than the graph says: nodes are no twins then.
+    /// Links with impairments differ in more than the graph says: no nodes are twins then.
     fn twins(&self) -> Twins {
         Twins::of(&self.graph, self.impaired.is_empty())
     }

@@ -54,8 +54,7 @@ impl<'a> CommonSetup<'a> {
         if requirements.mixed {
             traffic_paths.ports = requirements::port_traffic(plan, scheme, network, paths, root)?;
         }
-        let layout =
-            Layout::of((plan, scheme), network, &requirements, &traffic_paths.ports, root);
+        let layout = Layout::of((plan, scheme), network, &requirements, &traffic_paths.ports, root);
         let salt = root.stream("ecmp", 0).draw();
         Ok(Setup {
             plan,

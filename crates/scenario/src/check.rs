@@ -6,8 +6,8 @@ use shallop_core::form::Key;
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_proto::wire;
 use shallop_switch::Limit;
-use shallop_topology::bounds::MAX_ROUTES;
 use shallop_topology::NicMode;
+use shallop_topology::bounds::MAX_ROUTES;
 
 use super::buffers::SharedOptions;
 use super::format::Scenario;

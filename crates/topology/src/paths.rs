@@ -67,9 +67,7 @@ impl Paths {
             let costs = search.costs_to(class);
             search.fill(&mut table, column, class, &costs);
             let mut order: Vec<u32> = (0..costs.len() as u32)
-                .filter(|&other| {
-                    other as usize != class && costs[other as usize] != UNREACHABLE
-                })
+                .filter(|&other| other as usize != class && costs[other as usize] != UNREACHABLE)
                 .collect();
             order.sort_by_key(|&other| (costs[other as usize], other));
             columns.push(Column { class, order });
@@ -208,7 +206,8 @@ impl<'a> Search<'a> {
     /// Sets the routes of all nodes to a destination.
     fn fill(&self, table: &mut RouteTable, column: usize, destination: usize, costs: &[Cost]) {
         for (class, members) in self.twins.members.iter().enumerate() {
-            let best = if class == destination { self.between_twins(class, costs) } else { costs[class] };
+            let best =
+                if class == destination { self.between_twins(class, costs) } else { costs[class] };
             let alone = class == destination && members.len() == 1;
             if best == UNREACHABLE || alone {
                 continue;

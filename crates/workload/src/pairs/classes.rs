@@ -19,10 +19,7 @@ struct Part {
 }
 
 /// The parts of a set of hosts, each once; the hosts are given with their property.
-fn parts(
-    hosts: impl Iterator<Item = (Node, usize)>,
-    class: &dyn Fn(Node) -> u32,
-) -> Vec<Part> {
+fn parts(hosts: impl Iterator<Item = (Node, usize)>, class: &dyn Fn(Node) -> u32) -> Vec<Part> {
     let mut parts: BTreeMap<(u32, usize), Part> = BTreeMap::new();
     for (host, property) in hosts {
         let class = class(host);
@@ -58,7 +55,12 @@ impl Between {
     }
 
     /// Every two parts with pairs, those of one part of `outer` after each other. Hosts do not send to themselves.
-    fn by_class(&self, class: &dyn Fn(Node) -> u32, of_to: bool, each: &mut dyn FnMut(PartPair<'_>)) {
+    fn by_class(
+        &self,
+        class: &dyn Fn(Node) -> u32,
+        of_to: bool,
+        each: &mut dyn FnMut(PartPair<'_>),
+    ) {
         let (from, to) = self.parts(class);
         let mut join = |from: &Part, to: &Part| {
             let both = same_hosts(from, to);
