@@ -50,8 +50,8 @@ pub struct TrafficPaths {
     pub hops: u32,
 }
 
-/// Nodes, each with those that send to it.
-type Senders = BTreeMap<Node, Vec<Node>>;
+/// By node: those that send to it.
+type Senders = Vec<Vec<Node>>;
 
 impl TrafficPaths {
     /// The paths between these pairs.
@@ -70,12 +70,13 @@ impl TrafficPaths {
             traffic.ports[leaf.exit as usize].returns |= receives;
             traffic.ports[leaf.entry as usize].returns |= sends;
         }
-        let (mut there, mut back) = (Senders::new(), Senders::new());
+        let mut there: Senders = vec![Vec::new(); network.graph.nodes.len()];
+        let mut back = there.clone();
         for (receiver, pairs_of) in pairs.by_receiver() {
             for &(from, _) in pairs_of {
                 let from = pairs.attachment(from).at;
-                there.entry(receiver.at).or_default().push(from);
-                back.entry(from).or_default().push(receiver.at);
+                there[receiver.at.0 as usize].push(from);
+                back[from.0 as usize].push(receiver.at);
             }
         }
         each_crossed(network, paths, there, |port| traffic.ports[port as usize].data = true);
@@ -175,6 +176,7 @@ fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: im
     // one to another come by ports on which none come to itself.
     type Key = (usize, Option<Node>, Vec<Node>);
     let mut alike: BTreeMap<Key, Vec<Node>> = BTreeMap::new();
+    let senders = (0..).map(Node).zip(senders).filter(|(_, from)| !from.is_empty());
     for (to, mut from) in senders {
         from.sort_unstable();
         from.dedup();
