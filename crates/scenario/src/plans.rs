@@ -6,6 +6,7 @@ use shallop_core::Span;
 use shallop_core::options::Source;
 
 use super::format::Scenario;
+use super::import::OwnChip;
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::set;
@@ -32,13 +33,17 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         let problem = top.reject(keys.sample, format!("{sample} is too short for {duration}"));
         return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
     }
-    let switches = switches::read(top.item(keys.switch))?;
+    let mut switches = switches::read(top.item(keys.switch))?;
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
     let topology = topology::read(item, &names, &**files)?;
+    own_chips(&mut switches, &topology.chips, item)?;
     let schemes = schemes::read(&top, keys.scheme, options.stack)?;
     let under = schemes.iter().map(|read| under(root, read.set.as_ref()));
-    let under = under.collect::<Result<Vec<_>, _>>()?;
+    let mut under = under.collect::<Result<Vec<_>, _>>()?;
+    for switches in under.iter_mut().flatten() {
+        own_chips(switches, &topology.chips, item)?;
+    }
     let mut plan = Plan {
         title: options.title,
         seed: seeds[0],
@@ -135,6 +140,24 @@ fn windows(
         return Err(top.reject(key, format!("more than {MOST}")));
     }
     Ok(windows)
+}
+
+/// Adds the switches that a network file describes by their chips.
+fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result<(), Problem> {
+    for own in chips {
+        let like = &switches[own.like];
+        let switch = own.switch(like).ok_or_else(|| {
+            let (chip, name) = (own.chip.id, &like.name);
+            let message =
+                format!("it is not known how the memory of the chip \"{chip}\" is shared");
+            let help = format!(
+                "[switch.{name}] has `shared`: describe these switches in a section of their own"
+            );
+            at.problem(message).with_help(help)
+        })?;
+        switches.push(switch);
+    }
+    Ok(())
 }
 
 /// What switches are like with the changes that a scheme makes to the scenario, if it makes any.

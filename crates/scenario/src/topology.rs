@@ -9,7 +9,7 @@ use shallop_core::options::{HostStack, Options, kind};
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, fabric};
 
-use super::import;
+use super::import::{self, OwnChip};
 use super::problem::{Problem, advice};
 use super::section::{Section, rows, unique};
 use super::shapes::{
@@ -59,6 +59,8 @@ pub(super) struct TopologyEntry {
     pub topology: Topology,
     /// Whether both directions of a flow choose alike.
     pub ecmp: Ecmp,
+    /// The switches that a file describes by their chips; their numbers follow those of the known switches.
+    pub chips: Vec<OwnChip>,
 }
 
 /// Reads `[topology]`; `switches` are the names that nodes may refer to.
@@ -70,8 +72,9 @@ pub(super) fn read(
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
     let AnyTopology { ecmp } = section.read(())?;
     let known = Known { switches, files };
+    let mut chips = Vec::new();
     let topology = if section.kind == FILE.name {
-        import::read(&section, &known)?
+        import::read(&section, &known, &mut chips)?
     } else if section.kind == GRAPH.name {
         graph(&section, &known)?
     } else {
@@ -85,7 +88,7 @@ pub(super) fn read(
         let help = format!("at most {MAX_NODES} nodes and {MAX_PORTS} ports are simulated");
         return Err(section.at.problem(message).with_help(help));
     }
-    Ok(TopologyEntry { topology, ecmp })
+    Ok(TopologyEntry { topology, ecmp, chips })
 }
 
 /// How many nodes and links there will be.

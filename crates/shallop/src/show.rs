@@ -21,6 +21,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     let options = Options { set: args.set.clone(), quick: args.quick, files, ..Options::default() };
     let study = workbench::work::read(&args.scenario, &options)?;
     workbench::work::can_run(&study)?;
+    print::notes(&workbench::work::notes(&study));
     print::line(&format!("ok: {}", explain::work(&study)))?;
     if args.explain {
         for section in explain::explain(&study).map_err(|why| plain(&why))? {
