@@ -58,6 +58,6 @@ fn a_day_of_near_idle_network_is_stored_with_its_interval_told() {
     let outcome = shallop_lab::run(&plan, 0, 1, &mut |_| true).unwrap();
     assert!(outcome.series.samples.len() <= MAX_STORED + 2, "{}", outcome.series.samples.len());
     assert!(outcome.run.duration_s > 86_398.0, "{}", outcome.run.duration_s);
-    let told = |warning: &String| warning.contains("a sample every 80ms in place of 20ms");
+    let told = |warning: &String| warning.contains("a sample every 160ms in place of 20ms");
     assert!(outcome.run.warnings.iter().any(told), "{:?}", outcome.run.warnings);
 }
