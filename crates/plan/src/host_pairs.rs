@@ -80,8 +80,12 @@ impl HostPairs {
                 let class = |host: Node| class_of[host.0 as usize];
                 pairs.by_class(&class, &mut |(from, to), _| all.push(from, to));
                 let (senders, receivers) = pairs.ends();
-                senders.into_iter().for_each(|host| all.sends[host.0 as usize] = true);
-                receivers.into_iter().for_each(|host| all.receives[host.0 as usize] = true);
+                for host in senders {
+                    all.sends[host.0 as usize] = true;
+                }
+                for host in receivers {
+                    all.receives[host.0 as usize] = true;
+                }
             }
         }
         (0..all.attachments.len()).for_each(|receiver| all.leave_one_each(receiver));

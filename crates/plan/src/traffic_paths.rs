@@ -188,7 +188,9 @@ fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: im
     let mut reached = vec![false; network.graph.nodes.len()];
     for ((column, _, from), to) in alike {
         reached.fill(false);
-        from.iter().for_each(|node| reached[node.0 as usize] = true);
+        for node in &from {
+            reached[node.0 as usize] = true;
+        }
         if let [alone] = to[..] {
             // What it sends to a host of its own crosses no further port.
             reached[alone.0 as usize] = false;

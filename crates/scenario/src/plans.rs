@@ -15,6 +15,7 @@ use super::tree::Item;
 use super::{check, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::files::Files;
+use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, Scheme, Switch};
 
 /// Seeds, and windows, at most.
@@ -39,11 +40,8 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     let topology = topology::read(item, &names, &**files)?;
     own_chips(&mut switches, &topology.chips, item)?;
     let schemes = schemes::read(&top, keys.scheme, options.stack)?;
-    let under = schemes.iter().map(|read| under(root, read.set.as_ref()));
-    let mut under = under.collect::<Result<Vec<_>, _>>()?;
-    for switches in under.iter_mut().flatten() {
-        own_chips(switches, &topology.chips, item)?;
-    }
+    let under = schemes.iter().map(|read| under(root, read.set.as_ref(), (&topology.chips, item)));
+    let under = under.collect::<Result<Vec<_>, _>>()?;
     let mut plan = Plan {
         title: options.title,
         seed: seeds[0],
@@ -77,17 +75,23 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::pools(&top, &plan, &network)?;
+    schemes_fit(&top, &plan, &network)?;
+    check::waits(&plan, &schemes, &seeds)?;
+    Ok((plan, seeds))
+}
+
+/// That the switches fit the network with the changes that each scheme makes to them.
+fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
         if let Some(switches) = plan.schemes[scheme].switches.clone() {
             let under = Plan { switches, ..plan.clone() };
             let name = &plan.schemes[scheme].name;
             let within = |problem: Problem| problem.within(&format!("with `set` of \"{name}\""));
-            check::room(&top, &under, &network).map_err(within)?;
-            check::pools(&top, &under, &network).map_err(within)?;
+            check::room(top, &under, network).map_err(within)?;
+            check::pools(top, &under, network).map_err(within)?;
         }
     }
-    check::waits(&plan, &schemes, &seeds)?;
-    Ok((plan, seeds))
+    Ok(())
 }
 
 /// The seeds to run with; the first is that of the plan.
@@ -161,7 +165,11 @@ fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result
 }
 
 /// What switches are like with the changes that a scheme makes to the scenario, if it makes any.
-fn under(root: &Item, changes: Option<&Item>) -> Result<Option<Vec<Switch>>, Problem> {
+fn under(
+    root: &Item,
+    changes: Option<&Item>,
+    (chips, topology): (&[OwnChip], &Item),
+) -> Result<Option<Vec<Switch>>, Problem> {
     let Some(changes) = changes else { return Ok(None) };
     let mut root = root.clone();
     for change in set::changes("`set` of a scheme", changes)? {
@@ -172,5 +180,7 @@ fn under(root: &Item, changes: Option<&Item>) -> Result<Option<Vec<Switch>>, Pro
         }
         set::apply(&mut root, &change)?;
     }
-    switches::read(root.at_key(Scenario::KEY.switch)).map(Some)
+    let mut switches = switches::read(root.at_key(Scenario::KEY.switch))?;
+    own_chips(&mut switches, chips, topology)?;
+    Ok(Some(switches))
 }

@@ -112,7 +112,7 @@ fn graph(section: &Section<'_>, known: &Known<'_>) -> Result<Topology, Problem> 
         let section = Section::open::<NodeOptions>(name, item)?;
         let node = node(&section, known)?;
         let taken = numbers.get_key_value(&node.name).map(|(name, _): (&String, _)| name.as_str());
-        unique(taken.into_iter(), &node.name, (&section, NodeOptions::KEY.name))?;
+        unique(taken, &node.name, (&section, NodeOptions::KEY.name))?;
         numbers.insert(node.name.clone(), nodes.len());
         nodes.push(node);
         sections.push(section);

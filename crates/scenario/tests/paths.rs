@@ -10,7 +10,7 @@ use shallop_plan::load::Offered;
 use shallop_plan::network::Network;
 use shallop_plan::plan::Pattern;
 use shallop_plan::traffic_paths::{Crossings, PairRtt, PortTraffic, TrafficPaths};
-use shallop_plan::{CommonSetup, Plan, pairs, wait};
+use shallop_plan::{CommonSetup, Plan, pairs};
 use shallop_scenario::{Options, read};
 use shallop_topology::NodeKind;
 
@@ -25,6 +25,14 @@ fn scenario(topology: &str, group: &str) -> String {
         "title = \"paths\"\nduration = \"1s\"\nscheme = [{{ transport = \"cubic\" }}]\n\
          group = [{{ name = \"all\", {group} }}]\n[topology]\n{topology}"
     )
+}
+
+fn node_text(name: &str, kind: &str) -> String {
+    format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n")
+}
+
+fn link_text(a: &str, b: &str, properties: &str) -> String {
+    format!("[[topology.link]]\nbetween = [\"{a}\", \"{b}\"]\n{properties}\n")
 }
 
 type Cost = (Span, u32);
@@ -131,8 +139,12 @@ impl<'a> Reference<'a> {
             let (mut data, mut returns) = (BTreeSet::new(), BTreeSet::new());
             self.crossed(&there, from, &mut data);
             self.crossed(&back, to, &mut returns);
-            data.into_iter().for_each(|port| traffic.ports[port as usize].data = true);
-            returns.into_iter().for_each(|port| traffic.ports[port as usize].returns = true);
+            for port in data {
+                traffic.ports[port as usize].data = true;
+            }
+            for port in returns {
+                traffic.ports[port as usize].returns = true;
+            }
             let (transit, hops) = self.longest(&there, from).expect("all hosts are joined");
             let pair = PairRtt { base_rtt: transit * 2, from, to };
             traffic.hops = traffic.hops.max(hops);
@@ -165,13 +177,13 @@ fn network() -> impl Strategy<Value = String> {
             ];
             let mut text = String::new();
             let mut node = |name: String, kind: &str| {
-                text += &format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
+                text += &node_text(&name, kind);
             };
             (0..switches).for_each(|number| node(format!("s{number}"), "switch"));
             (0..hosts.len()).for_each(|number| node(format!("h{number}"), "host"));
             let mut link = |a: String, b: String, kind: usize| {
-                let line = kinds[kind.min(2)].replace(", ", "\n");
-                text += &format!("[[topology.link]]\nbetween = [\"{a}\", \"{b}\"]\n{line}\n");
+                let properties = kinds[kind.min(2)].replace(", ", "\n");
+                text += &link_text(&a, &b, &properties);
             };
             for number in 1..switches {
                 // Around a hub there are many twins.
@@ -267,7 +279,7 @@ fn links_with_impairments_make_no_twins() {
         for (name, kind) in
             [("hub", "switch"), ("x", "switch"), ("y", "switch"), ("a", "host"), ("b", "host")]
         {
-            text += &format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
+            text += &node_text(name, kind);
         }
         text += &link("hub", "x", more);
         text + &link("hub", "y", "") + &link("x", "a", "") + &link("y", "b", "")
@@ -292,7 +304,6 @@ fn a_fat_tree_of_100_000_hosts_is_set_up_with_a_search_for_each_pod() {
     let group = "from = \"hosts\", to = \"hosts\", pattern = \"uniform\", size = \"10KB\", flows = 100, \
                  arrivals = { load = 0.5, of = \"access\" }";
     let plan = plan(&scenario(LARGE, group));
-    wait::check(&plan, 0, 1).unwrap();
     let setup = CommonSetup::new(&plan, 1).unwrap().scheme(0).unwrap();
     let hosts = setup.network.graph.hosts().count();
     assert_eq!((hosts, setup.paths.searches()), (101_306, 74));
@@ -316,14 +327,12 @@ fn more_routes_than_fit_are_refused() {
     // Rings of 8,000 switches with a host each: no two switches are twins.
     let mut text = "kind = \"graph\"\n".to_owned();
     for number in 0..8_000 {
-        text += &format!("[[topology.node]]\nname = \"s{number}\"\nkind = \"switch\"\n");
-        text += &format!("[[topology.node]]\nname = \"h{number}\"\nkind = \"host\"\n");
+        text += &node_text(&format!("s{number}"), "switch");
+        text += &node_text(&format!("h{number}"), "host");
     }
     for number in 0..8_000 {
         for other in [format!("h{number}"), format!("s{}", (number + 1) % 8_000)] {
-            text += &format!(
-                "[[topology.link]]\nbetween = [\"s{number}\", \"{other}\"]\nrate = \"1Gbps\"\ndelay = \"1us\"\n"
-            );
+            text += &link_text(&format!("s{number}"), &other, "rate = \"1Gbps\"\ndelay = \"1us\"");
         }
     }
     let text = scenario(&text, "from = \"h0\", to = \"h1\"");

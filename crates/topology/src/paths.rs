@@ -113,6 +113,7 @@ impl Paths {
     }
 
     /// The nodes that have a path to the members of a column, the nearest first, without leaves and without the members.
+    #[must_use]
     pub fn nearest_first(&self, column: usize) -> impl DoubleEndedIterator<Item = Node> + '_ {
         let order = self.columns[column].order.iter();
         order.flat_map(|&class| self.twins.members[class as usize].iter().copied())

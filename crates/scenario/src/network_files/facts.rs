@@ -254,14 +254,13 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
         number(speed, line)? * prefix
     } else if let Some(found @ (key, text)) = element.get(&RATES) {
         let scale = key.rsplit_once('_').map_or(1.0, |(_, unit)| scale_of(unit));
-        match (text.parse::<f64>(), in_words(text)) {
-            (Err(_), Some(bits)) => bits,
-            _ => {
-                let allowed = "\"10Gbps\", \"100G\" or \"400GbE\", or a number of bits a second";
-                let rate = with_unit::<BitsPerSec>(found, line, allowed)?;
-                let bare = || number((key, text), line).map(|number| number * scale);
-                rate.map_or_else(bare, |rate| Ok(rate.get() as f64))?
-            }
+        if let (Err(_), Some(bits)) = (text.parse::<f64>(), in_words(text)) {
+            bits
+        } else {
+            let allowed = "\"10Gbps\", \"100G\" or \"400GbE\", or a number of bits a second";
+            let rate = with_unit::<BitsPerSec>(found, line, allowed)?;
+            let bare = || number((key, text), line).map(|number| number * scale);
+            rate.map_or_else(bare, |rate| Ok(rate.get() as f64))?
         }
     } else {
         let label = element.get(&["LinkLabel", "LinkNote", "LinkType"]);

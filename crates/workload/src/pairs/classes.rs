@@ -71,9 +71,17 @@ impl Between {
             }
         };
         if of_to {
-            to.iter().for_each(|to| from.iter().for_each(|from| join(from, to)));
+            for to in &to {
+                for from in &from {
+                    join(from, to);
+                }
+            }
         } else {
-            from.iter().for_each(|from| to.iter().for_each(|to| join(from, to)));
+            for from in &from {
+                for to in &to {
+                    join(from, to);
+                }
+            }
         }
     }
 }
