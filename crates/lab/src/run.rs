@@ -216,7 +216,9 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
                 );
             }
             if now == sample {
-                series.sample(now, &mut world.probe);
+                if series.is_due(now) {
+                    series.sample(now, &mut world.probe);
+                }
                 sample += plan.sample;
             }
             if complete {

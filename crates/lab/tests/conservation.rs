@@ -64,7 +64,7 @@ fn world<'a, E: EndpointFactory>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a,
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
-        routes: Paths::of(&graph).routes(&graph, setup.plan.symmetric, salt),
+        routes: Paths::of(&graph).routes(setup.plan.symmetric, salt),
         graph,
         ports: setup.layout.ports.clone(),
         buffers: setup.layout.memory.buffers.clone(),

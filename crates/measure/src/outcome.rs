@@ -72,7 +72,7 @@ pub fn summarise(
         loss_by_set: loss_by_set(setup, ports, total.counters.sent),
         utilization_by_place: utilizations(setup, ports, end),
         groups: groups::groups(setup, measure, log, series),
-        warnings: warn::warnings(setup, ports),
+        warnings: warn::warnings(setup, ports).into_iter().chain(series.note()).collect(),
         marks: measure.marks,
         queues: queues(setup, measure),
         pools: pools::occupancies(setup, pools),

@@ -1,4 +1,10 @@
 //! Time series of a run, sampled at equal intervals, and checkpoints: the counts at the edges of windows.
+//!
+//! Memory does not grow with the duration of a run: when there are [`MAX_STORED`] samples, every two that follow each
+//! other become one, and the interval doubles. A rate becomes the mean of both, a peak the larger one, and the length of
+//! a queue the later one, as if they had been sampled at the longer interval from the start.
+
+use std::collections::BTreeMap;
 
 use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
@@ -11,8 +17,11 @@ use shallop_plan::Setup;
 /// The most flows in a run for which each flow has a series; with more, only groups have.
 const MAX_FLOWS: usize = 100;
 
+/// The most samples that are stored, all places and quantities together, but for those of one more time.
+pub const MAX_STORED: usize = 2_000_000;
+
 /// The quantity of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// Bytes in a queue at this time.
     Queue,
@@ -60,6 +69,29 @@ impl Samples {
     fn push(&mut self, time: Span, quantity: Quantity, place: usize, value: f64) {
         self.samples.push(Sample { time, value, place: place as u32, quantity });
     }
+
+    /// Merges the samples of every two times that follow each other. A place without an earlier sample was not there
+    /// before: it held nothing.
+    fn merge_pairs(&mut self) {
+        let mut merged = Vec::with_capacity(self.samples.len());
+        let mut earlier = BTreeMap::new();
+        for (index, row) in self.samples.chunk_by(|a, b| a.time == b.time).enumerate() {
+            if index % 2 == 0 {
+                earlier = row.iter().map(|it| ((it.place, it.quantity), it.value)).collect();
+                continue;
+            }
+            merged.extend(row.iter().map(|later| {
+                let before = earlier.get(&(later.place, later.quantity)).copied().unwrap_or(0.0);
+                let value = match later.quantity {
+                    Quantity::Queue => later.value,
+                    Quantity::QueuePeak => later.value.max(before),
+                    Quantity::Rate => f64::midpoint(before, later.value),
+                };
+                Sample { value, ..*later }
+            }));
+        }
+        self.samples = merged;
+    }
 }
 
 /// The counts up to some time.
@@ -99,6 +131,11 @@ pub struct Series {
     first_group: usize,
     /// Whether each flow has a series.
     per_flow: bool,
+    /// The interval of the scenario, and the present one, a multiple of it.
+    intervals: (Span, Span),
+    /// The number of times that are stored.
+    rows: usize,
+    most: usize,
     /// The time of the previous sample, and the bytes by group and by flow then.
     last: (Span, Vec<u64>, Vec<u64>),
 }
@@ -131,7 +168,34 @@ impl Series {
             first_group,
             last: (Span::ZERO, vec![0; groups], Vec::new()),
             per_flow: setup.plan.flows() <= MAX_FLOWS,
+            intervals: (setup.plan.sample, setup.plan.sample),
+            rows: 0,
+            most: MAX_STORED,
         }
+    }
+
+    /// The same with another bound in place of [`MAX_STORED`].
+    #[must_use]
+    pub fn with_bound(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Whether samples are due: at each multiple of the present interval.
+    #[must_use]
+    pub fn is_due(&self, now: Span) -> bool {
+        now.as_ps().is_multiple_of(self.intervals.1.as_ps())
+    }
+
+    /// What is to be said of the interval, if it is not that of the scenario.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let (asked, interval) = self.intervals;
+        (interval > asked).then(|| {
+            format!(
+                "the time series have a sample every {interval} in place of {asked}: a run stores {} samples",
+                self.most
+            )
+        })
     }
 
     /// Adds the samples of this time.
@@ -159,6 +223,12 @@ impl Series {
             }
             let arrived = flow.ip_bytes - std::mem::replace(&mut flows[number], flow.ip_bytes);
             self.samples.push(now, Quantity::Rate, first_flow + number, rate(arrived, span));
+        }
+        self.rows += 1;
+        if self.samples.samples.len() > self.most && self.rows.is_multiple_of(2) {
+            self.samples.merge_pairs();
+            self.rows /= 2;
+            self.intervals.1 = self.intervals.1 * 2;
         }
     }
 
@@ -193,4 +263,36 @@ impl Series {
 fn dropped(ports: impl Iterator<Item = PortCounters>, class: Option<Class>) -> u64 {
     let Some(class) = class else { return 0 };
     ports.map(|port| port.dropped[class.index()]).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_samples_are_those_of_the_longer_interval() {
+        let mut samples = Samples::default();
+        let mut at = |ms, quantity, place, value| {
+            samples.push(Span::from_ms(ms), quantity, place, value);
+        };
+        at(10, Quantity::Queue, 0, 5.0);
+        at(10, Quantity::QueuePeak, 0, 9.0);
+        at(10, Quantity::Rate, 1, 100.0);
+        at(20, Quantity::Queue, 0, 3.0);
+        at(20, Quantity::QueuePeak, 0, 4.0);
+        at(20, Quantity::Rate, 1, 200.0);
+        // A flow that started after the first sample.
+        at(20, Quantity::Rate, 2, 50.0);
+        samples.merge_pairs();
+        let got: Vec<_> =
+            samples.samples.iter().map(|it| (it.time, it.quantity, it.place, it.value)).collect();
+        let at = Span::from_ms(20);
+        let expected = [
+            (at, Quantity::Queue, 0, 3.0),
+            (at, Quantity::QueuePeak, 0, 9.0),
+            (at, Quantity::Rate, 1, 150.0),
+            (at, Quantity::Rate, 2, 25.0),
+        ];
+        assert_eq!(got, expected);
+    }
 }

@@ -1,4 +1,5 @@
-//! Switching chips and routers: their ports, rates and packet buffers, as listed by two papers and a thesis.
+//! Switching chips and routers: their ports, rates and packet buffers, as listed by two papers, a thesis, and public
+//! reviews. What no public source states is unknown: a chip of unknown memory has ports and rates, and no buffer.
 //!
 //! The tables write KB and MB without a definition. Their figures per port follow from the totals in units of 1024 for
 //! all chips but the Tofino, whose 344KB is 22 MB of 10^6 bytes over 64 ports. Buffers are given here in bytes.
@@ -20,8 +21,8 @@ pub struct Chip {
     pub ports: u32,
     /// The rate of each port.
     pub port_rate: BitsPerSec,
-    /// The packet buffer of all ports together.
-    pub buffer: Bytes,
+    /// The packet buffer of all ports together, if it is public.
+    pub buffer: Option<Bytes>,
     /// The source, and the assumptions.
     pub note: &'static str,
     /// How its memory is shared, if that is known.
@@ -45,8 +46,9 @@ pub struct Mmu {
 impl Chip {
     /// The buffer per Gb/s of capacity, rounded down to bytes.
     #[must_use]
-    pub const fn buffer_per_gbps(&self) -> Bytes {
-        Bytes::new(self.buffer.get() / (self.capacity.get() / 1_000_000_000))
+    pub fn buffer_per_gbps(&self) -> Option<Bytes> {
+        let gbps = self.capacity.get() / 1_000_000_000;
+        self.buffer.map(|buffer| Bytes::new(buffer.get() / gbps))
     }
 
     /// Ports per part of the memory.
@@ -58,24 +60,27 @@ impl Chip {
     /// The memory that all queues of a part share: the part without the private bytes.
     #[must_use]
     pub fn pool(&self) -> Option<Bytes> {
-        let memory = self.memory.as_ref()?;
+        let (memory, buffer) = (self.memory.as_ref()?, self.buffer?);
         let private = memory.private * u64::from(self.ports / memory.count);
-        Some(Bytes::new(self.buffer.get() / u64::from(memory.count)).saturating_sub(private))
+        Some(Bytes::new(buffer.get() / u64::from(memory.count)).saturating_sub(private))
     }
 
     /// The buffer divided evenly among the ports, rounded down to bytes.
     #[must_use]
-    pub const fn buffer_per_port(&self) -> Bytes {
-        Bytes::new(self.buffer.get() / self.ports as u64)
+    pub fn buffer_per_port(&self) -> Option<Bytes> {
+        self.buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.ports)))
     }
 }
 
 const MIB: u64 = 1 << 20;
 const BROADCOM: &str = "Broadcom";
 const BAREFOOT: &str = "Barefoot (Intel)";
+const NVIDIA: &str = "NVIDIA (Mellanox)";
 const FLASHPASS: &str =
     "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 B";
 const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 B";
+const SPECTRUM: &str = "J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even share for each port without `shared`, \
+                        MB of 2^20 B";
 const ROUTER: &str =
     "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
 
@@ -96,13 +101,29 @@ const fn chip(
 ) -> Chip {
     let (id, name, vendor) = names;
     let capacity = BitsPerSec::gbps(gbps * ports as u64);
-    let (port_rate, buffer) = (BitsPerSec::gbps(gbps), Bytes::new(buffer));
+    let (port_rate, buffer) = (BitsPerSec::gbps(gbps), Some(Bytes::new(buffer)));
     Chip { id, name, vendor, capacity, ports, port_rate, buffer, note, memory: None }
+}
+
+/// A chip of which no public source states the memory.
+const fn unknown(
+    names: (&'static str, &'static str, &'static str),
+    ports: u32,
+    gbps: u64,
+    note: &'static str,
+) -> Chip {
+    let mut chip = chip(names, ports, gbps, 0, note);
+    chip.buffer = None;
+    chip
 }
 
 /// The chip with memory in one part.
 const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
-    let private = Bytes::new(chip.buffer.get() / chip.ports as u64 / 4);
+    let buffer = match chip.buffer {
+        Some(buffer) => buffer.get(),
+        None => 0,
+    };
+    let private = Bytes::new(buffer / chip.ports as u64 / 4);
     chip.memory = Some(Mmu { count: 1, private, cell, note: QUARTER });
     chip
 }
@@ -151,6 +172,68 @@ static CHIPS: &[Chip] = &[
         None,
     ),
     one(chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS), None),
+    chip(
+        ("tomahawk2", "Tomahawk 2", BROADCOM),
+        64,
+        100,
+        42 * MIB,
+        "port-buffers.forwardingplane.net, Tomahawk 2: 42 MB for 6.4 Tb/s; assumed: an even share for each port, MB of 2^20 B",
+    ),
+    chip(
+        ("tomahawk3", "Tomahawk 3", BROADCOM),
+        32,
+        400,
+        64 * MIB,
+        "ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even \
+         share for each port, MB of 2^20 B",
+    ),
+    unknown(
+        ("tomahawk4", "Tomahawk 4", BROADCOM),
+        64,
+        400,
+        "ports: Linley Newsletter, 17 December 2019; its memory is not stated there, nor in any source that we found",
+    ),
+    unknown(
+        ("tomahawk5", "Tomahawk 5", BROADCOM),
+        64,
+        800,
+        "ports: TechInsights, Tomahawk 5 Switches At 51.2Tbps; its memory is not stated there, nor in any source that we \
+         found",
+    ),
+    chip(
+        ("jericho2", "Jericho2", BROADCOM),
+        12,
+        400,
+        8_000_000_000,
+        "ports: Linley Newsletter, 13 March 2018; 8 GB of HBM beside the chip: J. Warner (UC Santa Cruz), Arista 7280R3; \
+         assumed: an even share for each port, GB of 10^9 B",
+    ),
+    unknown(
+        ("jericho2c", "Jericho2c", BROADCOM),
+        24,
+        100,
+        "half the bandwidth of Jericho2: Microprocessor Report, 14 September 2020; assumed: ports of 100 Gb/s; its memory is \
+         not stated there",
+    ),
+    one(
+        chip(
+            ("spectrum", "Spectrum", NVIDIA),
+            32,
+            100,
+            16 * MIB,
+            "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: an even share for each port without \
+             `shared`, MB of 2^20 B",
+        ),
+        None,
+    ),
+    one(chip(("spectrum2", "Spectrum-2", NVIDIA), 32, 200, 42 * MIB, SPECTRUM), None),
+    one(chip(("spectrum3", "Spectrum-3", NVIDIA), 32, 400, 64 * MIB, SPECTRUM), None),
+    unknown(
+        ("spectrum4", "Spectrum-4", NVIDIA),
+        64,
+        800,
+        "ports: Linley Newsletter, 12 April 2022: fully shared; sources differ on how much",
+    ),
     chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", "Arista"), 576, 10, 96_000_000_000, ROUTER),
     chip(("arista-7504r", "7504R, 100 Gb/s ports", "Arista"), 144, 100, 96_000_000_000, ROUTER),
     chip(
@@ -195,7 +278,7 @@ mod tests {
             ("arista-7516r", 6_667.0, 1000.0),
         ];
         for (id, kb, unit) in printed {
-            let each = find(id).unwrap().buffer_per_gbps().get() as f64 / unit;
+            let each = find(id).unwrap().buffer_per_gbps().unwrap().get() as f64 / unit;
             assert!((each / kb - 1.0).abs() < 0.002, "{id}: {each} is not {kb}");
         }
     }
@@ -207,7 +290,17 @@ mod tests {
             assert_eq!(chip.capacity.get(), chip.port_rate.get() * u64::from(chip.ports));
         }
         let tofino = find("tofino").unwrap();
-        assert_eq!(tofino.buffer_per_port(), Bytes::new(343_750));
+        assert_eq!(tofino.buffer_per_port(), Some(Bytes::new(343_750)));
         assert_eq!(find("tofino9"), None);
+        assert!(all().iter().all(|chip| chip.memory.is_none() || chip.pool().is_some()));
+    }
+
+    #[test]
+    fn a_chip_whose_memory_is_not_public_has_none() {
+        let [fourth, third] = ["tomahawk4", "tomahawk3"].map(|id| find(id).unwrap());
+        assert_eq!((fourth.buffer, fourth.buffer_per_gbps(), fourth.pool()), (None, None, None));
+        assert_eq!((fourth.capacity, fourth.ports), (BitsPerSec::gbps(25_600), 64));
+        assert_eq!(third.buffer_per_port(), Some(Bytes::new(2 << 20)));
+        assert_eq!(find("spectrum3").unwrap().ports_per_mmu(), Some(32));
     }
 }

@@ -24,6 +24,9 @@ pub trait Files: Debug + Send + Sync {
         if bytes.len() as u64 > max_bytes {
             return Err(format!("it is longer than {max_bytes} bytes"));
         }
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err("it is UTF-16 text: save it as UTF-8".to_owned());
+        }
         String::from_utf8(bytes).map_err(|error| {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = String::from_utf8_lossy(good).matches('\n').count() + 1;
@@ -86,5 +89,24 @@ mod tests {
             }
         }
         assert_eq!(Bytes.text("a", 100), Err("line 2 is not UTF-8 text".into()));
+    }
+
+    #[test]
+    fn utf_16_is_named_as_what_it_is() {
+        #[derive(Debug)]
+        struct Wide;
+        impl Files for Wide {
+            fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String> {
+                let text = "from,to".encode_utf16();
+                let little = name == "little";
+                let bytes = std::iter::once(0xfeff).chain(text);
+                let each = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
+                Ok(Box::new(Cursor::new(bytes.flat_map(each).collect::<Vec<u8>>())))
+            }
+        }
+        for name in ["little", "big"] {
+            let why = Wide.text(name, 100).unwrap_err();
+            assert_eq!(why, "it is UTF-16 text: save it as UTF-8");
+        }
     }
 }

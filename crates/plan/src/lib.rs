@@ -7,6 +7,7 @@ pub mod chips;
 pub mod error;
 pub mod files;
 pub mod flows;
+pub mod host_pairs;
 pub mod ideal;
 pub mod layout;
 pub mod load;
@@ -27,5 +28,5 @@ pub mod wait;
 
 pub use error::SetupError;
 pub use plan::Plan;
-pub use setup::Setup;
+pub use setup::{CommonSetup, Setup};
 pub use study::{Study, Variant};

@@ -1,39 +1,15 @@
-//! The pairs of hosts that may communicate, and the arrival rates that produce the configured load.
+//! The arrival rates that produce the configured load.
 
 use std::collections::BTreeMap;
 
 use shallop_core::{Node, Seed};
 use shallop_topology::Paths;
+use shallop_workload::Pairs;
 
 use crate::network::Network;
 use crate::pairs::{intensity, pairs};
-use crate::plan::{Group, Intensity, Pattern, Plan, Starts};
-use crate::traffic_paths::{HostPairs, ShortestPathTree};
-
-/// The pairs of sender and receiver in the groups for whose index `counts` holds.
-pub fn host_pairs(
-    plan: &Plan,
-    network: &Network,
-    seed: Seed,
-    counts: impl Fn(usize) -> bool,
-) -> HostPairs {
-    let mut host_pairs = HostPairs::new(network.graph.nodes.len());
-    for (index, group) in plan.groups.iter().enumerate().filter(|(index, _)| counts(*index)) {
-        if let Starts::Trace(trace) = &group.start {
-            trace.pairs.iter().for_each(|&(from, to)| host_pairs.insert(Node(from), Node(to)));
-        } else if group.pattern == Pattern::RoundRobin {
-            // At most as many pairs as there are before they repeat.
-            let all = group.from.len().saturating_mul(group.to.len());
-            for number in 0..group.flows.min(all) {
-                let pick = |hosts: &[u32]| Node(hosts[number % hosts.len()]);
-                host_pairs.insert(pick(&group.from), pick(&group.to));
-            }
-        } else if let Ok(pairs) = pairs(group, index, network, seed) {
-            pairs.weights().for_each(|((from, to), _)| host_pairs.insert(from, to));
-        }
-    }
-    host_pairs
-}
+use crate::plan::{Group, Intensity, Plan};
+use crate::traffic_paths::Crossings;
 
 /// The mean number of flows that start in a second, for each group with random arrivals.
 #[must_use]
@@ -78,17 +54,45 @@ impl Offered {
             counts[port as usize] = true;
         }
         let pairs = pairs(group, index, network, seed).ok()?;
-        let mut by_receiver: BTreeMap<Node, Vec<(Node, f64)>> = BTreeMap::new();
-        for ((from, to), weight) in pairs.weights() {
-            by_receiver.entry(to).or_default().push((from, weight));
-        }
-        let mut crossings = 0.0;
-        for (to, senders) in by_receiver {
-            let mean = ShortestPathTree::towards(network, paths, to).mean_crossings(&counts);
-            crossings +=
-                senders.iter().map(|(from, weight)| weight * mean[from.0 as usize]).sum::<f64>();
-        }
+        let crossings = crossings(&pairs, network, paths, &counts);
         let mean_size = group.sizes.as_ref()?.mean();
         Some(Self { capacity, mean_size, crossings }).filter(|offered| offered.crossings > 0.0)
     }
+}
+
+/// Up to this many pairs of hosts are summed one by one; above, pairs of hosts that hang alike on the same switches are
+/// summed at once, which may change the last digit of the sum.
+const MAX_SUMMED_PAIRS: usize = 4_000_000;
+
+/// The mean number of these ports that a flow crosses.
+fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -> f64 {
+    let mut crossings = Crossings::new(network, paths, counts);
+    if pairs.count() > MAX_SUMMED_PAIRS {
+        let class_of = classes(network, paths, counts);
+        let mut sum = 0.0;
+        pairs.by_class(&|host| class_of[host.0 as usize], &mut |(from, to), weight| {
+            sum += weight * crossings.mean(from, to);
+        });
+        return sum;
+    }
+    let mut by_receiver: BTreeMap<Node, Vec<(Node, f64)>> = BTreeMap::new();
+    for ((from, to), weight) in pairs.weights() {
+        by_receiver.entry(to).or_default().push((from, weight));
+    }
+    let of_receiver = |(to, senders): (Node, Vec<(Node, f64)>)| {
+        senders.iter().map(|&(from, weight)| weight * crossings.mean(from, to)).sum::<f64>()
+    };
+    by_receiver.into_iter().map(of_receiver).sum()
+}
+
+/// A number for each host: the same for those that hang on one switch by links that count alike.
+fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
+    let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
+    for host in network.graph.hosts() {
+        let links =
+            paths.leaf(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
+        let next = known.len() as u32;
+        class_of[host.0 as usize] = *known.entry((paths.inner(host), links)).or_insert(next);
+    }
+    class_of
 }

@@ -6,7 +6,7 @@ use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
-use shallop_topology::{Graph, Line, NodeKind};
+use shallop_topology::{Graph, Line, NodeKind, Paths, Twins};
 
 use crate::plan::{GraphLink, GraphNode, Plan, Topology};
 
@@ -55,11 +55,30 @@ impl Network {
         let NetworkBuilder { graph, names, switch_of, sets, sites, links, aggregation } =
             builder.finish();
         let impaired = match &plan.topology {
-            Topology::Graph { links, .. } => links.clone(),
+            Topology::Graph { links, .. } if links.iter().any(GraphLink::is_impaired) => {
+                links.clone()
+            }
             _ => Vec::new(),
         };
         let nic_jitter = plan.nic_jitter.unwrap_or_else(|| slowest_frame(&graph));
         Self { graph, names, sets, sites, links, switch_of, aggregation, impaired, nic_jitter }
+    }
+
+    /// The shortest paths.
+    #[must_use]
+    pub fn paths(&self) -> Paths {
+        Paths::among(&self.graph, self.twins())
+    }
+
+    /// The number of entries in the table of routes.
+    #[must_use]
+    pub fn route_entries(&self) -> u64 {
+        self.twins().table_entries(&self.graph)
+    }
+
+    /// Links with impairments differ in more than the graph says: no nodes are twins then.
+    fn twins(&self) -> Twins {
+        Twins::of(&self.graph, self.impaired.is_empty())
     }
 
     /// The site of each node; `None` for switches and for hosts without a site.

@@ -1,5 +1,7 @@
 //! The host pairs of a group, and how often its flows start.
 
+use std::collections::BTreeSet;
+
 use shallop_core::{Node, Seed};
 use shallop_workload::Pairs;
 use shallop_workload::pairs::PairsError;
@@ -28,8 +30,9 @@ pub fn pairs(
             Pairs::permutation(&from, &mut seed.stream("permutation", index as u64))
         }
         Pattern::OtherSite => {
+            let senders: BTreeSet<Node> = from.iter().copied().collect();
             let among = |site: &Vec<Node>| {
-                site.iter().copied().filter(|host| from.contains(host)).collect::<Vec<_>>()
+                site.iter().copied().filter(|host| senders.contains(host)).collect::<Vec<_>>()
             };
             let mut sites: Vec<Vec<Node>> = network.sites.iter().map(among).collect();
             sites.retain(|site| !site.is_empty());

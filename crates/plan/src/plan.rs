@@ -150,6 +150,14 @@ pub struct GraphLink {
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
 }
 
+impl GraphLink {
+    /// Whether it loses or delays packets at random, or changes during the run.
+    #[must_use]
+    pub fn is_impaired(&self) -> bool {
+        self.loss > 0.0 || !self.jitter.is_zero() || !self.changes.is_empty()
+    }
+}
+
 /// A group of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {

@@ -4,7 +4,7 @@ use shallop_core::Seed;
 use shallop_topology::Paths;
 
 use crate::error::SetupError;
-use crate::load;
+use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
 use crate::plan::Plan;
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
@@ -65,8 +65,8 @@ pub(crate) fn port_traffic(
     seed: Seed,
 ) -> Result<Vec<PortTraffic>, NoPath> {
     let proactive = |group| plan.transport(scheme, group).transport.credits().is_some();
-    let own = load::host_pairs(plan, network, seed, proactive);
-    let others = load::host_pairs(plan, network, seed, |group| !proactive(group));
+    let own = HostPairs::of(plan, (network, paths), seed, proactive);
+    let others = HostPairs::of(plan, (network, paths), seed, |group| !proactive(group));
     let (own, others) =
         (TrafficPaths::of(network, paths, &own)?, TrafficPaths::of(network, paths, &others)?);
     let both = own.ports.into_iter().zip(others.ports);

@@ -1,15 +1,75 @@
 //! The setup of a run: everything that follows from a plan, one of its schemes and a seed before the run starts.
 
+use std::sync::Arc;
+
 use shallop_core::Seed;
+use shallop_switch::Routes;
 use shallop_topology::Paths;
 
 use crate::error::SetupError;
+use crate::host_pairs::HostPairs;
 use crate::layout::Layout;
 use crate::load;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::requirements::{self, Requirements};
 use crate::traffic_paths::TrafficPaths;
+
+/// What all schemes of a plan have in common under one seed: the network, and the paths of the traffic.
+#[derive(Clone, Debug)]
+pub struct CommonSetup<'a> {
+    plan: &'a Plan,
+    seed: u64,
+    network: Arc<Network>,
+    paths: Arc<Paths>,
+    traffic_paths: TrafficPaths,
+    rates: Vec<Option<f64>>,
+}
+
+impl<'a> CommonSetup<'a> {
+    /// Builds the network and finds the paths.
+    ///
+    /// # Errors
+    /// If there is no path between two hosts that communicate.
+    pub fn new(plan: &'a Plan, seed: u64) -> Result<Self, SetupError> {
+        let root = Seed::new(seed);
+        let network = Network::build(plan, root);
+        let paths = network.paths();
+        let pairs = HostPairs::of(plan, (&network, &paths), root, |_| true);
+        let traffic_paths = TrafficPaths::of(&network, &paths, &pairs)?;
+        let rates = load::rates(plan, &network, &paths, root);
+        let (network, paths) = (Arc::new(network), Arc::new(paths));
+        Ok(Self { plan, seed, network, paths, traffic_paths, rates })
+    }
+
+    /// Sets up the run of a scheme.
+    ///
+    /// # Errors
+    /// If the scheme cannot run in the network.
+    pub fn scheme(&self, scheme: usize) -> Result<Setup<'a>, SetupError> {
+        let Self { plan, seed, network, paths, .. } = self;
+        let root = Seed::new(*seed);
+        let mut traffic_paths = self.traffic_paths.clone();
+        let requirements = Requirements::of(plan, scheme)?;
+        if requirements.mixed {
+            traffic_paths.ports = requirements::port_traffic(plan, scheme, network, paths, root)?;
+        }
+        let layout = Layout::of((plan, scheme), network, &requirements, &traffic_paths.ports, root);
+        let salt = root.stream("ecmp", 0).draw();
+        Ok(Setup {
+            plan,
+            scheme,
+            seed: *seed,
+            network: network.clone(),
+            paths: paths.clone(),
+            traffic_paths,
+            rates: self.rates.clone(),
+            layout,
+            requirements,
+            routes: paths.routes(plan.symmetric, salt),
+        })
+    }
+}
 
 /// The setup of a run.
 #[derive(Clone, Debug)]
@@ -21,7 +81,9 @@ pub struct Setup<'a> {
     /// The run seed.
     pub seed: u64,
     /// The network with the delays of this seed.
-    pub network: Network,
+    pub network: Arc<Network>,
+    /// Its shortest paths.
+    pub paths: Arc<Paths>,
     /// The paths of the traffic.
     pub traffic_paths: TrafficPaths,
     /// The mean number of flows that start in a second, for each group with random arrivals.
@@ -31,30 +93,16 @@ pub struct Setup<'a> {
     /// What the transports in use require of ports.
     pub requirements: Requirements,
     /// Next hops.
-    pub routes: shallop_switch::Routes,
+    pub routes: Routes,
 }
 
 impl<'a> Setup<'a> {
-    /// Sets up a run.
+    /// Sets up a run. Runs of several schemes with one seed have a [`CommonSetup`].
     ///
     /// # Errors
     /// If the scheme cannot run in the network.
     pub fn new(plan: &'a Plan, scheme: usize, seed: u64) -> Result<Self, SetupError> {
-        let root = Seed::new(seed);
-        let network = Network::build(plan, root);
-        let salt = root.stream("ecmp", 0).draw();
-        let paths = Paths::of(&network.graph);
-        let routes = paths.routes(&network.graph, plan.symmetric, salt);
-        let pairs = load::host_pairs(plan, &network, root, |_| true);
-        let mut traffic_paths = TrafficPaths::of(&network, &paths, &pairs)?;
-        let rates = load::rates(plan, &network, &paths, root);
-        let requirements = Requirements::of(plan, scheme)?;
-        if requirements.mixed {
-            traffic_paths.ports = requirements::port_traffic(plan, scheme, &network, &paths, root)?;
-        }
-        let layout =
-            Layout::of((plan, scheme), &network, &requirements, &traffic_paths.ports, root);
-        Ok(Self { plan, scheme, seed, network, traffic_paths, rates, layout, requirements, routes })
+        CommonSetup::new(plan, seed)?.scheme(scheme)
     }
 
     /// The root of this run's random streams.

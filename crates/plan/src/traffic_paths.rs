@@ -3,12 +3,15 @@
 //! equal-cost paths count, since a flow may take any of them.
 //!
 //! Paths are the shortest ones ([`Paths`]). Both directions of a link are alike, so a reverse path is as long as a
-//! path.
+//! path. What holds for one node of a column of [`Paths`] holds for its twins, so it is computed once for each column.
+
+use std::collections::BTreeMap;
 
 use shallop_core::{Bytes, Node, Span};
 use shallop_proto::wire;
 use shallop_topology::Paths;
 
+use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
 
 /// The traffic that may cross a port.
@@ -20,52 +23,6 @@ pub struct PortTraffic {
     pub returns: bool,
     /// Packets of a transport without credits, if others have credits.
     pub legacy: bool,
-}
-
-/// The pairs of hosts that may communicate: for each receiver a bitmap of its senders.
-#[derive(Clone, Debug)]
-pub struct HostPairs {
-    words: usize,
-    to: Vec<Vec<u64>>,
-}
-
-impl HostPairs {
-    /// No pairs, in a network with this many nodes.
-    #[must_use]
-    pub fn new(nodes: usize) -> Self {
-        Self { words: nodes.div_ceil(64), to: vec![Vec::new(); nodes] }
-    }
-
-    /// Adds a pair of sender and receiver.
-    pub fn insert(&mut self, from: Node, to: Node) {
-        let senders = &mut self.to[to.0 as usize];
-        senders.resize(self.words, 0);
-        senders[from.0 as usize / 64] |= 1 << (from.0 % 64);
-    }
-
-    /// The senders of a receiver, in ascending order.
-    fn senders(&self, to: Node) -> impl Iterator<Item = Node> + '_ {
-        let words = self.to[to.0 as usize].iter().enumerate();
-        words.flat_map(|(index, &word)| {
-            let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
-            bits.map(move |bit| Node((index * 64 + bit) as u32))
-        })
-    }
-
-    /// The receivers that have senders, in ascending order.
-    fn receivers(&self) -> impl Iterator<Item = Node> + '_ {
-        let any = |senders: &Vec<u64>| senders.iter().any(|&word| word != 0);
-        (0..self.to.len()).filter(move |&to| any(&self.to[to])).map(|to| Node(to as u32))
-    }
-
-    /// The pairs with sender and receiver exchanged.
-    fn reversed(&self) -> Self {
-        let mut reversed = Self::new(self.to.len());
-        for to in self.receivers() {
-            self.senders(to).for_each(|from| reversed.insert(to, from));
-        }
-        reversed
-    }
 }
 
 /// The base round trip of a pair of hosts.
@@ -85,124 +42,243 @@ pub struct PairRtt {
 pub struct TrafficPaths {
     /// The traffic that may cross each port.
     pub ports: Vec<PortTraffic>,
-    /// The longest base round trip; the first one of several.
+    /// The longest base round trip; of several the one with the least receiver and then the least sender.
     pub longest: Option<PairRtt>,
-    /// The shortest base round trip.
+    /// The shortest base round trip, likewise.
     pub shortest: Option<PairRtt>,
     /// The most links on a path; its reverse path has as many.
     pub hops: u32,
 }
 
+/// By node: those that send to it.
+type Senders = Vec<Vec<Node>>;
+
 impl TrafficPaths {
     /// The paths between these pairs.
     ///
     /// # Errors
-    /// The first pair without a path.
+    /// The pair without a path that has the least receiver and then the least sender.
     pub fn of(network: &Network, paths: &Paths, pairs: &HostPairs) -> Result<Self, NoPath> {
         let ports = vec![PortTraffic::default(); network.graph.ports()];
         let mut traffic = Self { ports, ..Self::default() };
-        for to in pairs.receivers() {
-            let tree = ShortestPathTree::towards(network, paths, to);
-            for from in pairs.senders(to) {
-                traffic.add_pair(network, &tree, from)?;
-            }
-            for port in tree.crossed(pairs.senders(to)) {
-                traffic.ports[port as usize].data = true;
+        traffic.add_round_trips(network, paths, pairs)?;
+        for host in network.graph.hosts() {
+            let Some(leaf) = paths.leaf(host) else { continue };
+            let (sends, receives) = (pairs.sends[host.0 as usize], pairs.receives[host.0 as usize]);
+            traffic.ports[leaf.exit as usize].data |= sends;
+            traffic.ports[leaf.entry as usize].data |= receives;
+            traffic.ports[leaf.exit as usize].returns |= receives;
+            traffic.ports[leaf.entry as usize].returns |= sends;
+        }
+        let mut there: Senders = vec![Vec::new(); network.graph.nodes.len()];
+        let mut back = there.clone();
+        for (receiver, pairs_of) in pairs.by_receiver() {
+            for &(from, _) in pairs_of {
+                let from = pairs.attachment(from).at;
+                there[receiver.at.0 as usize].push(from);
+                back[from.0 as usize].push(receiver.at);
             }
         }
-        let reverse = pairs.reversed();
-        for to in reverse.receivers() {
-            let tree = ShortestPathTree::towards(network, paths, to);
-            for port in tree.crossed(reverse.senders(to)) {
-                traffic.ports[port as usize].returns = true;
-            }
-        }
+        each_crossed(network, paths, there, |port| traffic.ports[port as usize].data = true);
+        each_crossed(network, paths, back, |port| traffic.ports[port as usize].returns = true);
         Ok(traffic)
     }
 
-    fn add_pair(
+    fn add_round_trips(
         &mut self,
         network: &Network,
-        tree: &ShortestPathTree,
-        from: Node,
+        paths: &Paths,
+        pairs: &HostPairs,
     ) -> Result<(), NoPath> {
-        let to = tree.to;
-        let Some((transit, hops)) = tree.longest[from.0 as usize] else {
-            let name = |node: Node| network.names[node.0 as usize].clone();
-            return Err(NoPath { from: name(from), to: name(to) });
-        };
-        let pair = PairRtt { base_rtt: transit * 2, from, to };
-        if self.longest.is_none_or(|longest| pair.base_rtt > longest.base_rtt) {
-            self.longest = Some(pair);
+        let mut by_column: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+        for (receiver, pairs_of) in pairs.by_receiver() {
+            if let Some(column) = paths.column(receiver.at) {
+                by_column.entry(column).or_default().push((receiver, pairs_of));
+            }
         }
-        if self.shortest.is_none_or(|shortest| pair.base_rtt < shortest.base_rtt) {
-            self.shortest = Some(pair);
-        }
-        self.hops = self.hops.max(hops);
-        Ok(())
-    }
-}
-
-/// All shortest paths to one node.
-#[derive(Clone, Debug)]
-pub struct ShortestPathTree {
-    to: Node,
-    /// The nodes that have a path, the nearest first, each with its ports on a shortest path.
-    order: Vec<(Node, Vec<u32>)>,
-    /// The node to which each port leads.
-    far: Vec<Node>,
-    /// For each node the longest transit time of a smallest frame, and the links on that path.
-    longest: Vec<Option<(Span, u32)>>,
-}
-
-impl ShortestPathTree {
-    /// The shortest paths to this node.
-    #[must_use]
-    pub fn towards(network: &Network, paths: &Paths, to: Node) -> Self {
-        let graph = &network.graph;
-        let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
-        let order = paths.towards(graph, to);
-        let far = (0..graph.ports() as u32).map(|port| graph.far(port)).collect();
-        let mut longest = vec![None; graph.nodes.len()];
-        longest[to.0 as usize] = Some((Span::ZERO, 0));
-        for (node, ports) in order.iter().filter(|(node, _)| *node != to) {
-            let through = ports.iter().filter_map(|&port| {
-                let (rest, hops) = longest[graph.far(port).0 as usize]?;
-                Some((network.longest_transit(&[port], smallest) + rest, hops + 1))
-            });
-            longest[node.0 as usize] = through.max();
-        }
-        Self { to, order, far, longest }
-    }
-
-    /// The ports that packets from any of these nodes may cross.
-    fn crossed(&self, from: impl Iterator<Item = Node>) -> Vec<u32> {
-        let mut reached = vec![false; self.longest.len()];
-        from.for_each(|node| reached[node.0 as usize] = true);
-        let mut crossed = Vec::new();
-        for (node, ports) in self.order.iter().rev() {
-            if reached[node.0 as usize] {
-                for &port in ports {
-                    reached[self.far[port as usize].0 as usize] = true;
-                    crossed.push(port);
+        let mut without = None;
+        for (column, receivers) in by_column {
+            let transit = longest_transits(network, paths, column);
+            for (receiver, pairs_of) in receivers {
+                for &(from, to) in pairs_of {
+                    let sender = pairs.attachment(from);
+                    let between = if sender.at == receiver.at {
+                        Some((Span::ZERO, 0))
+                    } else {
+                        transit[sender.at.0 as usize]
+                    };
+                    let Some((between, hops)) = between else {
+                        without = Some(without.map_or((to, from), |first| (to, from).min(first)));
+                        continue;
+                    };
+                    self.hops = self.hops.max(sender.hops + hops + receiver.hops);
+                    let base_rtt = (sender.up + between + receiver.down) * 2;
+                    self.add_pair(PairRtt { base_rtt, from, to });
                 }
             }
         }
-        crossed
+        without.map_or(Ok(()), |(to, from)| {
+            let name = |node: Node| network.names[node.0 as usize].clone();
+            Err(NoPath { from: name(from), to: name(to) })
+        })
     }
 
-    /// For each node the mean number of ports with `counts` that a flow from there crosses, if equal-cost paths are
-    /// equally likely.
-    #[must_use]
-    pub fn mean_crossings(&self, counts: &[bool]) -> Vec<f64> {
-        let mut mean = vec![0.0; self.longest.len()];
-        for (node, ports) in &self.order {
-            let through = ports.iter().map(|&port| {
-                let (port, far) = (port as usize, self.far[port as usize].0 as usize);
-                f64::from(u8::from(counts[port])) + mean[far]
-            });
-            mean[node.0 as usize] = through.sum::<f64>() / ports.len().max(1) as f64;
+    fn add_pair(&mut self, pair: PairRtt) {
+        let order = |pair: &PairRtt| (pair.to, pair.from);
+        let longer = |other: PairRtt| {
+            let equal = pair.base_rtt == other.base_rtt && order(&pair) < order(&other);
+            pair.base_rtt > other.base_rtt || equal
+        };
+        let shorter = |other: PairRtt| {
+            let equal = pair.base_rtt == other.base_rtt && order(&pair) < order(&other);
+            pair.base_rtt < other.base_rtt || equal
+        };
+        if self.longest.is_none_or(longer) {
+            self.longest = Some(pair);
         }
-        mean
+        if self.shortest.is_none_or(shorter) {
+            self.shortest = Some(pair);
+        }
+    }
+}
+
+/// For each node, the longest transit time of a smallest frame to a member of this column other than the node itself,
+/// and the links on that path. `None` for leaves, and without a path.
+fn longest_transits(network: &Network, paths: &Paths, column: usize) -> Vec<Option<(Span, u32)>> {
+    let graph = &network.graph;
+    let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
+    let mut longest = vec![None; graph.nodes.len()];
+    let members = paths.members(column);
+    for member in members {
+        longest[member.0 as usize] = Some((Span::ZERO, 0));
+    }
+    let through = |longest: &[Option<(Span, u32)>], node: Node| {
+        let ports = paths.ports_to_column(node, column).iter();
+        let through = ports.filter_map(|&port| {
+            let (rest, hops) = longest[graph.far(port).0 as usize]?;
+            Some((network.longest_transit(&[port], smallest) + rest, hops + 1))
+        });
+        through.max()
+    };
+    for node in paths.nearest_first(column) {
+        longest[node.0 as usize] = through(&longest, node);
+    }
+    // No path leads through a twin of its destination.
+    for member in members {
+        longest[member.0 as usize] = through(&longest, *member);
+    }
+    longest
+}
+
+/// Calls `each` with the ports that packets from these senders to these nodes may cross; with some of them repeatedly.
+fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: impl FnMut(u32)) {
+    // Twins with the same senders are done at once, but for one that is the only sender among its twins: packets of that
+    // one to another come by ports on which none come to itself.
+    type Key = (usize, Option<Node>, Vec<Node>);
+    let mut alike: BTreeMap<Key, Vec<Node>> = BTreeMap::new();
+    let senders = (0..).map(Node).zip(senders).filter(|(_, from)| !from.is_empty());
+    for (to, mut from) in senders {
+        from.sort_unstable();
+        from.dedup();
+        let Some(column) = paths.column(to) else { continue };
+        let mut twins = from.iter().filter(|&&from| paths.column(from) == Some(column));
+        let only = twins.next().filter(|&&first| first == to && twins.next().is_none());
+        alike.entry((column, only.copied(), from)).or_default().push(to);
+    }
+    let mut reached = vec![false; network.graph.nodes.len()];
+    for ((column, _, from), to) in alike {
+        reached.fill(false);
+        for node in &from {
+            reached[node.0 as usize] = true;
+        }
+        if let [alone] = to[..] {
+            // What it sends to a host of its own crosses no further port.
+            reached[alone.0 as usize] = false;
+        }
+        let members = paths.members(column).iter().copied();
+        for node in members.chain(paths.nearest_first(column).rev()) {
+            if !reached[node.0 as usize] {
+                continue;
+            }
+            for &port in paths.ports_to_column(node, column) {
+                let far = network.graph.far(port);
+                if paths.column(far) == Some(column) {
+                    let last = to.iter().flat_map(|&to| paths.ports(node, to));
+                    last.for_each(|&port| each(port));
+                    break;
+                }
+                reached[far.0 as usize] = true;
+                each(port);
+            }
+        }
+    }
+}
+
+/// The mean number of ports of a set that flows cross, by their hosts.
+pub struct Crossings<'a> {
+    network: &'a Network,
+    paths: &'a Paths,
+    /// Whether each port is in the set.
+    counts: &'a [bool],
+    /// The last destination for which they were computed, and whether the port from there to the host is in the set.
+    last: Option<(Node, bool)>,
+    /// What distinguishes that destination, and the mean from each node.
+    means: Option<(Destination, Vec<f64>)>,
+}
+
+/// Nodes have the same mean to two destinations of one column if the ports that lead to these are alike: whether that
+/// to the host is in the set, and each of those to its switch.
+type Destination = (usize, bool, Vec<(Span, bool)>);
+
+impl<'a> Crossings<'a> {
+    /// The mean crossings of this set of ports.
+    #[must_use]
+    pub fn new(network: &'a Network, paths: &'a Paths, counts: &'a [bool]) -> Self {
+        Self { network, paths, counts, last: None, means: None }
+    }
+
+    /// The mean number of ports of the set that a flow crosses from one host to another, if equal-cost paths are equally
+    /// likely. Pairs with the same receiver should come after each other: its paths are followed once.
+    pub fn mean(&mut self, from: Node, to: Node) -> f64 {
+        let (leaf, receiver) = (self.paths.leaf(from), self.paths.leaf(to));
+        let (at, end) = (self.paths.inner(from), self.paths.inner(to));
+        let counts = |port: u32| f64::from(u8::from(self.counts[port as usize]));
+        let entry = receiver.is_some_and(|leaf| self.counts[leaf.entry as usize]);
+        let first = leaf.map(|leaf| counts(leaf.exit));
+        if at != end && self.last != Some((end, entry)) {
+            self.follow(end, entry);
+        }
+        let mean = || self.means.as_ref().map_or(0.0, |(_, means)| means[at.0 as usize]);
+        let rest = if at == end { f64::from(u8::from(entry)) } else { mean() };
+        first.map_or(rest, |first| first + rest)
+    }
+
+    /// Computes the mean from each node that is no leaf to a leaf of this node, or to the node itself.
+    fn follow(&mut self, end: Node, entry: bool) {
+        self.last = Some((end, entry));
+        let Some(column) = self.paths.column(end) else { return };
+        let graph = &self.network.graph;
+        let inwards = |port: &u32| (graph.link_of(*port).delay, self.counts[(*port ^ 1) as usize]);
+        let key = (column, entry, self.paths.ports_of(end).iter().map(inwards).collect());
+        if self.means.as_ref().is_some_and(|(known, _)| *known == key) {
+            return;
+        }
+        let mut mean = vec![0.0; graph.nodes.len()];
+        mean[end.0 as usize] = f64::from(u8::from(entry));
+        let through = |mean: &[f64], ports: &[u32]| {
+            let each = ports.iter().map(|&port| {
+                let count = f64::from(u8::from(self.counts[port as usize]));
+                count + mean[graph.far(port).0 as usize]
+            });
+            each.sum::<f64>() / ports.len().max(1) as f64
+        };
+        for node in self.paths.nearest_first(column) {
+            mean[node.0 as usize] = through(&mean, self.paths.ports(node, end));
+        }
+        // No path leads through a twin of its destination.
+        for &member in self.paths.members(column) {
+            mean[member.0 as usize] = through(&mean, self.paths.ports_to_column(member, column));
+        }
+        self.means = Some((key, mean));
     }
 }

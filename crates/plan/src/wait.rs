@@ -3,12 +3,14 @@
 
 use shallop_core::{Bytes, Node, Pace, Span};
 use shallop_proto::wire;
+use shallop_results::Job;
 use shallop_switch::Limit;
 
 use crate::error::SetupError;
 use crate::memory::{self, RETURNED_QUEUE};
 use crate::plan::{FlashPass, Plan, Transport};
-use crate::setup::Setup;
+use crate::setup::{CommonSetup, Setup};
+use crate::study::Study;
 
 /// The waiting time: as configured, or the largest base round trip of all flows with a margin.
 ///
@@ -53,6 +55,23 @@ pub fn waits(setup: &Setup<'_>) -> Result<Vec<Span>, SetupError> {
 /// If it cannot.
 pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), SetupError> {
     waits(&Setup::new(plan, scheme, seed)?).map(drop)
+}
+
+/// Checks whether all these runs of a study can be set up. What the schemes of a point have in common under a seed is
+/// set up once.
+///
+/// # Errors
+/// If one cannot: the first by point, then seed, then scheme.
+pub fn check_all(study: &Study, mut jobs: Vec<Job>) -> Result<(), SetupError> {
+    let place = |job: &Job| (job.point, job.seed);
+    jobs.sort_by_key(|job| (place(job), job.scheme));
+    for jobs in jobs.chunk_by(|a, b| place(a) == place(b)) {
+        let common = CommonSetup::new(&study.points[jobs[0].point].plan, jobs[0].seed)?;
+        for job in jobs {
+            waits(&common.scheme(job.scheme)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// The margin of the waiting time above the largest base round trip. For every hop of the longest path it has the time

@@ -7,6 +7,7 @@ use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_proto::wire;
 use shallop_switch::Limit;
 use shallop_topology::NicMode;
+use shallop_topology::bounds::MAX_ROUTES;
 
 use super::buffers::SharedOptions;
 use super::format::Scenario;
@@ -43,6 +44,22 @@ pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// That the table of routes is not larger than what is simulated.
+pub(super) fn routes(top: &Section<'_>, network: &Network) -> Result<(), Problem> {
+    let nodes = network.graph.nodes.len() as u64;
+    // No table has more entries than the square of the nodes.
+    let entries = if nodes * nodes > MAX_ROUTES { network.route_entries() } else { 0 };
+    if entries <= MAX_ROUTES {
+        return Ok(());
+    }
+    let message = format!("the table of routes of this network has {entries} entries");
+    let help = format!(
+        "at most {MAX_ROUTES} are simulated: fewer switches, or fewer that have hosts; switches with the same \
+         neighbours by the same links count as one destination"
+    );
+    Err(top.place(Scenario::KEY.topology).problem(message).with_help(help))
 }
 
 /// That every buffer holds a full frame, and every credit queue a credit.

@@ -18,7 +18,7 @@ use shallop_plan::study::Study;
 use shallop_plan::traffic_paths::PairRtt;
 use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, Margin};
-use shallop_plan::{Setup, SetupError};
+use shallop_plan::{CommonSetup, Setup, SetupError};
 use shallop_workload::Sizes;
 
 /// Values that belong together.
@@ -77,8 +77,9 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
                 format!("{what}, point {}", point.name)
             }
         };
+        let common = CommonSetup::new(&point.plan, seed)?;
         for scheme in 0..point.plan.schemes.len() {
-            let setup = Setup::new(&point.plan, scheme, seed)?;
+            let setup = common.scheme(scheme)?;
             if scheme == 0 {
                 sections.push(network(&setup, named("network")));
             }

@@ -4,12 +4,20 @@ use super::problem::{Problem, advice};
 use super::section::Section;
 use super::shapes::FileOptions;
 use super::topology::{Known, like};
-use crate::network_files::{self, Defaults, Format, MAX_BYTES};
-use shallop_plan::plan::Topology;
+use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
+use shallop_core::BufferSize;
+use shallop_plan::chips::{self, Chip};
+use shallop_plan::plan::{Shared, Switch, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, Line};
 
-pub(super) fn read(section: &Section<'_>, known: &Known<'_>) -> Result<Topology, Problem> {
+/// Reads a network. Switches with a chip of their own are described by what is added to `chips`: the number of the
+/// switch that they are like but for the chip, and the chip. Their own numbers follow those of the known switches.
+pub(super) fn read(
+    section: &Section<'_>,
+    known: &Known<'_>,
+    chips: &mut Vec<OwnChip>,
+) -> Result<Topology, Problem> {
     let keys = FileOptions::KEY;
     let options: FileOptions = section.read(())?;
     let file = &options.file;
@@ -26,11 +34,12 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>) -> Result<Topology,
     };
     let text = known.files.text(file, MAX_BYTES);
     let text = text.map_err(|why| section.reject(keys.file, format!("\"{file}\": {why}")))?;
-    let parts = network_files::read(format, &text, &defaults).map_err(|wrong| {
+    let in_file = |wrong: Wrong| {
         let line = wrong.line.map_or_else(String::new, |line| format!(", line {line}"));
         let problem = section.reject(keys.file, format!("\"{file}\"{line}: {}", wrong.message));
         problem.with_help(wrong.help)
-    })?;
+    };
+    let parts = network_files::read(format, &text, &defaults).map_err(in_file)?;
     if parts.nodes.len() as u64 > MAX_NODES {
         let message = format!("\"{file}\" has {} nodes", parts.nodes.len());
         let help = format!("at most {MAX_NODES} are simulated");
@@ -40,17 +49,89 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>) -> Result<Topology,
     let rates = parts.links.iter().map(|link| link.2);
     let fastest = rates.max().unwrap_or(MIN_RATE);
     let rate = options.access_rate.unwrap_or(fastest);
+    let otherwise = like(section, keys.switch, options.switch.as_deref(), known)?;
+    let switch = |part: &Part| switch(part, otherwise, known, chips).map_err(in_file);
+    let switches = parts.nodes.iter().map(switch).collect::<Result<Vec<_>, _>>()?;
+    let names = parts.nodes.into_iter().map(|part| part.name).collect();
     Ok(Topology::File(Imported {
-        nodes: hosts(section, &options, parts.nodes)?,
+        nodes: hosts(section, &options, names)?,
         access: Line { rate, delay: options.access_delay, mtu },
         links: parts
             .links
             .into_iter()
             .map(|(a, b, rate, delay)| (a, b, Line { rate, delay, mtu }))
             .collect(),
-        switch: like(section, keys.switch, options.switch.as_deref(), known)?,
+        switches,
         origin: parts.origin,
+        unread: (file.clone(), parts.unread),
     }))
+}
+
+/// The number of the switch that describes a node, `otherwise` if the file does not say.
+fn switch(
+    part: &Part,
+    otherwise: usize,
+    known: &Known<'_>,
+    chips: &mut Vec<OwnChip>,
+) -> Result<usize, Wrong> {
+    let wrong =
+        |line: usize, message: String, help: String| Wrong { line: Some(line), message, help };
+    let mut number = otherwise;
+    if let Some((name, line)) = &part.switch {
+        let found = known.switches.iter().position(|known| known == name);
+        number = found.ok_or_else(|| {
+            let help = advice(name, known.switches.iter().copied());
+            wrong(*line, format!("there is no [switch.{name}]"), help)
+        })?;
+    }
+    let Some((id, line)) = &part.chip else { return Ok(number) };
+    let chip = chips::find(id).ok_or_else(|| {
+        let known: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
+        wrong(*line, format!("there is no chip \"{id}\""), advice(id, known))
+    })?;
+    if chip.buffer.is_none() {
+        let help =
+            "write a [switch.NAME] with its `buffer`, and `switch` in place of `chip` in the file";
+        return Err(wrong(*line, format!("the memory of \"{id}\" is not public"), help.into()));
+    }
+    let own = OwnChip { like: number, chip };
+    let at = chips.iter().position(|known| *known == own).unwrap_or_else(|| {
+        chips.push(own);
+        chips.len() - 1
+    });
+    Ok(known.switches.len() + at)
+}
+
+/// A switch that is like another one but for its chip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OwnChip {
+    /// The number of the other one.
+    pub like: usize,
+    /// The chip.
+    pub chip: &'static Chip,
+}
+
+impl OwnChip {
+    /// The switch, given the other one: each port has its even share of the chip's memory or, if ports share memory,
+    /// that of the chip. `None` if it is not known how the chip shares its memory.
+    pub fn switch(&self, like: &Switch) -> Option<Switch> {
+        let (buffer, chip) = (self.chip.buffer_per_gbps()?, self.chip);
+        let shared = match &like.shared {
+            None => None,
+            Some(shared) => Some(Shared {
+                size: chip.pool()?,
+                ports: chip.ports_per_mmu(),
+                private: chip.memory.as_ref()?.private,
+                ..*shared
+            }),
+        };
+        Some(Switch {
+            name: format!("{}, {}", like.name, chip.id),
+            buffer: BufferSize::PerGbps(buffer),
+            shared,
+            ..like.clone()
+        })
+    }
 }
 
 /// The nodes with how many hosts each has.

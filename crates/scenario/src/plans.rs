@@ -6,6 +6,7 @@ use shallop_core::Span;
 use shallop_core::options::Source;
 
 use super::format::Scenario;
+use super::import::OwnChip;
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::set;
@@ -14,6 +15,7 @@ use super::tree::Item;
 use super::{check, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::files::Files;
+use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, Scheme, Switch};
 
 /// Seeds, and windows, at most.
@@ -32,12 +34,13 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
         let problem = top.reject(keys.sample, format!("{sample} is too short for {duration}"));
         return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
     }
-    let switches = switches::read(top.item(keys.switch))?;
+    let mut switches = switches::read(top.item(keys.switch))?;
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
     let topology = topology::read(item, &names, &**files)?;
+    own_chips(&mut switches, &topology.chips, item)?;
     let schemes = schemes::read(&top, keys.scheme, options.stack)?;
-    let under = schemes.iter().map(|read| under(root, read.set.as_ref()));
+    let under = schemes.iter().map(|read| under(root, read.set.as_ref(), (&topology.chips, item)));
     let under = under.collect::<Result<Vec<_>, _>>()?;
     let mut plan = Plan {
         title: options.title,
@@ -62,6 +65,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
             .collect(),
     };
     let network = check::network(&plan);
+    check::routes(&top, &network)?;
     if let Some(name) = plan.capture.0.iter().find(|name| !network.links.contains_key(*name)) {
         let problem = top.reject(keys.capture, format!("there is no set of links \"{name}\""));
         return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
@@ -71,17 +75,23 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::pools(&top, &plan, &network)?;
+    schemes_fit(&top, &plan, &network)?;
+    check::waits(&plan, &schemes, &seeds)?;
+    Ok((plan, seeds))
+}
+
+/// That the switches fit the network with the changes that each scheme makes to them.
+fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
         if let Some(switches) = plan.schemes[scheme].switches.clone() {
             let under = Plan { switches, ..plan.clone() };
             let name = &plan.schemes[scheme].name;
             let within = |problem: Problem| problem.within(&format!("with `set` of \"{name}\""));
-            check::room(&top, &under, &network).map_err(within)?;
-            check::pools(&top, &under, &network).map_err(within)?;
+            check::room(top, &under, network).map_err(within)?;
+            check::pools(top, &under, network).map_err(within)?;
         }
     }
-    check::waits(&plan, &schemes, &seeds)?;
-    Ok((plan, seeds))
+    Ok(())
 }
 
 /// The seeds to run with; the first is that of the plan.
@@ -136,8 +146,30 @@ fn windows(
     Ok(windows)
 }
 
+/// Adds the switches that a network file describes by their chips.
+fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result<(), Problem> {
+    for own in chips {
+        let like = &switches[own.like];
+        let switch = own.switch(like).ok_or_else(|| {
+            let (chip, name) = (own.chip.id, &like.name);
+            let message =
+                format!("it is not known how the memory of the chip \"{chip}\" is shared");
+            let help = format!(
+                "[switch.{name}] has `shared`: describe these switches in a section of their own"
+            );
+            at.problem(message).with_help(help)
+        })?;
+        switches.push(switch);
+    }
+    Ok(())
+}
+
 /// What switches are like with the changes that a scheme makes to the scenario, if it makes any.
-fn under(root: &Item, changes: Option<&Item>) -> Result<Option<Vec<Switch>>, Problem> {
+fn under(
+    root: &Item,
+    changes: Option<&Item>,
+    (chips, topology): (&[OwnChip], &Item),
+) -> Result<Option<Vec<Switch>>, Problem> {
     let Some(changes) = changes else { return Ok(None) };
     let mut root = root.clone();
     for change in set::changes("`set` of a scheme", changes)? {
@@ -148,5 +180,7 @@ fn under(root: &Item, changes: Option<&Item>) -> Result<Option<Vec<Switch>>, Pro
         }
         set::apply(&mut root, &change)?;
     }
-    switches::read(root.at_key(Scenario::KEY.switch)).map(Some)
+    let mut switches = switches::read(root.at_key(Scenario::KEY.switch))?;
+    own_chips(&mut switches, chips, topology)?;
+    Ok(Some(switches))
 }

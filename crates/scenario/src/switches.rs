@@ -97,12 +97,21 @@ pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
 fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     let options: SwitchOptions = section.read(())?;
     let chip = chip(section, options.chip.as_deref())?;
-    let buffer = chip.map_or(BUFFER, |chip| BufferSize::PerGbps(chip.buffer_per_gbps()));
     let (shared, pools) = buffers::shared(section, chip)?.unzip();
+    let buffer = match (options.buffer, chip.map(Chip::buffer_per_gbps)) {
+        (Some(buffer), _) => buffer,
+        (None, None) => BUFFER,
+        (None, Some(Some(each))) => BufferSize::PerGbps(each),
+        (None, Some(None)) => {
+            let key = SwitchOptions::KEY.chip;
+            let problem = section.reject(key, "the memory of this chip is not public");
+            return Err(problem.with_help("write a `buffer` beside it: that of your switch"));
+        }
+    };
     let aqm = aqm(section)?;
     Ok(Switch {
         name: name.to_owned(),
-        buffer: options.buffer.unwrap_or(buffer),
+        buffer,
         bcc: buffers::bcc(section, shared.as_ref())?,
         shared,
         pools: pools.unwrap_or_default(),

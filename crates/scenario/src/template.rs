@@ -5,11 +5,13 @@ mod parts;
 
 use std::fmt::Write as _;
 
+use shallop_core::Span;
 use shallop_core::form::Kind;
 
 use crate::topology::TOPOLOGY;
 use parts::TOPOLOGIES;
 use shallop_control::{Marking, any as window};
+use shallop_plan::bounds::DAY;
 use shallop_plan::plan::Transport;
 use shallop_plan::transport::Configured;
 
@@ -79,6 +81,17 @@ pub struct Choice {
     pub traffic: String,
     /// The file of links or nodes that the topology "file" reads, relative to the scenario's folder.
     pub network: Option<String>,
+    /// The longest base round trip of the traffic, zero if it is not known: runs last many times as long.
+    pub longest_rtt: Span,
+}
+
+/// A run lasts at least so many of the longest round trips, and a quick one.
+const ROUND_TRIPS: (u64, u64) = (50, 10);
+
+/// The duration of a run: at least `usual` and this number of round trips, in whole steps.
+fn duration(usual: Span, step: Span, trips: Span) -> String {
+    let least = trips.as_ps().div_ceil(step.as_ps());
+    usual.max(step * least).min(DAY).to_string()
 }
 
 /// The scenario as text.
@@ -114,7 +127,7 @@ pub fn write(choice: &Choice) -> Result<String, String> {
     let marks = window::Config::kinds()
         .filter(|kind| kind.marking != Marking::Off)
         .any(|kind| choice.transports.iter().any(|name| name == kind.name));
-    let mut text = head(shape.kind, traffic);
+    let mut text = head(shape.kind, traffic, choice.longest_rtt);
     let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(marks));
     if traffic.name != LONG.name {
         text += "\n[classes]\n";
@@ -125,12 +138,14 @@ pub fn write(choice: &Choice) -> Result<String, String> {
     }
     text += &schemes;
     text += &group(shape, traffic);
-    text += &quick(traffic);
+    text += &quick(traffic, choice.longest_rtt);
     Ok(text)
 }
 
-fn head(topology: &str, traffic: &Item) -> String {
-    let duration = if traffic.name == LONG.name { "5s" } else { "120s" };
+fn head(topology: &str, traffic: &Item, rtt: Span) -> String {
+    let usual = if traffic.name == LONG.name { 5 } else { 120 };
+    let (usual, second) = (Span::from_secs(usual), Span::from_secs(1));
+    let duration = duration(usual, second, rtt * ROUND_TRIPS.0);
     let lines = [
         (format!("title = \"{topology}, {}\"", traffic.name), "what it is called in tables"),
         (format!("duration = \"{duration}\""), "a run ends then at the latest"),
@@ -204,13 +219,18 @@ fn group(shape: &parts::TopologyTemplate, traffic: &Item) -> String {
     text
 }
 
-fn quick(traffic: &Item) -> String {
+fn quick(traffic: &Item, rtt: Span) -> String {
+    let lasts = |ms: u64| {
+        let step = Span::from_ms(100);
+        format!("duration = \"{}\"\n", duration(Span::from_ms(ms), step, rtt * ROUND_TRIPS.1))
+    };
     let changes = match traffic.name {
-        "long" => "duration = \"500ms\"\n",
+        "long" => lasts(500),
         "mixed" => {
             "\"group.all.flows\" = 100\n\"group.all.warm_up\" = 5\n\"group.all.cool_down\" = 5\n"
+                .to_owned()
         }
-        _ => "duration = \"200ms\"\n",
+        _ => lasts(200),
     };
     format!("\n# What `--quick` changes.\n[quick]\nseeds = [1]\n{changes}")
 }
@@ -268,6 +288,7 @@ mod tests {
             transports: transports.iter().map(|&name| name.to_owned()).collect(),
             traffic: traffic.name.to_owned(),
             network: (topology.name == "file").then(|| "my \"sites\".csv".to_owned()),
+            longest_rtt: Span::ZERO,
         }
     }
 
@@ -283,6 +304,25 @@ mod tests {
                 check(&of(topology, &DEFAULT_TRANSPORTS, traffic));
                 check(&of(topology, &every, traffic));
             }
+        }
+    }
+
+    #[test]
+    fn a_run_outlasts_its_longest_round_trip_many_times() {
+        for (traffic, rtt, full, quick) in [
+            (LONG, Span::ZERO, "5s", "500ms"),
+            (LONG, Span::from_ms(20), "5s", "500ms"),
+            (LONG, Span::from_ms(641), "33s", "6.5s"),
+            (INCAST, Span::from_ms(25), "120s", "300ms"),
+            (INCAST, Span::from_secs(7), "350s", "70s"),
+        ] {
+            let choice = Choice { longest_rtt: rtt, ..of(&topologies()[0], &["cubic"], &traffic) };
+            let text = write(&choice).unwrap();
+            let durations: Vec<&str> = (text.lines())
+                .filter_map(|line| line.strip_prefix("duration = \"")?.split('"').next())
+                .collect();
+            assert_eq!(durations, [full, quick], "{rtt}");
+            check(&choice);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The network of a scenario.
 
+use std::collections::BTreeMap;
+
 use shallop_core::BitsPerSec;
 use shallop_core::Span;
 use shallop_core::form::{Described, Key, Kind, Tagged};
@@ -7,7 +9,7 @@ use shallop_core::options::{HostStack, Options, kind};
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, fabric};
 
-use super::import;
+use super::import::{self, OwnChip};
 use super::problem::{Problem, advice};
 use super::section::{Section, rows, unique};
 use super::shapes::{
@@ -57,6 +59,8 @@ pub(super) struct TopologyEntry {
     pub topology: Topology,
     /// Whether both directions of a flow choose alike.
     pub ecmp: Ecmp,
+    /// The switches that a file describes by their chips; their numbers follow those of the known switches.
+    pub chips: Vec<OwnChip>,
 }
 
 /// Reads `[topology]`; `switches` are the names that nodes may refer to.
@@ -68,8 +72,9 @@ pub(super) fn read(
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
     let AnyTopology { ecmp } = section.read(())?;
     let known = Known { switches, files };
+    let mut chips = Vec::new();
     let topology = if section.kind == FILE.name {
-        import::read(&section, &known)?
+        import::read(&section, &known, &mut chips)?
     } else if section.kind == GRAPH.name {
         graph(&section, &known)?
     } else {
@@ -83,7 +88,7 @@ pub(super) fn read(
         let help = format!("at most {MAX_NODES} nodes and {MAX_PORTS} ports are simulated");
         return Err(section.at.problem(message).with_help(help));
     }
-    Ok(TopologyEntry { topology, ecmp })
+    Ok(TopologyEntry { topology, ecmp, chips })
 }
 
 /// How many nodes and links there will be.
@@ -102,20 +107,23 @@ fn graph(section: &Section<'_>, known: &Known<'_>) -> Result<Topology, Problem> 
     if section.item(keys.node).is_none() {
         return Err(section.lacks(keys.node));
     }
+    let mut numbers = BTreeMap::new();
     for (name, item) in rows(section, keys.node)? {
         let section = Section::open::<NodeOptions>(name, item)?;
         let node = node(&section, known)?;
-        let taken = nodes.iter().map(|other| other.name.as_str());
+        let taken = numbers.get_key_value(&node.name).map(|(name, _): (&String, _)| name.as_str());
         unique(taken, &node.name, (&section, NodeOptions::KEY.name))?;
+        numbers.insert(node.name.clone(), nodes.len());
         nodes.push(node);
         sections.push(section);
     }
-    let mut links = Vec::new();
+    let (mut links, mut joined) = (Vec::new(), vec![false; nodes.len()]);
     for (name, item) in rows(section, keys.link)? {
-        links.push(link(&Section::open::<LinkOptions>(name, item)?, &nodes)?);
+        let link = link(&Section::open::<LinkOptions>(name, item)?, (&nodes, &numbers))?;
+        (joined[link.between.0], joined[link.between.1]) = (true, true);
+        links.push(link);
     }
-    for (index, (node, section)) in nodes.iter().zip(&sections).enumerate() {
-        let joined = links.iter().any(|link| link.between.0 == index || link.between.1 == index);
+    for ((node, section), joined) in nodes.iter().zip(&sections).zip(joined) {
         if node.kind == NodeKind::Host && !joined {
             let message = format!("no link leads to host \"{}\"", node.name);
             let problem = section.reject(NodeOptions::KEY.name, message);
@@ -151,7 +159,11 @@ pub(super) fn like(
     })
 }
 
-fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem> {
+/// A link between these nodes, whose numbers are given by name.
+fn link(
+    section: &Section<'_>,
+    (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
+) -> Result<GraphLink, Problem> {
     let key = LinkOptions::KEY.between;
     let options: LinkOptions = section.read(())?;
     let [a, b] = &options.between[..] else {
@@ -159,7 +171,7 @@ fn link(section: &Section<'_>, nodes: &[GraphNode]) -> Result<GraphLink, Problem
         return Err(problem.with_help("a link joins two nodes"));
     };
     let find = |name: &String| {
-        nodes.iter().position(|node| node.name == *name).ok_or_else(|| {
+        numbers.get(name).copied().ok_or_else(|| {
             let problem = section.reject(key, format!("there is no node \"{name}\""));
             problem.with_help(advice(name, nodes.iter().map(|node| node.name.as_str())))
         })

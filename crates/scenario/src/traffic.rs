@@ -7,7 +7,7 @@ use shallop_core::form::Key;
 use shallop_core::options::{HostStack, Options, Source, Words};
 use shallop_core::seed::hash;
 use shallop_core::{Node, Seed, Span};
-use shallop_topology::{NodeKind, Paths};
+use shallop_topology::NodeKind;
 
 use super::format::{ClassesOptions, Scenario};
 use super::groups::{
@@ -478,7 +478,7 @@ fn paths(
     let mut weights = pairs.weights().take(MAX_PAIRS);
     weights.try_for_each(|((from, to), _)| joined(from.0, to.0))?;
     if let Some(Intensity::Load(_, links)) = intensity(group) {
-        let paths = Paths::of(&network.graph);
+        let paths = network.paths();
         if Offered::of((group, index), network, &paths, links, Seed::new(1)).is_none() {
             let message = format!("no flow of this group crosses the links \"{links}\"");
             return Err(section

@@ -214,7 +214,7 @@ fn a_short_wait_may_be_forced_and_a_chip_may_be_overruled() {
     study(SMALL, &set(&[short[0], ("scheme.flashpass.force_wait", "true")]));
     let chip = ("switch.default.chip", "tofino");
     let buffer = |options: &Options| study(SMALL, options).points[0].plan.switches[0].buffer;
-    let tofino = chips::find("tofino").unwrap().buffer_per_gbps();
+    let tofino = chips::find("tofino").unwrap().buffer_per_gbps().unwrap();
     assert_eq!(buffer(&set(&[chip])), BufferSize::PerGbps(tofino));
     let by_hand = set(&[chip, ("switch.default.buffer", "1MB")]);
     assert_eq!(buffer(&by_hand), BufferSize::Bytes(Bytes::new(1_000_000)));

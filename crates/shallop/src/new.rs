@@ -7,13 +7,15 @@ use std::process::ExitCode;
 
 use dialoguer::theme::ColorfulTheme;
 use dialoguer::{MultiSelect, Select};
+use shallop_core::Span;
+use shallop_plan::Setup;
 use shallop_scenario::Options;
 use shallop_scenario::template::{
     self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item,
 };
 
 use shallop_workbench::diagnostic::{Result, name, plain, with_help};
-use shallop_workbench::work::{can_run, of_text};
+use shallop_workbench::work::{can_run, notes, of_text};
 
 use crate::args;
 use crate::{print, work};
@@ -24,11 +26,21 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
         let what = format!("{} is there already", name(&args.out));
         return Err(with_help(&what, &"name another file with --out, or add --force"));
     }
-    let choice = choose(args)?;
-    let text = template::write(&choice).map_err(|why| plain(&why))?;
+    let mut choice = choose(args)?;
     // The written scenario must be valid; a network file of the user may not be.
-    let options = Options { files: work::files(&args.out), ..Options::default() };
-    can_run(&of_text(&name(&args.out), &text, &options)?)?;
+    let read = |choice: &Choice| {
+        let text = template::write(choice).map_err(|why| plain(&why))?;
+        let options = Options { files: work::files(&args.out), ..Options::default() };
+        let study = of_text(&name(&args.out), &text, &options)?;
+        can_run(&study)?;
+        Result::Ok((text, study))
+    };
+    let (_, study) = read(&choice)?;
+    print::notes(&notes(&study));
+    // The durations follow from the round trips of the network.
+    let setup = Setup::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
+    choice.longest_rtt = setup.traffic_paths.longest.map_or(Span::ZERO, |longest| longest.base_rtt);
+    let (text, _) = read(&choice)?;
     shallop_workbench::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
     let file = name(&args.out);
     print::line(&format!(
@@ -96,7 +108,7 @@ fn choose(args: &args::New) -> Result<Choice> {
         let _ =
             writeln!(std::io::stderr(), "Taken as usual, since not given: {}", guessed.join(", "));
     }
-    Ok(Choice { topology, transports, traffic, network })
+    Ok(Choice { topology, transports, traffic, network, longest_rtt: Span::ZERO })
 }
 
 /// The networks without a file.

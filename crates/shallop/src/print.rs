@@ -1,4 +1,4 @@
-//! Tables and text on standard output.
+//! Tables and text on standard output, notes on standard error.
 
 use std::io::{ErrorKind, Write};
 
@@ -15,6 +15,14 @@ pub fn line(text: &str) -> Result<()> {
             Err(plain(&format!("could not write to standard output: {why}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Prints notes on standard error.
+pub fn notes(notes: &[String]) {
+    for note in notes {
+        // There is nobody to tell if this cannot be written.
+        let _ = writeln!(std::io::stderr(), "note: {note}");
     }
 }
 

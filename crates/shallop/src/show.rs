@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use serde_json::Value;
+use shallop_core::Bytes;
 use shallop_plan::chips::{self, Chip};
 use shallop_results::table::Grid;
 use shallop_scenario::explain;
@@ -20,6 +21,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     let options = Options { set: args.set.clone(), quick: args.quick, files, ..Options::default() };
     let study = workbench::work::read(&args.scenario, &options)?;
     workbench::work::can_run(&study)?;
+    print::notes(&workbench::work::notes(&study));
     print::line(&format!("ok: {}", explain::work(&study)))?;
     if args.explain {
         for section in explain::explain(&study).map_err(|why| plain(&why))? {
@@ -62,19 +64,23 @@ fn described(chip: &Chip) -> Value {
         ("name", chip.name.into()),
         ("vendor", chip.vendor.into()),
         ("capacity_bps", chip.capacity.get().into()),
-        ("buffer_bytes", chip.buffer.get().into()),
+        ("buffer_bytes", bytes(chip.buffer)),
         ("ports", chip.ports.into()),
         ("port_rate_bps", chip.port_rate.get().into()),
-        ("buffer_bytes_per_gbps", chip.buffer_per_gbps().get().into()),
-        ("buffer_bytes_per_port", chip.buffer_per_port().get().into()),
+        ("buffer_bytes_per_gbps", bytes(chip.buffer_per_gbps())),
+        ("buffer_bytes_per_port", bytes(chip.buffer_per_port())),
         ("mmus", memory.map(|it| it.count).into()),
         ("ports_per_mmu", chip.ports_per_mmu().into()),
-        ("pool_bytes", chip.pool().map_or(Value::Null, |pool| pool.get().into())),
+        ("pool_bytes", bytes(chip.pool())),
         ("private_bytes", memory.map(|it| it.private.get()).into()),
-        ("cell_bytes", cell.map_or(Value::Null, |cell| cell.get().into())),
+        ("cell_bytes", bytes(cell)),
         ("note", chip.note.into()),
         ("memory_note", memory.map(|it| it.note).into()),
     ])
+}
+
+fn bytes(size: Option<Bytes>) -> Value {
+    size.map_or(Value::Null, |size| size.get().into())
 }
 
 /// Lists the chips.
@@ -98,7 +104,11 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         "queue KB",
     ];
     let rows = chips::all().iter().map(|chip| {
-        let (bits, bytes) = (chip.capacity.get() as f64, chip.buffer.get() as f64);
+        let bits = chip.capacity.get() as f64;
+        let size = |bytes: Option<Bytes>, unit: f64, decimals: usize| {
+            let size = |bytes: Bytes| format!("{:.decimals$}", bytes.get() as f64 / unit);
+            bytes.map_or_else(|| "unknown".to_owned(), size)
+        };
         vec![
             chip.id.to_owned(),
             chip.vendor.to_owned(),
@@ -106,8 +116,8 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             chip.ports.to_string(),
             format!("{}", chip.port_rate.get() as f64 / 1e9),
             format!("{:.2}", bits / 1e12),
-            format!("{:.1}", bytes / 1e6),
-            format!("{:.2}", chip.buffer_per_gbps().get() as f64 / 1e3),
+            size(chip.buffer, 1e6, 1),
+            size(chip.buffer_per_gbps(), 1e3, 2),
             chip.memory.as_ref().map_or(String::new(), |memory| memory.count.to_string()),
             known(chip.pool().map(|pool| pool.get() as f64 / 1e6)),
             known(chip.memory.as_ref().map(|memory| memory.private.get() as f64 / 1e3)),

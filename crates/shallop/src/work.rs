@@ -126,6 +126,7 @@ impl<'a> Tasks<'a> {
 
     fn carry_out(&self) -> Result<ExitCode> {
         self.all.iter().try_for_each(Task::check)?;
+        self.all.iter().for_each(|task| print::notes(&workbench::work::notes(&task.study)));
         let bar = Bar::of(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();

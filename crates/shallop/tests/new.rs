@@ -44,6 +44,21 @@ fn nothing_is_overwritten_without_force() {
 }
 
 #[test]
+fn what_is_not_read_of_a_network_file_is_noted_and_its_round_trips_set_the_duration() {
+    let folder = Folder::with("");
+    fs::write(folder.path("far.csv"), "from,to,rate,delay,owner\na,b,1Gbps,900ms,us\n").unwrap();
+    let said = folder.done(&["new", "--network", "far.csv", "--out", "far.toml"]);
+    assert!(said.contains("note: far.csv: not read: owner"), "{said}");
+    let written = fs::read_to_string(folder.path("far.toml")).unwrap();
+    assert!(
+        written.contains("duration = \"91s\"") && written.contains("duration = \"18.1s\""),
+        "{written}"
+    );
+    let said = folder.done(&["check", "far.toml"]);
+    assert_eq!(said.matches("note: far.csv: not read: owner").count(), 1, "{said}");
+}
+
+#[test]
 fn flags_choose_and_nothing_is_asked() {
     let folder = Folder::with("");
     let flags = ["--topology", "leaf-spine", "--transport", "dctcp,bbr", "--transport", "dctcp"];

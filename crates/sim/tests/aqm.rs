@@ -99,7 +99,7 @@ fn world(setting: &Setting) -> World<'static, Tcp<Reno>, Watch> {
     let buffers = (0..net.graph.ports() as u32).map(room).collect();
     let pool = PoolConfig { size: BUFFER, cell: Bytes::new(1), red: None };
     let pools = if setting.pooled { vec![Pool::new(&pool, 1)] } else { vec![] };
-    let routes = Paths::of(&net.graph).routes(&net.graph, true, 0);
+    let routes = Paths::of(&net.graph).routes(true, 0);
     let nic = if setting.at_host { NicMode::Fifo } else { NicMode::Fair };
     let graph = net.graph;
     let network = Network { graph, ports, buffers, pools, routes, nic };

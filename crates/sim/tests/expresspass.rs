@@ -73,7 +73,7 @@ fn network(graph: Graph, buffer: &str) -> Network {
     let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
     let room = |port: &PortConfig| PortBuffer::new(Limit::of(buffer, port.rate), own.clone());
     let buffers = ports.iter().map(room).collect();
-    let routes = Paths::of(&graph).routes(&graph, true, 0);
+    let routes = Paths::of(&graph).routes(true, 0);
     Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }
 }
 

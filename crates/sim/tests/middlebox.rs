@@ -62,7 +62,7 @@ fn network() -> (Network, Vec<Node>) {
     let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
     let buffers =
         ports.iter().map(|_| PortBuffer::new(Limit::of(buffer, LINK), own.clone())).collect();
-    let routes = Paths::of(&lot.graph).routes(&lot.graph, true, 0);
+    let routes = Paths::of(&lot.graph).routes(true, 0);
     let hosts = lot.hosts.into_iter().flatten().collect();
     (Network { graph: lot.graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }, hosts)
 }

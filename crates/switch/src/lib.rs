@@ -35,7 +35,7 @@ pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
 pub use red::{Average, Red, RedConfig};
 pub use ring::Ring;
-pub use route::{Leaf, Routes};
+pub use route::{Leaf, Place, RouteTable, Routes};
 pub use selective::SelectiveDrop;
 pub use tournament::TournamentTree;
 pub use wire::{Impairment, LinkChange, Wire};

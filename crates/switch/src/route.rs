@@ -5,13 +5,20 @@
 //! choose independently of one another, while both directions of a flow still agree: in each tier, packets that go up
 //! are as many hops from their destination as packets of the other direction that go up on the other side.
 //!
-//! State: one table entry for each pair of nodes that are not leaves, and one for each node.
+//! State: one entry for each node, and one table entry for each node that is no leaf and each column. A column is a set
+//! of destinations to which all other nodes have the same paths but for the last hop: the leaves of a switch, and those
+//! of its twins (`topology/src/twins.rs`). Copies of the routes share their tables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use shallop_core::seed::hash;
 use shallop_core::{End, Node};
 
 /// Set in a table entry that is the index of a group of equal-cost ports, not a port.
 const GROUP: u32 = 1 << 31;
+/// Set, without [`GROUP`], in a table entry that is the index of one entry for each member of the column.
+const MEMBERS: u32 = 1 << 30;
 /// A table entry without a path, or a port that is not there.
 const NONE: u32 = u32::MAX;
 
@@ -26,91 +33,180 @@ pub struct Leaf {
     pub switch: Node,
 }
 
+/// The place of a node in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A leaf has the place of its switch.
+    Leaf(Leaf),
+    /// Any other node: its column and its number among the members of the column; `None` if no packet is for it or for a
+    /// leaf of it.
+    Inner(Option<(u32, u32)>),
+}
+
 /// A node, as the table knows it.
 #[derive(Clone, Copy, Debug)]
 struct NodeIndex {
-    /// Its row and column in the table; those of its switch if it is a leaf.
+    /// Its row in the table; that of its switch if it is a leaf. Likewise its column and its number there.
     row: u32,
+    column: u32,
+    member: u32,
     /// The ports of a leaf ([`Leaf`]); [`NONE`] for others.
     exit: u32,
     entry: u32,
 }
 
-/// The next hops of every node towards every node.
+/// The next hops of every node towards every destination.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    nodes: Vec<NodeIndex>,
-    /// Number of rows: nodes that are not leaves.
-    rows: usize,
-    /// By row of a node * `rows` + row of the destination: the port, or [`GROUP`] and the index of a group in `groups`.
-    table: Vec<u32>,
-    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination.
-    groups: Vec<u32>,
+    nodes: Arc<[NodeIndex]>,
+    columns: usize,
+    /// By row of a node * `columns` + column of the destination: the port, or [`GROUP`] and the index of a group in
+    /// `groups`, or [`MEMBERS`] and the index in `groups` of such an entry for each member of the column.
+    table: Arc<[u32]>,
+    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination; entries by
+    /// member.
+    groups: Arc<[u32]>,
     symmetric: bool,
     salt: u64,
 }
 
-impl Routes {
-    /// Routes of a network with these leaves (`None` for other nodes), which as yet lead from leaves to their switches
-    /// and back. The ECMP hash is salted with `salt`; if `symmetric`, it ignores the direction.
+/// Routes that are being set.
+#[derive(Clone, Debug)]
+pub struct RouteTable {
+    nodes: Vec<NodeIndex>,
+    columns: usize,
+    table: Vec<u32>,
+    groups: Vec<u32>,
+    /// The entry of each group, by its hops and its ports: equal groups of a node are stored once.
+    known: BTreeMap<Vec<u32>, u32>,
+}
+
+impl RouteTable {
+    /// Routes of a network whose nodes have these places, which as yet lead from leaves to their switches and back.
     #[must_use]
-    pub fn new(leaves: &[Option<Leaf>], symmetric: bool, salt: u64) -> Self {
-        let mut rows = 0;
-        let mut nodes = vec![NodeIndex { row: NONE, exit: NONE, entry: NONE }; leaves.len()];
-        for (node, _) in nodes.iter_mut().zip(leaves).filter(|(_, leaf)| leaf.is_none()) {
-            node.row = rows as u32;
-            rows += 1;
-        }
-        for (node, leaf) in leaves.iter().enumerate() {
-            if let Some(Leaf { exit, entry, switch }) = *leaf {
-                let row = nodes[switch.0 as usize].row;
-                nodes[node] = NodeIndex { row, exit, entry };
+    pub fn new(places: &[Place], columns: usize) -> Self {
+        let none = NodeIndex { row: NONE, column: NONE, member: 0, exit: NONE, entry: NONE };
+        let (mut nodes, mut rows) = (vec![none; places.len()], 0);
+        for (node, place) in nodes.iter_mut().zip(places) {
+            if let Place::Inner(at) = *place {
+                let (column, member) = at.unwrap_or((NONE, 0));
+                *node = NodeIndex { row: rows, column, member, ..none };
+                rows += 1;
             }
         }
-        let table = vec![NONE; rows * rows];
-        Self { nodes, rows, table, groups: Vec::new(), symmetric, salt }
+        for (node, place) in places.iter().enumerate() {
+            if let Place::Leaf(Leaf { exit, entry, switch }) = *place {
+                nodes[node] = NodeIndex { exit, entry, ..nodes[switch.0 as usize] };
+            }
+        }
+        let table = vec![NONE; rows as usize * columns];
+        Self { nodes, columns, table, groups: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Sets the ports of a node that lie on a shortest path to another, which is `hops` away. Neither is a leaf.
-    /// Without ports there is no path.
-    pub fn set(&mut self, (node, to): (Node, Node), hops: u32, ports: &[u32]) {
-        let entry = match *ports {
-            [] => NONE,
-            [port] => port,
-            _ => GROUP | self.groups.len() as u32,
-        };
-        if ports.len() > 1 {
-            self.groups.extend([ports.len() as u32, hops]);
-            self.groups.extend(ports);
+    /// Sets the ports of a node that lie on a shortest path to the destinations of a column, which are `hops` away. It
+    /// is no leaf. Without ports there is no path.
+    pub fn set(&mut self, (node, column): (Node, usize), hops: u32, ports: &[u32]) {
+        let entry = self.entry(hops, ports);
+        *self.at(node, column) = entry;
+    }
+
+    /// Sets the ports of a node that lead to each member of a column, one hop away.
+    pub fn set_members(&mut self, (node, column): (Node, usize), ports: &[Vec<u32>]) {
+        let entries: Vec<u32> = ports.iter().map(|ports| self.entry(1, ports)).collect();
+        let entry = MEMBERS | self.groups.len() as u32;
+        self.groups.extend(entries);
+        *self.at(node, column) = entry;
+    }
+
+    fn at(&mut self, node: Node, column: usize) -> &mut u32 {
+        let row = self.nodes[node.0 as usize].row as usize;
+        &mut self.table[row * self.columns + column]
+    }
+
+    fn entry(&mut self, hops: u32, ports: &[u32]) -> u32 {
+        match *ports {
+            [] => return NONE,
+            [port] => return port,
+            _ => {}
         }
-        let [node, to] = [node, to].map(|node| self.nodes[node.0 as usize].row as usize);
-        self.table[node * self.rows + to] = entry;
+        let group = [&[hops], ports].concat();
+        let groups = &mut self.groups;
+        *self.known.entry(group).or_insert_with(|| {
+            let entry = GROUP | groups.len() as u32;
+            groups.extend([ports.len() as u32, hops]);
+            groups.extend(ports);
+            entry
+        })
+    }
+
+    /// The routes. The ECMP hash is salted with `salt`; if `symmetric`, it ignores the direction.
+    #[must_use]
+    pub fn finish(self, symmetric: bool, salt: u64) -> Routes {
+        let Self { nodes, columns, table, groups, .. } = self;
+        let (nodes, table, groups) = (nodes.into(), table.into(), groups.into());
+        Routes { nodes, columns, table, groups, symmetric, salt }
+    }
+}
+
+impl Routes {
+    /// The same next hops with another ECMP hash ([`RouteTable::finish`]).
+    #[must_use]
+    pub fn hashed(&self, symmetric: bool, salt: u64) -> Self {
+        Self { symmetric, salt, ..self.clone() }
     }
 
     /// The port by which a packet for this end leaves `node` towards `to`; `None` if there is no path.
     #[must_use]
     pub fn next(&self, node: Node, to: Node, end: End) -> Option<u32> {
-        let (here, there) = (self.nodes[node.0 as usize], self.nodes[to.0 as usize]);
+        let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
         if here.exit != NONE {
             return Some(here.exit);
         }
         if here.row == there.row {
             return Some(there.entry).filter(|&port| port != NONE);
         }
-        let entry = self.table[here.row as usize * self.rows + there.row as usize];
+        let entry = *self.entry(here, there)?;
         if entry & GROUP == 0 {
             return Some(entry);
         }
-        if entry == NONE {
-            return None;
-        }
-        let start = (entry & !GROUP) as usize;
+        let group = self.group(entry);
         let key = if self.symmetric { end.flow() } else { end.0 };
-        let (count, hops) = (u64::from(self.groups[start]), self.groups[start + 1]);
+        let (count, hops) = (group.len() as u64, self.groups[(entry & !GROUP) as usize + 1]);
         let hash = hash(self.salt ^ u64::from(key) ^ u64::from(hops) << 32);
         // The same as the remainder, without a division.
         let choice = if count.is_power_of_two() { hash & (count - 1) } else { hash % count };
-        Some(self.groups[start + 2 + choice as usize])
+        Some(group[choice as usize])
+    }
+
+    /// The equal-cost ports by which packets leave `node`, which is no leaf, towards another such node; none if there is
+    /// no path, or no packet is for that node or a leaf of it.
+    #[must_use]
+    pub fn ports(&self, node: Node, to: Node) -> &[u32] {
+        let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
+        match self.entry(here, there) {
+            None => &[],
+            Some(&entry) if entry & GROUP != 0 => self.group(entry),
+            Some(port) => std::slice::from_ref(port),
+        }
+    }
+
+    /// The entry of one node towards another: a port or a group.
+    #[inline]
+    fn entry(&self, here: &NodeIndex, there: &NodeIndex) -> Option<&u32> {
+        if there.column == NONE {
+            return None;
+        }
+        let mut entry = &self.table[here.row as usize * self.columns + there.column as usize];
+        if *entry & (GROUP | MEMBERS) == MEMBERS {
+            entry = &self.groups[(*entry & !MEMBERS) as usize + there.member as usize];
+        }
+        Some(entry).filter(|entry| **entry != NONE)
+    }
+
+    #[inline]
+    fn group(&self, entry: u32) -> &[u32] {
+        let start = (entry & !GROUP) as usize;
+        &self.groups[start + 2..][..self.groups[start] as usize]
     }
 }
 
@@ -120,9 +216,9 @@ mod tests {
 
     /// Two switches, joined by these ports.
     fn routes(symmetric: bool, hops: u32, ports: &[u32]) -> Routes {
-        let mut routes = Routes::new(&[None, None], symmetric, 7);
-        routes.set((Node(0), Node(1)), hops, ports);
-        routes
+        let mut table = RouteTable::new(&[0, 1].map(|column| Place::Inner(Some((column, 0)))), 2);
+        table.set((Node(0), 1), hops, ports);
+        table.finish(symmetric, 7)
     }
 
     fn choice(routes: &Routes, end: End) -> Option<u32> {
@@ -160,11 +256,40 @@ mod tests {
 
     #[test]
     fn leaves_go_by_their_switch() {
-        let leaf = |exit, entry| Some(Leaf { exit, entry, switch: Node(0) });
-        let mut routes = Routes::new(&[None, None, leaf(2, 3), leaf(4, 5)], true, 0);
-        routes.set((Node(1), Node(0)), 1, &[9]);
+        let leaf = |exit, entry| Place::Leaf(Leaf { exit, entry, switch: Node(0) });
+        let inner = |column| Place::Inner(Some((column, 0)));
+        let mut table = RouteTable::new(&[inner(0), inner(1), leaf(2, 3), leaf(4, 5)], 2);
+        table.set((Node(1), 0), 1, &[9]);
+        let routes = table.finish(true, 0);
         let next = |node, to| routes.next(Node(node), Node(to), End(0));
         assert_eq!([next(2, 3), next(0, 3), next(1, 3)], [Some(2), Some(5), Some(9)]);
         assert_eq!([next(0, 1), next(0, 0)], [None, None]);
+    }
+
+    #[test]
+    fn members_of_a_column_differ_in_the_last_hop_only() {
+        let member = |number| Place::Inner(Some((0, number)));
+        let places = [member(0), member(1), Place::Inner(None), Place::Inner(None)];
+        let mut table = RouteTable::new(&places, 1);
+        table.set_members((Node(2), 0), &[vec![10], vec![11, 12]]);
+        table.set((Node(3), 0), 2, &[20]);
+        table.set((Node(0), 0), 2, &[30, 31]);
+        let routes = table.finish(true, 0);
+        let ports = |node, to| routes.ports(Node(node), Node(to));
+        assert_eq!([ports(2, 0), ports(3, 0), ports(0, 1)], [&[10][..], &[20], &[30, 31]]);
+        assert_eq!([ports(2, 1), ports(3, 1), ports(0, 2)], [&[11, 12][..], &[20], &[]]);
+        assert_eq!(routes.next(Node(2), Node(0), End(0)), Some(10));
+        assert!((0..20).all(|end| routes.next(Node(2), Node(1), End(end)).unwrap() / 2 <= 6));
+        assert_eq!(routes.next(Node(0), Node(2), End(0)), None);
+    }
+
+    #[test]
+    fn equal_groups_of_a_node_are_stored_once() {
+        let places = [0, 1, 2].map(|column| Place::Inner(Some((column, 0))));
+        let mut table = RouteTable::new(&places, 3);
+        (1..3).for_each(|column| table.set((Node(0), column), 4, &[6, 8]));
+        assert_eq!(table.groups, [2, 4, 6, 8]);
+        table.set((Node(0), 2), 5, &[6, 8]);
+        assert_eq!(table.groups.len(), 8, "the hash depends on the hops");
     }
 }

@@ -17,10 +17,12 @@ pub struct Imported {
     pub links: Vec<(usize, usize, Line)>,
     /// The links of hosts.
     pub access: Line,
-    /// What the switches are like.
-    pub switch: usize,
+    /// What each switch is like, by number: an index into `Plan::switches`.
+    pub switches: Vec<usize>,
     /// Where rates and delays come from.
     pub origin: Origin,
+    /// The file, and the names of its columns or attributes that mean nothing here.
+    pub unread: (String, Vec<String>),
 }
 
 /// How many links have their rate and delay from where.
@@ -32,6 +34,8 @@ pub struct Origin {
     pub default_rates: usize,
     /// Delays that the file says.
     pub delays: usize,
+    /// Delays from lengths of cables that the file says.
+    pub lengths: usize,
     /// Delays from the coordinates of both ends.
     pub distances: usize,
     /// Delays that are the default.
@@ -42,9 +46,14 @@ pub struct Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rates, default_rates, delays, distances, default_delays, renamed } = self;
+        let Self { rates, default_rates, delays, lengths, distances, default_delays, renamed } =
+            self;
         write!(f, "rates: {rates} from the file, {default_rates} by default; ")?;
-        write!(f, "delays: {delays} from the file, {distances} from coordinates, ")?;
+        write!(f, "delays: {delays} from the file, ")?;
+        if *lengths > 0 {
+            write!(f, "{lengths} from lengths, ")?;
+        }
+        write!(f, "{distances} from coordinates, ")?;
         write!(f, "{default_delays} by default")?;
         if *renamed > 0 {
             write!(f, "; {renamed} nodes renamed, as others have their labels")?;
@@ -66,8 +75,8 @@ impl Imported {
     #[must_use]
     pub fn build(&self) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
-        for (name, _) in &self.nodes {
-            builder.switch(name.clone(), self.switch);
+        for ((name, _), &switch) in self.nodes.iter().zip(&self.switches) {
+            builder.switch(name.clone(), switch);
         }
         for &(a, b, line) in &self.links {
             let [forth, back] =

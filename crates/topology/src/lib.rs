@@ -16,6 +16,7 @@ pub mod parking_lot;
 pub mod paths;
 pub mod three_dc;
 pub mod topo;
+pub mod twins;
 
 pub use any::AnyFabric;
 pub use dumbbell::Delays;
@@ -23,3 +24,4 @@ pub use fabric::{Fabric, Line};
 pub use graph::{Graph, GraphLink, NicMode, NodeKind};
 pub use imported::Imported;
 pub use paths::Paths;
+pub use twins::Twins;

@@ -15,7 +15,7 @@ use super::run_archive::{FlowWriter, RunArchive};
 use shallop_lab::{Observer, RunError, run_observed};
 use shallop_measure::flow_log::FlowRow;
 use shallop_plan::Study;
-use shallop_plan::wait::check;
+use shallop_plan::wait::check_all;
 use shallop_results::summary::Run;
 use shallop_results::{Job, Shard};
 
@@ -80,12 +80,12 @@ pub fn run_all(
     progress: &dyn Progress,
 ) -> Result<Vec<FinishedRun>, WorkError> {
     let jobs = options.shard.of(study.jobs());
+    check_all(study, jobs.clone()).map_err(RunError::from)?;
     let mut unique: BTreeMap<Identity, Job> = BTreeMap::new();
     let mut identities = Vec::with_capacity(jobs.len());
     let mut to_run = Vec::new();
     for job in &jobs {
         let plan = &study.points[job.point].plan;
-        check(plan, job.scheme, job.seed).map_err(RunError::from)?;
         let identity = Identity::of(plan, job.scheme, job.seed);
         if unique.insert(identity.clone(), *job).is_none() {
             to_run.push((*job, identity.clone()));

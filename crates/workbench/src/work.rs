@@ -12,6 +12,7 @@ use super::results::{check_folder, summarise, write};
 use super::text_table::render;
 use super::{REPORT, Results, RunArchive};
 use shallop_plan::Study;
+use shallop_plan::plan::Topology;
 use shallop_plan::wait;
 use shallop_results::Shard;
 use shallop_results::drops::drops;
@@ -156,16 +157,33 @@ impl Task {
     }
 }
 
+/// What is to be said of a study before it runs: the names of columns and attributes of network files that mean nothing
+/// to shallop. Each note once.
+#[must_use]
+pub fn notes(study: &Study) -> Vec<String> {
+    /// So many names are told.
+    const MOST: usize = 10;
+    let mut notes = Vec::new();
+    for point in &study.points {
+        let Topology::File(imported) = &point.plan.topology else { continue };
+        let (file, names) = &imported.unread;
+        let told = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(MOST);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let note = format!("{}: not read: {told}{more}", name(Path::new(file)));
+        if !names.is_empty() && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
 /// Checks whether all runs of a study can be set up.
 ///
 /// # Errors
 /// Why one cannot.
 pub fn can_run(study: &Study) -> Result<()> {
-    for job in study.jobs() {
-        wait::check(&study.points[job.point].plan, job.scheme, job.seed)
-            .map_err(|why| plain(&why))?;
-    }
-    Ok(())
+    wait::check_all(study, study.jobs()).map_err(|why| plain(&why))
 }
 
 /// The tables of runs and claims of a summary.

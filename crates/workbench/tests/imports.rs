@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use shallop_core::{BitsPerSec, Seed, Span};
-use shallop_plan::Study;
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span};
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::network::Network;
 use shallop_plan::plan::Topology;
+use shallop_plan::{Study, chips};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::imported::{Imported, Origin};
@@ -88,7 +88,10 @@ fn graphml_and_gml_say_the_same() {
     let names = ("North", "South");
     let study = open("net.graphml", GRAPHML, "", names).unwrap();
     let same = open("net.GML", GML, "", names).unwrap();
-    assert_eq!(imported(&study), imported(&same));
+    let file = imported(&study).unread.0.clone();
+    let same =
+        Imported { unread: (file, imported(&same).unread.1.clone()), ..imported(&same).clone() };
+    assert_eq!(*imported(&study), same);
     let Imported { nodes, links, origin, .. } = imported(&study);
     assert_eq!(
         nodes.iter().map(|node| node.0.as_str()).collect::<Vec<_>>(),
@@ -103,6 +106,7 @@ fn graphml_and_gml_say_the_same() {
         rates: 2,
         default_rates: 1,
         delays: 0,
+        lengths: 0,
         distances: 1,
         default_delays: 2,
         renamed: 1,
@@ -193,7 +197,36 @@ const WRONG: &[Case] = &[
     ("net.csv", "rate,delay", "rate,rate", &["the column \"rate\" is there twice"]),
     ("net.csv", "A,B,10Gbps,5ms", "A,B,10Gbps", &["line 3", "3 values for 4 columns"]),
     ("net.csv", "A,B,10Gbps,5ms", "A,,10Gbps,5ms", &["line 3", "lacks the name of a node"]),
-    ("net.csv", "10Gbps", "10GBps", &["line 3", "`rate` is \"10GBps\"", "bits a second"]),
+    ("net.csv", "10Gbps", "10 parsecs", &["line 3", "`rate` is \"10 parsecs\"", "bits a second"]),
+    (
+        "net.csv",
+        "rate,delay",
+        "rate,dealy",
+        &["line 1", "no column \"dealy\"", "did you mean `delay`"],
+    ),
+    ("net.csv", CSV, "from;to;rate\nA;B;1G\n", &["line 1", "semicolons", "commas"]),
+    ("net.csv", CSV, "from\tto\trate\nA\tB\t1G\n", &["line 1", "tabs", "commas"]),
+    ("net.csv", CSV, "from,to,length_km\nA,B,-5\n", &["line 2", "-5 kilometres", "from 0"]),
+    ("net.csv", CSV, "from,to,switch\nA,B,\nA,,fat\n", &["line 3", "no [switch.fat]"]),
+    (
+        "net.csv",
+        CSV,
+        "from,to,chip\nA,B,\nA,,tofino9\n",
+        &["line 3", "no chip \"tofino9\"", "tofino"],
+    ),
+    ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tomahawk5\n", &["line 3", "not public", "`buffer`"]),
+    (
+        "net.csv",
+        CSV,
+        "from,to,chip\nA,B,tofino\n",
+        &["line 2", "a link has no switch", "`to` is empty"],
+    ),
+    (
+        "net.csv",
+        CSV,
+        "from,to,chip\nA,B,\nA,,tofino\nA,,tofino2\n",
+        &["line 4", "second line about \"A\"", "line 3"],
+    ),
     ("net.csv", "10Gbps", "0", &["line 3", "out of range"]),
     ("net.csv", "5ms", "5m", &["line 3", "`delay` is \"5m\"", "milliseconds"]),
     ("net.csv", "5ms", "-1", &["line 3", "`delay` is \"-1\"", "0s to 10s"]),
@@ -201,6 +234,80 @@ const WRONG: &[Case] = &[
     ("net.csv", "A,B,", "A,A,", &["line 3", "linked to itself"]),
     ("net.csv", CSV, "from,to\nA,B\nC,D\nD,E\n", &["in 2 parts: A, B; C, D, E", "must join all"]),
 ];
+
+#[test]
+fn rates_delays_and_lengths_are_read_as_operators_write_them() {
+    let text = "from,to,speed,length_km,owner\nA,B,100G,120,us\nB,C,400GbE,0,\nC,D,10Gbps,1.5,\nD,E,25 Gbit/s,,us\n";
+    let study = open("net.csv", text, "", ("A", "E")).unwrap();
+    let Imported { links, origin, unread, .. } = imported(&study);
+    let rates: Vec<u64> = links.iter().map(|link| link.2.rate.get() / 1_000_000_000).collect();
+    assert_eq!(rates, [100, 400, 10, 25]);
+    // 5 us for each kilometre; the last one has the default.
+    let delays: Vec<Span> = links.iter().map(|link| link.2.delay).collect();
+    assert_eq!(delays, [Span::from_us(600), Span::ZERO, Span::from_ns(7_500), Span::from_ms(1)]);
+    assert_eq!((origin.lengths, origin.default_delays), (3, 1));
+    assert_eq!(*unread, ("net.csv".to_owned(), vec!["owner".to_owned()]));
+    let notes = shallop_workbench::work::notes(&study);
+    assert_eq!(notes, ["net.csv: not read: owner"]);
+    assert!(
+        shallop_workbench::work::notes(&open("net.csv", CSV, "", ("A", "B")).unwrap()).is_empty()
+    );
+}
+
+#[test]
+fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
+    let csv =
+        "from,to,switch,chip\nA,B,,\nB,C,,\nC,D,,\nA,,edge,\nB,,,trident3\nC,,edge,trident3\n";
+    let graphml = GRAPHML
+        .replace("<key id=\"n\"", "<key id=\"c\" for=\"node\" attr.name=\"chip\"/><key id=\"n\"")
+        .replace("<node id=\"2\">", "<node id=\"2\"><data key=\"c\">trident3</data>");
+    let keys = "[switch.edge]\nbuffer = \"1MB\"\nmark = { above = \"50KB\" }";
+    let of = |file: &str, text: &str, hosts| {
+        let study = open(file, text, keys, hosts).unwrap();
+        let plan = &study.points[0].plan;
+        let switch = |node: usize| plan.switches[imported(&study).switches[node]].clone();
+        (0..imported(&study).nodes.len()).map(switch).collect::<Vec<_>>()
+    };
+    let switches = of("net.csv", csv, ("A", "D"));
+    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
+    assert_eq!(names, ["edge", "default, trident3", "edge, trident3", "default"]);
+    let chip = chips::find("trident3").unwrap().buffer_per_gbps().unwrap();
+    let buffers: Vec<BufferSize> = switches.iter().map(|switch| switch.buffer).collect();
+    assert_eq!(buffers[..2], [BufferSize::Bytes(Bytes::new(1_000_000)), BufferSize::PerGbps(chip)]);
+    assert_eq!(buffers[2], BufferSize::PerGbps(chip));
+    assert_eq!([0, 1, 2].map(|node| switches[node].mark.is_some()), [true, false, true]);
+    let names = of("net.graphml", &graphml, ("North", "South"));
+    let names: Vec<&str> = names.iter().map(|switch| switch.name.as_str()).collect();
+    assert_eq!(names, ["default", "default", "default, trident3"]);
+}
+
+#[test]
+fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
+    let csv = "from,to,chip\nA,B,\nA,,tomahawk\n";
+    let open = |chip: &str, keys: &str| {
+        let csv = csv.replace("tomahawk", chip);
+        open("net.csv", &csv, keys, ("A", "B"))
+    };
+    let keys = "[switch.default]\nshared = { size = \"1MB\", alpha = 4 }";
+    let study = open("tomahawk", keys).unwrap();
+    let plan = &study.points[0].plan;
+    let shared = plan.switches[imported(&study).switches[0]].shared.unwrap();
+    assert_eq!((shared.size, shared.alpha, shared.ports), (Bytes::new(3 << 20), 4.0, Some(8)));
+    let problem = open("tomahawk2", keys).unwrap_err();
+    assert!(problem.message.contains("how the memory of the chip \"tomahawk2\""), "{problem:?}");
+    // A scheme that changes the section changes its chips as well.
+    let scheme = "[switch.default]\nbuffer = \"1MB\"\n[[scheme]]\ntransport = \"dctcp\"\n\
+                  set = { \"switch.default.mark\" = { above = \"9KB\" } }";
+    let text =
+        scenario("net.csv", "", ("A", "B")).replace("scheme = [{ transport = \"cubic\" }]\n", "");
+    let files = Arc::new(FilesInMemory::of([("net.csv", csv)]));
+    let study =
+        read(&format!("{text}{scheme}\n"), &Options { files, ..Options::default() }).unwrap();
+    let plan = &study.points[0].plan;
+    let own = imported(&study).switches[0];
+    assert_eq!(plan.switches(0)[own].name, "default, tomahawk");
+    assert!(plan.switches(0)[own].mark.is_some() && plan.switches[own].mark.is_none());
+}
 
 #[test]
 fn what_is_wrong_with_a_file_is_told_with_its_line() {

@@ -3,6 +3,8 @@
 //! No pattern pairs a host with itself. [`Pairs::weights`] is what [`Pairs::draw`] does in the long run: offered load
 //! is computed from it, so tests hold both together. State: the sets, and where a turn or a burst stands.
 
+mod classes;
+
 use std::collections::BTreeSet;
 
 use shallop_core::{Node, Stream};
@@ -325,14 +327,19 @@ impl Incast {
 /// The pairs that come up when both sets are taken in turn: places meet that leave the same rest when divided by the
 /// greatest common divisor of the lengths, each as often as any other.
 fn meetings<'a>(from: &'a [Node], to: &'a [Node]) -> impl Iterator<Item = Pair> + 'a {
-    let (mut common, mut rest) = (from.len(), to.len());
-    while rest > 0 {
-        (common, rest) = (rest, common % rest);
-    }
+    let common = common_divisor(from.len(), to.len());
     (0..from.len()).flat_map(move |place| {
         let met = to.iter().skip(place % common).step_by(common);
         met.map(move |&to| (from[place], to)).filter(|pair| pair.0 != pair.1)
     })
+}
+
+/// The greatest common divisor of two numbers that are not both zero.
+fn common_divisor(mut common: usize, mut rest: usize) -> usize {
+    while rest > 0 {
+        (common, rest) = (rest, common % rest);
+    }
+    common
 }
 
 fn distinct(hosts: &[Node]) -> Result<(), PairsError> {

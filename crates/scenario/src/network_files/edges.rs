@@ -1,12 +1,17 @@
-//! Lists of links: CSV with a header. `from` and `to` name the nodes; further columns say rates and delays. Lines that
-//! begin with `#` are comments.
+//! Lists of links: CSV with a header. `from` and `to` name the nodes; further columns say rates and delays. A line
+//! without `to` is about the node `from`: its `switch`, its `chip`, where it is. Lines that begin with `#` are comments.
+
+use std::collections::BTreeMap;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::facts::{DELAYS, RATES};
+use super::facts::{DELAYS, LENGTHS, OF_NODES, RATES};
 use super::{Drawing, Element, Wrong};
 
 const HELP: &str = "the first line is a header: from,to and, if wanted, a column for the rate and one for the delay";
+
+/// The columns that name the ends of a link.
+const ENDS: [&str; 2] = ["from", "to"];
 
 pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     let mut reader = ReaderBuilder::new()
@@ -20,7 +25,8 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     };
     let header = reader.headers().map_err(|error| wrong(&error))?.clone();
     let ends = columns(&header)?;
-    let mut drawing = Drawing::default();
+    let mut nodes = Nodes::default();
+    let mut edges = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| wrong(&error))?;
         let line = record.position().map_or(1, |at| at.line() as usize);
@@ -28,40 +34,93 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
             let message = format!("{} values for {} columns", record.len(), header.len());
             return Err(Wrong::new(line, message, "one value, or an empty one, for each column"));
         }
-        let ends = ends.map(|column| record.get(column).unwrap_or_default().to_owned());
-        if ends.iter().any(String::is_empty) {
-            let help = "each link leads `from` one node `to` another";
+        let [from, to] = ends.map(|column| record.get(column).unwrap_or_default());
+        let attributes = header.iter().zip(record.iter()).filter(|(key, _)| !is_one_of(key, &ENDS));
+        let attributes =
+            attributes.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let element = Element { line, attributes };
+        let describes = element.get(&OF_NODES).is_some();
+        if from.is_empty() || to.is_empty() && !describes {
+            let help = "each link leads `from` one node `to` another; a line without `to` says the `switch` or `chip` of a \
+                        node";
             return Err(Wrong::new(line, "a link lacks the name of a node", help));
         }
-        let pairs = header.iter().zip(record.iter());
-        let attributes = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        for end in &ends {
-            drawing.nodes.push((end.clone(), Element { line, ..Element::default() }));
+        if to.is_empty() {
+            nodes.describe(from, element)?;
+        } else if describes {
+            let help = "a line of its own says it of a node: one in which `to` is empty";
+            return Err(Wrong::new(line, "a link has no switch, chip or coordinates", help));
+        } else {
+            nodes.mention(from, line);
+            nodes.mention(to, line);
+            edges.push(([from.to_owned(), to.to_owned()], element));
         }
-        drawing.edges.push((ends, Element { line, attributes }));
     }
-    let mut seen = std::collections::BTreeSet::new();
-    drawing.nodes.retain(|(name, _)| seen.insert(name.clone()));
-    Ok(drawing)
+    Ok(Drawing { nodes: nodes.all, edges })
 }
 
-/// Where the ends of links stand. All columns must be known ones.
-fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
-    let known = || ["from", "to"].into_iter().chain(RATES).chain(DELAYS);
-    let allowed = || format!("allowed: {}", known().collect::<Vec<_>>().join(", "));
-    for (index, name) in header.iter().enumerate() {
-        if !known().any(|known| known.eq_ignore_ascii_case(name)) {
-            let message = format!("there is no column \"{name}\"");
-            return Err(Wrong::new(1, message, format!("{HELP}; {}", allowed())));
+/// The nodes in the order in which they are mentioned.
+#[derive(Default)]
+struct Nodes {
+    all: Vec<(String, Element)>,
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Nodes {
+    fn mention(&mut self, name: &str, line: usize) -> &mut Element {
+        let next = self.all.len();
+        let number = *self.numbers.entry(name.to_owned()).or_insert(next);
+        if number == next {
+            self.all.push((name.to_owned(), Element { line, ..Element::default() }));
         }
+        &mut self.all[number].1
+    }
+
+    fn describe(&mut self, name: &str, element: Element) -> Result<(), Wrong> {
+        let known = self.mention(name, element.line);
+        if !known.attributes.is_empty() {
+            let help = format!("one line for each node; the first is line {}", known.line);
+            return Err(Wrong::new(element.line, format!("a second line about \"{name}\""), help));
+        }
+        *known = element;
+        Ok(())
+    }
+}
+
+fn is_one_of(name: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Where the ends of links stand. Columns of other names are passed over, unless the name is one letter away from one
+/// that is needed.
+fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
+    for (mark, name) in [(';', "semicolons"), ('\t', "tabs")] {
+        if header.len() == 1 && header.iter().any(|text| text.contains(mark)) {
+            let message = format!("the columns are separated by {name}");
+            let help = "separate them by commas: in a spreadsheet, save as \"CSV (comma delimited)\", with a point in 12.5";
+            return Err(Wrong::new(1, message, help));
+        }
+    }
+    let groups: [&[&str]; 5] = [&["from"], &["to"], &RATES, &DELAYS, &LENGTHS];
+    for (index, name) in header.iter().enumerate() {
+        let known = groups.iter().any(|group| is_one_of(name, group)) || is_one_of(name, &OF_NODES);
         if header.iter().take(index).any(|other| other.eq_ignore_ascii_case(name)) {
             let message = format!("the column \"{name}\" is there twice");
-            return Err(Wrong::new(1, message, allowed()));
+            return Err(Wrong::new(1, message, "each column once"));
+        }
+        let lacks = |group: &&&[&str]| !header.iter().any(|name| is_one_of(name, group));
+        let near = |known: &&&str| strsim::osa_distance(&name.to_ascii_lowercase(), known) <= 1;
+        let meant = groups.iter().filter(lacks).flat_map(|group| group.iter()).find(near);
+        if let Some(meant) = meant.filter(|_| !known) {
+            let allowed: Vec<&str> =
+                groups.iter().flat_map(|group| group.iter().copied()).collect();
+            let help = format!("did you mean `{meant}`? {HELP}; known: {}", allowed.join(", "));
+            return Err(Wrong::new(1, format!("there is no column \"{name}\""), help));
         }
     }
     let find = |name: &str| {
         let found = header.iter().position(|column| column.eq_ignore_ascii_case(name));
         found.ok_or_else(|| Wrong::new(1, format!("there is no column `{name}`"), HELP))
     };
-    Ok([find("from")?, find("to")?])
+    Ok([find(ENDS[0])?, find(ENDS[1])?])
 }

@@ -8,17 +8,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shallop_core::{BitsPerSec, Span};
 
-use super::{Defaults, Drawing, Element, Origin, Parts, Wrong};
+use super::{Defaults, Drawing, Element, Origin, Part, Parts, Wrong};
 use shallop_topology::builder::{ALL, HOSTS};
 
 /// Attributes that say a rate as a number with its unit, or without one in the unit that the name says.
-pub(super) const RATES: [&str; 7] =
-    ["rate", "bandwidth", "capacity", "rate_bps", "rate_kbps", "rate_mbps", "rate_gbps"];
+pub(super) const RATES: [&str; 16] = [
+    "rate",
+    "bandwidth",
+    "capacity",
+    "speed",
+    "rate_bps",
+    "rate_kbps",
+    "rate_mbps",
+    "rate_gbps",
+    "speed_bps",
+    "speed_mbps",
+    "speed_gbps",
+    "bandwidth_bps",
+    "bandwidth_mbps",
+    "bandwidth_gbps",
+    "capacity_mbps",
+    "capacity_gbps",
+];
 /// Attributes that say a delay likewise.
-pub(super) const DELAYS: [&str; 5] = ["delay", "latency", "delay_us", "delay_ms", "delay_s"];
+pub(super) const DELAYS: [&str; 8] = [
+    "delay",
+    "latency",
+    "delay_us",
+    "delay_ms",
+    "delay_s",
+    "latency_us",
+    "latency_ms",
+    "latency_s",
+];
+/// Attributes that say the length of a cable in kilometres.
+pub(super) const LENGTHS: [&str; 3] = ["length_km", "distance_km", "fibre_km"];
+/// Attributes of links in the Internet Topology Zoo.
+const LABELS: [&str; 6] =
+    ["LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits", "LinkLabel", "LinkNote", "LinkType"];
+/// Attributes of nodes.
+pub(super) const OF_NODES: [&str; 8] =
+    ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
+/// Names, and attributes that formats need.
+const OF_FORMATS: [&str; 5] = ["id", "label", "name", "source", "target"];
 /// Names that nodes cannot have, as sets have them.
 const TAKEN: [&str; 4] = [ALL, HOSTS, "core", "access"];
 
+/// A longer cable is none.
+const MAX_KM: f64 = 1e6;
 const EARTH_KM: f64 = 6_371.0;
 const KM_PER_SECOND: f64 = 200_000.0;
 
@@ -64,7 +101,29 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
         links.push((a, b, rate, delay));
     }
     in_one_piece(&names, &links)?;
-    Ok(Parts { nodes: names, links, origin })
+    let elements = drawing.nodes.iter().map(|(_, element)| element);
+    let nodes = names.into_iter().zip(elements).map(|(name, element)| {
+        let located = |key: &str| element.get(&[key]).map(|it| (it.1.to_owned(), element.line));
+        Part { name, switch: located("switch"), chip: located("chip") }
+    });
+    Ok(Parts { nodes: nodes.collect(), links, origin, unread: unread(drawing) })
+}
+
+/// The names of attributes that mean nothing here.
+fn unread(drawing: &Drawing) -> Vec<String> {
+    let nodes = drawing.nodes.iter().map(|(_, element)| (element, &OF_NODES[..]));
+    let links = [RATES.as_slice(), &DELAYS, &LENGTHS, &LABELS].concat();
+    let edges = drawing.edges.iter().map(|(_, element)| (element, &links[..]));
+    let mut unread = BTreeSet::new();
+    for (element, known) in nodes.chain(edges) {
+        for (key, _) in element.attributes.iter().filter(|(_, value)| !value.trim().is_empty()) {
+            let is = |known: &&str| known.eq_ignore_ascii_case(key);
+            if !known.iter().any(is) && !OF_FORMATS.iter().any(is) {
+                unread.insert(key.clone());
+            }
+        }
+    }
+    unread.into_iter().collect()
 }
 
 type Coordinates = Option<(f64, f64)>;
@@ -88,9 +147,14 @@ fn link_delay(
     defaults: &Defaults,
     origin: &mut Origin,
 ) -> Result<Option<Span>, Wrong> {
-    let (counter, delay) = match (written_delay(element, defaults)?, coordinates) {
-        (Some(delay), _) => (&mut origin.delays, Some(delay)),
-        (None, (Some(from), Some(to))) => {
+    let written = (written_delay(element, defaults)?, length_km(element)?);
+    let (counter, delay) = match (written, coordinates) {
+        ((Some(delay), _), _) => (&mut origin.delays, Some(delay)),
+        ((None, Some(km)), _) => {
+            let delay = Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
+            (&mut origin.lengths, Some(delay))
+        }
+        (_, (Some(from), Some(to))) => {
             let km = great_circle_km(from, to) * defaults.path_factor;
             let delay = Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
             (&mut origin.distances, Some(delay))
@@ -190,8 +254,14 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
         number(speed, line)? * prefix
     } else if let Some(found @ (key, text)) = element.get(&RATES) {
         let scale = key.rsplit_once('_').map_or(1.0, |(_, unit)| scale_of(unit));
-        with_unit::<BitsPerSec>(found, line, "\"10Gbps\", or a number of bits a second")?
-            .map_or_else(|| number((key, text), line).map(|n| n * scale), |r| Ok(r.get() as f64))?
+        if let (Err(_), Some(bits)) = (text.parse::<f64>(), in_words(text)) {
+            bits
+        } else {
+            let allowed = "\"10Gbps\", \"100G\" or \"400GbE\", or a number of bits a second";
+            let rate = with_unit::<BitsPerSec>(found, line, allowed)?;
+            let bare = || number((key, text), line).map(|number| number * scale);
+            rate.map_or_else(bare, |rate| Ok(rate.get() as f64))?
+        }
     } else {
         let label = element.get(&["LinkLabel", "LinkNote", "LinkType"]);
         match label.and_then(|(_, text)| in_words(text)) {
@@ -207,6 +277,17 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
         Wrong::new(line, message, help)
     };
     rate.ok_or_else(outside).map(Some)
+}
+
+/// The length of a cable that a file says, in kilometres, if it does.
+fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
+    let Some(found) = element.get(&LENGTHS) else { return Ok(None) };
+    let km = number(found, element.line)?;
+    if (0.0..=MAX_KM).contains(&km) {
+        return Ok(Some(km));
+    }
+    let message = format!("`{}` is {km} kilometres", found.0);
+    Err(Wrong::new(element.line, message, format!("allowed: from 0 to {MAX_KM}")))
 }
 
 /// The delay that a file says, if it does.

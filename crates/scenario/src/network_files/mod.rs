@@ -99,15 +99,31 @@ impl Format {
     }
 }
 
+/// A word of a file, and its line.
+pub type Located = (String, usize);
+
+/// A switch of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name, which no other has.
+    pub name: String,
+    /// The `[switch.NAME]` that describes it, if the file says so.
+    pub switch: Option<Located>,
+    /// Its chip, likewise.
+    pub chip: Option<Located>,
+}
+
 /// Switches and links of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// Names of the switches, each its own.
-    pub nodes: Vec<String>,
+    /// The switches.
+    pub nodes: Vec<Part>,
     /// Links between them: both ends, rate and delay.
     pub links: Vec<(usize, usize, BitsPerSec, Span)>,
     /// Where rates and delays come from.
     pub origin: Origin,
+    /// The names of columns or attributes that mean nothing here, in alphabetical order.
+    pub unread: Vec<String>,
 }
 
 /// Reads the text of a file.
