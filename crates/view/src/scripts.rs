@@ -48,6 +48,12 @@ impl Script {
         kept.trim_end().to_owned()
     }
 
+    /// The text as it is embedded, in gzip and base 64; page.js unpacks it as [`Script::inline`] does.
+    #[must_use]
+    pub fn packed(self) -> String {
+        base64(self.packed)
+    }
+
     /// Its version.
     #[must_use]
     pub fn version(self) -> &'static str {
@@ -67,9 +73,14 @@ impl Script {
 /// The digest of a script for a content security policy: SHA-256 in base 64.
 #[must_use]
 pub fn digest(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text)))
+}
+
+/// Bytes in base 64 (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::from("sha256-");
-    for part in Sha256::digest(text).chunks(3) {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
         let bits = part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
         let bits = bits << (8 * (3 - part.len()));
         for place in 0..4 {

@@ -11,6 +11,7 @@ use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
 use shallop_results::drops::drops;
 use shallop_results::summary::{Run, Summary};
+use shallop_results::Verdict;
 use shallop_results::table::{self, Grid};
 
 /// The file name of a page.
@@ -137,7 +138,7 @@ pub fn has_results(folder: &Path) -> bool {
 /// # Errors
 /// If there are none, a summary cannot be read, or the page cannot be written.
 pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
-    let mut entries = Vec::new();
+    let (mut entries, mut all) = (Vec::new(), Vec::new());
     for inside in result_folders(folder) {
         let path = inside.join(SUMMARY);
         let summary: Summary = serde_json::from_str(&read_text(&path)?)
@@ -149,13 +150,16 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
             title: if summary.about.is_empty() { summary.scenario } else { summary.about },
             quick: summary.quick,
             claims,
+            worst: summary.claims.iter().map(|claim| claim.verdict).max().map_or("", Verdict::word),
         });
+        all.extend(summary.claims);
     }
     if entries.is_empty() {
         return Err(ReportError::Nothing { folder: folder.to_owned() });
     }
     let path = folder.join(REPORT);
-    write_file(&path, page::index(env!("CARGO_PKG_VERSION"), &entries).as_bytes())?;
+    let total = if all.is_empty() { String::new() } else { table::tally(&all) };
+    write_file(&path, page::index(env!("CARGO_PKG_VERSION"), &total, &entries).as_bytes())?;
     Ok(path)
 }
 
