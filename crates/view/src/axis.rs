@@ -76,7 +76,8 @@ fn title(keys: &[&String], key: &str, unit: &str) -> String {
 /// The values of a key at all points with the name of their unit, if all are quantities of one kind: rates, times and
 /// sizes in whatever units, or numbers with the same word after them.
 fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
-    let values: Vec<&Value> = points.iter().map(|point| point.set.get(key)).collect::<Option<_>>()?;
+    let values: Vec<&Value> =
+        points.iter().map(|point| point.set.get(key)).collect::<Option<_>>()?;
     let sizes = |text: &str| text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64);
     let times = |text: &str| text.parse::<Span>().ok().map(|span| span.as_ps() as f64 * 1e-12);
     let rates = |text: &str| text.parse::<BitsPerSec>().ok().map(|rate| rate.get() as f64);
@@ -97,7 +98,8 @@ fn in_one_unit(
     read: impl Fn(&str) -> Option<f64>,
     units: &'static [Unit],
 ) -> Option<(Vec<f64>, String)> {
-    let values: Vec<f64> = values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
+    let values: Vec<f64> =
+        values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
     let unit = Unit::of(values.iter().copied(), units);
     Some((values.into_iter().map(|value| unit.put(value)).collect(), unit.name.to_owned()))
 }

@@ -7,8 +7,8 @@
 
 /// The colours: the first eight are for what is most often compared.
 pub const PALETTE: [&str; 16] = [
-    "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06", "#C2206A",
-    "#83963A", "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
+    "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06",
+    "#C2206A", "#83963A", "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
 ];
 /// The grounds behind figures: of light and printed pages, and of dark ones.
 pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
@@ -164,7 +164,10 @@ mod tests {
         assert_eq!([colour("cubic"), colour("CUBIC")], ["#3496EF"; 2]);
         assert_eq!(colour("flashpass"), "#F9601F");
         // The colours of names of users are a promise too: those of their other pages.
-        assert_eq!([colour("mine"), colour("vegas-10"), colour("")], ["#AE6AA8", "#B13E06", "#F9601F"]);
+        assert_eq!(
+            [colour("mine"), colour("vegas-10"), colour("")],
+            ["#AE6AA8", "#B13E06", "#F9601F"]
+        );
         let places: Vec<usize> = KNOWN.iter().map(|(_, place)| *place).collect();
         assert!(places.iter().all(|place| *place < PALETTE.len()));
     }

@@ -192,10 +192,19 @@ mod tests {
             };
             labels(&names.iter().map(point).collect::<Vec<_>>())
         };
-        let sweep = ["topology.senders=2, switch.default.buffer=20KB", "topology.senders=4, switch.default.buffer=20KB"];
+        let sweep = [
+            "topology.senders=2, switch.default.buffer=20KB",
+            "topology.senders=4, switch.default.buffer=20KB",
+        ];
         assert_eq!(of(&sweep), ["senders=2", "senders=4"]);
-        let ends = ["switch.near.buffer=8pkt, switch.far.buffer=1MB", "switch.near.buffer=1MB, switch.far.buffer=8pkt"];
-        assert_eq!(of(&ends), ["far.buffer=1MB, near.buffer=8pkt", "far.buffer=8pkt, near.buffer=1MB"]);
+        let ends = [
+            "switch.near.buffer=8pkt, switch.far.buffer=1MB",
+            "switch.near.buffer=1MB, switch.far.buffer=8pkt",
+        ];
+        assert_eq!(
+            of(&ends),
+            ["far.buffer=1MB, near.buffer=8pkt", "far.buffer=8pkt, near.buffer=1MB"]
+        );
         assert_eq!(of(&["90 %", "a=1"]), ["90 %", "a=1"]);
         assert_eq!(of(&[""]), [""]);
     }

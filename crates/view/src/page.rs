@@ -84,7 +84,9 @@ impl Page<'_> {
         };
         out.push_str("<header>\n");
         element(out, "h1", "", &name);
-        out.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n");
+        out.push_str(
+            "<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n",
+        );
         if !summary.about.is_empty() && summary.about != summary.scenario {
             element(out, "p", "question", &summary.about);
         }
@@ -106,7 +108,13 @@ impl Page<'_> {
         if !claims.is_empty() {
             let failed = claims.iter().any(|claim| claim.verdict == Verdict::Fails);
             let differs = claims.iter().any(|claim| claim.verdict == Verdict::Differs);
-            let class = if failed { "fails" } else if differs { "differs" } else { "holds" };
+            let class = if failed {
+                "fails"
+            } else if differs {
+                "differs"
+            } else {
+                "holds"
+            };
             let _ = writeln!(
                 out,
                 "<p class=\"tally {class}\"><a href=\"#claims-of-the-paper\">{}</a></p>",
@@ -118,7 +126,8 @@ impl Page<'_> {
         }
         let warned = self.summary.runs.iter().filter(|run| !run.warnings.is_empty()).count();
         if warned > 0 {
-            let (warned, all) = (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
+            let (warned, all) =
+                (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
             let _ = writeln!(
                 out,
                 "<p class=\"note\">{warned} of {all} runs have <a href=\"#results\">warnings</a>.</p>"
@@ -172,7 +181,8 @@ impl Page<'_> {
 
     /// The figures but for the first one.
     fn others(&self, out: &mut String, lead: Option<&Figure>) {
-        let others = self.figures.iter().filter(|figure| lead.is_none_or(|lead| lead.id != figure.id));
+        let others =
+            self.figures.iter().filter(|figure| lead.is_none_or(|lead| lead.id != figure.id));
         let mut others = others.peekable();
         if others.peek().is_none() {
             return;

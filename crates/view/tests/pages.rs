@@ -351,7 +351,12 @@ fn a_page_starts_with_the_answer_and_its_figure() {
     assert_eq!(html.matches("<figure id=\"completion-times\"").count(), 1);
     for figure in &figures {
         assert!(html.contains(&format!("<figure id=\"{}\"", figure.id)), "{}", figure.id);
-        assert!(figure.alt.contains(|letter: char| letter.is_ascii_digit()), "{}: {}", figure.id, figure.alt);
+        assert!(
+            figure.alt.contains(|letter: char| letter.is_ascii_digit()),
+            "{}: {}",
+            figure.id,
+            figure.alt
+        );
     }
 }
 
@@ -366,11 +371,26 @@ fn a_scheme_has_its_colour_in_every_figure() {
             }
             let scale = &value["scale"];
             assert_eq!(scale["domain"], json!(["cubic", "flashpass"]), "{}", figure.id);
-            assert_eq!(scale["range"], json!([colour("cubic"), colour("flashpass")]), "{}", figure.id);
+            assert_eq!(
+                scale["range"],
+                json!([colour("cubic"), colour("flashpass")]),
+                "{}",
+                figure.id
+            );
             scales += 1;
         });
     }
     assert!(scales >= 5, "{scales}");
+}
+
+#[test]
+fn the_figure_of_the_readme_has_the_colours_of_the_schemes() {
+    let svg = include_str!("../../../docs/fig10a.svg").to_uppercase();
+    let bars: Vec<&str> = svg.split("STYLE=\"FILL: ").skip(1).filter_map(|part| part.get(..7)).collect();
+    let schemes = ["cubic", "expresspass", "flashpass-mimd", "flashpass"].map(colour);
+    let in_order = bars.windows(4).filter(|four| *four == schemes).count();
+    assert_eq!(in_order, 2, "a panel of throughput and one of loss: {bars:?}");
+    assert_eq!(bars.iter().filter(|fill| schemes.contains(fill)).count(), 8);
 }
 
 #[test]

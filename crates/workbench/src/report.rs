@@ -9,9 +9,9 @@ use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, f
 
 use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
+use shallop_results::Verdict;
 use shallop_results::drops::drops;
 use shallop_results::summary::{Run, Summary};
-use shallop_results::Verdict;
 use shallop_results::table::{self, Grid};
 
 /// The file name of a page.

@@ -17,10 +17,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     let several = comparison.points.len() > 1;
     let mut rows = Metric::rows(&["point", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, input) {
-        let which = [
-            comparison.labels[point].as_str().into(),
-            comparison.schemes[scheme].as_str().into(),
-        ];
+        let which =
+            [comparison.labels[point].as_str().into(), comparison.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
     }
     let left_out = rows.rows.len().saturating_sub(MAX_BARS);

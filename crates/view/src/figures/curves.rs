@@ -36,8 +36,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
         rows.summary(&["panel", "scheme"], &Metric::columns(unit)[0], &measure)
     );
     let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
-    let mut inner =
-        inner(&across, &measure, &Metric::columns(unit), &input.comparison.schemes);
+    let mut inner = inner(&across, &measure, &Metric::columns(unit), &input.comparison.schemes);
     let up = spec_parts::amount(
         &Metric::columns(unit)[0],
         &measure,

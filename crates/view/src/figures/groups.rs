@@ -25,8 +25,11 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     for (&(point, scheme), timed) in &input.series {
         let comparison = &input.comparison;
         // Groups of a scheme are compared with each other, the one group of all schemes with theirs.
-        let panel =
-            if several { comparison.panel(point, scheme) } else { comparison.labels[point].clone() };
+        let panel = if several {
+            comparison.panel(point, scheme)
+        } else {
+            comparison.labels[point].clone()
+        };
         for (group, rate) in &timed.groups {
             for (_, bin) in rate.iter() {
                 let words = [&*panel, &*comparison.schemes[scheme], &**group].map(Value::from);

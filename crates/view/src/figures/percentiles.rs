@@ -39,12 +39,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
                 let half = estimate.ci95.filter(|half| half.is_finite())?;
                 Some(unit.put((estimate.mean + sign * half).max(0.0)))
             };
-            let words = [
-                &*comparison.labels[point],
-                CLASSES[class],
-                &*comparison.schemes[scheme],
-                part,
-            ];
+            let words =
+                [&*comparison.labels[point], CLASSES[class], &*comparison.schemes[scheme], part];
             let figures = [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0))];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }

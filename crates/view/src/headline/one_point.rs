@@ -10,7 +10,8 @@ pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
     }
     let ranking = story.rank(entries, story.topic.less);
     let of_two = entries.len() == 2;
-    let mut sentences = vec![sentence(story, &ranking.best, true, of_two, ranking.worst.is_empty())];
+    let mut sentences =
+        vec![sentence(story, &ranking.best, true, of_two, ranking.worst.is_empty())];
     if !ranking.worst.is_empty() {
         sentences.push(sentence(story, &ranking.worst, false, of_two, false));
     }
@@ -37,7 +38,11 @@ fn beside(story: &Story<'_>, only: &Entry<'_>) -> String {
     if let (true, Some(goodput)) = (story.topic.less, metric(only.of, "goodput_bps")) {
         let unit = Unit::of([goodput.mean], units::RATES);
         let loss = Story::loss(&[*only]);
-        return format!("It carried {:.2} {} of new data and lost {loss}.", goodput.mean / unit.size, unit.name);
+        return format!(
+            "It carried {:.2} {} of new data and lost {loss}.",
+            goodput.mean / unit.size,
+            unit.name
+        );
     }
     let queue = metric(only.of, "max_queue_bytes").map_or(0.0, |queue| queue.mean);
     if queue <= 0.0 {
@@ -62,7 +67,10 @@ fn sentence(story: &Story<'_>, some: &[Entry<'_>], best: bool, of_two: bool, all
         (false, _) => story.verb(best, of_two),
     };
     match some {
-        [one] => format!("{who} {verb}: {detail}{}.", if best && !story.topic.less { busy(one) } else { String::new() }),
+        [one] => format!(
+            "{who} {verb}: {detail}{}.",
+            if best && !story.topic.less { busy(one) } else { String::new() }
+        ),
         _ => format!("{who} {verb}, {}: {detail}.", story.tie()),
     }
 }

@@ -222,7 +222,9 @@ impl<'a> Story<'a> {
         }
         let whole = |count: f64| thousands(count.round() as u64);
         let words = schemes.iter().filter(|(_, open, _)| *open > 0.0);
-        words.map(|(name, open, all)| format!("{name} {} of {}", whole(*open), whole(*all))).collect()
+        words
+            .map(|(name, open, all)| format!("{name} {} of {}", whole(*open), whole(*all)))
+            .collect()
     }
 
     /// What unfinished flows leave open.

@@ -53,7 +53,9 @@ fn who_leads(story: &Story<'_>, leads: &[Lead<'_>]) -> String {
     match stretches.as_slice() {
         [all] => match all[0].1 {
             Some(scheme) => format!("{scheme} {best} at each of the {} points.", all.len()),
-            None => format!("No scheme leads at any of the {} points: {}.", all.len(), together(story)),
+            None => {
+                format!("No scheme leads at any of the {} points: {}.", all.len(), together(story))
+            }
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(story) => {
             let parts: Vec<String> = few.iter().map(|stretch| part(story, stretch)).collect();
@@ -115,15 +117,20 @@ fn counted(leads: &[Lead<'_>], best: &str, nobody: &str) -> String {
 fn widest(story: &Story<'_>, rankings: &[(usize, Ranking<'_>)]) -> Option<String> {
     let pairs = rankings.iter().filter_map(|(point, ranking)| {
         let (best, worst) = (ranking.best.first()?, ranking.worst.last()?);
-        let (high, low) = (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));
+        let (high, low) =
+            (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));
         Some((*point, *best, *worst, if low > 0.0 { high / low } else { f64::INFINITY }))
     });
     let (point, best, worst, _) = pairs.max_by(|a, b| a.3.total_cmp(&b.3))?;
     let place = &story.comparison.labels[point];
-    let (values, names) = ([best, worst].map(|entry| story.value(&[entry])), [best.scheme, worst.scheme]);
+    let (values, names) =
+        ([best, worst].map(|entry| story.value(&[entry])), [best.scheme, worst.scheme]);
     let what = if story.topic.less {
         let (before, after) = story.topic.words;
-        format!("{before}{}{after} under {}, and {} under {}", values[0], names[0], values[1], names[1])
+        format!(
+            "{before}{}{after} under {}, and {} under {}",
+            values[0], names[0], values[1], names[1]
+        )
     } else {
         let [gained, lost] = [best, worst].map(|entry| Story::loss(&[entry]));
         format!(
@@ -144,17 +151,23 @@ fn span(story: &Story<'_>) -> String {
     };
     let at = |entry: &Entry<'_>| {
         let label = &story.comparison.labels[entry.point];
-        let who = if least.scheme == most.scheme { String::new() } else { format!("{}, ", entry.scheme) };
+        let who =
+            if least.scheme == most.scheme { String::new() } else { format!("{}, ", entry.scheme) };
         format!("{} ({who}{label})", story.value(&[*entry]))
     };
     let (before, after) = match story.topic.less {
         true => (story.topic.words.0, story.topic.words.1),
         false => ("goodput was ", ""),
     };
-    let who = if least.scheme == most.scheme { format!("{}: ", least.scheme) } else { String::new() };
+    let who =
+        if least.scheme == most.scheme { format!("{}: ", least.scheme) } else { String::new() };
     if !apart(least.value, most.value) {
         let all: Vec<Entry<'_>> = vec![*least, *most];
-        return format!("{who}{before}{}{after} at all points, {}.", story.value(&all), story.tie());
+        return format!(
+            "{who}{before}{}{after} at all points, {}.",
+            story.value(&all),
+            story.tie()
+        );
     }
     format!("{who}{before}{}{after} at the least and {} at the most.", at(least), at(most))
 }

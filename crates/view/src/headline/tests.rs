@@ -73,7 +73,10 @@ fn overlapping_intervals_are_no_difference() {
          nothing. c carried the least: 2 Gb/s of new data, and lost 0.1 %."
     );
     assert!(sentences(equal(0.04e9)).starts_with("b carried the most: 9.1 Gb/s"));
-    assert!(sentences(equal(5e9)).starts_with("b, a and c carried the same, with no difference that the seeds"));
+    assert!(
+        sentences(equal(5e9))
+            .starts_with("b, a and c carried the same, with no difference that the seeds")
+    );
 }
 
 #[test]
@@ -151,7 +154,9 @@ fn a_sweep_says_where_who_leads() {
          lost 1 %."
     );
     all.truncate(4);
-    assert!(sentences(all.clone()).starts_with("flashpass carried the most at each of the 2 points."));
+    assert!(
+        sentences(all.clone()).starts_with("flashpass carried the most at each of the 2 points.")
+    );
     all.retain(|of| of["scheme"] == "cubic");
     assert_eq!(
         sentences(all),

@@ -25,7 +25,9 @@ pub struct IndexEntry {
 #[must_use]
 pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
     let mut body = String::from("<header>\n<h1>Results</h1>\n");
-    body.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n");
+    body.push_str(
+        "<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n",
+    );
     let noun = if entries.len() == 1 { "result" } else { "results" };
     let total = if total.is_empty() { String::new() } else { format!(", {total}") };
     element(&mut body, "p", "headline", &format!("{} {noun}{total}.", entries.len()));

@@ -46,7 +46,9 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
 
 /// The name of a title in links: lower case, with dashes.
 fn anchor(title: &str) -> String {
-    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
+    let letter = |letter: char| {
+        if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
+    };
     title.chars().map(letter).collect()
 }
 
