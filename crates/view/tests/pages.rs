@@ -18,6 +18,7 @@ fn summary() -> Value {
         json!({ "scheme": scheme, "point": {}, "n": 2, "metrics": {
             "goodput_bps": { "mean": rate, "ci95": 1e8, "n": 2 },
             "loss_rate": { "mean": 0.017, "ci95": null, "n": 2 },
+            "fct.all.count": { "mean": 3.0, "ci95": 0.0, "n": 2 },
             "fct.all.mean_s": { "mean": 0.002, "ci95": 0.003, "n": 2 },
             "fct.all.p99_s": { "mean": 0.1, "ci95": 0.01, "n": 2 },
         } })

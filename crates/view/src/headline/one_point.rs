@@ -16,8 +16,11 @@ pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
         sentences.push(sentence(story, &ranking.worst, false, of_two, false));
     }
     if !story.topic.less {
-        let told: Vec<&str> =
-            ranking.best.iter().chain(&ranking.worst).map(|entry| entry.scheme).collect();
+        // Of schemes that carried the same, loss is what tells them apart.
+        let told: Vec<&str> = match ranking.worst.as_slice() {
+            [] => Vec::new(),
+            worst => ranking.best.iter().chain(worst).map(|entry| entry.scheme).collect(),
+        };
         sentences.extend(least_loss(story, &told));
     }
     sentences
@@ -75,7 +78,7 @@ fn sentence(story: &Story<'_>, some: &[Entry<'_>], best: bool, of_two: bool, all
     }
 }
 
-/// Which schemes lost the least, if the sentences do not say so already.
+/// Which schemes lost the least, unless their loss is told already.
 fn least_loss<'a>(story: &Story<'a>, told: &[&str]) -> Option<String> {
     let losses: Vec<Entry<'a>> = story
         .entries
@@ -83,8 +86,7 @@ fn least_loss<'a>(story: &Story<'a>, told: &[&str]) -> Option<String> {
         .filter_map(|entry| Some(Entry { value: metric(entry.of, "loss_rate")?, ..*entry }))
         .collect();
     let ranking = story.rank(&losses, true);
-    let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme))
-        || (told.len() == story.entries.len() && ranking.best.len() < told.len() && told.len() > 2);
+    let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme));
     (!ranking.worst.is_empty() && news).then(|| {
         let who = names(&ranking.best, story.entries.len());
         format!("{who} lost the least: {}.", Story::loss(&ranking.best))
