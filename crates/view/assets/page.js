@@ -2,12 +2,13 @@
 (() => {
   const root = document.documentElement;
   const ink = "currentColor";
-  const stored = document.getElementById("data");
-  const figures = stored ? JSON.parse(stored.textContent) : [];
+  let figures = [];
+  // Pixels between panels side by side.
+  const GAP = 26;
   const plotOf = (figure) => document.querySelector(`#${figure.id} .plot`);
 
   // Lines and letters take the colour of the text around them, so light, dark and print need no second drawing.
-  const config = (room) => ({
+  const config = (room, width) => ({
     background: null,
     aria: false,
     font: "system-ui, 'Liberation Sans', 'DejaVu Sans', sans-serif",
@@ -17,7 +18,7 @@
       domainOpacity: 0.6, tickOpacity: 0.6, gridOpacity: 0.12, labelFontSize: 12, titleFontSize: 12,
       titleFontWeight: 500, labelOverlap: "greedy", labelSeparation: 8,
     },
-    axisX: { labelFlush: false, labelBound: true, tickCount: { expr: "max(2, ceil(width / 70))" } },
+    axisX: { labelFlush: false, tickCount: Math.max(2, Math.round(width / 80)) },
     axisY: { labelLimit: Math.max(90, Math.round(room * 0.38)) },
     legend: {
       labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
@@ -45,7 +46,7 @@
 
   // The spec for a box that is so many pixels wide: panels in as many columns as have room, legends in as many as their
   // names allow, no dragging where a finger scrolls the page.
-  function fitted(figure, room, margin) {
+  function fitted(figure, room) {
     const spec = structuredClone(figure.spec);
     const touch = matchMedia("(pointer: coarse)").matches;
     for (const part of objects(spec)) {
@@ -56,34 +57,32 @@
       part.legend.columns = Math.max(1, Math.floor((room - 30) / (widest + 42)));
       part.legend.labelLimit = Math.min(220, room - 60);
     }
-    if (!spec.facet) return { ...spec, width: room, autosize: { type: "fit-x", contains: "padding" } };
+    if (!spec.facet) return { ...spec, width: room - 60 };
     spec.columns = Math.max(1, Math.min(spec.columns, spec.facet.sort.length, Math.floor(room / 270)));
-    const inner = Math.floor((room - 26 * (spec.columns - 1)) / spec.columns) - margin;
-    spec.spec.width = Math.max(120, inner);
-    spec.facet.header.labelLimit = spec.spec.width + 40;
-    return { ...spec, spacing: { row: 22, column: 26 } };
+    const width = Math.floor((room - GAP * (spec.columns - 1)) / spec.columns) - 60;
+    spec.facet.header.labelLimit = width + 40;
+    return { ...spec, spec: { ...spec.spec, width }, spacing: { row: 22, column: GAP } };
   }
 
-  async function embed(figure, plot, margin) {
+  async function embed(figure, plot) {
     const room = plot.clientWidth;
-    const spec = { ...fitted(figure, room, margin), data: { values: values(figure) } };
+    const spec = { ...fitted(figure, room), data: { values: values(figure) } };
+    const [width, signal] = spec.facet ? [spec.spec.width, "child_width"] : [spec.width, "width"];
     figure.view?.finalize();
     const { view } = await vegaEmbed(plot, spec, {
-      mode: "vega-lite", renderer: "svg", ast: true, config: config(room), actions: false,
+      mode: "vega-lite", renderer: "svg", ast: true, config: config(room, width), actions: false,
     });
+    // How wide the labels beside the panels are is known once they are drawn.
+    const over = plot.querySelector("svg").getBoundingClientRect().width - room;
+    await view.signal(signal, Math.floor(width - over / (spec.columns ?? 1))).resize().runAsync();
     figure.view = view;
     figure.room = room;
-    // What stands beside the panels is known once they are drawn: labels of axes.
-    const over = plot.querySelector("svg").getBoundingClientRect().width - room;
-    if (spec.facet && margin === 60 && Math.abs(over) > 4) {
-      await embed(figure, plot, margin + Math.ceil(over / spec.columns));
-    }
   }
 
   async function draw(figure) {
     const plot = plotOf(figure);
     try {
-      await embed(figure, plot, 60);
+      await embed(figure, plot);
       reachable(plot);
       (window.views ??= {})[figure.id] = figure.view;
       return true;
@@ -138,7 +137,7 @@
     svg: (figure) => figure.view.toImageURL("svg"),
     png: (figure) => figure.view.toImageURL("png", 2),
   };
-  for (const figure of figures) {
+  function offer(figure) {
     for (const [kind, address] of Object.entries(savers)) {
       document.querySelector(`#${figure.id} button.${kind}`).addEventListener("click", async () =>
         save(`${figure.id}.${kind}`, await address(figure)));
@@ -163,13 +162,20 @@
   });
   addEventListener("afterprint", () => folded.forEach((part) => { part.open = false; }));
 
-  // The libraries stand in the page as gzip in base 64. The policy knows their digests, so they run as inline scripts.
-  async function unpack(library) {
-    const bytes = Uint8Array.from(atob(library.textContent), (letter) => letter.charCodeAt(0));
+  // Data and libraries stand in the page as gzip in base 64.
+  async function unpack(element) {
+    const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const text = await new Response(stream).text();
+    return new Response(stream).text();
+  }
+
+  // The policy of the page knows the digests of the libraries, so they run as inline scripts.
+  async function install(library) {
+    const text = await unpack(library);
     const map = text.lastIndexOf("//# sourceMappingURL=");
-    return (map < 0 ? text : text.slice(0, map)).trimEnd();
+    const script = document.createElement("script");
+    script.textContent = (map < 0 ? text : text.slice(0, map)).trimEnd();
+    document.head.append(script);
   }
 
   async function drawAll() {
@@ -185,15 +191,14 @@
 
   async function start() {
     try {
-      for (const text of await Promise.all([...document.querySelectorAll(".library")].map(unpack))) {
-        const script = document.createElement("script");
-        script.textContent = text;
-        document.head.append(script);
-      }
+      for (const library of document.querySelectorAll(".library")) await install(library);
+      figures = JSON.parse(await unpack(document.getElementById("data")));
     } catch (error) {
-      figures.forEach((figure) => { plotOf(figure).textContent = "This browser cannot unpack the scripts that draw figures."; });
+      const text = "This browser cannot unpack the data and the scripts of the figures.";
+      document.querySelectorAll(".plot").forEach((plot) => { plot.textContent = text; });
       throw error;
     }
+    figures.forEach(offer);
     await drawAll();
     // A page that becomes wider or narrower is drawn anew, but not for print, where drawings are scaled.
     let waiting;
@@ -205,5 +210,5 @@
       }, 200);
     });
   }
-  if (figures.length > 0) start();
+  if (document.getElementById("data")) start();
 })();

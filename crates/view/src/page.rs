@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use crate::figure::Figure;
 use crate::headline::Headline;
-use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE};
+use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, pack};
 use crate::text::{escape, list, thousands};
 use document::document;
 use parts::{data, element, plot, section};
@@ -30,6 +30,8 @@ pub struct PageTable {
     pub words: usize,
     /// The explanation of the headings.
     pub legend: String,
+    /// What readers of the numbers are warned of; may be empty.
+    pub warnings: Vec<String>,
 }
 
 /// A page of results.
@@ -61,8 +63,8 @@ impl Page<'_> {
         body.push_str("</main>\n");
         self.foot(&mut body);
         if !self.figures.is_empty() {
-            let data = data(self.figures);
-            let _ = writeln!(body, "<script type=\"application/json\" id=\"data\">{data}</script>");
+            let data = pack(&data(self.figures));
+            let _ = writeln!(body, "<script type=\"application/gzip\" id=\"data\">{data}</script>");
         }
         let title = self.summary.id.as_deref().unwrap_or(&self.summary.scenario);
         let libraries: &[Script] =
@@ -130,7 +132,7 @@ impl Page<'_> {
                 (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
             let _ = writeln!(
                 out,
-                "<p class=\"note\">{warned} of {all} runs have <a href=\"#results\">warnings</a>.</p>"
+                "<p class=\"note\">{warned} of {all} runs have <a href=\"#warnings\">warnings</a>.</p>"
             );
         }
         if let Some(figure) = lead {

@@ -3,7 +3,8 @@
 
 use std::io::Read;
 
-use flate2::read::GzDecoder;
+use flate2::Compression;
+use flate2::read::{GzDecoder, GzEncoder};
 use sha2::{Digest, Sha256};
 
 /// A script.
@@ -68,6 +69,14 @@ impl Script {
             (file.strip_suffix(".min.js")? == self.name).then_some((digest, version))
         })
     }
+}
+
+/// A text as gzip in base 64. The same text gives the same bytes.
+pub(crate) fn pack(text: &str) -> String {
+    let mut packed = Vec::new();
+    let read = GzEncoder::new(text.as_bytes(), Compression::best()).read_to_end(&mut packed);
+    debug_assert!(read.is_ok(), "memory can be read: {read:?}");
+    base64(&packed)
 }
 
 /// The digest of a script for a content security policy: SHA-256 in base 64.

@@ -311,6 +311,7 @@ fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
         rows: vec![vec![evil.into()]],
         words: 1,
         legend: evil.into(),
+        warnings: vec![evil.into()],
     };
     let page = || {
         Page { summary: &summary, tables: std::slice::from_ref(&table), figures: &figures }.html()

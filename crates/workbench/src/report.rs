@@ -177,9 +177,8 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
             (grid, table::LEGEND)
         };
         tables.push(of_grid("Results", grid, legend));
-        let warnings = table::warnings(&summary.points, &runs);
-        if let Some(table) = tables.last_mut().filter(|_| !warnings.is_empty()) {
-            table.legend = format!("{}\n{}", table.legend, warnings.join("\n"));
+        if let Some(table) = tables.last_mut() {
+            table.warnings = table::warnings(&summary.points, &runs);
         }
     }
     let drops = drops(&summary.points, &runs);
@@ -199,7 +198,14 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
 
 fn of_grid(title: &str, grid: Grid, legend: &str) -> page::PageTable {
     let Grid { header, rows, words } = grid;
-    page::PageTable { title: title.to_owned(), header, rows, words, legend: legend.to_owned() }
+    page::PageTable {
+        title: title.to_owned(),
+        header,
+        rows,
+        words,
+        legend: legend.to_owned(),
+        warnings: Vec::new(),
+    }
 }
 
 fn lacks(folder: &Path, name: &str, column: &str) -> ReportError {

@@ -49,7 +49,7 @@ fn on_a_line(story: &Story<'_>) -> bool {
 
 fn who_leads(story: &Story<'_>, leads: &[Lead<'_>]) -> String {
     let stretches: Vec<&[Lead<'_>]> = leads.chunk_by(|a, b| a.1 == b.1).collect();
-    let best = story.verb(true, false);
+    let best = story.verb(true, story.comparison.schemes.len() == 2);
     match stretches.as_slice() {
         [all] => match all[0].1 {
             Some(scheme) => format!("{scheme} {best} at each of the {} points.", all.len()),
@@ -58,7 +58,7 @@ fn who_leads(story: &Story<'_>, leads: &[Lead<'_>]) -> String {
             }
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(story) => {
-            let parts: Vec<String> = few.iter().map(|stretch| part(story, stretch)).collect();
+            let parts: Vec<String> = few.iter().map(|stretch| part(story, best, stretch)).collect();
             format!("{}.", parts.join("; "))
         }
         _ => counted(leads, best, together(story)),
@@ -75,7 +75,7 @@ fn together(story: &Story<'_>) -> &'static str {
 }
 
 /// Who leads on a stretch of points.
-fn part(story: &Story<'_>, stretch: &[Lead<'_>]) -> String {
+fn part(story: &Story<'_>, best: &str, stretch: &[Lead<'_>]) -> String {
     let label = |lead: &Lead<'_>| story.comparison.labels[lead.0].as_str();
     let place = match stretch {
         [one] => format!("at {}", label(one)),
@@ -83,7 +83,7 @@ fn part(story: &Story<'_>, stretch: &[Lead<'_>]) -> String {
         [] => String::new(),
     };
     match stretch.first().and_then(|lead| lead.1) {
-        Some(scheme) => format!("{scheme} {} {place}", story.verb(true, false)),
+        Some(scheme) => format!("{scheme} {best} {place}"),
         None => format!("{place} {}", together(story)),
     }
 }

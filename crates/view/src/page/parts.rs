@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::PageTable;
 use crate::figure::Figure;
-use crate::text::{escape, json};
+use crate::text::escape;
 
 pub(super) fn element(out: &mut String, name: &str, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
@@ -41,6 +41,10 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
     out.push_str("</tbody></table></div>\n");
     if !table.legend.is_empty() {
         element(out, "p", "legend", &table.legend);
+    }
+    if !table.warnings.is_empty() {
+        let warnings = escape(&table.warnings.join("\n"));
+        let _ = writeln!(out, "<p class=\"note lines\" id=\"warnings\">{warnings}</p>");
     }
 }
 
@@ -84,6 +88,5 @@ pub(super) fn data(figures: &[Figure]) -> String {
             "spec": figure.spec,
         })
     };
-    let all: Vec<serde_json::Value> = figures.iter().map(one).collect();
-    json(&serde_json::Value::Array(all))
+    figures.iter().map(one).collect::<serde_json::Value>().to_string()
 }
