@@ -23,6 +23,7 @@
     legend: {
       labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
       orient: "top", symbolStrokeWidth: 2, symbolSize: 80,
+      layout: { top: { direction: room < 600 ? "vertical" : "horizontal", anchor: "start" } },
     },
     header: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelFontWeight: 600 },
     facet: { spacing: 26 },

@@ -13,8 +13,9 @@ pub const PALETTE: [&str; 16] = [
 /// The grounds behind figures: of light and printed pages, and of dark ones.
 pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
 
-/// Schemes with a fixed place in [`PALETTE`]: the transports, by the names that scenarios and experiments give them.
-const KNOWN: [(&str, usize); 18] = [
+/// Schemes with a fixed place in [`PALETTE`]: the transports, by the names that scenarios and experiments give them,
+/// and two variants whose letters would give them the colour of a scheme beside them.
+const KNOWN: [(&str, usize); 20] = [
     ("cubic", 0),
     ("flashpass", 1),
     ("expresspass", 2),
@@ -33,6 +34,8 @@ const KNOWN: [(&str, usize); 18] = [
     ("flashpass-mimd-aeolus", 13),
     ("newreno", 14),
     ("expresspass-aeolus", 15),
+    ("cubic-ecn", 8),
+    ("flashpass-batch6", 13),
 ];
 
 /// The colour of a scheme, as `#RRGGBB`. A name that is no transport has a colour by a hash of its letters, so it is

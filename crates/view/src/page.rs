@@ -15,7 +15,7 @@ use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, pack};
 use crate::text::{escape, list, thousands};
 use document::document;
 use parts::{data, element, plot, section};
-use shallop_results::{Summary, Verdict, table};
+use shallop_results::{JudgedClaim, Summary, Verdict, table};
 
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,18 +105,12 @@ impl Page<'_> {
     /// What the results say, what became of the claims, and the one figure that shows it.
     fn answer(&self, out: &mut String, headline: &Headline, lead: Option<&Figure>) {
         out.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
-        element(out, "p", "headline", &headline.sentences.join(" "));
+        // A line does not end between a number and its percent sign.
+        let sentences = headline.sentences.join(" ").replace(" %", "\u{a0}%");
+        element(out, "p", "headline", &sentences);
         let claims = &self.summary.claims;
         if !claims.is_empty() {
-            let failed = claims.iter().any(|claim| claim.verdict == Verdict::Fails);
-            let differs = claims.iter().any(|claim| claim.verdict == Verdict::Differs);
-            let class = if failed {
-                "fails"
-            } else if differs {
-                "differs"
-            } else {
-                "holds"
-            };
+            let class = worst(claims);
             let _ = writeln!(
                 out,
                 "<p class=\"tally {class}\"><a href=\"#claims-of-the-paper\">{}</a></p>",
@@ -217,6 +211,14 @@ impl Page<'_> {
         }
         out.push_str("</footer>\n");
     }
+}
+
+/// The worst verdict that these claims were given, as a word; "reported" if none was judged.
+#[must_use]
+pub fn worst(claims: &[JudgedClaim]) -> &'static str {
+    let judged =
+        claims.iter().map(|claim| claim.verdict).filter(|verdict| *verdict != Verdict::NotRun);
+    judged.max().unwrap_or(Verdict::Reported).word()
 }
 
 /// A number with its noun: "1 seed", "3 seeds".

@@ -9,7 +9,6 @@ use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, f
 
 use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
-use shallop_results::Verdict;
 use shallop_results::drops::drops;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
@@ -150,7 +149,7 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
             title: if summary.about.is_empty() { summary.scenario } else { summary.about },
             quick: summary.quick,
             claims,
-            worst: summary.claims.iter().map(|claim| claim.verdict).max().map_or("", Verdict::word),
+            worst: page::worst(&summary.claims),
         });
         all.extend(summary.claims);
     }

@@ -17,7 +17,7 @@ pub struct IndexEntry {
     pub quick: bool,
     /// The counts of verdicts as text; empty without claims.
     pub claims: String,
-    /// The worst verdict in one word; empty without claims.
+    /// The worst verdict, as [`super::worst`] says it.
     pub worst: &'static str,
 }
 
