@@ -23,7 +23,6 @@
     legend: {
       labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
       orient: "top", symbolStrokeWidth: 2, symbolSize: 80,
-      layout: { top: { direction: room < 600 ? "vertical" : "horizontal", anchor: "start" } },
     },
     header: { labelColor: ink, titleColor: ink, labelFontSize: 12, labelFontWeight: 600 },
     facet: { spacing: 26 },
@@ -45,19 +44,25 @@
   // The width of a text in the font of figures, about.
   const textWidth = (text) => 7 * String(text).length;
 
-  // The spec for a box that is so many pixels wide: panels in as many columns as have room, legends in as many as their
-  // names allow, no dragging where a finger scrolls the page.
+  // The spec for a box that is so many pixels wide: panels in as many columns as have room, names in legends in as many
+  // as their lengths allow, no dragging where a finger scrolls the page.
   function fitted(figure, room) {
     const spec = structuredClone(figure.spec);
     const touch = matchMedia("(pointer: coarse)").matches;
+    const legends = new Map();
     for (const part of objects(spec)) {
       if (touch && Array.isArray(part.params)) part.params = part.params.filter((param) => param.name !== "zoom");
       if (part.axis?.labelLimit) part.axis.labelLimit = Math.min(part.axis.labelLimit, Math.round(room * 0.45));
       if (!part.legend || !part.scale?.domain) continue;
-      const widest = Math.min(220, Math.max(...part.scale.domain.map(textWidth)));
-      part.legend.columns = Math.max(1, Math.floor((room - 30) / (widest + 42)));
+      const entry = 42 + Math.min(220, Math.max(...part.scale.domain.map(textWidth)));
+      part.legend.columns = Math.max(1, Math.floor((room - 30) / entry));
+      legends.set(part.field, entry * Math.min(part.legend.columns, part.scale.domain.length));
       part.legend.labelLimit = Math.min(220, room - 60);
     }
+    // Legends that have no room beside each other stand one above the other.
+    const stacked = [...legends.values()].reduce((sum, width) => sum + width, 0) > room - 30;
+    const layout = { top: { direction: stacked ? "vertical" : "horizontal", anchor: "start" } };
+    spec.config = { legend: { layout } };
     if (!spec.facet) return { ...spec, width: room - 60 };
     spec.columns = Math.max(1, Math.min(spec.columns, spec.facet.sort.length, Math.floor(room / 270)));
     const width = Math.floor((room - GAP * (spec.columns - 1)) / spec.columns) - 60;
@@ -68,14 +73,18 @@
   async function embed(figure, plot) {
     const room = plot.clientWidth;
     const spec = { ...fitted(figure, room), data: { values: values(figure) } };
-    const [width, signal] = spec.facet ? [spec.spec.width, "child_width"] : [spec.width, "width"];
+    let [width, signal] = spec.facet ? [spec.spec.width, "child_width"] : [spec.width, "width"];
     figure.view?.finalize();
     const { view } = await vegaEmbed(plot, spec, {
       mode: "vega-lite", renderer: "svg", ast: true, config: config(room, width), actions: false,
     });
-    // How wide the labels beside the panels are is known once they are drawn.
-    const over = plot.querySelector("svg").getBoundingClientRect().width - room;
-    await view.signal(signal, Math.floor(width - over / (spec.columns ?? 1))).resize().runAsync();
+    // How wide the labels beside the panels are is known once they are drawn, and may change with the width.
+    for (let tries = 0; tries < 3; tries++) {
+      const over = plot.querySelector("svg").getBoundingClientRect().width - room;
+      if (over <= 0 && over > -4) break;
+      width = Math.floor(width - over / (spec.columns ?? 1));
+      await view.signal(signal, width).resize().runAsync();
+    }
     figure.view = view;
     figure.room = room;
   }
@@ -95,8 +104,13 @@
     }
   }
 
-  // Names in a legend that can be picked out are buttons for the keyboard and for screen readers.
+  // The box around a drawing says what is in it, so its marks are silent. Names in a legend that can be picked out are
+  // buttons for the keyboard and for screen readers.
   function reachable(plot) {
+    plot.setAttribute("role", "group");
+    for (const mark of plot.querySelectorAll("svg [role]")) {
+      for (const key of ["role", "aria-roledescription", "aria-label"]) mark.removeAttribute(key);
+    }
     for (const name of plot.querySelectorAll(".role-legend-label text")) {
       if (getComputedStyle(name).cursor !== "pointer") continue;
       for (let at = name; at !== plot; at = at.parentElement) at.removeAttribute("aria-hidden");
