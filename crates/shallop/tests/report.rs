@@ -174,7 +174,7 @@ fn a_sweep_has_curves_and_its_figures_are_files_if_asked_for() {
         ],
     );
     folder.done(&["report", "a", "--figures", "svg"]);
-    let svg = fs::read_to_string(folder.path("a/figures/throughput.svg")).unwrap();
+    let svg = fs::read_to_string(folder.path("a/figures/goodput.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("topology senders"), "{svg}");
     folder.done(&["report", "a", "--figures", "png"]);
     assert!(fs::read(folder.path("a/figures/loss.png")).unwrap().starts_with(b"\x89PNG"));
