@@ -203,7 +203,32 @@ def check_toggle(browser: Browser, name: str, figure: str) -> None:
     browser.wait(faded, figure, True)
     browser.run(click, figure)
     browser.wait(faded, figure, False)
+    press = """
+        const name = document.querySelector(`#${arguments[0]} .plot .role-legend-label text[role=button]`);
+        name.focus();
+        if (document.activeElement !== name) return false;
+        name.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        return true;"""
+    assert browser.run(press, figure), f"{name}: the keyboard does not reach the legend of {figure}"
+    browser.wait(faded, figure, True)
+    browser.run(press, figure)
+    browser.wait(faded, figure, False)
     assert not browser.console(), name
+
+
+def check_pictures(browser: Browser, downloads: pathlib.Path) -> None:
+    """The buttons under the first figure save it as SVG and as PNG."""
+    for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
+        figure = browser.run("""
+            const button = document.querySelector(`button.${arguments[0]}`);
+            button.click();
+            return button.closest("figure").id;""", kind)
+        target = downloads / f"{figure}.{kind}"
+        until = time.monotonic() + 20
+        while not target.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert target.read_bytes().startswith(start), target
+        target.unlink()
 
 
 def check_csv(browser: Browser, page: pathlib.Path, shallop: pathlib.Path, downloads: pathlib.Path) -> None:
@@ -256,6 +281,9 @@ def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool) ->
             assert not browser.run("return window.broken === 1"), f"{name}: a title ran as a script"
             check_toggle(browser, name, toggled[name])
             check_csv(browser, page, shallop, downloads)
+            # Chromium allows a page ten downloads without a hand on the mouse.
+            if len(figures) <= 8:
+                check_pictures(browser, downloads)
             print(f"{name}: {page.stat().st_size / 1e6:.2f} MB, {took:.2f} s, {len(figures)} figures: "
                   f"{', '.join(figures)}")
         check_large(browser, pages["many"])

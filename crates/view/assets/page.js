@@ -111,8 +111,7 @@
     for (const mark of plot.querySelectorAll("svg [role]")) {
       for (const key of ["role", "aria-roledescription", "aria-label"]) mark.removeAttribute(key);
     }
-    for (const name of plot.querySelectorAll(".role-legend-label text")) {
-      if (getComputedStyle(name).cursor !== "pointer") continue;
+    for (const name of plot.querySelectorAll(".role-legend-label[class*=_legend_labels] text")) {
       for (let at = name; at !== plot; at = at.parentElement) at.removeAttribute("aria-hidden");
       for (const [key, value] of [["role", "button"], ["tabindex", "0"], ["aria-label", `Pick out ${name.textContent}`]]) {
         name.setAttribute(key, value);

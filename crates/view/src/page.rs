@@ -75,7 +75,7 @@ impl Page<'_> {
     /// The figure that shows what the sentences say.
     fn lead(&self, headline: &Headline) -> Option<&Figure> {
         let named = |id: &&str| self.figures.iter().find(|figure| figure.id == **id);
-        headline.figures.iter().find_map(|id| named(&id))
+        headline.figures.iter().find_map(named)
     }
 
     fn head(&self, out: &mut String) {

@@ -1,6 +1,6 @@
 //! The sentences of results with one point.
 
-use super::story::{Entry, Story, metric, names};
+use super::story::{Entry, Story, metric, names, rank};
 use crate::units::{self, Unit};
 
 pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
@@ -8,7 +8,7 @@ pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
     if let [only] = entries.as_slice() {
         return vec![alone(story, only), beside(story, only)];
     }
-    let ranking = story.rank(entries, story.topic.less);
+    let ranking = rank(entries, story.topic.less);
     let of_two = entries.len() == 2;
     let mut sentences =
         vec![sentence(story, &ranking.best, true, of_two, ranking.worst.is_empty())];
@@ -85,7 +85,7 @@ fn least_loss<'a>(story: &Story<'a>, told: &[&str]) -> Option<String> {
         .iter()
         .filter_map(|entry| Some(Entry { value: metric(entry.of, "loss_rate")?, ..*entry }))
         .collect();
-    let ranking = story.rank(&losses, true);
+    let ranking = rank(&losses, true);
     let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme));
     (!ranking.worst.is_empty() && news).then(|| {
         let who = names(&ranking.best, story.entries.len());

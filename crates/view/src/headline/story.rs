@@ -131,22 +131,6 @@ impl<'a> Story<'a> {
         self.entries.iter().copied().filter(|entry| entry.point == point).collect()
     }
 
-    /// The best and the worst of these; `less` if less is better.
-    pub fn rank(&self, entries: &[Entry<'a>], less: bool) -> Ranking<'a> {
-        let mut sorted = entries.to_vec();
-        sorted.sort_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
-        if !less {
-            sorted.reverse();
-        }
-        let (Some(first), Some(last)) = (sorted.first().copied(), sorted.last().copied()) else {
-            return Ranking { best: Vec::new(), worst: Vec::new() };
-        };
-        let (best, rest): (Vec<_>, Vec<_>) =
-            sorted.into_iter().partition(|entry| !apart(first.value, entry.value));
-        let worst = rest.into_iter().filter(|entry| !apart(last.value, entry.value)).collect();
-        Ranking { best, worst }
-    }
-
     /// The schemes that carried the most, or were the fastest: "carried the most", "did better".
     pub fn verb(&self, best: bool, of_two: bool) -> &'static str {
         match (self.topic.less, best, of_two) {
@@ -255,6 +239,22 @@ impl<'a> Story<'a> {
     }
 }
 
+/// The best and the worst of these; `less` if less is better.
+pub(super) fn rank<'a>(entries: &[Entry<'a>], less: bool) -> Ranking<'a> {
+    let mut sorted = entries.to_vec();
+    sorted.sort_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    if !less {
+        sorted.reverse();
+    }
+    let (Some(first), Some(last)) = (sorted.first().copied(), sorted.last().copied()) else {
+        return Ranking { best: Vec::new(), worst: Vec::new() };
+    };
+    let (best, rest): (Vec<_>, Vec<_>) =
+        sorted.into_iter().partition(|entry| !apart(first.value, entry.value));
+    let worst = rest.into_iter().filter(|entry| !apart(last.value, entry.value)).collect();
+    Ranking { best, worst }
+}
+
 /// Whether the seeds can tell two values from each other: their intervals do not overlap.
 pub(super) fn apart(one: Estimate, other: Estimate) -> bool {
     let difference = (one.mean - other.mean).abs();
@@ -267,9 +267,11 @@ pub(super) fn apart(one: Estimate, other: Estimate) -> bool {
 /// The names of schemes, or their number if there are many of them.
 pub(super) fn names(entries: &[Entry<'_>], all: usize) -> String {
     if entries.len() > MAX_NAMES {
-        return match entries.len() == all {
-            true => format!("All {all} schemes"),
-            false => format!("{} of {all} schemes", entries.len()),
+        let some = entries.len();
+        return if some == all {
+            format!("All {all} schemes")
+        } else {
+            format!("{some} of {all} schemes")
         };
     }
     list(&entries.iter().map(|entry| entry.scheme.to_owned()).collect::<Vec<_>>())
@@ -293,8 +295,8 @@ fn three_digits(value: f64) -> String {
         _ => 3,
     };
     let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if !text.contains('.') {
+        return text;
     }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

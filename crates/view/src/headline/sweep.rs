@@ -1,6 +1,6 @@
 //! The sentences of results with several points: where which scheme leads, and where the difference is largest.
 
-use super::story::{Entry, Ranking, Story, apart};
+use super::story::{Entry, Ranking, Story, apart, rank};
 use crate::axis::Axis;
 use crate::text::list;
 
@@ -16,7 +16,7 @@ pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
         .into_iter()
         .map(|point| (point, story.at(point)))
         .filter(|(_, entries)| entries.len() > 1)
-        .map(|(point, entries)| (point, story.rank(&entries, story.topic.less)))
+        .map(|(point, entries)| (point, rank(&entries, story.topic.less)))
         .collect();
     if rankings.is_empty() {
         return vec![span(story)];
@@ -155,10 +155,7 @@ fn span(story: &Story<'_>) -> String {
             if least.scheme == most.scheme { String::new() } else { format!("{}, ", entry.scheme) };
         format!("{} ({who}{label})", story.value(&[*entry]))
     };
-    let (before, after) = match story.topic.less {
-        true => (story.topic.words.0, story.topic.words.1),
-        false => ("goodput was ", ""),
-    };
+    let (before, after) = if story.topic.less { story.topic.words } else { ("goodput was ", "") };
     let who =
         if least.scheme == most.scheme { format!("{}: ", least.scheme) } else { String::new() };
     if !apart(least.value, most.value) {
