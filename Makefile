@@ -26,6 +26,7 @@ MDBOOK = 0.5.4
 LYCHEE = 0.24.2
 CARGO_DENY = 0.20.2
 CARGO_FUZZ = 0.13.2
+AXE = 4.14.1
 
 # For how long `make fuzz` runs each of its targets, and what each starts from besides what earlier runs have kept.
 FUZZ_SECONDS ?= 20
@@ -83,13 +84,22 @@ check-full: test docs book wasm msrv page deny fuzz $(if $(CHECK_REPORT),check-r
 	$(VENV)/bin/python -m pytest --quiet -m notebooks
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
 
-check-report: compiler ## Opens reports in a headless Chromium, which it installs
+check-report: compiler $(TOOLS)/axe-core-$(AXE) ## Opens reports in a headless Chromium, which it installs
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
 	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
 	    apt-get update -qq < /dev/null && apt-get install -qq -y chromium chromium-driver < /dev/null; } || { \
 	    echo "make check-report: install Chromium with 'sudo apt-get install chromium chromium-driver'." >&2; exit 1; }
 	$(CARGO) build --release --locked --quiet --package shallop
-	python3 checks/report/check.py target/release/shallop
+	python3 checks/report/check.py target/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js
+
+$(TOOLS)/axe-core-$(AXE):
+	@mkdir -p $(TOOLS)
+	@command -v npm > /dev/null || { \
+	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	    apt-get update -qq < /dev/null && apt-get install -qq -y npm < /dev/null; } || { \
+	    echo "make check-report: install npm with 'sudo apt-get install npm'." >&2; exit 1; }
+	@npm install --silent --no-audit --no-fund --no-save --prefix $(TOOLS) axe-core@$(AXE)
+	@touch $@
 
 check-ns3: compiler $(NS3_VENV)/installed ## CUBIC, NewReno, DCTCP, Vegas and BBR against ns-3, which it installs
 	cd checks/ns3 && ../../$(NS3_VENV)/bin/python -m unittest --quiet test_check

@@ -4,6 +4,7 @@
 browser is told to resolve no name.
 """
 
+import base64
 import json
 import pathlib
 import shutil
@@ -82,6 +83,18 @@ class Browser:
     def devtools(self, command: str, **parameters: Any) -> Any:
         """What a command of the developer tools gives back."""
         return self._post(f"{self.session}/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def picture(self, width: int) -> bytes:
+        """A picture of the whole page, as PNG."""
+        height = self.run("return document.documentElement.scrollHeight")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        return base64.b64decode(shot["data"])
+
+    def pdf(self) -> bytes:
+        """The page as it is printed on A4."""
+        paper = self.devtools("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
+        return base64.b64decode(paper["data"])
 
     def _port(self) -> int:
         assert self.process.stdout is not None

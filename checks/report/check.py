@@ -1,24 +1,26 @@
 """Opens reports in a headless Chromium, as somebody who gets one does: every figure is drawn, legends and downloads
-work, nothing is said on the console, nothing is fetched; and a report of 100,000 flows is small and opens at once.
+work, nothing is said on the console, nothing is fetched; a report of 100,000 flows is small and opens at once; and pages
+look as they should on screens of three widths, light and dark, and on paper (layout.py).
 
-    python3 checks/report/check.py target/release/shallop [--keep DIR] [--shots]
+    python3 checks/report/check.py target/release/shallop --axe axe.min.js [--keep DIR] [--shots]
 """
 
 import argparse
-import base64
 import csv
 import json
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
 from typing import Any
 
 from browser import Browser
+from layout import check_layout
 
 # What a report of 100,000 flows may take: bytes, and seconds until the last figure is drawn. Seconds are those that the
 # page's thread worked, the best of three times: what else the machine does meanwhile says nothing about the page.
-MOST_BYTES = 10_000_000
+MOST_BYTES = 1_000_000
 MOST_SECONDS = 2.0
 OPENINGS = 3
 
@@ -40,6 +42,33 @@ transport = "flashpass"
 name = "all"
 start = "0s..5ms"
 """
+
+SINGLE = """
+title = "Two flows of one scheme"
+duration = "200ms"
+topology = { kind = "dumbbell", senders = 2, rate = "100Mbps", delay = "1ms" }
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+"""
+
+TEN = """
+title = "Ten schemes"
+duration = "200ms"
+sample = "2ms"
+seeds = [1, 2, 3]
+topology = { kind = "dumbbell", senders = 4, rate = "100Mbps", delay = "2ms", sender_delay = "0ms..2ms" }
+scheme = [
+    { transport = "cubic" }, { transport = "newreno" }, { transport = "vegas" }, { transport = "copa" },
+    { transport = "bbr" }, { transport = "dctcp" }, { transport = "ecn-star" }, { transport = "gemini" },
+    { transport = "expresspass" }, { transport = "flashpass" },
+]
+group = [{ name = "all", start = "0s..5ms" }]
+[switch.default]
+mark = { above = "8pkt" }
+"""
+
+# As many results as there are experiments.
+RESULTS = 54
 
 MANY = """
 title = "A hundred thousand flows"
@@ -80,11 +109,17 @@ def make(shallop: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]
 
     (folder / "sweep.toml").write_text(SWEEP)
     (folder / "many.toml").write_text(MANY)
+    (folder / "single.toml").write_text(SINGLE)
+    (folder / "ten.toml").write_text(TEN)
     (folder / "sizes.txt").write_text(SIZES)
-    run("reproduce", "fp-fig10a", "ae-fig3", "--quick", "--out", "papers")
+    run("reproduce", "fp-fig10a", "ae-fig3", "gm-fig3.13", "--quick", "--out", "papers")
     run("sweep", "sweep.toml", "--vary", "topology.senders=2,4,8", "--vary", "switch.default.buffer=8pkt,20KB",
         "--seeds", "3", "--out", "sweep")
     run("run", "many.toml", "--out", "many")
+    run("run", "single.toml", "--out", "single")
+    run("sweep", "ten.toml", "--vary", "switch.default.buffer=20KB,200KB,3MB", "--out", "ten")
+    make_index(folder)
+    run("report", "all")
     pages = {
         "static": folder / "papers/fp-fig10a/report.html",
         "dynamic": folder / "papers/ae-fig3/report.html",
@@ -97,6 +132,13 @@ def make(shallop: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]
     for name, page in pages.items():
         assert page.read_bytes() == before[name], f"{name}: report wrote another page than the run"
     return pages
+
+
+def make_index(folder: pathlib.Path) -> None:
+    """A folder like that of all experiments: the results of one under many names."""
+    for number in range(RESULTS):
+        one = folder / f"all/gm-fig3.{number}"
+        shutil.copytree(folder / "papers/gm-fig3.13", one, ignore=shutil.ignore_patterns("runs", "report.html"))
 
 
 def opened(browser: Browser, page: pathlib.Path) -> float:
@@ -161,7 +203,32 @@ def check_toggle(browser: Browser, name: str, figure: str) -> None:
     browser.wait(faded, figure, True)
     browser.run(click, figure)
     browser.wait(faded, figure, False)
+    press = """
+        const name = document.querySelector(`#${arguments[0]} .plot .role-legend-label text[role=button]`);
+        name.focus();
+        if (document.activeElement !== name) return false;
+        name.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        return true;"""
+    assert browser.run(press, figure), f"{name}: the keyboard does not reach the legend of {figure}"
+    browser.wait(faded, figure, True)
+    browser.run(press, figure)
+    browser.wait(faded, figure, False)
     assert not browser.console(), name
+
+
+def check_pictures(browser: Browser, downloads: pathlib.Path) -> None:
+    """The buttons under the first figure save it as SVG and as PNG."""
+    for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
+        figure = browser.run("""
+            const button = document.querySelector(`button.${arguments[0]}`);
+            button.click();
+            return button.closest("figure").id;""", kind)
+        target = downloads / f"{figure}.{kind}"
+        until = time.monotonic() + 20
+        while not target.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert target.read_bytes().startswith(start), target
+        target.unlink()
 
 
 def check_csv(browser: Browser, page: pathlib.Path, shallop: pathlib.Path, downloads: pathlib.Path) -> None:
@@ -189,20 +256,6 @@ def same(cell: str, value: Any) -> bool:
     return float(cell) == value if isinstance(value, int | float) else cell == value
 
 
-def shoot(browser: Browser, page: pathlib.Path, folder: pathlib.Path) -> None:
-    """Pictures of a page: light, dark and as printed."""
-    for theme in ("light", "dark"):
-        browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
-        opened(browser, page)
-        shot = browser.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip={
-            "x": 0, "y": 0, "width": 1366, "scale": 1,
-            "height": browser.run("return document.documentElement.scrollHeight")})
-        (folder / f"{page.parent.name}-{theme}.png").write_bytes(base64.b64decode(shot["data"]))
-    paper = browser.devtools("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
-    (folder / f"{page.parent.name}.pdf").write_bytes(base64.b64decode(paper["data"]))
-    browser.devtools("Emulation.setEmulatedMedia", features=[])
-
-
 def check_large(browser: Browser, page: pathlib.Path) -> None:
     """A report of 100,000 flows a scheme is small and opens at once."""
     size = page.stat().st_size
@@ -214,13 +267,13 @@ def check_large(browser: Browser, page: pathlib.Path) -> None:
     assert min(times) < MOST_SECONDS, f"{times} s"
 
 
-def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool) -> None:
+def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool) -> None:
     """All of it."""
     pages = make(shallop, folder)
     downloads = folder / "downloads"
     downloads.mkdir(exist_ok=True)
     with Browser(downloads) as browser:
-        toggled = {"static": "queue-over-time", "dynamic": "completion-times", "sweep": "throughput",
+        toggled = {"static": "queue-over-time", "dynamic": "completion-times", "sweep": "goodput",
                    "many": "completion-times"}
         for name, page in pages.items():
             took = opened(browser, page)
@@ -228,27 +281,35 @@ def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool) -> None:
             assert not browser.run("return window.broken === 1"), f"{name}: a title ran as a script"
             check_toggle(browser, name, toggled[name])
             check_csv(browser, page, shallop, downloads)
+            # Chromium allows a page ten downloads without a hand on the mouse.
+            if len(figures) <= 8:
+                check_pictures(browser, downloads)
             print(f"{name}: {page.stat().st_size / 1e6:.2f} MB, {took:.2f} s, {len(figures)} figures: "
                   f"{', '.join(figures)}")
-            if shots:
-                shoot(browser, page, folder)
         check_large(browser, pages["many"])
         browser.open(folder / "papers/report.html")
-        assert browser.run("return document.links.length") == 2 and not browser.console(), "the index"
+        assert browser.run("return document.links.length") == 3 and not browser.console(), "the index"
+        looked_at = {"single": "single", "ten schemes": "ten", "web search": "papers/gm-fig3.13", "index": "all"}
+        for name, where in looked_at.items():
+            start = time.monotonic()
+            check_layout(browser, name, folder / where / "report.html", axe, folder if shots else None)
+            print(f"{name}: looks right at every width, light, dark and on paper ({time.monotonic() - start:.0f} s)")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shallop", type=pathlib.Path, help="the command, built")
+    parser.add_argument("--axe", type=pathlib.Path, required=True, help="axe.min.js of axe-core")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the reports in this folder")
     parser.add_argument("--shots", action="store_true", help="with --keep: pictures of the pages too")
     arguments = parser.parse_args()
+    axe = arguments.axe.read_text(encoding="utf-8")
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-        check(arguments.shallop.resolve(), arguments.keep.resolve(), arguments.shots)
+        check(arguments.shallop.resolve(), axe, arguments.keep.resolve(), arguments.shots)
         return
     with tempfile.TemporaryDirectory() as folder:
-        check(arguments.shallop.resolve(), pathlib.Path(folder), False)
+        check(arguments.shallop.resolve(), axe, pathlib.Path(folder), False)
 
 
 if __name__ == "__main__":

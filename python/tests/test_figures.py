@@ -13,7 +13,7 @@ import shallop
 #: Every figure there is, by the module that makes it: crates/view/src/figures.
 FIGURES = {
     "paper-and-measured",
-    "throughput",
+    "goodput",
     "loss",
     "longest-queue",
     "fairness",

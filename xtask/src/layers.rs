@@ -71,7 +71,7 @@ pub const RULE: [(&str, &[&str]); 20] = [
         ],
     ),
     ("shallop-store", &["shallop-core"]),
-    ("shallop-view", &["shallop-results"]),
+    ("shallop-view", &["shallop-core", "shallop-results"]),
     ("shallop-draw", &["shallop-view"]),
     ("shallop-features", &[]),
     (

@@ -2,7 +2,10 @@
 //! names.
 
 use serde_json::Value;
+use shallop_core::units::{BitsPerSec, Bytes, Span};
 
+use crate::comparison::{same_at_all, short_key};
+use crate::units::{self, Unit};
 use shallop_results::Point;
 
 /// The layout of points.
@@ -33,10 +36,7 @@ impl Axis {
         let mut keys: Vec<&String> = points.iter().flat_map(|point| point.set.keys()).collect();
         keys.sort();
         keys.dedup();
-        let varied = |key: &&String| {
-            points.iter().any(|point| point.set.get(*key) != points[0].set.get(*key))
-        };
-        keys.retain(varied);
+        keys.retain(|key| !same_at_all(points, key));
         let quantities = keys.iter().filter_map(|key| Some((*key, quantities(points, key)?)));
         let different = |values: &[f64]| {
             let mut values = values.to_vec();
@@ -48,7 +48,7 @@ impl Axis {
         let longest = quantities.rev().max_by_key(|(_, (values, _))| different(values));
         let Some((key, (values, unit))) = longest else { return Self::Names };
         let panels = points.iter().map(|point| panel(point, &keys, key)).collect();
-        let axis = Self::Quantity { title: title(key, &unit), values, panels };
+        let axis = Self::Quantity { title: title(&keys, key, &unit), values, panels };
         if axis.is_clear() { axis } else { Self::Names }
     }
 
@@ -67,25 +67,45 @@ impl Axis {
     }
 }
 
-/// The title of a key on an axis: its last two parts.
-fn title(key: &str, unit: &str) -> String {
-    let mut parts: Vec<&str> = key.rsplit('.').take(2).collect();
-    parts.reverse();
-    let name = parts.join(" ").replace('_', " ");
+/// The title of a key on an axis: its last two parts, or more if another key that varies ends like that.
+fn title(keys: &[&String], key: &str, unit: &str) -> String {
+    let name = short_key(keys, key, 2).replace(['.', '_'], " ");
     if unit.is_empty() { name } else { format!("{name} ({unit})") }
 }
 
-/// The values of a key at all points with their unit, if all are quantities in one unit.
+/// The values of a key at all points with the name of their unit, if all are quantities of one kind: rates, times and
+/// sizes in whatever units, or numbers with the same word after them.
 fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
-    let values = points.iter().map(|point| quantity(point.set.get(key)?));
-    let values: Vec<(f64, String)> = values.collect::<Option<_>>()?;
-    let unit = values[0].1.clone();
-    let alike = values.iter().all(|(_, other)| *other == unit);
-    alike.then(|| (values.into_iter().map(|(value, _)| value).collect(), unit))
+    let values: Vec<&Value> =
+        points.iter().map(|point| point.set.get(key)).collect::<Option<_>>()?;
+    let sizes = |text: &str| text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64);
+    let times = |text: &str| text.parse::<Span>().ok().map(|span| span.as_ps() as f64 * 1e-12);
+    let rates = |text: &str| text.parse::<BitsPerSec>().ok().map(|rate| rate.get() as f64);
+    in_one_unit(&values, sizes, units::SIZES)
+        .or_else(|| in_one_unit(&values, times, units::TIMES))
+        .or_else(|| in_one_unit(&values, rates, units::RATES))
+        .or_else(|| {
+            let values = values.into_iter().map(number).collect::<Option<Vec<_>>>()?;
+            let unit = values[0].1.clone();
+            let alike = values.iter().all(|(_, other)| *other == unit);
+            alike.then(|| (values.into_iter().map(|(value, _)| value).collect(), unit))
+        })
+}
+
+/// Texts of one kind in the unit that suits the largest of them; `None` if one is of another kind.
+fn in_one_unit(
+    values: &[&Value],
+    read: impl Fn(&str) -> Option<f64>,
+    units: &'static [Unit],
+) -> Option<(Vec<f64>, String)> {
+    let values: Vec<f64> =
+        values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
+    let unit = Unit::of(values.iter().copied(), units);
+    Some((values.into_iter().map(|value| unit.put(value)).collect(), unit.name.to_owned()))
 }
 
 /// The number at the start of a value, and the text after it.
-fn quantity(value: &Value) -> Option<(f64, String)> {
+fn number(value: &Value) -> Option<(f64, String)> {
     if let Some(number) = value.as_f64() {
         return Some((number, String::new()));
     }
@@ -105,7 +125,7 @@ fn panel(point: &Point, keys: &[&String], axis: &str) -> String {
     let parts = others.filter_map(|key| {
         let value = point.set.get(*key)?;
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Some(format!("{} = {value}", title(key, "")))
+        Some(format!("{} = {value}", title(keys, key, "")))
     });
     parts.collect::<Vec<_>>().join(", ")
 }
@@ -144,10 +164,30 @@ mod tests {
             Axis::of(&points(&[json!({ "topology.rate": a }), json!({ "topology.rate": b })]))
         };
         let Axis::Quantity { title, values, .. } = two("10Gbps", "40 Gbps") else { panic!() };
-        assert_eq!((title.as_str(), values), ("topology rate (Gbps)", vec![10.0, 40.0]));
-        assert_eq!(two("10Gbps", "500Mbps"), Axis::Names);
+        assert_eq!((title.as_str(), values), ("topology rate (Gb/s)", vec![10.0, 40.0]));
         assert_eq!(two("0ms..20ms", "0ms..40ms"), Axis::Names);
         assert_eq!(two("fair", "fifo"), Axis::Names);
+    }
+
+    #[test]
+    fn values_in_several_units_are_on_one_axis() {
+        let cases = [
+            ("buffer", ["200KB", "3MB", "512KiB"], "buffer (MB)", [0.2, 3.0, 0.524_288]),
+            ("rate", ["500Mbps", "10Gbps", "1_000Kbps"], "rate (Gb/s)", [0.5, 10.0, 0.001]),
+            ("delay", ["40ms", "1.5s", "200us"], "delay (s)", [0.04, 1.5, 0.0002]),
+            ("mark", ["8pkt", "33pkt", "250pkt"], "mark (pkt)", [8.0, 33.0, 250.0]),
+            ("mark", ["20KB/Gbps", "40KB/Gbps", "1KB/Gbps"], "mark (KB/Gbps)", [20.0, 40.0, 1.0]),
+        ];
+        for (key, texts, name, expected) in cases {
+            let axis = Axis::of(&points(&texts.map(|text| json!({ key: text }))));
+            let Axis::Quantity { title, values, .. } = axis else { panic!("{texts:?}: {axis:?}") };
+            assert_eq!((title.as_str(), values), (name, expected.to_vec()));
+        }
+        // Packets are no fixed number of bytes.
+        assert_eq!(
+            Axis::of(&points(&[json!({ "buffer": "8pkt" }), json!({ "buffer": "20KB" })])),
+            Axis::Names
+        );
     }
 
     #[test]

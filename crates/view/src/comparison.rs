@@ -18,6 +18,8 @@ pub struct Comparison {
     pub schemes: Vec<String>,
     /// The points: at least one.
     pub points: Vec<Point>,
+    /// What distinguishes each point from the others, short enough for a panel or an axis; empty if there is only one.
+    pub labels: Vec<String>,
     /// The quantity or the names by which the points differ.
     pub axis: Axis,
 }
@@ -48,8 +50,8 @@ impl Comparison {
         if points.is_empty() {
             points.push(Point::default());
         }
-        let axis = Axis::of(&points);
-        Self { schemes, points, axis }
+        let (axis, labels) = (Axis::of(&points), labels(&points));
+        Self { schemes, points, labels, axis }
     }
 
     /// The index of the point with these keys.
@@ -90,21 +92,8 @@ impl Comparison {
     /// The title of the panel of a scheme at a point.
     #[must_use]
     pub fn panel(&self, point: usize, scheme: usize) -> String {
-        let (point, scheme) = (self.short_name(point), &self.schemes[scheme]);
+        let (point, scheme) = (&self.labels[point], &self.schemes[scheme]);
         if point.is_empty() { scheme.clone() } else { format!("{scheme} · {point}") }
-    }
-
-    /// The name of a point with the last part of each key only, short enough for a panel.
-    #[must_use]
-    pub fn short_name(&self, point: usize) -> String {
-        let short = |part: &str| match part.split_once('=') {
-            Some((key, value)) => {
-                let key = key.rsplit('.').next().unwrap_or_default();
-                format!("{}={}", key.trim(), value.trim())
-            }
-            None => part.to_owned(),
-        };
-        self.points[point].name.split(", ").map(short).collect::<Vec<_>>().join(", ")
     }
 
     /// A sentence that names the points which are shown, if points are omitted.
@@ -113,10 +102,47 @@ impl Comparison {
         if points.len() == self.points.len() {
             return String::new();
         }
-        let names: Vec<String> = points.iter().map(|&at| self.points[at].name.clone()).collect();
+        let names: Vec<String> = points.iter().map(|&at| self.labels[at].clone()).collect();
         let all = self.points.len();
         format!(" Of the {all} points {} are shown: {}.", names.len(), text::list(&names))
     }
+}
+
+/// Whether a key has the same value at all points, or is set at none.
+pub(crate) fn same_at_all(points: &[Point], key: &str) -> bool {
+    points.iter().all(|point| point.set.get(key) == points[0].set.get(key))
+}
+
+/// The last `least` parts of a key, or as many more as no other of these keys ends with.
+pub(crate) fn short_key<'a>(keys: &[&String], key: &'a str, least: usize) -> &'a str {
+    let starts = key.rmatch_indices('.').map(|(at, _)| at + 1).skip(least - 1);
+    let is_own = |part: &str| {
+        let others = keys.iter().filter(|other| other.as_str() != key);
+        !others.into_iter().any(|other| other.ends_with(part))
+    };
+    starts.map(|at| &key[at..]).find(|part| is_own(part)).unwrap_or(key)
+}
+
+/// What each point is called beside the others: a name that somebody gave it, or the keys in which points differ, with
+/// their values.
+fn labels(points: &[Point]) -> Vec<String> {
+    let mut keys: Vec<&String> = points.iter().flat_map(|point| point.set.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    keys.retain(|key| !same_at_all(points, key));
+    let label = |point: &Point| {
+        // Sweeps name points by all keys with their values.
+        if keys.is_empty() || !point.name.split(", ").all(|part| part.contains('=')) {
+            return point.name.clone();
+        }
+        let parts = keys.iter().filter_map(|key| {
+            let value = point.set.get(*key)?;
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            Some(format!("{}={value}", short_key(&keys, key, 1)))
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    points.iter().map(label).collect()
 }
 
 /// The keys and values of a point as text.
@@ -135,8 +161,8 @@ mod tests {
     fn comparison(points: usize, schemes: usize) -> Comparison {
         let case = |name: usize| Point { name: name.to_string(), ..Point::default() };
         let points: Vec<Point> = (0..points).map(case).collect();
-        let axis = Axis::of(&points);
-        Comparison { schemes: vec!["a".into(); schemes], points, axis }
+        let (axis, labels) = (Axis::of(&points), labels(&points));
+        Comparison { schemes: vec!["a".into(); schemes], points, labels, axis }
     }
 
     #[test]
@@ -154,11 +180,33 @@ mod tests {
     }
 
     #[test]
-    fn names_of_points_are_brief_above_panels() {
-        let mut comparison = comparison(2, 1);
-        comparison.points[0].name = "topology.senders=2, switch.default.buffer=20KB".into();
-        assert_eq!(comparison.panel(0, 0), "a · senders=2, buffer=20KB");
-        assert_eq!(comparison.panel(1, 0), "a · 1");
+    fn labels_of_points_say_what_differs() {
+        let of = |names: &[&str]| {
+            let point = |name: &&str| {
+                let pair = |part: &str| {
+                    let (key, value) = part.split_once('=')?;
+                    Some((key.to_owned(), Value::from(value)))
+                };
+                let set = name.split(", ").filter_map(pair).collect();
+                Point { name: (*name).to_owned(), set, ..Point::default() }
+            };
+            labels(&names.iter().map(point).collect::<Vec<_>>())
+        };
+        let sweep = [
+            "topology.senders=2, switch.default.buffer=20KB",
+            "topology.senders=4, switch.default.buffer=20KB",
+        ];
+        assert_eq!(of(&sweep), ["senders=2", "senders=4"]);
+        let ends = [
+            "switch.near.buffer=8pkt, switch.far.buffer=1MB",
+            "switch.near.buffer=1MB, switch.far.buffer=8pkt",
+        ];
+        assert_eq!(
+            of(&ends),
+            ["far.buffer=1MB, near.buffer=8pkt", "far.buffer=8pkt, near.buffer=1MB"]
+        );
+        assert_eq!(of(&["90 %", "a=1"]), ["90 %", "a=1"]);
+        assert_eq!(of(&[""]), [""]);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 
 pub mod axis;
 pub mod binned_series;
+pub mod colours;
 pub mod comparison;
 pub mod figure;
 pub mod figure_data;
 pub mod figures;
+pub mod headline;
 pub mod page;
 pub mod scripts;
 pub mod spec_parts;
@@ -16,4 +18,5 @@ pub mod units;
 
 pub use figure::Figure;
 pub use figure_data::{FigureData, PlotFlow, PlotSample};
+pub use headline::Headline;
 pub use page::{IndexEntry, Page, PageTable};

@@ -1,17 +1,21 @@
 //! HTML pages that need no other files, no network and no server. The content security policy of a page admits the
 //! embedded scripts by their digests; it admits no other scripts, no `eval` and no addresses.
 
+mod document;
+mod index;
+mod parts;
+
+pub use index::{IndexEntry, index};
+
 use std::fmt::Write;
 
-use serde_json::json;
-
 use crate::figure::Figure;
-use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, digest};
-use crate::text::{escape, json, list};
-use shallop_results::Summary;
-
-const STYLE: &str = include_str!("../assets/page.css");
-const SCRIPT: &str = include_str!("../assets/page.js");
+use crate::headline::Headline;
+use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, pack};
+use crate::text::{escape, list, thousands};
+use document::document;
+use parts::{data, element, plot, section};
+use shallop_results::{JudgedClaim, Summary, Verdict, table};
 
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub struct PageTable {
     pub words: usize,
     /// The explanation of the headings.
     pub legend: String,
+    /// What readers of the numbers are warned of; may be empty.
+    pub warnings: Vec<String>,
 }
 
 /// A page of results.
@@ -39,48 +45,37 @@ pub struct Page<'a> {
     pub figures: &'a [Figure],
 }
 
-/// An entry of an index page.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IndexEntry {
-    /// The folder of its results, relative to the page.
-    pub folder: String,
-    /// The title of the scenario.
-    pub title: String,
-    /// Whether the smaller form of the scenario was run.
-    pub quick: bool,
-    /// The counts of verdicts as text; empty without claims.
-    pub claims: String,
-}
-
 impl Page<'_> {
-    /// The page as HTML. The same results give the same bytes.
+    /// The page as HTML: the answer and the figure that shows it, the set-up (folded), tables, figures. The same
+    /// results give the same bytes.
     #[must_use]
     pub fn html(&self) -> String {
         let mut body = String::new();
+        let headline = Headline::of(self.summary);
+        let lead = self.lead(&headline);
         self.head(&mut body);
+        self.answer(&mut body, &headline, lead);
         self.setup(&mut body);
         for table in self.tables {
             section(&mut body, table);
         }
-        if !self.figures.is_empty() {
-            body.push_str(
-                "<h2>Figures</h2>\n<p class=\"legend screen\">A click on names in a legend picks them out, \
-                 another lets them go. Where axes are quantities, dragging \
-                 moves, the wheel with the Ctrl key zooms, a double click resets. Times and sizes of bytes are in \
-                 powers of 1,000.</p>\n\
-                 <noscript><p class=\"note\">Scripts draw figures, and this browser runs none.</p></noscript>\n\
-                 <div class=\"figures\">\n",
-            );
-            self.figures.iter().for_each(|figure| plot(&mut body, figure));
-            body.push_str("</div>\n");
-        }
+        self.others(&mut body, lead);
+        body.push_str("</main>\n");
         self.foot(&mut body);
         if !self.figures.is_empty() {
-            let data = data(self.figures);
-            let _ = writeln!(body, "<script type=\"application/json\" id=\"data\">{data}</script>");
+            let data = pack(&data(self.figures));
+            let _ = writeln!(body, "<script type=\"application/gzip\" id=\"data\">{data}</script>");
         }
         let title = self.summary.id.as_deref().unwrap_or(&self.summary.scenario);
-        document(&format!("{title} · shallop"), &body, &self.scripts())
+        let libraries: &[Script] =
+            if self.figures.is_empty() { &[] } else { &[VEGA, VEGA_LITE, VEGA_EMBED] };
+        document(&format!("{title} · shallop"), &body, libraries)
+    }
+
+    /// The figure that shows what the sentences say.
+    fn lead(&self, headline: &Headline) -> Option<&Figure> {
+        let named = |id: &&str| self.figures.iter().find(|figure| figure.id == **id);
+        headline.figures.iter().find_map(named)
     }
 
     fn head(&self, out: &mut String) {
@@ -91,7 +86,9 @@ impl Page<'_> {
         };
         out.push_str("<header>\n");
         element(out, "h1", "", &name);
-        out.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n");
+        out.push_str(
+            "<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n",
+        );
         if !summary.about.is_empty() && summary.about != summary.scenario {
             element(out, "p", "question", &summary.about);
         }
@@ -105,9 +102,53 @@ impl Page<'_> {
         }
     }
 
+    /// What the results say, what became of the claims, and the one figure that shows it.
+    fn answer(&self, out: &mut String, headline: &Headline, lead: Option<&Figure>) {
+        out.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
+        // A line does not end between a number and its percent sign.
+        let sentences = headline.sentences.join(" ").replace(" %", "\u{a0}%");
+        element(out, "p", "headline", &sentences);
+        let claims = &self.summary.claims;
+        if !claims.is_empty() {
+            let class = worst(claims);
+            let _ = writeln!(
+                out,
+                "<p class=\"tally {class}\"><a href=\"#claims-of-the-paper\">{}</a></p>",
+                escape(&table::tally(claims))
+            );
+        }
+        if !headline.caveat.is_empty() {
+            element(out, "p", "caveat", &headline.caveat);
+        }
+        let warned = self.summary.runs.iter().filter(|run| !run.warnings.is_empty()).count();
+        if warned > 0 {
+            let (warned, all) =
+                (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
+            let _ = writeln!(
+                out,
+                "<p class=\"note\">{warned} of {all} runs have <a href=\"#warnings\">warnings</a>.</p>"
+            );
+        }
+        if let Some(figure) = lead {
+            plot(out, figure);
+        }
+        out.push_str("</section>\n");
+    }
+
     fn setup(&self, out: &mut String) {
         let summary = self.summary;
-        out.push_str("<h2>What was run</h2>\n<dl class=\"facts\">\n");
+        let brief = [
+            summary.setup.first().map(|fact| fact.value.clone()),
+            Some(counted(summary.schemes.len(), "scheme")),
+            (summary.points.len() > 1).then(|| counted(summary.points.len(), "point")),
+            Some(counted(summary.seeds.len(), "seed")),
+        ];
+        let brief: Vec<String> = brief.into_iter().flatten().collect();
+        let _ = writeln!(
+            out,
+            "<details class=\"setup\"><summary><span>What was run</span>: {}</summary>\n<dl class=\"facts\">",
+            escape(&brief.join(", "))
+        );
         let mut say = |what: &str, value: &str| {
             if !value.is_empty() {
                 let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(what), escape(value));
@@ -131,7 +172,24 @@ impl Page<'_> {
         say(if seeds.len() == 1 { "seed" } else { "seeds" }, &list(&seeds));
         say("form", if summary.quick { "quick" } else { "full" });
         say("version", &format!("shallop {}", summary.version));
-        out.push_str("</dl>\n");
+        out.push_str("</dl>\n</details>\n");
+    }
+
+    /// The figures but for the first one.
+    fn others(&self, out: &mut String, lead: Option<&Figure>) {
+        let others =
+            self.figures.iter().filter(|figure| lead.is_none_or(|lead| lead.id != figure.id));
+        let mut others = others.peekable();
+        if others.peek().is_none() {
+            return;
+        }
+        out.push_str(
+            "<h2>Figures</h2>\n<p class=\"legend screen\">A click on names in a legend, or Enter, picks them out; \
+             another lets them go. Where axes are quantities, dragging moves, the wheel with the Ctrl key zooms, a \
+             double click resets. Times and sizes of bytes are in powers of 1,000.</p>\n<div class=\"figures\">\n",
+        );
+        others.for_each(|figure| plot(out, figure));
+        out.push_str("</div>\n");
     }
 
     fn foot(&self, out: &mut String) {
@@ -145,140 +203,25 @@ impl Page<'_> {
             let [vega, lite, embed] = [VEGA, VEGA_LITE, VEGA_EMBED].map(Script::version);
             let _ = writeln!(
                 out,
-                "<details class=\"screen\"><summary>Drawn by Vega {vega}, Vega-Lite {lite} and vega-embed {embed}, \
+                "<noscript><p class=\"note\">Scripts draw figures, and this browser runs none.</p></noscript>\n\
+                 <details class=\"screen\"><summary>Drawn by Vega {vega}, Vega-Lite {lite} and vega-embed {embed}, \
                  which are in this page. Their licences</summary>\n<pre>{}</pre></details>",
                 escape(NOTICES)
             );
         }
         out.push_str("</footer>\n");
     }
-
-    fn scripts(&self) -> Vec<String> {
-        if self.figures.is_empty() {
-            return Vec::new();
-        }
-        let scripts = [VEGA, VEGA_LITE, VEGA_EMBED].map(Script::inline);
-        scripts.into_iter().chain([SCRIPT.to_owned()]).collect()
-    }
 }
 
-/// The index page of several results.
+/// The worst verdict that these claims were given, as a word; "reported" if none was judged.
 #[must_use]
-pub fn index(version: &str, entries: &[IndexEntry]) -> String {
-    let mut body =
-        String::from("<header>\n<h1>Results</h1>\n</header>\n<div class=\"scroll\"><table>\n");
-    let headings =
-        ["report", "shows", "claims"].map(|text| format!("<th class=\"words\">{text}</th>"));
-    let _ = writeln!(body, "<tr>{}</tr>", headings.concat());
-    for entry in entries {
-        let quick = if entry.quick { " (quick)" } else { "" };
-        let _ = writeln!(
-            body,
-            "<tr><td class=\"words\"><a href=\"{}/report.html\">{}</a></td><td class=\"words\">{}{quick}</td>\
-             <td class=\"words\">{}</td></tr>",
-            escape(&address(&entry.folder)),
-            escape(&entry.folder),
-            escape(&entry.title),
-            escape(&entry.claims)
-        );
-    }
-    let _ = writeln!(
-        body,
-        "</table></div>\n<footer><p>Made by shallop {}.</p></footer>",
-        escape(version)
-    );
-    document("Results · shallop", &body, &[])
+pub fn worst(claims: &[JudgedClaim]) -> &'static str {
+    let judged =
+        claims.iter().map(|claim| claim.verdict).filter(|verdict| *verdict != Verdict::NotRun);
+    judged.max().unwrap_or(Verdict::Reported).word()
 }
 
-/// A name as a part of a URL, percent-encoded.
-fn address(name: &str) -> String {
-    let mut out = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
-}
-
-fn document(title: &str, body: &str, scripts: &[String]) -> String {
-    let mut policy =
-        String::from("default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:");
-    if !scripts.is_empty() {
-        policy.push_str("; script-src");
-        for script in scripts {
-            let _ = write!(policy, " '{}'", digest(script));
-        }
-    }
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
-         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}",
-        escape(title)
-    );
-    for script in scripts {
-        let _ = writeln!(out, "<script>{script}</script>");
-    }
-    out.push_str("</body>\n</html>\n");
-    out
-}
-
-fn element(out: &mut String, name: &str, class: &str, text: &str) {
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = writeln!(out, "<{name}{class}>{}</{name}>", escape(text));
-}
-
-fn section(out: &mut String, table: &PageTable) {
-    element(out, "h2", "", &table.title);
-    out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
-    let class = |place: usize| if place < table.words { " class=\"words\"" } else { "" };
-    for (place, heading) in table.header.iter().enumerate() {
-        let _ = write!(out, "<th{}>{}</th>", class(place), escape(heading));
-    }
-    out.push_str("</tr></thead>\n");
-    for row in &table.rows {
-        out.push_str("<tr>");
-        for (place, cell) in row.iter().enumerate() {
-            let verdict = matches!(cell.as_str(), "reported" | "holds" | "differs" | "fails");
-            if verdict && place >= table.words {
-                let _ = write!(out, "<td class=\"{cell}\">{cell}</td>");
-            } else {
-                let _ = write!(out, "<td{}>{}</td>", class(place), escape(cell));
-            }
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</table></div>\n");
-    if !table.legend.is_empty() {
-        element(out, "p", "legend", &table.legend);
-    }
-}
-
-fn plot(out: &mut String, figure: &Figure) {
-    let class = if figure.wide { " class=\"wide\"" } else { "" };
-    let _ = writeln!(
-        out,
-        "<figure id=\"{}\"{class}>\n<h3>{}</h3>\n<div class=\"plot\"></div>\n<figcaption>{} \
-         <button class=\"csv\" type=\"button\">Data as CSV</button></figcaption>\n</figure>",
-        escape(&figure.id),
-        escape(&figure.title),
-        escape(&figure.caption)
-    );
-}
-
-/// The figures as JSON for the script of the page.
-fn data(figures: &[Figure]) -> String {
-    let one = |figure: &Figure| {
-        json!({
-            "id": figure.id,
-            "columns": figure.rows.columns,
-            "rows": figure.rows.rows,
-            "spec": figure.spec,
-        })
-    };
-    let all: Vec<serde_json::Value> = figures.iter().map(one).collect();
-    json(&serde_json::Value::Array(all))
+/// A number with its noun: "1 seed", "3 seeds".
+fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
 }

@@ -3,7 +3,8 @@
 
 use std::io::Read;
 
-use flate2::read::GzDecoder;
+use flate2::Compression;
+use flate2::read::{GzDecoder, GzEncoder};
 use sha2::{Digest, Sha256};
 
 /// A script.
@@ -48,6 +49,12 @@ impl Script {
         kept.trim_end().to_owned()
     }
 
+    /// The text as it is embedded, in gzip and base 64; page.js unpacks it as [`Script::inline`] does.
+    #[must_use]
+    pub fn packed(self) -> String {
+        base64(self.packed)
+    }
+
     /// Its version.
     #[must_use]
     pub fn version(self) -> &'static str {
@@ -64,12 +71,25 @@ impl Script {
     }
 }
 
+/// A text as gzip in base 64. The same text gives the same bytes.
+pub(crate) fn pack(text: &str) -> String {
+    let mut packed = Vec::new();
+    let read = GzEncoder::new(text.as_bytes(), Compression::best()).read_to_end(&mut packed);
+    debug_assert!(read.is_ok(), "memory can be read: {read:?}");
+    base64(&packed)
+}
+
 /// The digest of a script for a content security policy: SHA-256 in base 64.
 #[must_use]
 pub fn digest(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text)))
+}
+
+/// Bytes in base 64 (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::from("sha256-");
-    for part in Sha256::digest(text).chunks(3) {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
         let bits = part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
         let bits = bits << (8 * (3 - part.len()));
         for place in 0..4 {

@@ -1,16 +1,18 @@
-//! Parts of specs that several figures use: scales for names, axes, and interactive selections.
-//!
-//! Colours are those of Okabe and Ito (Color Universal Design, 2008) without yellow and black, which are not visible on
-//! white and on dark backgrounds, then a grey and Tol's olive. Dashes and shapes distinguish names without colour.
+//! Parts of specs that several figures use: scales for names, axes, and interactive selections. Dashes and shapes
+//! distinguish names without colour.
 
 use serde_json::{Value, json};
+
+use crate::colours;
 
 /// The version of Vega-Lite of all specs.
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
-const COLOURS: [&str; 8] =
-    ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F", "#999933"];
 const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
+/// The parts of full opacity that bars of one colour have in a figure: of the first name, the second one, and others.
+const FILLS: [f64; 3] = [1.0, 0.5, 0.2];
+/// The column that has names of schemes.
+const SCHEME: &str = "scheme";
 const SHAPES: [&str; 7] =
     ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
 
@@ -38,7 +40,29 @@ impl NominalScale<'_> {
     /// The channel of colours.
     #[must_use]
     pub fn colour(&self) -> Value {
-        self.channel(|place| json!(COLOURS[place % COLOURS.len()]))
+        let colours = self.colours();
+        self.channel(|place| json!(colours[place]))
+    }
+
+    /// The colours in the order of the names.
+    fn colours(&self) -> Vec<&'static str> {
+        if self.field == SCHEME {
+            self.all.iter().map(|name| colours::colour(name)).collect()
+        } else {
+            colours::in_order(self.all)
+        }
+    }
+
+    /// The channel that tells bars of one colour apart: the later ones are paler. `None` if no two names have the same
+    /// colour.
+    #[must_use]
+    pub fn fill(&self) -> Option<Value> {
+        let colours = self.colours();
+        let before = |place: usize| {
+            colours[..place].iter().filter(|colour| **colour == colours[place]).count()
+        };
+        let repeats = (0..colours.len()).any(|place| before(place) > 0);
+        repeats.then(|| self.channel(|place| json!(FILLS[before(place).min(FILLS.len() - 1)])))
     }
 
     /// The channel of dashes.

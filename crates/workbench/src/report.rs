@@ -137,7 +137,7 @@ pub fn has_results(folder: &Path) -> bool {
 /// # Errors
 /// If there are none, a summary cannot be read, or the page cannot be written.
 pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
-    let mut entries = Vec::new();
+    let (mut entries, mut all) = (Vec::new(), Vec::new());
     for inside in result_folders(folder) {
         let path = inside.join(SUMMARY);
         let summary: Summary = serde_json::from_str(&read_text(&path)?)
@@ -149,13 +149,16 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
             title: if summary.about.is_empty() { summary.scenario } else { summary.about },
             quick: summary.quick,
             claims,
+            worst: page::worst(&summary.claims),
         });
+        all.extend(summary.claims);
     }
     if entries.is_empty() {
         return Err(ReportError::Nothing { folder: folder.to_owned() });
     }
     let path = folder.join(REPORT);
-    write_file(&path, page::index(env!("CARGO_PKG_VERSION"), &entries).as_bytes())?;
+    let total = if all.is_empty() { String::new() } else { table::tally(&all) };
+    write_file(&path, page::index(env!("CARGO_PKG_VERSION"), &total, &entries).as_bytes())?;
     Ok(path)
 }
 
@@ -173,9 +176,8 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
             (grid, table::LEGEND)
         };
         tables.push(of_grid("Results", grid, legend));
-        let warnings = table::warnings(&summary.points, &runs);
-        if let Some(table) = tables.last_mut().filter(|_| !warnings.is_empty()) {
-            table.legend = format!("{}\n{}", table.legend, warnings.join("\n"));
+        if let Some(table) = tables.last_mut() {
+            table.warnings = table::warnings(&summary.points, &runs);
         }
     }
     let drops = drops(&summary.points, &runs);
@@ -195,7 +197,14 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
 
 fn of_grid(title: &str, grid: Grid, legend: &str) -> page::PageTable {
     let Grid { header, rows, words } = grid;
-    page::PageTable { title: title.to_owned(), header, rows, words, legend: legend.to_owned() }
+    page::PageTable {
+        title: title.to_owned(),
+        header,
+        rows,
+        words,
+        legend: legend.to_owned(),
+        warnings: Vec::new(),
+    }
 }
 
 fn lacks(folder: &Path, name: &str, column: &str) -> ReportError {

@@ -17,10 +17,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     let several = comparison.points.len() > 1;
     let mut rows = Metric::rows(&["point", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, input) {
-        let which = [
-            comparison.points[point].name.as_str().into(),
-            comparison.schemes[scheme].as_str().into(),
-        ];
+        let which =
+            [comparison.labels[point].as_str().into(), comparison.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
     }
     let left_out = rows.rows.len().saturating_sub(MAX_BARS);
@@ -29,6 +27,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
         return None;
     }
     let title = unit.title(metric.what);
+    let alt = rows.summary(&["point", "scheme"], &Metric::columns(unit)[0], &title);
     let across = spec_parts::amount(
         &Metric::columns(unit)[0],
         &title,
@@ -42,6 +41,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     Some(Figure {
         id: metric.id.to_owned(),
         title: metric.what.to_owned(),
+        alt,
         caption: format!("{} {}{left_out}", metric.about, means(metric.seeds(summary))),
         spec: spec(&across, &Metric::columns(unit), input, intervals),
         rows,
@@ -52,7 +52,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
 fn spec(across: &Value, columns: &[String; 4], input: &FigureData, intervals: bool) -> Value {
     let comparison = &input.comparison;
     let names = NominalScale { field: "scheme", title: "scheme", all: &comparison.schemes };
-    let points: Vec<&str> = comparison.points.iter().map(|point| point.name.as_str()).collect();
+    let points = &comparison.labels;
     let several = points.len() > 1;
     let [value, low, high, _] = columns;
     let title = across["title"].as_str().unwrap_or_default();
@@ -81,6 +81,10 @@ fn spec(across: &Value, columns: &[String; 4], input: &FigureData, intervals: bo
         "mark": { "type": "rule", "strokeWidth": 1.5 },
         "encoding": { "x": { "field": low, "type": "quantitative" }, "x2": { "field": high } },
     });
+    if let Some(fill) = names.fill().filter(|_| several) {
+        bar["encoding"]["fillOpacity"] = fill;
+        bar["encoding"]["stroke"] = names.colour();
+    }
     if several {
         bar["params"] = json!([names.toggle()]);
         bar["encoding"]["opacity"] = names.opacity(1.0);

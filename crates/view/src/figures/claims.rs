@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::colours;
 use crate::figure::{Dataset, Figure, number};
 use crate::spec_parts::{self, NominalScale};
 use crate::units;
-use shallop_results::{JudgedClaim, Summary};
+use shallop_results::{JudgedClaim, Summary, table};
 
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let shown: Vec<(&JudgedClaim, f64, f64)> = summary
@@ -53,6 +54,11 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     Some(Figure {
         id: "paper-and-measured".to_owned(),
         title: "Paper and measured".to_owned(),
+        alt: format!(
+            "{}. {}",
+            table::tally(&summary.claims),
+            rows.summary(&["claim"], "measured_to_paper", "Measured / paper")
+        ),
         caption: format!(
             "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides; \
              whiskers: the least and the most of any seed; grey: the accepted range, if it has two ends.{rest}"
@@ -67,8 +73,8 @@ fn spec(order: &[String]) -> Value {
     let verdicts = ["reported", "holds", "differs", "fails"].map(str::to_owned);
     let names = NominalScale { field: "verdict", title: "verdict", all: &verdicts };
     let mut colour = names.colour();
-    // Blue, orange and vermilion for good, mixed and bad, which colour-blind readers can distinguish.
-    colour["scale"]["range"] = json!(["#999999", "#0072B2", "#E69F00", "#D55E00"]);
+    // Slate, blue, khaki and rust: all four are among the colours that colour-blind readers can distinguish.
+    colour["scale"]["range"] = json!([5, 0, 6, 7].map(|place: usize| colours::PALETTE[place]));
     let title = "measured / paper";
     let hints = json!([
         spec_parts::hint("claim", "claim"),
@@ -84,7 +90,7 @@ fn spec(order: &[String]) -> Value {
     let across = |field: &str| json!({ "field": field, "type": "quantitative", "title": title });
     let band = json!({
         "transform": [{ "filter": "isValid(datum.low_to_paper) && isValid(datum.high_to_paper)" }],
-        "mark": { "type": "bar", "color": "#999999", "opacity": 0.35, "height": 12 },
+        "mark": { "type": "bar", "color": "#8C8C8C", "opacity": 0.45, "height": 12 },
         "encoding": { "x": across("low_to_paper"), "x2": { "field": "high_to_paper" }, "tooltip": hints },
     });
     let whisker = json!({

@@ -23,7 +23,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let (mut panels, mut open) = (Vec::new(), Vec::new());
     for &point in &points {
         for class in classes.clone() {
-            let name = panel(&input.comparison.short_name(point), class, input.classes.is_some());
+            let name = panel(&input.comparison.labels[point], class, input.classes.is_some());
             for scheme in 0..input.comparison.schemes.len() {
                 let Some(flows) = input.flows.get(&(point, scheme)) else { continue };
                 let label = &input.comparison.schemes[scheme];
@@ -51,6 +51,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     Some(Figure {
         id: "completion-times".to_owned(),
         title: "Completion times".to_owned(),
+        alt: rows.summary(&["panel", "scheme"], &value, &title),
         caption: caption(&open, &input.comparison.omission_note(&points)),
         spec: spec_parts::panels(&panels, &inner(input, &value, &across), spec_parts::WIDE),
         rows,

@@ -30,12 +30,16 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     names.sort();
     names.dedup();
     let across = spec_parts::spread("at", title, values.iter().copied());
+    let measure = unit.title(metric.what);
+    let alt = format!(
+        "Against {title}: {}",
+        rows.summary(&["panel", "scheme"], &Metric::columns(unit)[0], &measure)
+    );
     let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
-    let mut inner =
-        inner(&across, &unit.title(metric.what), &Metric::columns(unit), &input.comparison.schemes);
+    let mut inner = inner(&across, &measure, &Metric::columns(unit), &input.comparison.schemes);
     let up = spec_parts::amount(
         &Metric::columns(unit)[0],
-        &unit.title(metric.what),
+        &measure,
         rows.numbers(&Metric::columns(unit)[0]),
     );
     for layer in inner["layer"].as_array_mut().into_iter().flatten() {
@@ -52,6 +56,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     Some(Figure {
         id: metric.id.to_owned(),
         title: format!("{} against {title}", metric.what),
+        alt,
         caption: format!("{} {}", metric.about, means(metric.seeds(summary))),
         spec: spec_parts::panels(&names, &inner, spec_parts::HALF),
         rows,

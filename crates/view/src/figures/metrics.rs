@@ -22,11 +22,11 @@ pub(super) struct Metric {
 
 pub(super) const ALL: [Metric; 7] = [
     Metric {
-        id: "throughput",
-        key: "throughput_bps",
-        what: "Throughput",
+        id: "goodput",
+        key: "goodput_bps",
+        what: "Goodput",
         units: units::RATES,
-        about: "IP bytes of data that arrived over the run, repeats included.",
+        about: "Payload that arrived over the run, each byte counted once.",
     },
     Metric {
         id: "loss",

@@ -39,12 +39,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
                 let half = estimate.ci95.filter(|half| half.is_finite())?;
                 Some(unit.put((estimate.mean + sign * half).max(0.0)))
             };
-            let words = [
-                &*comparison.short_name(point),
-                CLASSES[class],
-                &*comparison.schemes[scheme],
-                part,
-            ];
+            let words =
+                [&*comparison.labels[point], CLASSES[class], &*comparison.schemes[scheme], part];
             let figures = [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0))];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }
@@ -53,10 +49,11 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         return None;
     }
     let seeds = all().map(|(_, _, of)| of.n).max().unwrap_or(0);
-    let panels: Vec<String> = points.iter().map(|&at| comparison.short_name(at)).collect();
+    let panels: Vec<String> = points.iter().map(|&at| comparison.labels[at].clone()).collect();
     Some(Figure {
         id: "completion-percentiles".to_owned(),
         title: "Completion times by size".to_owned(),
+        alt: rows.summary(&["panel", "size", "scheme"], &value, &unit.title("completion time")),
         caption: format!(
             "Of the flows that count and finished.{} {}{}",
             sizes(input),

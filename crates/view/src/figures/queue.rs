@@ -38,6 +38,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     Some(Figure {
         id: "queue-over-time".to_owned(),
         title: "Data queue over time".to_owned(),
+        alt: rows.summary(&["panel", "measure"], &value, &title),
         caption: format!(
             "The data queue of a switch that was the longest of its run, under each scheme; first seed. At most {BINS} \
              points a line: the largest, and the mean, of the rows of series.parquet between them.{}",

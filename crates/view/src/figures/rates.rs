@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::binned_series::{BINS, BinnedSeries};
+use crate::colours;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FigureData, RunSeries};
 use crate::spec_parts::{self, NominalScale};
@@ -27,10 +28,17 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         Unit::of(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
     let (rows, inner, how) =
         if most <= MAX_LINES { lines(input, most, unit) } else { spread(input, unit) };
+    let title = unit.title("rate of a flow");
+    let alt = if most <= MAX_LINES {
+        rows.summary(&["panel", "flow"], &unit.column("rate"), &title)
+    } else {
+        rows.summary(&["panel"], &unit.column("median"), &format!("median {title}"))
+    };
     let shown = input.comparison.omission_note(&input.comparison.points_over_time());
     Some(Figure {
         id: "flow-rates-over-time".to_owned(),
         title: "Rates of flows over time".to_owned(),
+        alt,
         caption: format!(
             "IP bytes that arrived, of each flow while it was there; first seed. {how} At most {BINS} points a line: \
              means of the rows of series.parquet between them.{shown}"
@@ -104,7 +112,7 @@ fn bands(columns: &[String; 5], title: &str) -> Value {
     let [least, p25, median, p75, most] = columns;
     let band = |low: &str, high: &str, opacity: f64| {
         json!({
-            "mark": { "type": "area", "color": "#56B4E9", "opacity": opacity, "clip": true },
+            "mark": { "type": "area", "color": colours::PALETTE[0], "opacity": opacity, "clip": true },
             "encoding": {
                 "y": { "field": low, "type": "quantitative", "title": title },
                 "y2": { "field": high },
@@ -123,7 +131,7 @@ fn bands(columns: &[String; 5], title: &str) -> Value {
     let mut all = band(least, most, 0.35);
     all["params"] = json!([spec_parts::zoom()]);
     let line = json!({
-        "mark": { "type": "line", "color": "#0072B2", "strokeWidth": 1.8, "clip": true },
+        "mark": { "type": "line", "color": colours::PALETTE[3], "strokeWidth": 1.8, "clip": true },
         "encoding": { "y": spec_parts::quantity(median, title), "tooltip": hints },
     });
     // Lines are thin: an invisible wider mark shows the tooltip.

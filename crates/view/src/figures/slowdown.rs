@@ -25,7 +25,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
             for (size, mut slowdowns) in by_size(flows) {
                 slowdowns.sort_unstable_by(f64::total_cmp);
                 let mut add = |part: &str, value: f64| {
-                    let words = [&*comparison.short_name(point), &**label, part].map(Value::from);
+                    let words = [&*comparison.labels[point], &**label, part].map(Value::from);
                     let figures = [
                         units::round(size).into(),
                         units::round(value).into(),
@@ -43,10 +43,11 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     if rows.is_empty() {
         return None;
     }
-    let panels: Vec<String> = points.iter().map(|&at| comparison.short_name(at)).collect();
+    let panels: Vec<String> = points.iter().map(|&at| comparison.labels[at].clone()).collect();
     Some(Figure {
         id: "slowdown-by-size".to_owned(),
         title: "Slowdown against size".to_owned(),
+        alt: rows.summary(&["panel", "scheme", "part"], "slowdown", "Slowdown"),
         caption: format!(
             "Completion time as a multiple of that on an empty network (docs/model.md), of the flows that count and \
              finished, all seeds together. A point stands for the flows of a quarter of a power of ten, at the middle \

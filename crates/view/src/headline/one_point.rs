@@ -1,0 +1,94 @@
+//! The sentences of results with one point.
+
+use super::story::{Entry, Story, metric, names, rank};
+use crate::units::{self, Unit};
+
+pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
+    let entries = &story.entries;
+    if let [only] = entries.as_slice() {
+        return vec![alone(story, only), beside(story, only)];
+    }
+    let ranking = rank(entries, story.topic.less);
+    let of_two = entries.len() == 2;
+    let mut sentences =
+        vec![sentence(story, &ranking.best, true, of_two, ranking.worst.is_empty())];
+    if !ranking.worst.is_empty() {
+        sentences.push(sentence(story, &ranking.worst, false, of_two, false));
+    }
+    if !story.topic.less {
+        // Of schemes that carried the same, loss is what tells them apart.
+        let told: Vec<&str> = match ranking.worst.as_slice() {
+            [] => Vec::new(),
+            worst => ranking.best.iter().chain(worst).map(|entry| entry.scheme).collect(),
+        };
+        sentences.extend(least_loss(story, &told));
+    }
+    sentences
+}
+
+/// What a single scheme did.
+fn alone(story: &Story<'_>, only: &Entry<'_>) -> String {
+    let detail = story.detail(&[*only]);
+    if story.topic.less {
+        format!("{}: {detail}.", only.scheme)
+    } else {
+        format!("{} carried {detail}{}.", only.scheme, busy(only))
+    }
+}
+
+/// What else there is to say of a single scheme.
+fn beside(story: &Story<'_>, only: &Entry<'_>) -> String {
+    if let (true, Some(goodput)) = (story.topic.less, metric(only.of, "goodput_bps")) {
+        let unit = Unit::of([goodput.mean], units::RATES);
+        let loss = Story::loss(&[*only]);
+        return format!(
+            "It carried {:.2} {} of new data and lost {loss}.",
+            goodput.mean / unit.size,
+            unit.name
+        );
+    }
+    let queue = metric(only.of, "max_queue_bytes").map_or(0.0, |queue| queue.mean);
+    if queue <= 0.0 {
+        return "No data packet waited at a switch.".to_owned();
+    }
+    let unit = Unit::of([queue], units::SIZES);
+    format!("The longest data queue of a switch was {:.1} {}.", queue / unit.size, unit.name)
+}
+
+/// How much of the busiest link was used.
+fn busy(entry: &Entry<'_>) -> String {
+    let used = metric(entry.of, "utilization").map_or(0.0, |used| used.mean * 100.0);
+    if used > 0.0 { format!("; its busiest link was {used:.0} % used") } else { String::new() }
+}
+
+/// What the best or the worst schemes did. `all` if there are no others.
+fn sentence(story: &Story<'_>, some: &[Entry<'_>], best: bool, of_two: bool, all: bool) -> String {
+    let (who, detail) = (names(some, story.entries.len()), story.detail(some));
+    let verb = match (all, story.topic.less) {
+        (true, true) => "did equally well",
+        (true, false) => "carried the same",
+        (false, _) => story.verb(best, of_two),
+    };
+    match some {
+        [one] => format!(
+            "{who} {verb}: {detail}{}.",
+            if best && !story.topic.less { busy(one) } else { String::new() }
+        ),
+        _ => format!("{who} {verb}, {}: {detail}.", story.tie()),
+    }
+}
+
+/// Which schemes lost the least, unless their loss is told already.
+fn least_loss<'a>(story: &Story<'a>, told: &[&str]) -> Option<String> {
+    let losses: Vec<Entry<'a>> = story
+        .entries
+        .iter()
+        .filter_map(|entry| Some(Entry { value: metric(entry.of, "loss_rate")?, ..*entry }))
+        .collect();
+    let ranking = rank(&losses, true);
+    let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme));
+    (!ranking.worst.is_empty() && news).then(|| {
+        let who = names(&ranking.best, story.entries.len());
+        format!("{who} lost the least: {}.", Story::loss(&ranking.best))
+    })
+}

@@ -1,0 +1,38 @@
+//! The frame of a page: its policy, its style and its scripts.
+
+use std::fmt::Write;
+
+use crate::scripts::{Script, digest};
+use crate::text::escape;
+
+const STYLE: &str = include_str!("../../assets/page.css");
+const SCRIPT: &str = include_str!("../../assets/page.js");
+
+/// A page with this body. Libraries are embedded packed; the script of the page unpacks and starts them, which the
+/// policy admits by their digests.
+pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String {
+    let mut policy = String::from(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src",
+    );
+    let _ = write!(policy, " '{}'", digest(SCRIPT));
+    for library in libraries {
+        let _ = write!(policy, " '{}'", digest(&library.inline()));
+    }
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}",
+        escape(title)
+    );
+    for library in libraries {
+        let _ = writeln!(
+            out,
+            "<script type=\"application/gzip\" class=\"library\">{}</script>",
+            library.packed()
+        );
+    }
+    let _ = writeln!(out, "<script>{SCRIPT}</script>");
+    out.push_str("</body>\n</html>\n");
+    out
+}

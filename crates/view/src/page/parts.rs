@@ -1,0 +1,92 @@
+//! The parts of a page: elements, tables, figures.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use super::PageTable;
+use crate::figure::Figure;
+use crate::text::escape;
+
+pub(super) fn element(out: &mut String, name: &str, class: &str, text: &str) {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let _ = writeln!(out, "<{name}{class}>{}</{name}>", escape(text));
+}
+
+/// A table with its title. It scrolls in a box of its own, which the keyboard reaches.
+pub(super) fn section(out: &mut String, table: &PageTable) {
+    let (title, id) = (escape(&table.title), anchor(&table.title));
+    let _ = writeln!(
+        out,
+        "<h2 id=\"{id}\">{title}</h2>\n<div class=\"scroll\" role=\"region\" aria-labelledby=\"{id}\" \
+         tabindex=\"0\"><table>\n<thead><tr>"
+    );
+    let class = |place: usize| if place < table.words { " class=\"words\"" } else { "" };
+    for (place, heading) in table.header.iter().enumerate() {
+        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(place), escape(heading));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (place, cell) in row.iter().enumerate() {
+            let verdict = matches!(cell.as_str(), "reported" | "holds" | "differs" | "fails");
+            if verdict && place >= table.words {
+                let _ = write!(out, "<td class=\"{cell}\">{cell}</td>");
+            } else {
+                let _ = write!(out, "<td{}>{}</td>", class(place), escape(cell));
+            }
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+    if !table.legend.is_empty() {
+        element(out, "p", "legend", &table.legend);
+    }
+    if !table.warnings.is_empty() {
+        let warnings = escape(&table.warnings.join("\n"));
+        let _ = writeln!(out, "<p class=\"note lines\" id=\"warnings\">{warnings}</p>");
+    }
+}
+
+/// The name of a title in links: lower case, with dashes.
+fn anchor(title: &str) -> String {
+    let letter = |letter: char| {
+        if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
+    };
+    title.chars().map(letter).collect()
+}
+
+/// A figure with the data in words, which the script replaces by a drawing that says the same.
+pub(super) fn plot(out: &mut String, figure: &Figure) {
+    let class = if figure.wide { " class=\"wide\"" } else { "" };
+    let id = escape(&figure.id);
+    let _ = write!(
+        out,
+        "<figure id=\"{id}\"{class} aria-labelledby=\"{id}-title\">\n<h3 id=\"{id}-title\">{}</h3>\n\
+         <div class=\"plot\" role=\"group\" aria-label=\"{}\"></div>\n<figcaption>{}\n<span class=\"screen\">",
+        escape(&figure.title),
+        escape(&figure.alt),
+        escape(&figure.caption)
+    );
+    for kind in ["CSV", "SVG", "PNG"] {
+        let (class, title) = (kind.to_ascii_lowercase(), escape(&figure.title));
+        let _ = write!(
+            out,
+            "<button class=\"{class}\" type=\"button\" aria-label=\"{kind} of {title}\">{kind}</button> "
+        );
+    }
+    out.push_str("</span></figcaption>\n</figure>\n");
+}
+
+/// The figures as JSON for the script of the page.
+pub(super) fn data(figures: &[Figure]) -> String {
+    let one = |figure: &Figure| {
+        json!({
+            "id": figure.id,
+            "columns": figure.rows.columns,
+            "rows": figure.rows.rows,
+            "spec": figure.spec,
+        })
+    };
+    figures.iter().map(one).collect::<serde_json::Value>().to_string()
+}
