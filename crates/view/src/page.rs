@@ -12,6 +12,8 @@ use shallop_results::Summary;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
+/// The end of the title of every page.
+const TITLE_END: &str = " · shallop";
 
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +82,7 @@ impl Page<'_> {
             let _ = writeln!(body, "<script type=\"application/json\" id=\"data\">{data}</script>");
         }
         let title = self.summary.id.as_deref().unwrap_or(&self.summary.scenario);
-        document(&format!("{title} · shallop"), &body, &self.scripts())
+        document(title, &body, &self.scripts())
     }
 
     fn head(&self, out: &mut String) {
@@ -187,7 +189,15 @@ pub fn index(version: &str, entries: &[IndexEntry]) -> String {
         "</table></div>\n<footer><p>Made by shallop {}.</p></footer>",
         escape(version)
     );
-    document("Results · shallop", &body, &[])
+    document("Results", &body, &[])
+}
+
+/// Whether a file begins as the pages do: with a title that ends in the name of shallop.
+#[must_use]
+pub fn is_page(bytes: &[u8]) -> bool {
+    let end = b"</title>";
+    let head = bytes.windows(end.len()).position(|part| part == end).map(|at| &bytes[..at]);
+    head.is_some_and(|head| head.ends_with(TITLE_END.as_bytes()))
 }
 
 /// A name as a part of a URL, percent-encoded.
@@ -215,7 +225,7 @@ fn document(title: &str, body: &str, scripts: &[String]) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}{TITLE_END}</title>\n\
          <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}",
         escape(title)
     );

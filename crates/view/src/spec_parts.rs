@@ -18,6 +18,9 @@ const SHAPES: [&str; 7] =
 pub const WIDE: u32 = 720;
 /// The width of a figure with half the width of the page, without axes.
 pub const HALF: u32 = 330;
+/// The name of the layer that has the selections. Altair moves selections of layers to the top of a chart, where they
+/// need the name of the view that they belong to: without it they belong to every layer, which Vega refuses.
+pub const VIEW: &str = "selectable";
 /// The number of panels in a row.
 pub const COLUMNS: usize = 3;
 /// The width of a panel, without axes.
