@@ -1,7 +1,8 @@
 """Opens reports in a headless Chromium, as somebody who gets one does: every figure is drawn, legends and downloads
-work, nothing is said on the console, nothing is fetched; and a report of 100,000 flows is small and opens at once.
+work, nothing is said on the console, nothing is fetched; and a report of 100,000 flows is small and opens at once. With
+--python, the figures of a sweep as Python saves them are drawn too.
 
-    python3 checks/report/check.py target/release/shallop [--keep DIR] [--shots]
+    python3 checks/report/check.py target/release/shallop [--python .venv/bin/python] [--keep DIR] [--shots]
 """
 
 import argparse
@@ -203,6 +204,37 @@ def shoot(browser: Browser, page: pathlib.Path, folder: pathlib.Path) -> None:
     browser.devtools("Emulation.setEmulatedMedia", features=[])
 
 
+# Saves every figure of a numeric sweep as a page that needs no network.
+FROM_PYTHON = """
+import sys, shallop
+results = shallop.sweep(sys.argv[1], {"topology.senders": [2, 4, 8]}, seeds=2, progress=False)
+for name, chart in results.figures.items():
+    chart.save(f"{sys.argv[2]}/{name}.html", inline=True)
+"""
+
+
+def check_python(browser: Browser, python: pathlib.Path, folder: pathlib.Path) -> None:
+    """Every figure that Python saves is drawn, with marks in it."""
+    pages = folder / "python"
+    pages.mkdir(exist_ok=True)
+    subprocess.run([python, "-c", FROM_PYTHON, folder / "sweep.toml", pages], check=True)
+    names = sorted(pages.glob("*.html"))
+    assert names, "Python saved no figure"
+    for page in names:
+        browser.open(page)
+        browser.wait("""
+            const marks = document.querySelectorAll(".role-mark path, .role-mark line, .role-mark rect, canvas");
+            return marks.length > 0 || document.querySelector(".error") !== null;""")
+        blank = browser.run("""
+            const canvas = document.querySelector("canvas");
+            if (!canvas) return document.querySelectorAll(".role-mark path").length === 0;
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            return new Set(new Uint32Array(data.buffer)).size < 5;""")
+        errors = browser.console()
+        assert not blank and not errors, f"{page.name}: blank: {blank}; the console says {errors}"
+    print(f"python: {len(names)} figures")
+
+
 def check_large(browser: Browser, page: pathlib.Path) -> None:
     """A report of 100,000 flows a scheme is small and opens at once."""
     size = page.stat().st_size
@@ -214,7 +246,7 @@ def check_large(browser: Browser, page: pathlib.Path) -> None:
     assert min(times) < MOST_SECONDS, f"{times} s"
 
 
-def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool) -> None:
+def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool, python: pathlib.Path | None) -> None:
     """All of it."""
     pages = make(shallop, folder)
     downloads = folder / "downloads"
@@ -232,6 +264,8 @@ def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool) -> None:
                   f"{', '.join(figures)}")
             if shots:
                 shoot(browser, page, folder)
+        if python is not None:
+            check_python(browser, python, folder)
         check_large(browser, pages["many"])
         browser.open(folder / "papers/report.html")
         assert browser.run("return document.links.length") == 2 and not browser.console(), "the index"
@@ -240,15 +274,18 @@ def check(shallop: pathlib.Path, folder: pathlib.Path, shots: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shallop", type=pathlib.Path, help="the command, built")
+    parser.add_argument("--python", type=pathlib.Path, help="a Python that has shallop: its figures are drawn too")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the reports in this folder")
     parser.add_argument("--shots", action="store_true", help="with --keep: pictures of the pages too")
     arguments = parser.parse_args()
+    # Not resolved: a virtual environment is known by the link.
+    python = arguments.python and arguments.python.absolute()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-        check(arguments.shallop.resolve(), arguments.keep.resolve(), arguments.shots)
+        check(arguments.shallop.resolve(), arguments.keep.resolve(), arguments.shots, python)
         return
     with tempfile.TemporaryDirectory() as folder:
-        check(arguments.shallop.resolve(), pathlib.Path(folder), False)
+        check(arguments.shallop.resolve(), pathlib.Path(folder), False, python)
 
 
 if __name__ == "__main__":

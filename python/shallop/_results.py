@@ -29,7 +29,9 @@ class ResultsFolder:
     def __init__(self, out: str | os.PathLike[str] | None) -> None:
         self.temporary = out is None
         self.path = (
-            Path(tempfile.mkdtemp(prefix="shallop-")) if out is None else _native.checked_folder(out)
+            Path(tempfile.mkdtemp(prefix="shallop-"))
+            if out is None
+            else _native.checked_folder(out)
         )
         if self.temporary:
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)

@@ -296,10 +296,21 @@ fn known(items: &[template::Item]) -> PossibleValuesParser {
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
+            let quote = value.trim_start().chars().next().filter(|first| "\"'".contains(*first));
+            if quote.is_some_and(|quote| !closed(value.trim(), quote)) {
+                return Err(
+                    "a quote is opened and not closed; close it on the same line".to_owned()
+                );
+            }
             Ok((key.trim().to_owned(), value.to_owned()))
         }
         _ => Err("expected KEY=VALUE, for example duration=2s".to_owned()),
     }
+}
+
+/// Whether a text in quotes ends with its quote, on its first line.
+fn closed(text: &str, quote: char) -> bool {
+    text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
 
 fn varied(text: &str) -> Result<(String, Vec<String>), String> {

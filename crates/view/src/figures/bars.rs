@@ -82,7 +82,6 @@ fn spec(across: &Value, columns: &[String; 4], input: &FigureData, intervals: bo
         "encoding": { "x": { "field": low, "type": "quantitative" }, "x2": { "field": high } },
     });
     if several {
-        bar["name"] = spec_parts::VIEW.into();
         bar["params"] = json!([names.toggle()]);
         bar["encoding"]["opacity"] = names.opacity(1.0);
         whisker["encoding"]["opacity"] = names.opacity(1.0);

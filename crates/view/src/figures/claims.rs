@@ -93,7 +93,6 @@ fn spec(order: &[String]) -> Value {
     });
     let point = json!({
         "mark": { "type": "point", "filled": true, "size": 80 },
-        "name": spec_parts::VIEW,
         "params": [names.toggle()],
         "encoding": {
             "x": across("measured_to_paper"),

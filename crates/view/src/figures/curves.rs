@@ -96,7 +96,6 @@ fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String])
             { "mark": { "type": "area", "fillOpacity": 0.2, "clip": true }, "encoding": ends },
             {
                 "mark": { "type": "line", "clip": true },
-                "name": spec_parts::VIEW,
                 "params": [names.toggle(), spec_parts::zoom()],
                 "encoding": line,
             },

@@ -121,7 +121,6 @@ fn inner(input: &FigureData, rows: &Dataset, value: &str, title: &str) -> Value 
         "layer": [
             {
                 "mark": { "type": "line", "strokeWidth": 1.5 },
-                "name": spec_parts::VIEW,
                 "params": [names.toggle()],
                 "encoding": { "detail": { "field": "size" } },
             },

@@ -121,7 +121,6 @@ fn bands(columns: &[String; 5], title: &str) -> Value {
         spec_parts::hint("flows", "flows"),
     ]);
     let mut all = band(least, most, 0.35);
-    all["name"] = spec_parts::VIEW.into();
     all["params"] = json!([spec_parts::zoom()]);
     let line = json!({
         "mark": { "type": "line", "color": "#0072B2", "strokeWidth": 1.8, "clip": true },

@@ -97,7 +97,6 @@ fn inner(input: &FigureData, rows: &Dataset, parts: &[String]) -> Value {
         "layer": [
             {
                 "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
-                "name": spec_parts::VIEW,
                 "params": [names.toggle(), spec_parts::zoom()],
                 "encoding": { "strokeDash": parts.dash() },
             },
