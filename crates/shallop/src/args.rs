@@ -201,7 +201,7 @@ pub struct Printed {
 
 impl Printed {
     /// The format.
-    pub fn format(&self) -> Format {
+    pub fn format(self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 }

@@ -47,7 +47,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     if format == Format::Json {
         print::json(&json!({"cases": measured, "calibration_events_per_s": calibration}))?;
     } else {
-        print::grid(&grid(&measured), &args.printed)?;
+        print::grid(&grid(&measured), args.printed)?;
         let million = calibration / 1e6;
         let notes = format!(
             "\nA bare heap of 2,000 entries made {million:.1} M events a second meanwhile.\n\

@@ -35,12 +35,12 @@ pub fn json(value: &impl serde::Serialize) -> Result<()> {
 }
 
 /// Prints a table.
-pub fn grid(grid: &Grid, printed: &Printed) -> Result<()> {
+pub fn grid(grid: &Grid, printed: Printed) -> Result<()> {
     line(&render(grid, form(printed)))
 }
 
 /// The form of tables. JSON has none: it is printed by [`json`].
-pub fn form(printed: &Printed) -> TableForm {
+pub fn form(printed: Printed) -> TableForm {
     match printed.format() {
         Format::Csv => TableForm::Csv,
         Format::Markdown => TableForm::Markdown,

@@ -39,7 +39,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
         };
         let header = ["section", "what", "value", "how"].map(str::to_owned).to_vec();
         let rows = sections.iter().flat_map(of).collect();
-        print::grid(&Grid { header, rows, words: 4 }, &args.printed)?;
+        print::grid(&Grid { header, rows, words: 4 }, args.printed)?;
         return Ok(ExitCode::SUCCESS);
     }
     print::line(&ok)?;
@@ -47,7 +47,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
         let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);
         let header = vec![section.title, "value".to_owned(), "how".to_owned()];
         print::line("")?;
-        print::grid(&Grid { header, rows: rows.collect(), words: 3 }, &args.printed)?;
+        print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -142,7 +142,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         ]
     });
     let header = header.map(str::to_owned).to_vec();
-    print::grid(&Grid { header, rows: rows.collect(), words: 3 }, &args.printed)?;
+    print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -61,7 +61,7 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
     let tasks = chosen.into_iter().map(|shipped| Task::shipped(shipped, &options, out));
     let tasks = tasks.collect::<Result<Vec<Task>>>()?;
     if args.ids.is_empty() {
-        return list(&tasks, &args.work.printed);
+        return list(&tasks, args.work.printed);
     }
     Tasks::new(tasks, &args.work, stop).resume(args.resume).carry_out()
 }
@@ -71,7 +71,7 @@ pub fn files(scenario: &Path) -> Arc<dyn Files> {
     Arc::new(workbench::Folder::of(scenario))
 }
 
-fn list(tasks: &[Task], printed: &Printed) -> Result<ExitCode> {
+fn list(tasks: &[Task], printed: Printed) -> Result<ExitCode> {
     if printed.format() == Format::Json {
         let experiments = tasks.iter().map(|Task { id, study, .. }| {
             print::object([
@@ -141,7 +141,7 @@ impl<'a> Tasks<'a> {
         let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
         match self.work.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
-            Format::Csv => print::grid(&self.csv(&summaries), &self.work.printed)?,
+            Format::Csv => print::grid(&Self::csv(&summaries), self.work.printed)?,
             _ => print::line(if self.sweep { table::SWEEP_LEGEND } else { table::LEGEND })?,
         }
         Ok(match (interrupted, failed) {
@@ -172,7 +172,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// The one table that CSV has: the means of a run or sweep, the claims of experiments.
-    fn csv(&self, summaries: &[Summary]) -> table::Grid {
+    fn csv(summaries: &[Summary]) -> table::Grid {
         let mut all = table::Grid::default();
         for summary in summaries {
             let Some(id) = &summary.id else { return workbench::aggregate_grid(summary) };
@@ -208,7 +208,7 @@ impl<'a> Tasks<'a> {
                 print::aside(&task.notes(&summary, self.shard));
             }),
             _ => {
-                let form = print::form(&self.work.printed);
+                let form = print::form(self.work.printed);
                 bar.aside(|| print::line(&task.text(&summary, self.shard, self.sweep, form)))?;
             }
         }

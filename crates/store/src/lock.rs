@@ -28,7 +28,7 @@ impl FolderLock {
     /// # Errors
     /// [`StoreError::Locked`] if another one holds it, [`StoreError::File`] if the folder cannot be written to.
     pub fn alone(folder: &Path) -> Result<Self, StoreError> {
-        Self::of(folder, |file| FileExt::try_lock(file))
+        Self::of(folder, FileExt::try_lock)
     }
 
     /// Locks a folder for those who lock it in this way, against those who lock it alone.
@@ -36,7 +36,7 @@ impl FolderLock {
     /// # Errors
     /// As [`FolderLock::alone`].
     pub fn beside_others(folder: &Path) -> Result<Self, StoreError> {
-        Self::of(folder, |file| FileExt::try_lock_shared(file))
+        Self::of(folder, FileExt::try_lock_shared)
     }
 
     fn of(

@@ -135,7 +135,8 @@ pub fn with_point_columns(summary: &Summary, table: Table) -> Table {
     let taken: BTreeSet<String> = table.columns.iter().map(|column| column.name.clone()).collect();
     columns.retain(|column| !taken.contains(&column.name));
     let mut all = table.columns;
-    all.splice(place + 1..place + 1, columns);
+    let behind = all.split_off(place + 1);
+    all.extend(columns.into_iter().chain(behind));
     Table { columns: all, ..table }
 }
 

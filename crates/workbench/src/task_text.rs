@@ -1,5 +1,6 @@
 //! The results of a task as text: a title, tables, warnings and where the files are.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::diagnostic::name;
@@ -59,7 +60,7 @@ impl Task {
 #[must_use]
 pub fn warnings(summary: &Summary) -> String {
     let lines = table::warnings(&summary.points, &table::placed(summary));
-    lines.iter().map(|line| format!("{}\n", printable(line))).collect()
+    lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
 }
 
 /// The tables of runs and claims of a summary.

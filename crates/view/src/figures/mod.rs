@@ -39,7 +39,9 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
         rates::figure(input),
     ];
     figures.extend(others.into_iter().flatten());
-    figures.iter_mut().for_each(|figure| spec_parts::lift_selections(&mut figure.spec));
+    for figure in &mut figures {
+        spec_parts::lift_selections(&mut figure.spec);
+    }
     figures
 }
 
