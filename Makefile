@@ -42,7 +42,7 @@ NS3_OPTIONS ?=
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv \
+.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv \
     page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
@@ -80,6 +80,13 @@ python: compiler ## The Python package in .venv, its lints, types and tests
 	$(VENV)/bin/python -m mypy.stubtest shallop._native
 	$(VENV)/bin/python -m pytest --quiet
 
+# pip wheel does what pyproject.toml says: maturin, in the release profile.
+wheel: compiler ## A wheel of the Python package in target/wheels, to install on machines without Rust
+	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) || { \
+	    echo "make wheel: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
+	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
+	@echo "The wheel is $$(ls -t target/wheels/shallop-*.whl | head -n 1)."
+
 check-full: test docs book wasm msrv page deny fuzz $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, crates of others, fuzzing, notebooks and every experiment in full
 	$(VENV)/bin/python -m pytest --quiet -m notebooks
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
@@ -90,7 +97,8 @@ check-report: compiler $(TOOLS)/axe-core-$(AXE) ## Opens reports in a headless C
 	    apt-get update -qq < /dev/null && apt-get install -qq -y chromium chromium-driver < /dev/null; } || { \
 	    echo "make check-report: install Chromium with 'sudo apt-get install chromium chromium-driver'." >&2; exit 1; }
 	$(CARGO) build --release --locked --quiet --package shallop
-	python3 checks/report/check.py target/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js
+	python3 checks/report/check.py target/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
+	    $(addprefix --python ,$(wildcard $(VENV)/bin/python))
 
 $(TOOLS)/axe-core-$(AXE):
 	@mkdir -p $(TOOLS)

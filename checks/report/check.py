@@ -1,8 +1,9 @@
 """Opens reports in a headless Chromium, as somebody who gets one does: every figure is drawn, legends and downloads
 work, nothing is said on the console, nothing is fetched; a report of 100,000 flows is small and opens at once; and pages
-look as they should on screens of three widths, light and dark, and on paper (layout.py).
+look as they should on screens of three widths, light and dark, and on paper (layout.py). With --python, the figures of
+a sweep as Python saves them are drawn too.
 
-    python3 checks/report/check.py target/release/shallop --axe axe.min.js [--keep DIR] [--shots]
+    python3 checks/report/check.py target/release/shallop --axe axe.min.js [--python .venv/bin/python] [--keep DIR] [--shots]
 """
 
 import argparse
@@ -256,6 +257,37 @@ def same(cell: str, value: Any) -> bool:
     return float(cell) == value if isinstance(value, int | float) else cell == value
 
 
+# Saves every figure of a numeric sweep as a page that needs no network.
+FROM_PYTHON = """
+import sys, shallop
+results = shallop.sweep(sys.argv[1], {"topology.senders": [2, 4, 8]}, seeds=2, progress=False)
+for name, chart in results.figures.items():
+    chart.save(f"{sys.argv[2]}/{name}.html", inline=True)
+"""
+
+
+def check_python(browser: Browser, python: pathlib.Path, folder: pathlib.Path) -> None:
+    """Every figure that Python saves is drawn, with marks in it."""
+    pages = folder / "python"
+    pages.mkdir(exist_ok=True)
+    subprocess.run([python, "-c", FROM_PYTHON, folder / "sweep.toml", pages], check=True)
+    names = sorted(pages.glob("*.html"))
+    assert names, "Python saved no figure"
+    for page in names:
+        browser.open(page)
+        browser.wait("""
+            const marks = document.querySelectorAll(".role-mark path, .role-mark line, .role-mark rect, canvas");
+            return marks.length > 0 || document.querySelector(".error") !== null;""")
+        blank = browser.run("""
+            const canvas = document.querySelector("canvas");
+            if (!canvas) return document.querySelectorAll(".role-mark path").length === 0;
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            return new Set(new Uint32Array(data.buffer)).size < 5;""")
+        errors = browser.console()
+        assert not blank and not errors, f"{page.name}: blank: {blank}; the console says {errors}"
+    print(f"python: {len(names)} figures")
+
+
 def check_large(browser: Browser, page: pathlib.Path) -> None:
     """A report of 100,000 flows a scheme is small and opens at once."""
     size = page.stat().st_size
@@ -267,7 +299,7 @@ def check_large(browser: Browser, page: pathlib.Path) -> None:
     assert min(times) < MOST_SECONDS, f"{times} s"
 
 
-def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool) -> None:
+def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool, python: pathlib.Path | None) -> None:
     """All of it."""
     pages = make(shallop, folder)
     downloads = folder / "downloads"
@@ -286,6 +318,8 @@ def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool) ->
                 check_pictures(browser, downloads)
             print(f"{name}: {page.stat().st_size / 1e6:.2f} MB, {took:.2f} s, {len(figures)} figures: "
                   f"{', '.join(figures)}")
+        if python is not None:
+            check_python(browser, python, folder)
         check_large(browser, pages["many"])
         browser.open(folder / "papers/report.html")
         assert browser.run("return document.links.length") == 3 and not browser.console(), "the index"
@@ -300,16 +334,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shallop", type=pathlib.Path, help="the command, built")
     parser.add_argument("--axe", type=pathlib.Path, required=True, help="axe.min.js of axe-core")
+    parser.add_argument("--python", type=pathlib.Path, help="a Python that has shallop: its figures are drawn too")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the reports in this folder")
     parser.add_argument("--shots", action="store_true", help="with --keep: pictures of the pages too")
     arguments = parser.parse_args()
     axe = arguments.axe.read_text(encoding="utf-8")
+    # Not resolved: a virtual environment is known by the link.
+    python = arguments.python and arguments.python.absolute()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-        check(arguments.shallop.resolve(), axe, arguments.keep.resolve(), arguments.shots)
+        check(arguments.shallop.resolve(), axe, arguments.keep.resolve(), arguments.shots, python)
         return
     with tempfile.TemporaryDirectory() as folder:
-        check(arguments.shallop.resolve(), axe, pathlib.Path(folder), False)
+        check(arguments.shallop.resolve(), axe, pathlib.Path(folder), False, python)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         recipe.study()
         with ExitStack() as stack:
             results = carry_out(recipe, args.out, client=_client(args, stack))
-    except ShallopError as error:
+    except (ShallopError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:

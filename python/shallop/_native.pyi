@@ -1,6 +1,8 @@
 """The compiled part: a thin layer over the library that the command uses."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import final
 
 __all__ = [
@@ -9,6 +11,8 @@ __all__ = [
     "Study",
     "Table",
     "__version__",
+    "aggregates",
+    "checked_folder",
     "drops_by_cause",
     "experiments",
     "figures",
@@ -62,7 +66,7 @@ class Study:
         vary: Sequence[tuple[str, Sequence[str]]] = ...,
         seeds: int | None = None,
     ) -> Study:
-        """Reads a scenario; `files` stand for those in `folder`."""
+        """Reads a scenario; `files` stand for those in `folder`. ValueError for what is no seed or number of seeds."""
     @staticmethod
     def experiment(id: str, *, quick: bool = False) -> Study:
         """Reads an experiment that is built in."""
@@ -81,7 +85,7 @@ class Study:
         self,
         *,
         out: str,
-        jobs: int = 0,
+        jobs: int | None = None,
         resume: bool = False,
         shard: tuple[int, int] | None = None,
         sweep: bool = False,
@@ -96,7 +100,13 @@ class Study:
         """
 
 def table(path: str, owner: object | None = None) -> Table:
-    """A table in a file that `owner` removes at its end."""
+    """A table in a file beside its summary.json; each key that differs between points has a column."""
+
+def aggregates(folder: str) -> Table:
+    """The means over seeds of the results in a folder: a row for each metric of each scheme at each point."""
+
+def checked_folder(out: str | os.PathLike[str]) -> Path:
+    """The folder of results; ValueError if it has no name."""
 
 def drops_by_cause(folder: str) -> Table:
     """The causes of drops of the results in a folder: a row for each run, port, class and cause."""

@@ -28,7 +28,11 @@ class ResultsFolder:
 
     def __init__(self, out: str | os.PathLike[str] | None) -> None:
         self.temporary = out is None
-        self.path = Path(tempfile.mkdtemp(prefix="shallop-") if out is None else out)
+        self.path = (
+            Path(tempfile.mkdtemp(prefix="shallop-"))
+            if out is None
+            else _native.checked_folder(out)
+        )
         if self.temporary:
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
@@ -95,7 +99,10 @@ class Results:
 
     @cached_property
     def flows(self) -> Table:
-        """Shape (flows of all runs, columns): times in seconds, sizes in bytes; `Table.columns` defines each."""
+        """Shape (flows of all runs, columns): times in seconds, sizes in bytes; `Table.columns` defines each.
+
+        Of a sweep each swept key has a column with its value, in this table and the others.
+        """
         return self._table("flows.parquet")
 
     @cached_property
@@ -105,6 +112,15 @@ class Results:
         The end of `what` is the unit of `value`: ``queue_bytes``, ``rate_bps``.
         """
         return self._table("series.parquet")
+
+    @cached_property
+    def aggregates(self) -> Table:
+        """Means over seeds with 95 % confidence intervals: a row for each metric of each scheme at each point.
+
+        Columns: `point`, one for each swept key, `scheme`, `metric`, `mean`, `ci95` (half the width of the interval;
+        null for one run), `n`. The end of `metric` is the unit: ``throughput_bps``, ``fct.all.p99_s``.
+        """
+        return _native.aggregates(str(self.folder))
 
     @cached_property
     def drops_by_cause(self) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import _native
@@ -69,6 +68,8 @@ def run(
     ------
     ScenarioError
         If the scenario is not a good one; nothing was run then.
+    ValueError
+        If `seed`, `jobs` or `out` is none that the command would take.
     KeyboardInterrupt
         On Ctrl-C; what was finished is in ``out/runs``.
     """
@@ -146,7 +147,8 @@ def reproduce(
     """
     names = [one.id for one in experiments()] if "all" in ids else list(dict.fromkeys(ids))
     studies = {id: Study.experiment(id, quick=quick) for id in names}
-    folders = {id: ResultsFolder(None if out is None else Path(out) / id) for id in names}
+    parent = None if out is None else _native.checked_folder(out)
+    folders = {id: ResultsFolder(None if parent is None else parent / id) for id in names}
     return {
         id: _carry_out(study, folders[id], jobs=jobs, resume=resume, progress=progress)
         for id, study in studies.items()
@@ -165,7 +167,7 @@ def _carry_out(
     with Bar(progress, len(study.jobs)) as bar:
         summary, tables = study.run(
             out=str(results_folder.path),
-            jobs=jobs or 0,
+            jobs=jobs,
             resume=resume,
             sweep=sweep,
             temporary=results_folder.temporary,

@@ -1,14 +1,19 @@
-"""Figures: each is a good Vega-Lite specification, by the schema that comes with Altair."""
+"""Figures: each is a good Vega-Lite specification, and Altair saves it as SVG, PNG and PDF with its marks in it."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import altair as alt
 import jsonschema
 import pytest
+import vl_convert
 
 import shallop
+from shallop import _native
 
 #: Every figure there is, by the module that makes it: crates/view/src/figures.
 FIGURES = {
@@ -54,30 +59,71 @@ group = [
 """
 
 
-def drawn(results: shallop.Results) -> set[str]:
-    """The names of the figures of some results; what the schema does not take makes no chart."""
+def marks(svg: str) -> int:
+    """The number of marks in a picture: points, bars and lines, not axes and legends."""
+    count = 0
+    # Vega puts the marks of each layer into a group of their own.
+    for group in re.findall(
+        r'<g class="mark-(?:symbol|rect|line|area|rule) role-mark.*?</g>', svg, re.S
+    ):
+        count += len(re.findall(r"<(?:path|line|rect)[ >]", group))
+    return count
+
+
+def check_saved(results: shallop.Results, folder: Path) -> set[str]:
+    """Saves the figures of some results as people do; what the schema does not take makes no chart."""
+    specs = dict(_native.figures(str(results.folder)))
     for name, chart in results.figures.items():
         spec = chart.to_dict(validate=False)
         # Altair's schema is of a minor version of the same.
         assert alt.SCHEMA_URL.startswith(spec["$schema"].removesuffix("json")), name
+        for ending in ("svg", "png", "pdf"):
+            chart.save(str(folder / f"{name}.{ending}"))
+        svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
+        # The report's own figure has as many.
+        assert marks(svg) == marks(vl_convert.vegalite_to_svg(json.loads(specs[name]))) > 0, name
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     return set(results.figures)
 
 
-def test_every_figure_is_valid() -> None:
+def every_kind() -> list[Callable[[], shallop.Results]]:
+    """Results of each kind: runs and sweeps of one key and of two, of numbers and of words, and judged experiments."""
     senders: dict[str, list[shallop._scenario.Value]] = {"topology.senders": [2, 4]}
     buffers: dict[str, list[shallop._scenario.Value]] = {
         **senders,
         "switch.default.buffer": ["8pkt", "20KB"],
     }
     without_classes = DYNAMIC.replace("classes =", "# classes =")
-    each = [
-        shallop.run(STATIC, progress=False),
-        shallop.run(DYNAMIC, progress=False),
-        shallop.sweep(STATIC, buffers, progress=False),
-        shallop.sweep(DYNAMIC, senders, progress=False),
-        shallop.sweep(without_classes, senders, progress=False),
+    return [
+        lambda: shallop.run(STATIC, progress=False),
+        lambda: shallop.run(DYNAMIC, progress=False),
+        lambda: shallop.sweep(STATIC, senders, progress=False),
+        lambda: shallop.sweep(STATIC, {"topology.senders": [2, 3, 4]}, seeds=1, progress=False),
+        lambda: shallop.sweep(STATIC, buffers, progress=False),
+        lambda: shallop.sweep(DYNAMIC, senders, progress=False),
+        lambda: shallop.sweep(DYNAMIC, buffers, seeds=2, progress=False),
+        lambda: shallop.sweep(without_classes, senders, progress=False),
+        lambda: shallop.reproduce("ae-table2", quick=True, progress=False)["ae-table2"],
+        # Too many flows for a line each.
+        lambda: shallop.run(STATIC.replace("senders = 4", "senders = 40"), progress=False),
+        *(lambda path=path: example(path) for path in sorted(EXAMPLES.glob("*.toml"))),
     ]
-    assert set().union(*map(drawn, each)) == FIGURES
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(path: Path) -> shallop.Results:
+    """A moment of an example."""
+    return shallop.run(path, quick=True, duration="210ms", windows=["0s..210ms"], progress=False)
+
+
+def test_every_figure_of_every_kind_is_saved(tmp_path: Path) -> None:
+    saved: set[str] = set()
+    for make in every_kind():
+        saved |= check_saved(make(), tmp_path)
+    assert saved == FIGURES
 
 
 def test_what_is_no_specification_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import json
 import signal
 import subprocess
@@ -224,3 +225,43 @@ def test_other_threads_go_on_while_a_run_is_made() -> None:
     moments = [start, *(tick for tick in ticks if start < tick < end), end]
     longest_gap = max(later - earlier for earlier, later in zip(moments, moments[1:], strict=False))
     assert longest_gap < (end - start) / 2
+
+
+def test_arguments_are_refused_as_the_command_refuses_them(tmp_path: Path) -> None:
+    run = functools.partial(shallop.run, TWO, progress=False)
+    number = "expected a whole number from"
+    for arguments, message in (
+        ({"jobs": 0}, f"invalid value '0' for jobs: {number} 1 to 1024"),
+        ({"jobs": -1}, f"invalid value '-1' for jobs: negative; {number} 1 to 1024"),
+        ({"jobs": 1.5}, f"invalid value '1.5' for jobs: {number} 1 to 1024"),
+        ({"seed": -1}, f"invalid value '-1' for seed: negative; {number} 0 to {2**63 - 1}"),
+        ({"seed": 2**64}, f"invalid value '{2**64}' for seed: {number} 0 to {2**63 - 1}"),
+        ({"seed": True}, f"invalid value 'True' for seed: {number} 0 to {2**63 - 1}"),
+        ({"out": ""}, "invalid value '' for out: the name of the folder is empty"),
+    ):
+        with pytest.raises(ValueError, match="invalid value") as error:
+            run(**arguments)
+        assert str(error.value).startswith(message)
+    with pytest.raises(ValueError, match="for seeds: expected a whole number from 1 to 10000"):
+        shallop.sweep(TWO, {"topology.senders": [1, 2]}, seeds=0, progress=False)
+    with pytest.raises(ValueError, match="for out: the name of the folder is empty"):
+        shallop.reproduce("ae-table2", quick=True, out="", progress=False)
+    assert run(seed=2**63 - 1, jobs=1, out=tmp_path / "out").runs[0]["seed"] == 2**63 - 1
+
+
+def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    program = "import shallop, sys; shallop.run(sys.argv[1], out='out', jobs=1, progress=False)"
+    endless = {**TWO, "duration": "10000s", "group": [{"name": "all", "size": "1TB"}]}
+    (tmp_path / "endless.toml").write_text(shallop.Scenario(endless).text)
+    child = subprocess.Popen([sys.executable, "-c", program, "endless.toml"], cwd=tmp_path)
+    try:
+        while not list((tmp_path / "out").glob("runs/.*")):
+            assert child.poll() is None
+            time.sleep(0.01)
+        with pytest.raises(shallop.ShallopError, match="another shallop is writing"):
+            shallop.run(TWO, out=tmp_path / "out", progress=False)
+    finally:
+        child.kill()
+        child.wait()
+    assert shallop.run(TWO, out=tmp_path / "out", progress=False).runs
+    assert not (tmp_path / "out/.shallop.lock").exists()

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from distributed import Client, LocalCluster
 from scenarios import TWO
@@ -46,6 +47,46 @@ def test_every_combination_runs_once() -> None:
         (run["point"]["topology.senders"], run["point"]["topology.delay"]) for run in results.runs
     }
     assert len(points) == 6
+
+
+def test_swept_keys_are_columns_with_their_values() -> None:
+    vary: dict[str, list[shallop._scenario.Value]] = {
+        "topology.senders": [2, 3],
+        "switch.default.buffer": ["8pkt", "20KB"],
+    }
+    results = shallop.sweep(TWO, vary, seeds=2, progress=False)
+    flows = pl.DataFrame(results.flows)
+    assert flows.columns[:4] == ["point", "switch.default.buffer", "topology.senders", "scheme"]
+    assert flows.schema["topology.senders"] == pl.Int64
+    counts = (
+        flows.group_by("topology.senders", "switch.default.buffer").len().sort("topology.senders")
+    )
+    # Two schemes and two seeds, a flow for each sender.
+    assert counts["len"].to_list() == [8, 8, 12, 12]
+    assert set(flows["switch.default.buffer"]) == {"8pkt", "20KB"}
+    assert pl.DataFrame(results.series)["topology.senders"].n_unique() == 2
+    assert [name for name, _, _ in results.flows.columns] == flows.columns
+    assert pa.table(results.flows).num_rows == len(results.flows) == 40
+
+
+def test_means_over_seeds_are_a_table() -> None:
+    results = shallop.sweep(TWO, {"topology.senders": [2, 3]}, seeds=3, progress=False)
+    means = pl.DataFrame(results.aggregates)
+    wanted = ["point", "topology.senders", "scheme", "metric", "mean", "ci95", "n"]
+    assert means.columns == wanted
+    rates = means.filter((pl.col("metric") == "throughput_bps") & (pl.col("scheme") == "cubic"))
+    assert rates["topology.senders"].to_list() == [2, 3]
+    assert rates["n"].to_list() == [3, 3]
+    runs = [
+        run["throughput_bps"]
+        for run in results.runs
+        if run["scheme"] == "cubic" and run["point"]["topology.senders"] == 3
+    ]
+    assert rates["mean"][1] == pytest.approx(sum(runs) / 3)
+    assert rates["ci95"].null_count() == 0
+    once = pl.DataFrame(shallop.run(TWO, progress=False).aggregates)
+    assert once.columns == ["point", "scheme", "metric", "mean", "ci95", "n"]
+    assert once["ci95"].null_count() == once.height > 10
 
 
 def finished(out: Path) -> int:

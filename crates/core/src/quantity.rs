@@ -36,6 +36,9 @@ const RATE: Scale = &[
     ("Tbps", 1_000_000_000_000),
 ];
 
+/// The unit of packets; the first name is printed.
+const PACKETS: [&str; 3] = ["pkt", "pkts", "packets"];
+
 /// Units that are accepted but never printed.
 const READ_ONLY: [&str; 5] = ["min", "µs", "KiB", "MiB", "GiB"];
 
@@ -67,6 +70,22 @@ pub enum QuantityError {
         allowed: String,
         /// A valid text.
         example: &'static str,
+    },
+    /// The unit is right but for upper and lower case.
+    #[error("\"{found}\": upper and lower case count in units; write \"{right}\"")]
+    Case {
+        /// The text.
+        found: String,
+        /// The text with the unit as it is written here.
+        right: String,
+    },
+    /// The number has a comma.
+    #[error("\"{found}\" has a comma: write {right}")]
+    Comma {
+        /// The text.
+        found: String,
+        /// What it may mean, as it is written here, in quotes.
+        right: String,
     },
     /// The quantity does not fit in 64 bits.
     #[error("\"{found}\" is too large")]
@@ -131,6 +150,9 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
     }
     let end = body.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
     let (number, unit) = body.split_at(end.unwrap_or(body.len()));
+    if let Some(error) = comma(body, number, unit) {
+        return Err(error);
+    }
     let (mut digits, mut decimals, mut seen_point) = (0u128, 0u32, false);
     if !number.starts_with(|c: char| c.is_ascii_digit()) || number.ends_with('.') {
         return Err(QuantityError::NoNumber { found: found(), example });
@@ -152,10 +174,42 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
     Ok(Number { digits, decimals, unit: unit.trim() })
 }
 
+/// What is wrong with a number in which a comma stands before a digit.
+fn comma(body: &str, number: &str, unit: &str) -> Option<QuantityError> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = digits(unit.strip_prefix(',')?);
+    if number.is_empty() || behind == 0 {
+        return None;
+    }
+    let (without, point) = (body.replace(',', ""), body.replacen(',', ".", 1));
+    let right = match (behind, body.matches(',').count()) {
+        (3, 1) if number != "0" => {
+            format!("\"{without}\", or \"{point}\" if it is a decimal point")
+        }
+        (_, 1) => format!("\"{point}\", with a decimal point"),
+        _ => format!("\"{without}\""),
+    };
+    Some(QuantityError::Comma { found: body.to_owned(), right })
+}
+
+/// The text with its unit as this scale writes it, if that differs in upper and lower case alone.
+fn in_case(
+    text: &str,
+    unit: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Option<QuantityError> {
+    let name = names.into_iter().find(|name| name.eq_ignore_ascii_case(unit))?;
+    let right = format!("{}{name}", text.trim().strip_suffix(unit)?);
+    Some(QuantityError::Case { found: text.to_owned(), right })
+}
+
 /// Reads one quantity in ticks of `scale`.
 fn ticks(text: &str, scale: Scale, example: &'static str) -> Result<u64, QuantityError> {
     let number = number(text, example)?;
     let Some(&(_, unit)) = scale.iter().find(|(name, _)| *name == number.unit) else {
+        if let Some(error) = in_case(text, number.unit, scale.iter().map(|(name, _)| *name)) {
+            return Err(error);
+        }
         let allowed = scale.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         return Err(QuantityError::Unit { found: text.to_owned(), allowed, example });
     };
@@ -215,17 +269,19 @@ impl FromStr for BufferSize {
         if let Some((bytes, per)) = text.split_once('/') {
             if per.trim() != "Gbps" {
                 let (found, allowed) = (text.to_owned(), "B/Gbps, KB/Gbps, MB/Gbps".to_owned());
-                return Err(QuantityError::Unit { found, allowed, example: EXAMPLE });
+                let unit = QuantityError::Unit { found, allowed, example: EXAMPLE };
+                return Err(in_case(text, per.trim(), ["Gbps"].into_iter()).unwrap_or(unit));
             }
             return ticks(bytes, BYTES, EXAMPLE).map(|b| Self::PerGbps(Bytes::new(b)));
         }
         let number = number(text, EXAMPLE)?;
-        if !matches!(number.unit, "pkt" | "pkts" | "packets") {
+        if !PACKETS.contains(&number.unit) {
+            let packets = || in_case(text, number.unit, PACKETS.into_iter());
             return match ticks(text, BYTES, EXAMPLE) {
                 Ok(bytes) => Ok(Self::Bytes(Bytes::new(bytes))),
                 Err(QuantityError::Unit { found, allowed, example }) => {
                     let allowed = format!("{allowed}, pkt, KB/Gbps");
-                    Err(QuantityError::Unit { found, allowed, example })
+                    Err(packets().unwrap_or(QuantityError::Unit { found, allowed, example }))
                 }
                 Err(other) => Err(other),
             };
@@ -326,6 +382,27 @@ mod tests {
         assert!("20KB/Mbps".parse::<BufferSize>().unwrap_err().to_string().contains("KB/Gbps"));
         assert!("1.5pkt".parse::<BufferSize>().unwrap_err().to_string().contains("one packet"));
         assert!("1.2.3ms".parse::<Span>().is_err());
+    }
+
+    #[test]
+    fn wrong_case_and_commas_are_told_the_right_form() {
+        let rate = |text: &str| text.parse::<BitsPerSec>().unwrap_err().to_string();
+        let buffer = |text: &str| text.parse::<BufferSize>().unwrap_err().to_string();
+        let case = "upper and lower case count in units; write";
+        assert_eq!(rate("100mbps"), format!("\"100mbps\": {case} \"100Mbps\""));
+        assert_eq!(rate("1.5 GBPS"), format!("\"1.5 GBPS\": {case} \"1.5 Gbps\""));
+        assert_eq!(buffer("20kb"), format!("\"20kb\": {case} \"20KB\""));
+        assert_eq!(buffer("8PKT"), format!("\"8PKT\": {case} \"8pkt\""));
+        assert_eq!(buffer("20KB/gbps"), format!("\"20KB/gbps\": {case} \"20KB/Gbps\""));
+        assert!("5MS".parse::<Span>().unwrap_err().to_string().contains("write \"5ms\""));
+        let comma = "\"1,5Gbps\" has a comma: write \"1.5Gbps\", with a decimal point";
+        assert_eq!(rate("1,5Gbps"), comma);
+        let either = "write \"1000Mbps\", or \"1.000Mbps\" if it is a decimal point";
+        assert!(rate("1,000Mbps").ends_with(either), "{}", rate("1,000Mbps"));
+        assert!(rate("1,000,000bps").ends_with("write \"1000000bps\""));
+        assert!(rate("0,125Gbps").contains("write \"0.125Gbps\""));
+        assert!(buffer("1,5KB/Gbps").contains("a comma"));
+        assert!(rate(",5Gbps").contains("does not start with a number"));
     }
 
     proptest! {

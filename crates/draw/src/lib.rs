@@ -86,7 +86,7 @@ impl Artist {
             serde_json::from_str(&answer).map_err(|why| DrawError::Script(why.to_string()))?;
         let warnings = answer["warnings"].as_array().into_iter().flatten();
         Ok(Drawing {
-            svg: answer["svg"].as_str().unwrap_or_default().to_owned(),
+            svg: answer["svg"].as_str().unwrap_or_default().replace(is_no_xml, "\u{fffd}"),
             warnings: warnings.filter_map(|text| Some(text.as_str()?.to_owned())).collect(),
         })
     }
@@ -110,6 +110,12 @@ impl Artist {
         resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut map.as_mut());
         map.encode_png().map_err(|why| picture(&why))
     }
+}
+
+/// Whether XML 1.0 has no place for this character, not even escaped.
+fn is_no_xml(letter: char) -> bool {
+    letter < ' ' && !matches!(letter, '\t' | '\n' | '\r')
+        || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
 /// Runs what is waiting until the promise is kept.

@@ -20,7 +20,7 @@ pub trait Files: Debug + Send + Sync {
     fn text(&self, name: &str, max_bytes: u64) -> Result<String, String> {
         let mut bytes = Vec::new();
         let read = self.open(name)?.take(max_bytes + 1).read_to_end(&mut bytes);
-        read.map_err(|error| format!("it cannot be read: {error}"))?;
+        read.map_err(|error| format!("it cannot be read: {error}; name a file that you may read"))?;
         if bytes.len() as u64 > max_bytes {
             return Err(format!("it is longer than {max_bytes} bytes"));
         }
@@ -30,7 +30,7 @@ pub trait Files: Debug + Send + Sync {
         String::from_utf8(bytes).map_err(|error| {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = String::from_utf8_lossy(good).matches('\n').count() + 1;
-            format!("line {line} is not UTF-8 text")
+            format!("line {line} is not UTF-8 text; save the file as UTF-8")
         })
     }
 }
@@ -88,7 +88,10 @@ mod tests {
                 Ok(Box::new(&b"good\n\xff\n"[..]))
             }
         }
-        assert_eq!(Bytes.text("a", 100), Err("line 2 is not UTF-8 text".into()));
+        assert_eq!(
+            Bytes.text("a", 100),
+            Err("line 2 is not UTF-8 text; save the file as UTF-8".into())
+        );
     }
 
     #[test]

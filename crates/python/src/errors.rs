@@ -1,9 +1,10 @@
 //! Exceptions of Python, with the messages that the command prints.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use shallop_workbench::diagnostic::{Report, text};
+use shallop_workbench::printable::printable;
 
 create_exception!(
     shallop,
@@ -21,6 +22,21 @@ create_exception!(
 /// An error without a position.
 pub fn plain(what: &impl ToString) -> PyErr {
     ShallopError::new_err(what.to_string())
+}
+
+/// An argument as the command reads it from text; a `ValueError` with its name, if it is none.
+pub fn checked<T>(
+    name: &str,
+    value: &impl ToString,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> PyResult<T> {
+    let text = value.to_string();
+    read(&text).map_err(|why| {
+        PyValueError::new_err(format!(
+            "invalid value {} for {name}: {why}",
+            printable(&format!("'{text}'"))
+        ))
+    })
 }
 
 /// An error of a scenario.

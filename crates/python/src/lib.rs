@@ -7,14 +7,14 @@ mod recording_files;
 mod study;
 mod table;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use shallop_scenario::experiments;
 use shallop_scenario::{self as scenario, Options};
-use shallop_workbench::{self as workbench, REPORT, Results, Task, diagnostic};
+use shallop_workbench::{self as workbench, REPORT, Results, Task, arguments, diagnostic};
 
-use crate::errors::{in_scenario, plain};
+use crate::errors::{checked, in_scenario, plain};
 
 /// An experiment: id, title, about, and the computing time of the full and the quick form.
 type ExperimentRow = (String, String, String, String, String);
@@ -22,9 +22,9 @@ type ExperimentRow = (String, String, String, String, String);
 #[pymodule]
 mod _native {
     use super::{
-        Bound, ExperimentRow, Options, Path, PyModule, PyModuleMethods as _, PyResult, Python,
-        REPORT, Results, Task, diagnostic, experiments, in_scenario, plain, pyfunction, scenario,
-        workbench,
+        Bound, ExperimentRow, Options, Path, PathBuf, PyModule, PyModuleMethods as _, PyResult,
+        Python, REPORT, Results, Task, arguments, checked, diagnostic, experiments, in_scenario,
+        plain, pyfunction, scenario, workbench,
     };
 
     #[pymodule_export]
@@ -82,6 +82,20 @@ mod _native {
     fn drops_by_cause(py: Python<'_>, folder: &str) -> PyResult<Table> {
         let read = || workbench::report::drops_by_cause(Path::new(folder));
         py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
+    /// The means over seeds of the results in a folder.
+    #[pyfunction]
+    fn aggregates(py: Python<'_>, folder: &str) -> PyResult<Table> {
+        let read = || workbench::report::aggregates(Path::new(folder));
+        py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
+    /// The folder of results, which has a name.
+    #[pyfunction]
+    fn checked_folder(out: PathBuf) -> PyResult<PathBuf> {
+        checked("out", &out.display(), arguments::folder)?;
+        Ok(out)
     }
 
     /// Writes the page of the results in a folder and returns its path.

@@ -1,6 +1,7 @@
 //! Studies: checked scenarios, and their runs.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -17,9 +18,9 @@ use shallop_scenario::experiments::Shipped;
 use shallop_workbench::identity::Identity;
 use shallop_workbench::jobs::{JobOptions, total_work};
 use shallop_workbench::work::{chosen, of_text};
-use shallop_workbench::{Folder, Task};
+use shallop_workbench::{Folder, TableForm, Task, arguments};
 
-use crate::errors::{in_run, in_scenario, plain};
+use crate::errors::{checked, in_run, in_scenario, plain};
 use crate::progress::SharedProgress;
 use crate::recording_files::RecordingFiles;
 
@@ -49,11 +50,13 @@ impl Study {
         folder: Option<PathBuf>,
         files: Option<BTreeMap<String, String>>,
         quick: bool,
-        seed: Option<u64>,
+        seed: Option<&Bound<'_, PyAny>>,
         set: Vec<(String, String)>,
         vary: Vec<(String, Vec<String>)>,
-        seeds: Option<u32>,
+        seeds: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let seed = seed.map(|seed| checked("seed", seed, arguments::seed)).transpose()?;
+        let seeds = seeds.map(|seeds| checked("seeds", seeds, arguments::seeds)).transpose()?;
         let beside: Arc<dyn Files> = match files {
             Some(files) => Arc::new(FilesInMemory(files)),
             None => Arc::new(Folder::new(folder.unwrap_or_default())),
@@ -112,34 +115,37 @@ impl Study {
     /// Makes the runs and writes the results. Returns the summary as JSON and the tables as text, with the folder of
     /// the results unless that is temporary.
     #[pyo3(signature = (
-        *, out, jobs=0, resume=false, shard=None, sweep=false, temporary=false, progress=None
+        *, out, jobs=None, resume=false, shard=None, sweep=false, temporary=false, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run(
         &self,
         py: Python<'_>,
         out: PathBuf,
-        jobs: usize,
+        jobs: Option<&Bound<'_, PyAny>>,
         resume: bool,
         shard: Option<(usize, usize)>,
         sweep: bool,
         temporary: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(String, String)> {
+        let jobs = jobs.map(|jobs| checked("jobs", jobs, arguments::jobs)).transpose()?;
         let task = Task { folder: Some(out), ..self.task.clone() };
-        py.detach(|| task.check()).map_err(in_run)?;
         let shard = match shard {
             Some((number, of)) => {
                 format!("{number}/{of}").parse().map_err(PyValueError::new_err)?
             }
             None => Shard::WHOLE,
         };
+        let _lock = py.detach(|| task.prepare(shard)).map_err(in_run)?;
         let stop = AtomicBool::new(false);
+        let jobs = jobs.map_or(0, NonZeroUsize::get);
         let options = JobOptions { jobs, archive: None, resume, shard, stop: &stop };
         let summary = run_in_thread(py, &task, options, &stop, progress)?;
         let legend = if sweep { table::SWEEP_LEGEND } else { table::LEGEND };
         let printed = Task { folder: task.folder.filter(|_| !temporary), ..task };
-        let text = format!("{}\n{legend}", printed.text(&summary, shard, sweep));
+        let text =
+            format!("{}\n{legend}", printed.text(&summary, shard, sweep, TableForm::Text(None)));
         let json = serde_json::to_string(&summary).map_err(|why| plain(&why))?;
         Ok((json, text))
     }

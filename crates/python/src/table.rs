@@ -1,16 +1,22 @@
 //! Tables for Python, as Arrow streams.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use shallop_results::Summary;
 use shallop_store::stream::{CAPSULE, Stream};
 use shallop_store::{Column, TableReader};
+use shallop_workbench::report::read_summary;
+use shallop_workbench::with_point_columns;
 
 use crate::errors::plain;
 
 /// The rows of a table.
 enum Rows {
-    /// In a Parquet file with this path.
-    File(String),
+    /// In a Parquet file with this path; the points of this summary have columns of their own.
+    File(String, Arc<Summary>),
     /// In memory.
     Memory(shallop_store::Table),
 }
@@ -29,13 +35,16 @@ pub struct Table {
     owner: Option<Py<PyAny>>,
 }
 
-/// A table in a file that `owner` removes at its end.
+/// A table in a file beside its `summary.json`; `owner` removes both at its end. Each key that differs between points
+/// has a column.
 #[pyfunction]
 #[pyo3(signature = (path, owner = None))]
 pub fn table(path: String, owner: Option<Py<PyAny>>) -> PyResult<Table> {
     let reader = TableReader::open(&path).map_err(|why| plain(&why))?;
-    let columns = described(&reader.heading().columns);
-    Ok(Table { rows: reader.rows(), columns, source: Rows::File(path), owner })
+    let folder = Path::new(&path).parent().unwrap_or(Path::new("."));
+    let summary = Arc::new(read_summary(folder).map_err(|why| plain(&why))?);
+    let columns = described(&with_point_columns(&summary, reader.heading().clone()).columns);
+    Ok(Table { rows: reader.rows(), columns, source: Rows::File(path, summary), owner })
 }
 
 fn described(columns: &[Column]) -> Vec<(String, String, String)> {
@@ -56,7 +65,7 @@ impl Table {
     #[getter]
     fn path(&self) -> Option<&str> {
         match &self.source {
-            Rows::File(path) => Some(path),
+            Rows::File(path, _) => Some(path),
             Rows::Memory(_) => None,
         }
     }
@@ -79,7 +88,10 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let stream = py.detach(|| match &self.source {
-            Rows::File(path) => Stream::open(path),
+            Rows::File(path, summary) => {
+                let summary = Arc::clone(summary);
+                Stream::mapped(path, move |batch| with_point_columns(&summary, batch))
+            }
             Rows::Memory(table) => Stream::of_table(table),
         });
         let stream = stream.map_err(|why| plain(&why))?;

@@ -22,7 +22,12 @@ pub(super) fn resolve(root: &mut Item) -> Result<(), Problem> {
             let Some((_, other)) = above.iter().find(|(other, _)| other == name) else {
                 let message = format!("`like`: no scheme above this one is {}", like.item.found());
                 let names = above.iter().map(|(name, _)| name.as_str());
-                return Err(like.item.problem(message).with_help(advice(name, names)));
+                let help = if above.is_empty() {
+                    "write the scheme that it is like above it".to_owned()
+                } else {
+                    advice(name, names)
+                };
+                return Err(like.item.problem(message).with_help(help));
             };
             for (key, entry) in other.iter().filter(|(key, _)| *key != "name") {
                 table.entry(key.clone()).or_insert_with(|| entry.clone());

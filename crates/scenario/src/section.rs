@@ -275,6 +275,10 @@ impl Written for Item {
         let Some((low, high)) = Item::text(self).and_then(|text| text.split_once("..")) else {
             return Err(other(self, form));
         };
+        if high.contains("..") {
+            let message = format!("{} has more than two times", self.found());
+            return Err(self.refuse(message, "write it from..to".into()));
+        }
         let bounds = |form: &Form| match form {
             Form::TimeRange(least, most) => Some(Form::Time(*least, *most)),
             _ => None,
@@ -313,9 +317,8 @@ impl Written for Item {
 
     fn text(&self, form: &Form) -> Result<String, Wrong> {
         match Item::text(self) {
-            Some(text) if text.trim().is_empty() => {
-                Err(self.refuse("the text is empty".into(), String::new()))
-            }
+            Some(text) if text.trim().is_empty() => Err(self
+                .refuse("the text is empty".into(), "write some text between the quotes".into())),
             Some(text) => Ok(text.to_owned()),
             None => Err(other(self, form)),
         }
@@ -328,7 +331,10 @@ impl Written for Item {
         };
         let Value::List(items) = &self.value else { return Err(other(self, form)) };
         if items.is_empty() {
-            return Err(self.refuse("the list is empty".into(), String::new()));
+            return Err(self.refuse(
+                "the list is empty".into(),
+                "write one value or more, or leave the key out".into(),
+            ));
         }
         let one = |item: &Self| {
             T::read(item, inner)
@@ -372,7 +378,8 @@ pub(super) fn rows<'a>(
     let inside = if of.name == "[topology]" { "topology." } else { "" };
     let named = |(index, item): (usize, &'a Item)| {
         let name = super::schemes::name(item);
-        let name = name.map_or_else(|| format!("number {index}"), |name| format!("\"{name}\""));
+        let name =
+            name.map_or_else(|| format!("number {}", index + 1), |name| format!("\"{name}\""));
         (format!("[[{inside}{key}]] {name}"), item)
     };
     Ok(items.iter().enumerate().map(named).collect())

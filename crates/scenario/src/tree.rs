@@ -120,6 +120,17 @@ impl Item {
     }
 }
 
+/// What to do about a text that is not TOML.
+fn not_toml(message: &str) -> &'static str {
+    if message.contains("duplicate key") {
+        "write each key and each [section] once"
+    } else if message.contains("recurse") {
+        "write fewer brackets inside each other"
+    } else {
+        "a line is `key = value`, with texts in straight quotes, or the head of a [section]"
+    }
+}
+
 /// Reads a text.
 ///
 /// # Errors
@@ -128,7 +139,7 @@ pub(super) fn parse(text: &str) -> Result<Item, Problem> {
     let root = DeTable::parse(text).map_err(|error| Problem {
         message: format!("this is not TOML: {}", error.message()),
         label: "here".into(),
-        help: String::new(),
+        help: not_toml(error.message()).into(),
         span: error.span().map(|span| within(text, span)),
     })?;
     if root.get_ref().is_empty() {

@@ -48,14 +48,17 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     }
     values.push(value);
     if let Some(quote) = quote {
-        return Err(format!("a quote {quote} is opened and not closed"));
+        return Err(format!("a quote {quote} is opened and not closed; close it"));
     }
     if depth > 0 {
-        return Err("a bracket is opened and not closed".to_owned());
+        return Err("a bracket is opened and not closed; close it".to_owned());
     }
     let values: Vec<String> = values.iter().map(|value| value.trim().to_owned()).collect();
     match values.iter().position(String::is_empty) {
-        Some(at) => Err(format!("value {} is empty", at + 1)),
+        Some(at) => Err(format!(
+            "value {} is empty; write values with commas between them, as 20,200",
+            at + 1
+        )),
         None => Ok(values),
     }
 }
@@ -130,7 +133,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
             *other == name || change.item.json() == item.json()
         };
         if steps.iter().any(same) {
-            return Err(at.problem("the value is there twice"));
+            return Err(at.problem("the value is there twice").with_help("give each value once"));
         }
         steps.push((name, Change { path: path.to_owned(), key: at, item }));
     }

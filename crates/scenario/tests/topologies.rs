@@ -12,11 +12,13 @@ use shallop_topology::{NodeKind, Paths};
 
 /// A scenario on this network, with one flow.
 fn study(topology: &str) -> Result<Study, Problem> {
+    // A switch that no node has is refused.
+    let big = if topology.contains("\"big\"") { "switch.big.buffer = \"1MB\"" } else { "" };
     let text = format!(
         r#"
 title = "a network"
 duration = "1s"
-switch.big.buffer = "1MB"
+{big}
 topology = {{ {topology} }}
 scheme = [{{ transport = "cubic" }}]
 group = [{{ name = "one", {} }}]

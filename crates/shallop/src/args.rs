@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use shallop_results::Shard;
 use shallop_scenario::template;
+use shallop_workbench::arguments;
 
 use crate::examples;
 
@@ -110,7 +111,7 @@ pub struct Run {
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Use this run seed instead of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// Take the finished runs that an earlier start left in DIR as they are
     #[arg(long, requires = "out")]
@@ -146,7 +147,7 @@ pub struct Sweep {
     #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
     pub vary: Vec<(String, Vec<String>)>,
     /// Run every point with N seeds, from the scenario's first one on
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
     pub seeds: Option<u32>,
     /// Make only each N-th run, from the I-th on: 1/4 to 4/4 share a sweep out
     #[arg(long, value_name = "I/N", requires = "out")]
@@ -158,7 +159,7 @@ pub struct Sweep {
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Use this run seed as the first instead of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// Options of running jobs, and the folder of results.
     #[command(flatten)]
@@ -169,18 +170,53 @@ pub struct Sweep {
 #[derive(Debug, Args)]
 pub struct Work {
     /// Make so many runs at a time; one for each core unless given
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to runs in it the
     /// moment it ends; reproduce makes one for each ID in it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     pub out: Option<PathBuf>,
     /// Also write each figure of the report to figures in DIR, as SVG or PNG
     #[arg(long, value_name = "KIND", requires = "out")]
     pub figures: Option<Picture>,
-    /// Print JSON instead of tables
+    /// How results are printed.
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+/// How tables are printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Printed {
+    /// Print tables in this format
+    #[arg(long, value_name = "KIND", default_value = "table", conflicts_with = "json")]
+    format: Format,
+    /// Print JSON: the same as --format json
     #[arg(long)]
-    pub json: bool,
+    json: bool,
+    /// Print all columns of tables. Without it a terminal that is too narrow is spared some: Mhop/s, wall s, RTOs,
+    /// resent, goodput, KB, credit loss %, open, p99, in this order, then the rightmost. Pipes get them all
+    #[arg(long)]
+    pub wide: bool,
+}
+
+impl Printed {
+    /// The format.
+    pub fn format(self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// A format of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned columns
+    Table,
+    /// Comma-separated values, of one table: the means of a run or sweep, the claims of experiments
+    Csv,
+    /// Tables of GitHub Flavored Markdown
+    Markdown,
+    /// All results
+    Json,
 }
 
 /// A kind of picture.
@@ -220,22 +256,25 @@ pub struct Check {
     /// Print every derived value with its formula
     #[arg(long)]
     pub explain: bool,
+    /// How values are printed.
+    #[command(flatten)]
+    pub printed: Printed,
 }
 
 /// The arguments of `chips`.
 #[derive(Debug, Args)]
 pub struct Chips {
-    /// Print JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
+    /// How the table is printed.
+    #[command(flatten)]
+    pub printed: Printed,
 }
 
 /// The arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// Print JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
+    /// How the table is printed.
+    #[command(flatten)]
+    pub printed: Printed,
     /// Simulate 0.3 s of each case, once
     #[arg(long)]
     pub quick: bool,
@@ -257,10 +296,21 @@ fn known(items: &[template::Item]) -> PossibleValuesParser {
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
+            let quote = value.trim_start().chars().next().filter(|first| "\"'".contains(*first));
+            if quote.is_some_and(|quote| !closed(value.trim(), quote)) {
+                return Err(
+                    "a quote is opened and not closed; close it on the same line".to_owned()
+                );
+            }
             Ok((key.trim().to_owned(), value.to_owned()))
         }
         _ => Err("expected KEY=VALUE, for example duration=2s".to_owned()),
     }
+}
+
+/// Whether a text in quotes ends with its quote, on its first line.
+fn closed(text: &str, quote: char) -> bool {
+    text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
 
 fn varied(text: &str) -> Result<(String, Vec<String>), String> {
@@ -272,16 +322,18 @@ fn varied(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
-fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    let number: Option<NonZeroUsize> = text.parse().ok();
-    number
-        .filter(|jobs| jobs.get() <= 1024)
-        .ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+/// A folder with a name.
+fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text| match text.to_str() {
+        Some(text) => arguments::folder(text),
+        None => Ok(PathBuf::from(text)),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use shallop_workbench::text_table;
 
     use super::*;
 
@@ -304,6 +356,14 @@ mod tests {
             count += 1;
         }
         assert!(count >= 20, "{count}");
+    }
+
+    #[test]
+    fn the_help_of_wide_has_the_columns_in_their_order() {
+        let mut run = Arguments::command();
+        let run = run.find_subcommand_mut("run").map(|run| run.render_long_help().to_string());
+        let help = run.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(&text_table::LEFT_OUT_FIRST.join(", ")), "{help}");
     }
 
     #[test]

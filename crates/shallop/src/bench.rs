@@ -9,7 +9,7 @@ use shallop_results::table::Grid;
 use shallop_scenario::standard::{CASES, Case};
 use shallop_workbench::bench::{Measured, calibrate, measure};
 
-use crate::args;
+use crate::args::{self, Format};
 use crate::print;
 use shallop_workbench::diagnostic::{Result, plain};
 
@@ -43,15 +43,17 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
         measured.push(apart(case, transport, args.quick)?);
     }
     let calibration = f64::midpoint(before, calibrate());
-    if args.json {
+    let format = args.printed.format();
+    if format == Format::Json {
         print::json(&json!({"cases": measured, "calibration_events_per_s": calibration}))?;
     } else {
-        print::grid(&grid(&measured))?;
+        print::grid(&grid(&measured), args.printed)?;
         let million = calibration / 1e6;
-        print::line(&format!(
-            "\nA bare heap of 2,000 entries made {million:.1} M events a second meanwhile."
-        ))?;
-        print::line("wall s: the best run; the slowest beside it.")?;
+        let notes = format!(
+            "\nA bare heap of 2,000 entries made {million:.1} M events a second meanwhile.\n\
+             wall s: the best run; the slowest beside it.\n"
+        );
+        if format == Format::Csv { print::aside(&notes) } else { print::line(notes.trim_end())? }
     }
     Ok(ExitCode::SUCCESS)
 }

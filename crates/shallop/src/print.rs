@@ -1,11 +1,14 @@
 //! Tables and text on standard output, notes on standard error.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde_json::Value;
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, plain};
-use shallop_workbench::render;
+use shallop_workbench::printable::printable_lines;
+use shallop_workbench::{TableForm, render};
+
+use crate::args::{Format, Printed};
 
 /// Prints a line. A closed pipe is no error.
 pub fn line(text: &str) -> Result<()> {
@@ -21,20 +24,46 @@ pub fn line(text: &str) -> Result<()> {
 /// Prints notes on standard error.
 pub fn notes(notes: &[String]) {
     for note in notes {
-        // There is nobody to tell if this cannot be written.
-        let _ = writeln!(std::io::stderr(), "note: {note}");
+        aside(&format!("note: {}\n", printable_lines(note)));
     }
+}
+
+/// Prints text on standard error, beside what a program reads.
+pub fn aside(text: &str) {
+    // There is nobody to tell if this cannot be written.
+    let _ = write!(std::io::stderr(), "{text}");
 }
 
 /// Prints a value as JSON.
 pub fn json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value);
-    line(&text.map_err(|why| plain(&format!("could not be put as JSON: {why}")))?)
+    let text = text.map_err(|why| plain(&format!("could not be put as JSON: {why}")))?;
+    line(&printable_lines(&text))
 }
 
 /// Prints a table.
-pub fn grid(grid: &Grid) -> Result<()> {
-    line(&render(grid))
+pub fn grid(grid: &Grid, printed: Printed) -> Result<()> {
+    line(&render(grid, form(printed)))
+}
+
+/// The form of tables. JSON has none: it is printed by [`json`].
+pub fn form(printed: Printed) -> TableForm {
+    match printed.format() {
+        Format::Csv => TableForm::Csv,
+        Format::Markdown => TableForm::Markdown,
+        Format::Table | Format::Json if printed.wide => TableForm::Text(None),
+        Format::Table | Format::Json => TableForm::Text(columns()),
+    }
+}
+
+/// The columns of the terminal, as COLUMNS or the terminal itself says; `None` if standard output is no terminal.
+fn columns() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let asked = || Some(usize::from(terminal_size::terminal_size_of(std::io::stdout())?.0.0));
+    said.filter(|&columns| columns > 0).or_else(asked).filter(|&columns| columns > 0)
 }
 
 /// A JSON object from pairs, in their order.

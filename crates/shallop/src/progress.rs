@@ -8,6 +8,7 @@ use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_results::Job;
 use shallop_workbench::Progress;
+use shallop_workbench::printable::{printable, printable_lines};
 
 /// Steps of the bar in a simulated second.
 const STEPS: f64 = 1e6;
@@ -61,7 +62,8 @@ impl Progress for Bar {
         let scheme = &point.plan.schemes[job.scheme].name;
         let words =
             [point.name.as_str(), scheme.as_str()].into_iter().filter(|word| !word.is_empty());
-        self.line.set_message(words.collect::<Vec<_>>().join(" "));
+        let message = words.collect::<Vec<_>>().join(" ");
+        self.line.set_message(printable(&message).into_owned());
     }
 
     fn advance(&self, by: Span) {
@@ -76,6 +78,6 @@ impl Progress for Bar {
 
     fn note(&self, text: &str) {
         // There is nobody to tell if this cannot be written.
-        let _ = self.line.suspend(|| writeln!(std::io::stderr(), "{text}"));
+        let _ = self.line.suspend(|| writeln!(std::io::stderr(), "{}", printable_lines(text)));
     }
 }

@@ -6,13 +6,14 @@ use clap::CommandFactory;
 use serde_json::Value;
 use shallop_core::Bytes;
 use shallop_plan::chips::{self, Chip};
+use shallop_results::DerivedValue;
 use shallop_results::table::Grid;
-use shallop_scenario::explain;
+use shallop_scenario::explain::{self, Section};
 use shallop_scenario::{self as scenario, Options};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::{self as workbench, describe};
 
-use crate::args::{self, Arguments};
+use crate::args::{self, Arguments, Format};
 use crate::{print, work};
 
 /// Checks a scenario.
@@ -22,16 +23,43 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     let study = workbench::work::read(&args.scenario, &options)?;
     workbench::work::can_run(&study)?;
     print::notes(&workbench::work::notes(&study));
-    print::line(&format!("ok: {}", explain::work(&study)))?;
-    if args.explain {
-        for section in explain::explain(&study).map_err(|why| plain(&why))? {
-            let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);
-            let header = vec![section.title, "value".to_owned(), "how".to_owned()];
-            print::line("")?;
-            print::grid(&Grid { header, rows: rows.collect(), words: 3 })?;
-        }
+    let ok = format!("ok: {}", explain::work(&study));
+    let sections = if args.explain { explain::explain(&study) } else { Ok(Vec::new()) };
+    let sections = sections.map_err(|why| plain(&why))?;
+    let format = args.printed.format();
+    if format == Format::Json {
+        print::json(&derived(&explain::work(&study), &sections))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if format == Format::Csv {
+        print::aside(&format!("{ok}\n"));
+        let of = |section: &Section| -> Vec<Vec<String>> {
+            let row = |line: &DerivedValue| {
+                [&section.title, &line.what, &line.value, &line.how].map(Clone::clone).to_vec()
+            };
+            section.lines.iter().map(row).collect()
+        };
+        let header = ["section", "what", "value", "how"].map(str::to_owned).to_vec();
+        let rows = sections.iter().flat_map(of).collect();
+        print::grid(&Grid { header, rows, words: 4 }, args.printed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print::line(&ok)?;
+    for section in sections {
+        let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);
+        let header = vec![section.title, "value".to_owned(), "how".to_owned()];
+        print::line("")?;
+        print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The derived values of a scenario as JSON.
+fn derived(work: &str, sections: &[Section]) -> Value {
+    let section =
+        |section: &Section| serde_json::json!({ "title": section.title, "values": section.lines });
+    let sections: Vec<Value> = sections.iter().map(section).collect();
+    serde_json::json!({ "work": work, "sections": sections })
 }
 
 /// Prints the JSON Schema of scenarios or of results.
@@ -85,7 +113,7 @@ fn bytes(size: Option<Bytes>) -> Value {
 
 /// Lists the chips.
 pub fn chips(args: &args::Chips) -> Result<ExitCode> {
-    if args.json {
+    if args.printed.format() == Format::Json {
         let chips: Vec<Value> = chips::all().iter().map(described).collect();
         print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
@@ -123,11 +151,8 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             known(chip.memory.as_ref().map(|memory| memory.private.get() as f64 / 1e3)),
         ]
     });
-    print::grid(&Grid {
-        header: header.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-        words: 3,
-    })?;
+    let header = header.map(str::to_owned).to_vec();
+    print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
     Ok(ExitCode::SUCCESS)
 }
 

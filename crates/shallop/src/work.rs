@@ -14,10 +14,11 @@ use shallop_results::table;
 use shallop_results::verdict::count;
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::task_text::warnings;
 use shallop_workbench::work::{chosen, read};
 use shallop_workbench::{self as workbench, Task, jobs};
 
-use crate::args;
+use crate::args::{self, Format, Printed};
 use crate::progress::Bar;
 use crate::{print, report};
 
@@ -60,7 +61,7 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
     let tasks = chosen.into_iter().map(|shipped| Task::shipped(shipped, &options, out));
     let tasks = tasks.collect::<Result<Vec<Task>>>()?;
     if args.ids.is_empty() {
-        return list(&tasks, args.work.json);
+        return list(&tasks, args.work.printed);
     }
     Tasks::new(tasks, &args.work, stop).resume(args.resume).carry_out()
 }
@@ -70,8 +71,8 @@ pub fn files(scenario: &Path) -> Arc<dyn Files> {
     Arc::new(workbench::Folder::of(scenario))
 }
 
-fn list(tasks: &[Task], json: bool) -> Result<ExitCode> {
-    if json {
+fn list(tasks: &[Task], printed: Printed) -> Result<ExitCode> {
+    if printed.format() == Format::Json {
         let experiments = tasks.iter().map(|Task { id, study, .. }| {
             print::object([
                 ("id", id.clone().into()),
@@ -96,10 +97,12 @@ fn list(tasks: &[Task], json: bool) -> Result<ExitCode> {
             study.takes.1.clone(),
         ]
     });
-    print::grid(&table::Grid { header, rows: rows.collect(), words: 4 })?;
-    print::line(
-        "\nRun one with `shallop reproduce ID`, all of them with `shallop reproduce all`.",
-    )?;
+    print::grid(&table::Grid { header, rows: rows.collect(), words: 4 }, printed)?;
+    if printed.format() != Format::Csv {
+        print::line(
+            "\nRun one with `shallop reproduce ID`, all of them with `shallop reproduce all`.",
+        )?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -125,7 +128,9 @@ impl<'a> Tasks<'a> {
     }
 
     fn carry_out(&self) -> Result<ExitCode> {
-        self.all.iter().try_for_each(Task::check)?;
+        let locks = self.all.iter().map(|task| task.prepare(self.shard));
+        let _locks = locks.collect::<Result<Vec<_>>>()?;
+        self.check_index()?;
         self.all.iter().for_each(|task| print::notes(&workbench::work::notes(&task.study)));
         let bar = Bar::of(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
@@ -135,10 +140,10 @@ impl<'a> Tasks<'a> {
         self.index()?;
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
         let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
-        if self.work.json {
-            self.print_json(summaries, interrupted)?;
-        } else {
-            print::line(if self.sweep { table::SWEEP_LEGEND } else { table::LEGEND })?;
+        match self.work.printed.format() {
+            Format::Json => self.print_json(summaries, interrupted)?,
+            Format::Csv => print::grid(&Self::csv(&summaries), self.work.printed)?,
+            _ => print::line(if self.sweep { table::SWEEP_LEGEND } else { table::LEGEND })?,
         }
         Ok(match (interrupted, failed) {
             (true, _) => ExitCode::from(INTERRUPTED),
@@ -147,18 +152,39 @@ impl<'a> Tasks<'a> {
         })
     }
 
+    /// The folder of the index page, if there are experiments.
+    fn index_folder(&self) -> Option<&Path> {
+        self.work.out.as_deref().filter(|_| self.all.iter().any(|task| task.id.is_some()))
+    }
+
+    /// Checks that the index page may be written.
+    fn check_index(&self) -> Result<()> {
+        let folder = self.index_folder();
+        folder.map_or(Ok(()), |out| workbench::report::check_page(out).map_err(|why| plain(&why)))
+    }
+
     /// Writes the index page of the experiments, if there are any.
     fn index(&self) -> Result<()> {
-        let experiments = self.all.iter().any(|task| task.id.is_some());
-        match self
-            .work
-            .out
-            .as_deref()
-            .filter(|out| experiments && !workbench::report::result_folders(out).is_empty())
-        {
+        let there = |out: &&Path| !workbench::report::result_folders(out).is_empty();
+        match self.index_folder().filter(there) {
             Some(out) => workbench::report::write_index(out).map(drop).map_err(|why| plain(&why)),
             None => Ok(()),
         }
+    }
+
+    /// The one table that CSV has: the means of a run or sweep, the claims of experiments.
+    fn csv(summaries: &[Summary]) -> table::Grid {
+        let mut all = table::Grid::default();
+        for summary in summaries {
+            let Some(id) = &summary.id else { return workbench::aggregate_grid(summary) };
+            let claims = table::claims(&summary.claims);
+            let row = |row: Vec<String>, first: &str| {
+                std::iter::once(first.to_owned()).chain(row).collect::<Vec<_>>()
+            };
+            all.header = row(claims.header, "experiment");
+            all.rows.extend(claims.rows.into_iter().map(|cells| row(cells, id)));
+        }
+        all
     }
 
     fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
@@ -176,8 +202,16 @@ impl<'a> Tasks<'a> {
         {
             report::draw(folder, results, picture)?;
         }
-        if !self.work.json {
-            bar.aside(|| print::line(&task.text(&summary, self.shard, self.sweep)))?;
+        match self.work.printed.format() {
+            Format::Json => {}
+            Format::Csv => bar.aside(|| {
+                print::aside(&warnings(&summary));
+                print::aside(&task.notes(&summary, self.shard));
+            }),
+            _ => {
+                let form = print::form(self.work.printed);
+                bar.aside(|| print::line(&task.text(&summary, self.shard, self.sweep, form)))?;
+            }
         }
         Ok(summary)
     }

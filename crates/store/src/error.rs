@@ -24,6 +24,15 @@ pub enum StoreError {
         /// The first byte that is not UTF-8.
         byte: usize,
     },
+    /// Another process writes to a folder.
+    #[error(
+        "{}: another shallop is writing to this folder; wait until it ends, or choose another folder",
+        folder.display()
+    )]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The columns of a table differ in length.
     #[error("table {table}: column {column} has {found} rows where the first has {expected}")]
     Ragged {

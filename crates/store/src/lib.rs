@@ -3,6 +3,7 @@
 
 pub mod error;
 pub mod files;
+pub mod lock;
 pub mod read;
 pub mod stream;
 pub mod table;
@@ -10,6 +11,7 @@ pub mod write;
 
 pub use error::StoreError;
 pub use files::{Draft, clear_drafts, open, publish, read_bytes, read_text, write_file};
+pub use lock::FolderLock;
 pub use read::{TableReader, from_parquet, read_table};
 pub use table::{Column, Table, Text, Values};
 pub use write::{TableWriter, to_parquet};

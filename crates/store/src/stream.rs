@@ -1,17 +1,20 @@
 //! Tables as Arrow C streams, for libraries of other languages in the same process.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
 
 use crate::error::StoreError;
 use crate::files;
-use crate::read::{BATCH, unreadable};
+use crate::read::{BATCH, TableReader, unreadable};
 use crate::table::Table;
-use crate::write::to_parquet;
+use crate::write::{schema, to_batch, to_parquet};
 
 /// The name of a Python capsule with a stream, by the Arrow `PyCapsule` interface.
 pub const CAPSULE: &std::ffi::CStr = c"arrow_array_stream";
@@ -40,10 +43,45 @@ impl Stream {
         Self::over(&table.name, Bytes::from(to_parquet(table)?))
     }
 
+    /// The rows of a Parquet file, each batch changed by `map`, which gives all batches the same columns.
+    ///
+    /// # Errors
+    /// As [`Stream::open`].
+    pub fn mapped(
+        path: impl AsRef<Path>,
+        map: impl Fn(Table) -> Table + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let reader = TableReader::open(path)?;
+        let schema = schema(&map(reader.heading().clone()));
+        Ok(Self(FFI_ArrowArrayStream::new(Box::new(Mapped { reader, schema, map }))))
+    }
+
     fn over<T: ChunkReader + 'static>(at: &str, input: T) -> Result<Self, StoreError> {
         let complain = |why: parquet::errors::ParquetError| unreadable(at, &why);
         let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(complain)?;
         let reader = builder.with_batch_size(BATCH).build().map_err(complain)?;
         Ok(Self(FFI_ArrowArrayStream::new(Box::new(reader))))
+    }
+}
+
+/// The batches of a file after a change.
+struct Mapped<F> {
+    reader: TableReader,
+    schema: SchemaRef,
+    map: F,
+}
+
+impl<F: Fn(Table) -> Table> Iterator for Mapped<F> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.reader.next()?.map_err(|why| ArrowError::ExternalError(Box::new(why)));
+        Some(batch.and_then(|batch| to_batch(&(self.map)(batch))))
+    }
+}
+
+impl<F: Fn(Table) -> Table> RecordBatchReader for Mapped<F> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 }

@@ -11,7 +11,7 @@ use arrow_array::builder::{
 };
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
@@ -131,6 +131,16 @@ pub fn to_parquet(table: &Table) -> Result<Vec<u8>, StoreError> {
     writer.finish()
 }
 
+/// The rows of a table as an Arrow batch.
+pub(crate) fn to_batch(table: &Table) -> Result<RecordBatch, ArrowError> {
+    let columns = table.columns.iter().map(|column| {
+        let mut builder = Builder::new(&column.values);
+        builder.append(&column.values, 0..column.values.len());
+        builder.finish()
+    });
+    RecordBatch::try_new(schema(table), columns.collect())
+}
+
 /// The Arrow builder of a column, by type.
 enum Builder {
     F64(Float64Builder),
@@ -184,7 +194,7 @@ impl Builder {
     }
 }
 
-fn schema(heading: &Table) -> SchemaRef {
+pub(crate) fn schema(heading: &Table) -> SchemaRef {
     let fields = heading.columns.iter().map(|column| {
         let kind = match column.values {
             Values::F64(_) => DataType::Float64,

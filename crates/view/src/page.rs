@@ -5,6 +5,7 @@ mod document;
 mod index;
 mod parts;
 
+pub use document::is_page;
 pub use index::{IndexEntry, index};
 
 use std::fmt::Write;
@@ -69,7 +70,7 @@ impl Page<'_> {
         let title = self.summary.id.as_deref().unwrap_or(&self.summary.scenario);
         let libraries: &[Script] =
             if self.figures.is_empty() { &[] } else { &[VEGA, VEGA_LITE, VEGA_EMBED] };
-        document(&format!("{title} · shallop"), &body, libraries)
+        document(title, &body, libraries)
     }
 
     /// The figure that shows what the sentences say.

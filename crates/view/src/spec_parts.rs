@@ -116,6 +116,29 @@ pub fn zoom() -> Value {
     })
 }
 
+/// Moves the selections of the layers of a spec to its top, where each names the layer that it belongs to. Altair does
+/// that with every chart it reads but leaves the names away, and a selection without a name belongs to every layer,
+/// which Vega refuses: "Duplicate signal name".
+pub fn lift_selections(spec: &mut Value) {
+    let mut lifted = Vec::new();
+    let layers = spec.get_mut("layer").and_then(Value::as_array_mut);
+    for (place, layer) in layers.into_iter().flatten().enumerate() {
+        let Some(Value::Array(params)) = layer.as_object_mut().and_then(|it| it.remove("params"))
+        else {
+            continue;
+        };
+        let name = format!("layer_{place}");
+        for mut param in params {
+            param["views"] = json!([name]);
+            lifted.push(param);
+        }
+        layer["name"] = name.into();
+    }
+    if !lifted.is_empty() {
+        spec["params"] = lifted.into();
+    }
+}
+
 /// An axis of a quantity, from zero.
 #[must_use]
 pub fn quantity(field: &str, title: &str) -> Value {
@@ -214,4 +237,28 @@ pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
         // With a shared axis, panels above an empty place would have none.
         "resolve": { "axis": { "x": "independent" } },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_of_layers_are_at_the_top_and_name_their_layer() {
+        let names = vec!["a".to_owned()];
+        let scale = NominalScale { field: "scheme", title: "scheme", all: &names };
+        let mut spec = json!({
+            "layer": [{ "mark": "area" }, { "mark": "line", "params": [scale.toggle(), zoom()] }],
+        });
+        lift_selections(&mut spec);
+        let params = spec["params"].as_array().unwrap();
+        let found: Vec<_> = params.iter().map(|param| (&param["name"], &param["views"])).collect();
+        let views = json!(["layer_1"]);
+        assert_eq!(found, [(&json!("shown_scheme"), &views), (&json!("zoom"), &views)]);
+        assert_eq!(spec["layer"][1], json!({ "mark": "line", "name": "layer_1" }));
+        let lines = json!({ "mark": "line", "params": [zoom()] });
+        let mut same = lines.clone();
+        lift_selections(&mut same);
+        assert_eq!(same, lines);
+    }
 }

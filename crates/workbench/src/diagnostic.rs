@@ -6,6 +6,7 @@ use std::path::Path;
 pub use miette::Report;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 
+use super::printable::{printable, printable_lines, printable_source};
 use shallop_scenario::Problem;
 
 /// The longest line that is shown, so that the message fits the screen.
@@ -18,30 +19,34 @@ pub type Result<T> = std::result::Result<T, Report>;
 
 /// A diagnostic without a position.
 pub fn plain(what: &impl Display) -> Report {
-    Report::new(MietteDiagnostic::new(what.to_string()))
+    Report::new(MietteDiagnostic::new(printable_lines(&what.to_string())))
 }
 
 /// A diagnostic with advice.
 pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
-    Report::new(MietteDiagnostic::new(what.to_string()).with_help(help.to_string()))
+    let (what, help) = (what.to_string(), help.to_string());
+    Report::new(MietteDiagnostic::new(printable_lines(&what)).with_help(printable_lines(&help)))
 }
 
 /// A diagnostic that shows a line of a scenario.
 #[must_use]
 pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
     let Problem { message, label, help, span } = problem;
-    let mut diagnostic = MietteDiagnostic::new(message);
+    let mut diagnostic = MietteDiagnostic::new(printable_lines(&message));
     if !help.is_empty() {
-        diagnostic = diagnostic.with_help(help);
+        diagnostic = diagnostic.with_help(printable_lines(&help));
     }
     let Some(span) = span.and_then(|span| showable(text, span)) else {
-        diagnostic.message = format!("{name}: {}", diagnostic.message);
+        diagnostic.message = format!("{}: {}", printable(name), diagnostic.message);
         return Report::new(diagnostic);
     };
-    let label = Some(label).filter(|label| !label.is_empty());
-    let label = LabeledSpan::new(label, span.start, span.len());
-    Report::new(diagnostic.with_label(label))
-        .with_source_code(NamedSource::new(name, text.to_owned()).with_language("TOML"))
+    let label = Some(printable(&label).into_owned()).filter(|label| !label.is_empty());
+    // What is escaped is longer, so the span moves.
+    let start = printable_source(&text[..span.start]).len();
+    let length = printable_source(&text[span]).len();
+    let source = NamedSource::new(printable(name), printable_source(text));
+    Report::new(diagnostic.with_label(LabeledSpan::new(label, start, length)))
+        .with_source_code(source.with_language("TOML"))
 }
 
 /// The part of a span on its first line, if that line and its neighbours are short enough to be shown.
@@ -70,12 +75,28 @@ pub fn text(report: &Report) -> String {
 /// The name of a file in messages.
 #[must_use]
 pub fn name(path: &Path) -> String {
-    path.display().to_string()
+    printable(&path.display().to_string()).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped_in_the_message_and_in_the_line() {
+        let source = "a = \"\u{1b}[2J\u{202e}\" # c\nb = 1\n";
+        let problem = Problem {
+            message: "no \u{1b}[31m".to_owned(),
+            label: "here \u{9b}".to_owned(),
+            help: "say \u{202e}".to_owned(),
+            span: Some(4..14),
+        };
+        let shown = text(&in_text("a\u{1b}.toml", source, problem));
+        let obeyed = shown.chars().filter(|letter| letter.is_control() && *letter != '\n');
+        assert_eq!(obeyed.count(), 0, "{shown:?}");
+        assert!(!shown.contains('\u{202e}') && shown.contains("\\u001b[2J\\u202e"), "{shown}");
+        assert!(shown.contains("a\\u001b.toml:1"), "{shown}");
+    }
 
     #[test]
     fn a_span_is_shown_on_its_first_line_and_long_lines_are_not() {

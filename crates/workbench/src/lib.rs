@@ -1,6 +1,8 @@
 //! What the command and the Python module share: jobs on threads, the clock, the archive of finished runs, reports and
 //! files.
 
+mod aggregate_tables;
+pub mod arguments;
 pub mod bench;
 mod clock;
 pub mod describe;
@@ -9,19 +11,22 @@ pub mod error;
 pub mod folder;
 pub mod identity;
 pub mod jobs;
+pub mod printable;
 pub mod report;
 pub mod results;
 pub mod run_archive;
 mod setup_lines;
 mod tables;
-mod text_table;
+pub mod task_text;
+pub mod text_table;
 pub mod work;
 
+pub use aggregate_tables::{aggregate_grid, aggregate_table, with_point_columns};
 pub use folder::Folder;
 pub use jobs::{FinishedRun, Progress, run_all};
 pub use report::{REPORT, ReportError, Results};
 pub use results::{check_folder, summarise, write};
 pub use run_archive::RunArchive;
 pub use shallop_store::{StoreError, read_text, write_file};
-pub use text_table::render;
+pub use text_table::{TableForm, render};
 pub use work::Task;

@@ -4,9 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shallop_store::{StoreError, Table, TableReader, Text, Values, read_text, write_file};
+use shallop_store::{
+    StoreError, Table, TableReader, Text, Values, read_bytes, read_text, write_file,
+};
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
 
+use super::aggregate_tables::{aggregate_table, with_point_columns};
 use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
 use shallop_results::drops::drops;
@@ -31,6 +34,12 @@ pub enum ReportError {
         path: PathBuf,
         /// The problem.
         why: serde_json::Error,
+    },
+    /// A file of somebody else has the name of a page.
+    #[error("{}: was not made by shallop and is kept; move it, or choose another folder", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
     },
     /// The folder has no results.
     #[error(
@@ -83,6 +92,7 @@ impl Results {
     /// If they cannot be read, or the page cannot be written; an existing page is unchanged then.
     pub fn publish(folder: &Path) -> Result<Self, ReportError> {
         let results = Self::read(folder)?;
+        check_page(folder)?;
         write_file(folder.join(REPORT), results.html().as_bytes())?;
         Ok(results)
     }
@@ -113,7 +123,16 @@ pub fn read_summary(folder: &Path) -> Result<Summary, ReportError> {
 /// # Errors
 /// As [`read_summary`].
 pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
-    read_summary(folder).map(|summary| drops_table(&summary))
+    let summary = read_summary(folder)?;
+    Ok(with_point_columns(&summary, drops_table(&summary)))
+}
+
+/// The means over seeds in a folder of results: [`aggregate_table`](super::aggregate_table).
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn aggregates(folder: &Path) -> Result<Table, ReportError> {
+    read_summary(folder).map(|summary| aggregate_table(&summary))
 }
 
 /// The folders with results in this folder, in the order of their names.
@@ -156,10 +175,24 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
     if entries.is_empty() {
         return Err(ReportError::Nothing { folder: folder.to_owned() });
     }
+    check_page(folder)?;
     let path = folder.join(REPORT);
     let total = if all.is_empty() { String::new() } else { table::tally(&all) };
     write_file(&path, page::index(env!("CARGO_PKG_VERSION"), &total, &entries).as_bytes())?;
     Ok(path)
+}
+
+/// Checks that a page which is in this folder already was made by shallop, so that it may be replaced.
+///
+/// # Errors
+/// [`ReportError::Foreign`] if it was not.
+pub fn check_page(folder: &Path) -> Result<(), ReportError> {
+    let path = folder.join(REPORT);
+    if !path.is_file() {
+        return Ok(());
+    }
+    let bytes = read_bytes(&path)?;
+    if page::is_page(&bytes) { Ok(()) } else { Err(ReportError::Foreign { path }) }
 }
 
 /// The tables that the command prints, without computing times, which differ between repetitions.

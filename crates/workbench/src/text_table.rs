@@ -1,54 +1,263 @@
-//! Tables as plain text.
+//! Tables as text: aligned columns for people, Markdown and CSV for other programs. Names of users are printed with
+//! their control characters escaped.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use shallop_results::table::Grid;
+use unicode_width::UnicodeWidthStr;
 
-/// The largest width of a table.
-const WIDTH: u16 = 120;
+use crate::printable::printable;
 
-/// A table as text, with a line under the header; figures are aligned to the right.
+/// The width in which texts of several words are broken, if it is not that of a terminal.
+const WIDTH: usize = 120;
+/// A column of words is broken to no less than this, unless no more figures can be left out.
+const NARROW: usize = 24;
+
+/// The headings of columns in the order in which a narrow terminal is spared them. Then it is spared the rightmost
+/// columns, but not the names and the first figure.
+pub const LEFT_OUT_FIRST: [&str; 9] =
+    ["Mhop/s", "wall s", "RTOs", "resent", "goodput", "KB", "credit loss %", "open", "p99"];
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableForm {
+    /// Aligned columns. On a terminal of so many columns a table that is wider lacks some of its columns, and says so;
+    /// `None`: every column is there.
+    Text(Option<usize>),
+    /// A table of GitHub Flavored Markdown.
+    Markdown,
+    /// Comma-separated values (RFC 4180).
+    Csv,
+}
+
+/// A table as text, without a line end after the last line.
 #[must_use]
-pub fn render(grid: &Grid) -> String {
+pub fn render(grid: &Grid, form: TableForm) -> String {
+    let cells = |row: &Vec<String>| row.iter().map(|cell| printable(cell).into_owned()).collect();
+    let header: Vec<String> = cells(&grid.header);
+    let rows = grid.rows.iter().map(cells).collect();
+    let grid = Grid { header, rows, words: grid.words };
+    match form {
+        TableForm::Text(None) => aligned(&grid, WIDTH),
+        TableForm::Text(Some(width)) => fitted(&grid, width),
+        TableForm::Markdown => markdown(&grid),
+        TableForm::Csv => csv(&grid),
+    }
+}
+
+/// The table without the columns for which a terminal of this width has no room.
+fn fitted(grid: &Grid, width: usize) -> String {
+    let left_out = left_out(grid, width);
+    let kept = |row: &Vec<String>| -> Vec<String> {
+        let cells = row.iter().enumerate().filter(|(column, _)| !left_out.contains(column));
+        cells.map(|(_, cell)| cell.clone()).collect()
+    };
+    let rows = grid.rows.iter().map(kept).collect();
+    let rest = Grid { header: kept(&grid.header), rows, words: grid.words };
+    let text = aligned(&rest, width);
+    if left_out.is_empty() {
+        return text;
+    }
+    let names: Vec<&str> = left_out.iter().map(|&column| grid.header[column].as_str()).collect();
+    let note = format!(
+        "Left out, as the terminal is {width} columns wide: {}. --wide shows all columns.",
+        names.join(", ")
+    );
+    format!("{text}\n{note}")
+}
+
+/// The columns that are left out so that the others fit, in the order in which they are.
+fn left_out(grid: &Grid, width: usize) -> Vec<usize> {
+    let wanted: Vec<usize> = (0..grid.header.len()).map(|column| wanted(grid, column)).collect();
+    // The names and the first figure stay.
+    let figures = (grid.words.max(1) + 1).min(grid.header.len())..grid.header.len();
+    let rank = |column: &usize| {
+        let heading = grid.header[*column].as_str();
+        let place = LEFT_OUT_FIRST.iter().position(|first| *first == heading);
+        (place.unwrap_or(LEFT_OUT_FIRST.len()), usize::MAX - column)
+    };
+    let mut order: Vec<usize> = figures.collect();
+    order.sort_by_key(rank);
+    let mut total: usize = wanted.iter().map(|width| width + 1).sum();
+    let mut left_out = Vec::new();
+    for column in order {
+        if total <= width {
+            break;
+        }
+        total -= wanted[column] + 1;
+        left_out.push(column);
+    }
+    left_out
+}
+
+/// The texts of a column, its heading first.
+fn texts(grid: &Grid, column: usize) -> impl Iterator<Item = &str> {
+    let rows = grid.rows.iter().filter_map(move |row| row.get(column));
+    std::iter::once(&grid.header[column]).chain(rows).map(String::as_str)
+}
+
+/// The least width of a column in which no heading, no word, and no figure with its interval is broken.
+fn least(grid: &Grid, column: usize) -> usize {
+    let word = |text: &str| text.split_whitespace().map(UnicodeWidthStr::width).max().unwrap_or(0);
+    let whole = |(row, text): (usize, &str)| {
+        if row == 0 || column >= grid.words { text.width() } else { word(text) }
+    };
+    texts(grid, column).enumerate().map(whole).max().unwrap_or(0)
+}
+
+/// The least width at which a column is still read with ease.
+fn wanted(grid: &Grid, column: usize) -> usize {
+    let natural = texts(grid, column).map(UnicodeWidthStr::width).max().unwrap_or(0);
+    let narrow = if column < grid.words { NARROW } else { 0 };
+    least(grid, column).max(natural.min(narrow))
+}
+
+/// The table with a line under the header; figures are aligned to the right. It is wider than `width` only where a
+/// word is.
+fn aligned(grid: &Grid, width: usize) -> String {
     let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(&grid.header);
     for row in &grid.rows {
         table.add_row(row);
     }
     // Two blanks between columns if there is room.
-    let words: u16 = table.column_max_content_widths().iter().sum();
-    let gap = if words + 2 * grid.header.len() as u16 <= WIDTH { 2 } else { 1 };
+    let words: usize = table.column_max_content_widths().iter().map(|&it| usize::from(it)).sum();
+    let gap = if words + 2 * grid.header.len() <= width { 2 } else { 1 };
+    let needed: usize = (0..grid.header.len()).map(|column| least(grid, column) + gap).sum();
+    table.set_width(u16::try_from(width.max(needed)).unwrap_or(u16::MAX));
     for (number, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, gap));
+        let least = u16::try_from(least(grid, number) + gap).unwrap_or(u16::MAX);
+        column.set_padding((0, gap as u16));
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
         if number >= grid.words {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
     let text = table.to_string();
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let widest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-    let rule = "-".repeat(widest);
+    let rule = "-".repeat(lines.iter().map(|line| line.width()).max().unwrap_or(0));
     lines.insert(1.min(lines.len()), &rule);
     lines.join("\n")
+}
+
+/// A text in Markdown, none of whose characters has a meaning there. Blanks at its start stay.
+#[must_use]
+pub fn markdown_text(text: &str) -> String {
+    let words = text.trim_start_matches(' ');
+    let mut out = "&nbsp;".repeat(text.len() - words.len());
+    for letter in words.chars() {
+        if matches!(letter, '\\' | '`' | '*' | '[' | ']' | '<' | '|' | '#' | '~') {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+fn markdown(grid: &Grid) -> String {
+    let line = |cells: &Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(|cell| markdown_text(cell)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let rule = |column| if column < grid.words { "---" } else { "---:" };
+    let rules: Vec<&str> = (0..grid.header.len()).map(rule).collect();
+    let head = [line(&grid.header), format!("| {} |", rules.join(" | "))];
+    head.into_iter().chain(grid.rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn csv(grid: &Grid) -> String {
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for row in std::iter::once(&grid.header).chain(&grid.rows) {
+        // Writing to memory does not fail.
+        let _ = writer.write_record(row.iter().map(|cell| cell.trim_start()));
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim_end().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn grid(header: &[&str], words: usize, rows: &[&[&str]]) -> Grid {
+        let row = |row: &[&str]| row.iter().map(ToString::to_string).collect();
+        Grid { header: row(header), rows: rows.iter().map(|cells| row(cells)).collect(), words }
+    }
+
+    fn widest(text: &str) -> usize {
+        text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0)
+    }
+
     #[test]
     fn a_table_is_plain_and_no_wider_than_allowed() {
-        let row = vec!["a claim with many words ".repeat(10), "9.1".to_owned()];
-        let text = render(&Grid {
-            header: vec!["what".to_owned(), "paper".to_owned()],
-            rows: vec![row],
-            words: 1,
-        });
-        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
+        let claim = "a claim with many words ".repeat(10);
+        let text = render(&grid(&["what", "paper"], 1, &[&[&claim, "9.1"]]), TableForm::Text(None));
+        assert!(widest(&text) <= WIDTH, "{text}");
         assert!(text.starts_with("what") && text.is_ascii(), "{text}");
+    }
+
+    #[test]
+    fn no_key_and_no_interval_is_split_however_narrow() {
+        let key = format!("group.{}.arrivals.load=0.5", "a".repeat(110));
+        let names = format!("topology.senders=2 {key}");
+        let table = grid(&["point", "scheme", "Gb/s"], 2, &[&[&names, "flashpass", "9.1 ± 0.25"]]);
+        for form in [TableForm::Text(None), TableForm::Text(Some(40))] {
+            let text = render(&table, form);
+            for whole in [key.as_str(), "topology.senders=2", "flashpass", "9.1 ± 0.25"] {
+                assert!(text.contains(whole), "{whole} is not in:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrow_terminal_is_spared_columns_in_the_stated_order() {
+        let header = ["scheme", "Gb/s", "goodput", "loss %", "KB", "wall s", "Mhop/s", "last"];
+        let row = ["flashpass", "9.123", "9.001", "0.000", "200.0", "12.5", "3.9", "1"];
+        let table = grid(&header, 1, &[&row]);
+        let shown = |width| render(&table, TableForm::Text(Some(width)));
+        let all = shown(200);
+        assert!(!all.contains("Left out"), "{all}");
+        let note = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+        assert!(
+            note(&shown(46)).contains("46 columns wide: Mhop/s, wall s. --wide"),
+            "{}",
+            shown(46)
+        );
+        let few = shown(20);
+        let lost = "Mhop/s, wall s, goodput, KB, last, loss %.";
+        assert!(note(&few).contains(lost), "{few}");
+        assert!(
+            few.lines().nth(2) == Some("flashpass 9.123") || few.contains("flashpass  9.123"),
+            "{few}"
+        );
+        for width in 20..80 {
+            let text = shown(width);
+            let table = text.lines().filter(|line| !line.starts_with("Left out"));
+            assert!(table.map(UnicodeWidthStr::width).all(|it| it <= width), "{width}:\n{text}");
+        }
+        let note = shown(46).lines().filter(|line| line.starts_with("Left out")).count();
+        assert_eq!(note, 1);
+    }
+
+    #[test]
+    fn names_are_escaped_in_every_form() {
+        let table = grid(&["scheme", "Gb/s"], 1, &[&["a\u{1b}[31m\nb\u{202e}", "1"]]);
+        for form in
+            [TableForm::Text(None), TableForm::Text(Some(80)), TableForm::Markdown, TableForm::Csv]
+        {
+            let text = render(&table, form);
+            assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+            assert_eq!(text.lines().count(), if form == TableForm::Csv { 2 } else { 3 }, "{text}");
+        }
+    }
+
+    #[test]
+    fn markdown_and_csv_are_read_back() {
+        let table = grid(&["claim", "Gb/s"], 1, &[&["a | b, \"c\" *d*", "1"], &["  x", "2"]]);
+        let text = render(&table, TableForm::Markdown);
+        let wanted = "| claim | Gb/s |\n| --- | ---: |\n| a \\| b, \"c\" \\*d\\* | 1 |\n| &nbsp;&nbsp;x | 2 |";
+        assert_eq!(text, wanted);
+        let text = render(&table, TableForm::Csv);
+        assert_eq!(text, "claim,Gb/s\n\"a | b, \"\"c\"\" *d*\",1\nx,2");
     }
 }

@@ -1,23 +1,20 @@
 //! From the text of a scenario to the results in a folder: the work of the command and of the Python module.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use shallop_store::read_text;
+use shallop_store::{FolderLock, read_text};
 
 use super::diagnostic::{Result, in_text, name, plain, with_help};
 use super::jobs::{JobOptions, Progress, run_all};
+use super::report::check_page;
 use super::results::{check_folder, summarise, write};
-use super::text_table::render;
-use super::{REPORT, Results, RunArchive};
+use super::{Results, RunArchive};
 use shallop_plan::Study;
 use shallop_plan::plan::Topology;
 use shallop_plan::wait;
 use shallop_results::Shard;
-use shallop_results::drops::drops;
 use shallop_results::summary::Summary;
-use shallop_results::table;
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
@@ -92,13 +89,22 @@ impl Task {
         Ok(Self { id: Some(id.to_owned()), study, folder: out.map(|out| out.join(id)) })
     }
 
-    /// Checks whether all runs can be set up, and their results written.
+    /// Checks whether all runs can be set up, and their results written. Until the returned lock is dropped, no other
+    /// process writes to the folder; those that make other shards of the same study do.
     ///
     /// # Errors
     /// Why they cannot.
-    pub fn check(&self) -> Result<()> {
+    pub fn prepare(&self, shard: Shard) -> Result<Option<FolderLock>> {
         can_run(&self.study)?;
-        self.folder.iter().try_for_each(|folder| check_folder(folder).map_err(|why| plain(&why)))
+        let Some(folder) = &self.folder else { return Ok(None) };
+        check_folder(folder).map_err(|why| plain(&why))?;
+        check_page(folder).map_err(|why| plain(&why))?;
+        let lock = if shard.is_whole() {
+            FolderLock::alone(folder)
+        } else {
+            FolderLock::beside_others(folder)
+        };
+        lock.map(Some).map_err(|why| plain(&why))
     }
 
     /// Makes the runs, and writes their results and the page of the results.
@@ -125,35 +131,6 @@ impl Task {
         write(folder, &self.study, &summary, &done).map_err(|why| plain(&why))?;
         let results = Results::publish(folder).map_err(|why| plain(&why))?;
         Ok((summary, Some(results)))
-    }
-
-    /// The results as text: tables, and the folder of the files. A sweep has a row for each point.
-    #[must_use]
-    pub fn text(&self, summary: &Summary, shard: Shard, sweep: bool) -> String {
-        let Self { id, study, folder } = self;
-        let id = id.as_ref().map_or_else(String::new, |id| format!("{id}: "));
-        let quick = if study.quick { " (quick)" } else { "" };
-        let mut text = format!("{id}{}{quick}\n\n", study.title);
-        text.push_str(&tables(summary, sweep));
-        let all = shard.of(study.jobs()).len();
-        if summary.interrupted {
-            // Writing to a text does not fail.
-            let _ = writeln!(text, "Interrupted: {} of {all} runs ended.", summary.runs.len());
-        }
-        let _ = match folder.as_ref() {
-            Some(folder) if !shard.is_whole() => writeln!(
-                text,
-                "Shard {shard}: {} of {all} runs are in {}. With those of all shards there,\n\
-                 the same command without --shard puts them together.",
-                summary.runs.len(),
-                name(RunArchive::of(folder).folder())
-            ),
-            Some(folder) if !summary.runs.is_empty() => {
-                writeln!(text, "The report is {}.", name(&folder.join(REPORT)))
-            }
-            _ => Ok(()),
-        };
-        text
     }
 }
 
@@ -184,35 +161,4 @@ pub fn notes(study: &Study) -> Vec<String> {
 /// Why one cannot.
 pub fn can_run(study: &Study) -> Result<()> {
     wait::check_all(study, study.jobs()).map_err(|why| plain(&why))
-}
-
-/// The tables of runs and claims of a summary.
-fn tables(summary: &Summary, sweep: bool) -> String {
-    let mut text = String::new();
-    let (points, runs) = (&summary.points, table::placed(summary));
-    if !runs.is_empty() {
-        let grid = if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) };
-        text.push_str(&render(&grid));
-        text.push('\n');
-        for warning in table::warnings(points, &runs) {
-            text.push_str(&warning);
-            text.push('\n');
-        }
-        text.push('\n');
-        let drops = drops(points, &runs);
-        if !sweep && summary.claims.is_empty() && !drops.rows.is_empty() {
-            text.push_str(
-                "Why data packets were dropped (most at: the port that dropped most of them)\n",
-            );
-            text.push_str(&render(&drops));
-            text.push_str("\n\n");
-        }
-    }
-    if !summary.claims.is_empty() {
-        text.push_str(&render(&table::claims(&summary.claims)));
-        text.push_str("\n\n");
-        text.push_str(&table::tally(&summary.claims));
-        text.push('\n');
-    }
-    text
 }

@@ -98,7 +98,11 @@ fn pairs(text: &str) -> Result<Vec<Pair>, Wrong> {
             }
             (None, Token::Close) => {
                 let Some((outer, key, line)) = open.pop() else {
-                    return Err(Wrong::new(line, "a ] without its [", ""));
+                    return Err(Wrong::new(
+                        line,
+                        "a ] without its [",
+                        "take it out, or write the [",
+                    ));
                 };
                 let value = Value::List(std::mem::replace(&mut pairs, outer));
                 pairs.push(Pair { key, line, value });

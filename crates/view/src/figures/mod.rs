@@ -14,6 +14,7 @@ mod slowdown;
 use crate::axis::Axis;
 use crate::figure::Figure;
 use crate::figure_data::FigureData;
+use crate::spec_parts;
 use shallop_results::Summary;
 
 /// Every figure that has data, in the order of a page.
@@ -38,6 +39,9 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
         rates::figure(input),
     ];
     figures.extend(others.into_iter().flatten());
+    for figure in &mut figures {
+        spec_parts::lift_selections(&mut figure.spec);
+    }
     figures
 }
 

@@ -7,6 +7,8 @@ use crate::text::escape;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
+/// The end of the title of every page.
+const TITLE_END: &str = " · shallop";
 
 /// A page with this body. Libraries are embedded packed; the script of the page unpacks and starts them, which the
 /// policy admits by their digests.
@@ -21,7 +23,7 @@ pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String 
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}{TITLE_END}</title>\n\
          <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}",
         escape(title)
     );
@@ -35,4 +37,12 @@ pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String 
     let _ = writeln!(out, "<script>{SCRIPT}</script>");
     out.push_str("</body>\n</html>\n");
     out
+}
+
+/// Whether a file begins as the pages do: with a title that ends in the name of shallop.
+#[must_use]
+pub fn is_page(bytes: &[u8]) -> bool {
+    let end = b"</title>";
+    let head = bytes.windows(end.len()).position(|part| part == end).map(|at| &bytes[..at]);
+    head.is_some_and(|head| head.ends_with(TITLE_END.as_bytes()))
 }

@@ -54,7 +54,7 @@ pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
         "</tbody></table>\n</main>\n<footer><p>Made by shallop {}.</p></footer>",
         escape(version)
     );
-    document("Results · shallop", &body, &[])
+    document("Results", &body, &[])
 }
 
 /// A name as a part of a URL, percent-encoded.

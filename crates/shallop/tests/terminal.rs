@@ -1,0 +1,222 @@
+//! What is printed, and where: tables that fit the terminal, formats for programs, names that a terminal would obey,
+//! folders that somebody else uses.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use support::{Folder, text};
+
+const SCENARIO: &str = include_str!("hostile/scenario.toml");
+
+/// Runs the command on a terminal, which `script` provides; what it wrote there.
+fn on_a_terminal(folder: &Folder, variables: &str, arguments: &str) -> String {
+    let command = env!("CARGO_BIN_EXE_shallop");
+    // A shell may set COLUMNS by itself.
+    let typed = format!("stty cols 90 rows 24; env -u COLUMNS {variables} {command} {arguments}");
+    let mut script = Command::new("script");
+    script.args(["-qec", &typed, "/dev/null"]).current_dir(folder.path(""));
+    script.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+    text(&script.stdin(Stdio::null()).output().unwrap().stdout)
+}
+
+/// The lines of the table of results.
+fn table(printed: &str) -> Vec<&str> {
+    let lines = printed.lines().map(|line| line.trim_end_matches('\r'));
+    let from = lines.skip_while(|line| !line.starts_with("scheme"));
+    from.take_while(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn tables_fit_the_terminal_and_say_what_is_left_out() {
+    let folder = Folder::with(SCENARIO);
+    let printed = on_a_terminal(&folder, "", "run scenario.toml");
+    let fitted = table(&printed);
+    let (note, rows) = fitted.split_last().unwrap();
+    assert!(note.starts_with("Left out, as the terminal is 90 columns wide: Mhop/s"), "{printed}");
+    assert!(note.ends_with("--wide shows all columns."), "{printed}");
+    assert!(rows.len() == 3 && rows.iter().all(|row| row.chars().count() <= 90), "{printed}");
+    assert!(!rows[0].contains("Mhop/s") && rows[0].contains("Jain"), "{printed}");
+    let printed = on_a_terminal(&folder, "COLUMNS=40", "run scenario.toml");
+    assert!(table(&printed).last().unwrap().contains("40 columns wide"), "{printed}");
+    assert!(table(&printed)[..3].iter().all(|row| row.chars().count() <= 40), "{printed}");
+    for wide in [
+        on_a_terminal(&folder, "", "run scenario.toml --wide"),
+        on_a_terminal(&folder, "COLUMNS=300", "run scenario.toml"),
+        text(
+            &folder
+                .command(&["run", "scenario.toml"])
+                .env("COLUMNS", "40")
+                .output()
+                .unwrap()
+                .stdout,
+        ),
+    ] {
+        assert!(table(&wide)[0].ends_with("Mhop/s") && !wide.contains("Left out"), "{wide}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let folder = Folder::with(SCENARIO.replace("100Mbps", "fast"));
+    let colours = |variables: &str| {
+        on_a_terminal(&folder, variables, "check scenario.toml").contains("\u{1b}[3")
+    };
+    assert!(colours(""));
+    assert!(!colours("NO_COLOR=1"));
+}
+
+#[test]
+fn formats_are_read_back_by_programs() {
+    let folder = Folder::with(SCENARIO);
+    let output = folder.shallop(&["run", "scenario.toml", "--out", "out", "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("The report is out/report.html."));
+    let printed = text(&output.stdout);
+    let rows: Vec<Vec<&str>> = printed.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!((rows.len(), rows[0].len()), (2, rows[1].len()), "{printed}");
+    assert_eq!(
+        (rows[0][..3].to_vec(), rows[1][0]),
+        (vec!["scheme", "runs", "throughput_bps"], "cubic")
+    );
+    let rate = folder.summary("out")["runs"][0]["throughput_bps"].as_f64().unwrap();
+    assert!((rows[1][2].parse::<f64>().unwrap() - rate).abs() < 1e-3);
+    let swept = ["sweep", "scenario.toml", "--vary", "topology.senders=1,2", "--seeds", "2"];
+    let printed = text(&folder.shallop(&[&swept[..], &["--format", "csv"]].concat()).stdout);
+    let header = "topology.senders,scheme,runs,throughput_bps,throughput_bps ci95,";
+    assert!(printed.starts_with(header) && printed.lines().count() == 3, "{printed}");
+    let printed = text(&folder.shallop(&["run", "scenario.toml", "--format", "markdown"]).stdout);
+    assert!(printed.starts_with("## Two flows\n\n| scheme | Mb/s |"), "{printed}");
+    assert!(printed.contains("| --- | ---: |") && printed.contains("| cubic |"), "{printed}");
+    let json = folder.json(&["run", "scenario.toml", "--format", "json"]);
+    assert_eq!(json["scenario"], "Two flows");
+    for arguments in [&["chips"][..], &["check", "scenario.toml", "--explain"], &["reproduce"]] {
+        let printed = |format: &str| {
+            let output = folder.shallop(&[arguments, &["--format", format]].concat());
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            text(&output.stdout)
+        };
+        assert!(serde_json::from_str::<Value>(&printed("json")).unwrap().is_object());
+        assert!(printed("markdown").contains("| --- |"), "{arguments:?}");
+        let line = printed("csv");
+        assert!(line.lines().count() > 5 && line.lines().all(|it| it.contains(',')), "{line}");
+    }
+}
+
+#[test]
+fn names_that_a_terminal_would_obey_are_escaped_wherever_they_are_printed() {
+    let hostile = r"\u001b[2J\u009b31m\u202eevil\u2066\r\n\u007f";
+    let named = SCENARIO
+        .replace("Two flows", &format!("Two {hostile} flows"))
+        .replace("transport = \"cubic\"", &format!("transport = \"cubic\"\nname = \"c{hostile}\""))
+        .replace("name = \"all\"", &format!("name = \"g{hostile}\""));
+    let folder = Folder::with(named);
+    let plain = |printed: &str| {
+        let obeyed = |letter: char| {
+            (letter.is_control() && letter != '\n') || matches!(letter, '\u{202e}' | '\u{2066}')
+        };
+        assert!(!printed.contains(obeyed), "{printed:?}");
+    };
+    for format in ["table", "csv", "markdown", "json"] {
+        let output = folder.shallop(&["run", "scenario.toml", "--format", format, "--out", "out"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let printed = text(&output.stdout);
+        plain(&printed);
+        plain(&text(&output.stderr));
+        assert!(printed.contains("\\u001b[2J") || printed.contains("\\u001b\\[2J"), "{printed}");
+    }
+    plain(&text(&folder.shallop(&["check", "scenario.toml", "--explain"]).stdout));
+    let output = folder.shallop(&["run", "scenario.toml", "--set", "topology.rate=fast"]);
+    plain(&text(&output.stderr));
+    // A page has no control characters, and its names end no element.
+    let page = fs::read_to_string(folder.path("out/report.html")).unwrap();
+    let body = page.split("<script").next().unwrap();
+    assert!(!body.contains(['\u{1b}', '\u{7f}']) && body.contains("evil"), "the page");
+    for (kind, ending) in [("svg", "svg"), ("png", "png")] {
+        folder.done(&["report", "out", "--figures", kind]);
+        let path = folder.path(&format!("out/figures/throughput.{ending}"));
+        assert!(!fs::read(path).unwrap().contains(&0x1b) || kind == "png");
+    }
+}
+
+#[test]
+fn numbers_below_zero_are_told_what_is_allowed() {
+    let folder = Folder::with(SCENARIO);
+    for (arguments, words) in [
+        (["--seed", "-1"], "'-1' for '--seed <N>': negative; expected a whole number from 0 to"),
+        (
+            ["--jobs", "-1"],
+            "'-1' for '--jobs <N>': negative; expected a whole number from 1 to 1024",
+        ),
+        (["--jobs", "0"], "expected a whole number from 1 to 1024"),
+        (["--set", "topology.rate=100mbps"], "write \"100Mbps\""),
+        (["--set", "topology.rate=1,5Gbps"], "write \"1.5Gbps\""),
+    ] {
+        let output = folder.shallop(&[&["run", "scenario.toml"], &arguments[..]].concat());
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(words), "{words} is not in: {message}");
+    }
+}
+
+#[test]
+fn a_page_of_somebody_else_is_kept() {
+    let folder = Folder::with(SCENARIO);
+    let page = folder.path("out/report.html");
+    fs::create_dir(folder.path("out")).unwrap();
+    fs::write(&page, "<!DOCTYPE html><title>Our quarterly report</title>").unwrap();
+    for arguments in [
+        &["run", "scenario.toml", "--out", "out"][..],
+        &["sweep", "scenario.toml", "--out", "out"],
+        &["reproduce", "ae-table2", "--quick", "--out", "out"],
+    ] {
+        let output = folder.shallop(arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("was not made by shallop"), "{message}");
+        assert!(output.stdout.is_empty(), "nothing was run");
+    }
+    assert!(fs::read_to_string(&page).unwrap().contains("quarterly"));
+    fs::write(&page, "").unwrap();
+    assert_eq!(folder.shallop(&["run", "scenario.toml", "--out", "out"]).status.code(), Some(2));
+    fs::remove_file(&page).unwrap();
+    folder.done(&["run", "scenario.toml", "--out", "out"]);
+    folder.done(&["run", "scenario.toml", "--out", "out"]);
+    fs::write(&page, "<title>theirs</title>").unwrap();
+    assert_eq!(folder.shallop(&["report", "out"]).status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&page).unwrap(), "<title>theirs</title>");
+}
+
+#[test]
+fn a_second_writer_of_a_folder_is_refused_until_the_first_is_gone() {
+    let folder = Folder::with(SCENARIO);
+    let endless =
+        ["run", "scenario.toml", "--out", "out", "--jobs", "1", "--set", "group.all.size=1TB"];
+    let mut first = folder.command(&[&endless[..], &["--set", "duration=3600s"]].concat());
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = || fs::read_dir(folder.path("out/runs")).is_ok_and(|mut it| it.next().is_some());
+    while !begun() {
+        assert!(first.try_wait().unwrap().is_none(), "it should still run");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    for arguments in [
+        &["run", "scenario.toml", "--out", "out"][..],
+        &["sweep", "scenario.toml", "--out", "out", "--shard", "1/2"],
+    ] {
+        let output = folder.shallop(arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("out: another shallop is writing to this folder"), "{message}");
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    folder.done(&["run", "scenario.toml", "--out", "out"]);
+    let names = fs::read_dir(folder.path("out")).unwrap().map(|it| it.unwrap().file_name());
+    let names: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with('.')).collect();
+    assert!(names.is_empty(), "{names:?}");
+}

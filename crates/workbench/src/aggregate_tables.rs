@@ -1,0 +1,211 @@
+//! Means over seeds as tables, and the values of a sweep's keys as columns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use shallop_results::Estimate;
+use shallop_results::summary::Summary;
+use shallop_results::table::Grid;
+use shallop_store::{Column, Table, Text, Values};
+
+use super::tables::{POINT, SCHEME};
+
+/// The metrics of the comma-separated table, by their names in `summary.json`.
+const METRICS: [&str; 14] = [
+    "throughput_bps",
+    "goodput_bps",
+    "loss_rate",
+    "credit.loss_rate",
+    "utilization",
+    "max_queue_bytes",
+    "rtt.mean_s",
+    "rtt.p99_s",
+    "jain",
+    "retransmits",
+    "timeouts",
+    "fct.all.mean_s",
+    "fct.all.p99_s",
+    "fct.all.unfinished",
+];
+
+/// The definition of a column with the value of a key.
+const KEY: &str = "The value of this key of the scenario at the point.";
+
+/// The keys that differ between points, in the order of their names.
+fn keys(summary: &Summary) -> BTreeSet<&str> {
+    summary.points.iter().flat_map(|point| point.set.keys().map(String::as_str)).collect()
+}
+
+/// A value as a cell: texts without quotes.
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// The main metrics of a summary as a grid, for programs: a row for each scheme at each point; a column for each key
+/// that differs between points and for each metric that was measured, in the units that its name ends in. With several
+/// seeds a metric has a second column, of half the width of its 95 % confidence interval.
+#[must_use]
+pub fn aggregate_grid(summary: &Summary) -> Grid {
+    let keys = keys(summary);
+    let of = |metric: &str| -> Vec<Option<Estimate>> {
+        summary.aggregates.iter().map(|one| one.metrics.get(metric).copied()).collect()
+    };
+    let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+    for key in &keys {
+        let cells = summary.aggregates.iter().map(|one| cell(one.point.get(*key)));
+        columns.push(((*key).to_owned(), cells.collect()));
+    }
+    let schemes = summary.aggregates.iter().map(|one| one.scheme.clone()).collect();
+    columns.push(("scheme".to_owned(), schemes));
+    let runs = summary.aggregates.iter().map(|one| one.n.to_string()).collect();
+    columns.push(("runs".to_owned(), runs));
+    for metric in METRICS {
+        let estimates = of(metric);
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        if estimates.iter().any(Option::is_some) {
+            let means = estimates.iter().map(|of| number(of.map(|of| of.mean))).collect();
+            columns.push((metric.to_owned(), means));
+        }
+        if estimates.iter().flatten().any(|of| of.ci95.is_some()) {
+            let halves = estimates.iter().map(|of| number(of.and_then(|of| of.ci95))).collect();
+            columns.push((format!("{metric} ci95"), halves));
+        }
+    }
+    let row = |row: usize| columns.iter().map(|(_, cells)| cells[row].clone()).collect();
+    let rows = (0..summary.aggregates.len()).map(row).collect();
+    let header = columns.iter().map(|(name, _)| name.clone()).collect();
+    Grid { header, rows, words: keys.len() + 1 }
+}
+
+/// All means of a summary as a table with a row for each metric of each scheme at each point, and a column for each key
+/// that differs between points.
+#[must_use]
+pub fn aggregate_table(summary: &Summary) -> Table {
+    let rows: Vec<_> = summary
+        .aggregates
+        .iter()
+        .flat_map(|one| one.metrics.iter().map(move |(name, of)| (one, name.as_str(), of)))
+        .collect();
+    let name = |set: &BTreeMap<String, Value>| {
+        summary.points.iter().find(|point| point.set == *set).map(|point| point.name.as_str())
+    };
+    let points: Text = rows.iter().map(|(one, ..)| name(&one.point)).collect();
+    let schemes: Text = rows.iter().map(|(one, ..)| Some(one.scheme.as_str())).collect();
+    let metrics: Text = rows.iter().map(|(_, name, _)| Some(*name)).collect();
+    let means: Vec<f64> = rows.iter().map(|(.., of)| of.mean).collect();
+    let halves: Vec<Option<f64>> = rows.iter().map(|(.., of)| of.ci95).collect();
+    let counts: Vec<u64> = rows.iter().map(|(.., of)| of.n).collect();
+    let unit = "that of the metric";
+    let mut columns = vec![Column::new("point", "", POINT, points)];
+    columns.extend(keys(summary).into_iter().map(|key| {
+        let values: Vec<Option<&Value>> = rows.iter().map(|(one, ..)| one.point.get(key)).collect();
+        Column::new(key, "", KEY, typed(&values))
+    }));
+    columns.extend([
+        Column::new("scheme", "", SCHEME, schemes),
+        Column::new("metric", "", "A number of a run, by its name in summary.json.", metrics),
+        Column::new("mean", unit, "The mean of the runs that have the figure.", means),
+        Column::new("ci95", unit, "Half its 95 % confidence interval; null for one run.", halves),
+        Column::new("n", "runs", "The number of runs that have the figure.", counts),
+    ]);
+    Table::new("aggregates", columns)
+}
+
+/// The table with a column for each key that differs between points, behind its column `point`; without that, or with
+/// one point only, as it is.
+#[must_use]
+pub fn with_point_columns(summary: &Summary, table: Table) -> Table {
+    let Some(place) = table.columns.iter().position(|column| column.name == "point") else {
+        return table;
+    };
+    let Values::Text(points) = &table.columns[place].values else { return table };
+    let sets: BTreeMap<&str, &BTreeMap<String, Value>> =
+        summary.points.iter().map(|point| (point.name.as_str(), &point.set)).collect();
+    let mut columns = Vec::new();
+    for key in keys(summary) {
+        // The type of a column is that of all points, whichever of them are in this part of the table.
+        let all: Vec<Option<&Value>> = summary.points.iter().map(|it| it.set.get(key)).collect();
+        let here = points.iter().map(|name| sets.get(name?)?.get(key));
+        columns.push(Column::new(key, "", KEY, typed_as(&all, &here.collect::<Vec<_>>())));
+    }
+    let taken: BTreeSet<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+    columns.retain(|column| !taken.contains(&column.name));
+    let mut all = table.columns;
+    let behind = all.split_off(place + 1);
+    all.extend(columns.into_iter().chain(behind));
+    Table { columns: all, ..table }
+}
+
+fn typed(values: &[Option<&Value>]) -> Values {
+    typed_as(values, values)
+}
+
+/// The values as a column of the narrowest type that holds all of `of`: truth values, whole numbers, numbers, or texts.
+fn typed_as(of: &[Option<&Value>], values: &[Option<&Value>]) -> Values {
+    let all = |is: fn(&Value) -> bool| of.iter().flatten().all(|value| is(value));
+    if all(Value::is_boolean) {
+        Values::Bool(values.iter().map(|value| value.and_then(Value::as_bool)).collect())
+    } else if all(Value::is_i64) {
+        Values::I64(values.iter().map(|value| value.and_then(Value::as_i64)).collect())
+    } else if all(Value::is_number) {
+        Values::F64(values.iter().map(|value| value.and_then(Value::as_f64)).collect())
+    } else {
+        let text: Text = values.iter().map(|value| value.map(|value| cell(Some(value)))).collect();
+        Values::Text(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn summary() -> Summary {
+        let point = |name: &str, senders: u64, buffer: Value| {
+            let set = json!({ "topology.senders": senders, "switch.default.buffer": buffer });
+            json!({ "name": name, "set": set, "schemes": ["cubic"] })
+        };
+        let one = |senders: u64, buffer: Value, mean: f64, ci95: Value| {
+            let metrics = json!({ "jain": { "mean": mean, "ci95": ci95, "n": 2 } });
+            let set = json!({ "topology.senders": senders, "switch.default.buffer": buffer });
+            json!({ "scheme": "cubic", "point": set, "n": 2, "metrics": metrics })
+        };
+        let summary = json!({
+            "scenario": "A", "version": "1", "quick": false, "seeds": [1, 2], "runs": [],
+            "points": [point("few", 2, json!("8pkt")), point("many", 20, json!(true))],
+            "aggregates": [one(2, json!("8pkt"), 0.5, json!(0.25)), one(20, json!(true), 1.0, Value::Null)],
+        });
+        serde_json::from_value(summary).unwrap()
+    }
+
+    #[test]
+    fn means_have_a_row_for_each_scheme_and_a_column_for_each_key() {
+        let grid = aggregate_grid(&summary());
+        let header =
+            ["switch.default.buffer", "topology.senders", "scheme", "runs", "jain", "jain ci95"];
+        assert_eq!(grid.header, header);
+        assert_eq!(grid.rows[0], ["8pkt", "2", "cubic", "2", "0.5", "0.25"]);
+        assert_eq!(grid.rows[1], ["true", "20", "cubic", "2", "1", ""]);
+    }
+
+    #[test]
+    fn keys_are_columns_of_their_type() {
+        let table = aggregate_table(&summary());
+        let column = |table: &Table, name: &str| table.column(name).unwrap().values.clone();
+        assert_eq!(column(&table, "topology.senders"), vec![2i64, 20].into());
+        let texts: Text = [Some("8pkt"), Some("true")].into_iter().collect();
+        assert_eq!(column(&table, "switch.default.buffer"), texts.into());
+        assert_eq!(column(&table, "ci95"), vec![Some(0.25), None].into());
+        let points: Text = [Some("many"), Some("few"), Some("none")].into_iter().collect();
+        let rows = Table::new("flows", vec![Column::new("point", "", "", points)]);
+        let rows = with_point_columns(&summary(), rows);
+        assert_eq!(column(&rows, "topology.senders"), vec![Some(20i64), Some(2), None].into());
+        let names: Vec<&str> = rows.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["point", "switch.default.buffer", "topology.senders"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Texts of users as they are printed: nothing in them moves the cursor, changes colours or turns the order of letters.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a terminal or an editor obeys this character instead of showing it: control characters of Unicode, line and
+/// paragraph separators, marks and overrides of the direction of writing (UAX #9), the byte order mark.
+fn is_obeyed(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+        )
+}
+
+/// The text with such characters as TOML and JSON write them in strings: `\n`, `\u001b`.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+/// The same for a text of several lines, whose line ends stay. JSON stays JSON.
+#[must_use]
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| letter == '\n')
+}
+
+/// The same for the text of a file: tabs and line ends stay, and a line ends in `\n` alone.
+#[must_use]
+pub fn printable_source(text: &str) -> String {
+    escaped(&text.replace('\r', ""), |letter| matches!(letter, '\n' | '\t')).into_owned()
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |letter: char| is_obeyed(letter) && !stays(letter);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            _ if !is_escaped(letter) => out.push(letter),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            // All of them are below U+10000.
+            _ => {
+                let _ = write!(out, "\\u{:04x}", u32::from(letter));
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped_and_letters_are_not() {
+        let hostile = "a\u{1b}[31m\n\r\t\u{7f}\u{9b}\u{202e}b\u{2066}\u{2028}\u{feff}";
+        let shown = "a\\u001b[31m\\n\\r\\t\\u007f\\u009b\\u202eb\\u2066\\u2028\\ufeff";
+        assert_eq!(printable(hostile), shown);
+        assert_eq!(printable_lines("a\nb\r"), "a\nb\\r");
+        for plain in ["Zürich – 東京 µs ± 95 %", "שלום", ""] {
+            assert!(matches!(printable(plain), Cow::Borrowed(text) if text == plain));
+        }
+    }
+
+    #[test]
+    fn files_keep_their_line_ends() {
+        assert_eq!(printable_source("a\t= 1\r\nb\n"), "a\t= 1\nb\n");
+        assert_eq!(printable_source("\u{1b}c"), "\\u001bc");
+    }
+
+    #[test]
+    fn json_with_such_characters_is_the_same_value() {
+        let value = serde_json::json!({ "title": "\u{202e}a\u{1b}\u{7f}\u{9b}" });
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        let shown = printable_lines(&text);
+        assert!(!shown.contains(['\u{202e}', '\u{7f}', '\u{9b}']), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+}

@@ -1,0 +1,95 @@
+//! The results of a task as text: a title, tables, warnings and where the files are.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use super::diagnostic::name;
+use super::printable::printable;
+use super::text_table::{TableForm, markdown_text, render};
+use super::work::Task;
+use super::{REPORT, RunArchive};
+use shallop_results::Shard;
+use shallop_results::drops::drops;
+use shallop_results::summary::Summary;
+use shallop_results::table;
+
+impl Task {
+    /// The results as text: tables, and the folder of the files. A sweep has a row for each point. In CSV the tables
+    /// alone, without the title and what [`Task::notes`] says.
+    #[must_use]
+    pub fn text(&self, summary: &Summary, shard: Shard, sweep: bool, form: TableForm) -> String {
+        let id = self.id.as_ref().map_or_else(String::new, |id| format!("{id}: "));
+        let quick = if self.study.quick { " (quick)" } else { "" };
+        let title = printable(&self.study.title);
+        let mut text = match form {
+            TableForm::Markdown => format!("## {id}{}{quick}\n\n", markdown_text(&title)),
+            _ => format!("{id}{title}{quick}\n\n"),
+        };
+        text.push_str(&tables(summary, sweep, form));
+        text.push_str(&self.notes(summary, shard));
+        text
+    }
+
+    /// What is missing, and where the files are; a line each.
+    #[must_use]
+    pub fn notes(&self, summary: &Summary, shard: Shard) -> String {
+        let mut text = String::new();
+        let all = shard.of(self.study.jobs()).len();
+        if summary.interrupted {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "Interrupted: {} of {all} runs ended.", summary.runs.len());
+        }
+        let _ = match self.folder.as_ref() {
+            Some(folder) if !shard.is_whole() => writeln!(
+                text,
+                "Shard {shard}: {} of {all} runs are in {}. With those of all shards there,\n\
+                 the same command without --shard puts them together.",
+                summary.runs.len(),
+                name(RunArchive::of(folder).folder())
+            ),
+            Some(folder) if !summary.runs.is_empty() => {
+                writeln!(text, "The report is {}.", name(&folder.join(REPORT)))
+            }
+            _ => Ok(()),
+        };
+        text
+    }
+}
+
+/// The warnings of a summary, a line each.
+#[must_use]
+pub fn warnings(summary: &Summary) -> String {
+    let lines = table::warnings(&summary.points, &table::placed(summary));
+    lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
+}
+
+/// The tables of runs and claims of a summary.
+fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
+    let mut text = String::new();
+    let (points, runs) = (&summary.points, table::placed(summary));
+    // In Markdown a line directly under a table is a row of it.
+    let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
+    if !runs.is_empty() {
+        let grid = if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) };
+        text.push_str(&render(&grid, form));
+        text.push_str(between);
+        text.push_str(&warnings(summary));
+        text.push('\n');
+        let drops = drops(points, &runs);
+        if !sweep && summary.claims.is_empty() && !drops.rows.is_empty() {
+            text.push_str(
+                "Why data packets were dropped (most at: the port that dropped most of them)\n",
+            );
+            text.push_str(between.strip_prefix('\n').unwrap_or_default());
+            text.push_str(&render(&drops, form));
+            text.push_str("\n\n");
+        }
+    }
+    if !summary.claims.is_empty() {
+        text.push_str(&render(&table::claims(&summary.claims), form));
+        text.push_str("\n\n");
+        text.push_str(&table::tally(&summary.claims));
+        text.push('\n');
+    }
+    text
+}
