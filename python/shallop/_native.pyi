@@ -9,6 +9,7 @@ __all__ = [
     "Study",
     "Table",
     "__version__",
+    "completion",
     "drops_by_cause",
     "experiments",
     "figures",
@@ -97,6 +98,9 @@ class Study:
 
 def table(path: str, owner: object | None = None) -> Table:
     """A table in a file that `owner` removes at its end."""
+
+def completion(folder: str) -> Table:
+    """The completion times of the results in a folder: a row for each run, size class and statistic."""
 
 def drops_by_cause(folder: str) -> Table:
     """The causes of drops of the results in a folder: a row for each run, port, class and cause."""

@@ -107,6 +107,16 @@ class Results:
         return self._table("series.parquet")
 
     @cached_property
+    def completion(self) -> Table:
+        """Completion times: a row for each run, size class and statistic.
+
+        Shape (rows, 10): `point`, `scheme`, `seed`, `size`, `count`, `unfinished`, `statistic`, `value`, `at_least`,
+        `few_samples`; `Table.columns` defines each. Where `at_least` is true, the value is a lower bound, because
+        flows did not finish.
+        """
+        return _native.completion(str(self.folder))
+
+    @cached_property
     def drops_by_cause(self) -> Table:
         """The causes of drops: a row for each run, port, class and cause, with the number of packets.
 

@@ -84,6 +84,13 @@ mod _native {
         py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
     }
 
+    /// The completion times of the results in a folder.
+    #[pyfunction]
+    fn completion(py: Python<'_>, folder: &str) -> PyResult<Table> {
+        let read = || workbench::report::completion(Path::new(folder));
+        py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
     /// Writes the page of the results in a folder and returns its path.
     #[pyfunction]
     #[pyo3(name = "report")]

@@ -13,7 +13,7 @@ use crate::examples;
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
-/// Exit codes: 0 done; 1 a claim fails; 2 bad input; 130 interrupted, with what was finished kept.
+/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 130 interrupted, with what was finished kept.
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {

@@ -133,7 +133,10 @@ impl<'a> Tasks<'a> {
         let summaries = summaries?;
         self.index()?;
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
-        let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
+        let not_held = [Verdict::Fails, Verdict::Undecided];
+        let failed = summaries
+            .iter()
+            .any(|summary| not_held.iter().any(|&verdict| count(&summary.claims, verdict) > 0));
         if self.work.json {
             self.print_json(summaries, interrupted)?;
         } else {

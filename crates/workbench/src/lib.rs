@@ -3,6 +3,7 @@
 
 pub mod bench;
 mod clock;
+mod completion_table;
 pub mod describe;
 pub mod diagnostic;
 pub mod error;

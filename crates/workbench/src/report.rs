@@ -9,6 +9,8 @@ use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, f
 
 use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
+use crate::completion_table::completion_table;
+use shallop_results::Reuse;
 use shallop_results::drops::drops;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
@@ -116,6 +118,14 @@ pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
     read_summary(folder).map(|summary| drops_table(&summary))
 }
 
+/// The completion times in a folder of results, as a table with a row for each run, size class and statistic.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn completion(folder: &Path) -> Result<Table, ReportError> {
+    read_summary(folder).map(|summary| completion_table(&summary))
+}
+
 /// The folders with results in this folder, in the order of their names.
 #[must_use]
 pub fn result_folders(folder: &Path) -> Vec<PathBuf> {
@@ -172,10 +182,12 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         } else {
             (grid, table::LEGEND)
         };
-        tables.push(of_grid("Results", grid, legend));
-        let warnings = table::warnings(&summary.points, &runs);
-        if let Some(table) = tables.last_mut().filter(|_| !warnings.is_empty()) {
-            table.legend = format!("{}\n{}", table.legend, warnings.join("\n"));
+        let legend = [&[legend], &grid.notes()[..]].concat().join("\n");
+        tables.push(of_grid("Results", grid, &legend));
+        let mut lines = table::warnings(&summary.points, &runs);
+        lines.extend(summary.reused.iter().map(Reuse::line));
+        if let Some(table) = tables.last_mut().filter(|_| !lines.is_empty()) {
+            table.legend = format!("{}\n{}", table.legend, lines.join("\n"));
         }
     }
     let drops = drops(&summary.points, &runs);

@@ -13,10 +13,10 @@ use super::text_table::render;
 use super::{REPORT, Results, RunArchive};
 use shallop_plan::Study;
 use shallop_plan::wait;
-use shallop_results::Shard;
 use shallop_results::drops::drops;
 use shallop_results::summary::Summary;
 use shallop_results::table;
+use shallop_results::{Reuse, Shard};
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
@@ -176,8 +176,13 @@ fn tables(summary: &Summary, sweep: bool) -> String {
         let grid = if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) };
         text.push_str(&render(&grid));
         text.push('\n');
-        for warning in table::warnings(points, &runs) {
-            text.push_str(&warning);
+        for note in grid.notes() {
+            text.push_str(note);
+            text.push('\n');
+        }
+        let reused = summary.reused.iter().map(Reuse::line);
+        for line in table::warnings(points, &runs).into_iter().chain(reused) {
+            text.push_str(&line);
             text.push('\n');
         }
         text.push('\n');

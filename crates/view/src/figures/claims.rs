@@ -64,11 +64,11 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
 }
 
 fn spec(order: &[String]) -> Value {
-    let verdicts = ["reported", "holds", "differs", "fails"].map(str::to_owned);
+    let verdicts = ["reported", "holds", "differs", "undecided", "fails"].map(str::to_owned);
     let names = NominalScale { field: "verdict", title: "verdict", all: &verdicts };
     let mut colour = names.colour();
-    // Blue, orange and vermilion for good, mixed and bad, which colour-blind readers can distinguish.
-    colour["scale"]["range"] = json!(["#999999", "#0072B2", "#E69F00", "#D55E00"]);
+    // Blue, orange, purple and vermilion for good, mixed, open and bad, which colour-blind readers can distinguish.
+    colour["scale"]["range"] = json!(["#999999", "#0072B2", "#E69F00", "#CC79A7", "#D55E00"]);
     let title = "measured / paper";
     let hints = json!([
         spec_parts::hint("claim", "claim"),
