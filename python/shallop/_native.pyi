@@ -9,6 +9,7 @@ __all__ = [
     "Study",
     "Table",
     "__version__",
+    "compare",
     "completion",
     "drops_by_cause",
     "experiments",
@@ -98,6 +99,9 @@ class Study:
 
 def table(path: str, owner: object | None = None) -> Table:
     """A table in a file that `owner` removes at its end."""
+
+def compare(a: str, b: str, schemes: tuple[str, str] | None = None) -> tuple[str, str]:
+    """The results in two folders compared: as JSON, and as the text that the command prints."""
 
 def completion(folder: str) -> Table:
     """The completion times of the results in a folder: a row for each run, size class and statistic."""

@@ -37,6 +37,9 @@ pub enum Command {
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
     #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
+    /// Compare two results, or two schemes, seed by seed: what differs, and by how much
+    #[command(after_help = examples::COMPARE)]
+    Compare(Compare),
     /// Make report.html from what run, sweep or reproduce left in a folder
     #[command(after_help = examples::REPORT)]
     Report(Report),
@@ -179,6 +182,35 @@ pub struct Work {
     #[arg(long, value_name = "KIND", requires = "out")]
     pub figures: Option<Picture>,
     /// Print JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The first results: a folder that was given to --out, or a scenario, which is run
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The second results
+    #[arg(value_name = "B", required_unless_present = "scheme")]
+    pub b: Option<PathBuf>,
+    /// Compare this scheme of A instead of schemes of equal names; without B, of A alone
+    #[arg(long, value_name = "X", requires = "with")]
+    pub scheme: Option<String>,
+    /// Compare it with this scheme of B
+    #[arg(long, value_name = "Y", requires = "scheme")]
+    pub with: Option<String>,
+    /// Run the smaller form of scenarios, as their `[quick]` tables say
+    #[arg(long)]
+    pub quick: bool,
+    /// Make so many runs at a time; one for each core unless given
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write the results of scenarios to a and b in this folder, and take finished runs from there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,
 }

@@ -22,7 +22,7 @@ use crate::progress::Bar;
 use crate::{print, report};
 
 /// The exit code of interrupted work.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {

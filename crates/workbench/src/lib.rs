@@ -3,6 +3,7 @@
 
 pub mod bench;
 mod clock;
+pub mod compare;
 mod completion_table;
 pub mod describe;
 pub mod diagnostic;
