@@ -242,7 +242,7 @@ impl ComparedRuns {
 }
 
 impl Comparison {
-    /// The largest differences that are not chance, relative to the first results.
+    /// The largest differences that are not chance: those with the largest ratio, in either direction.
     fn sentence(&self) -> String {
         let mut notable: Vec<(f64, String)> = Vec::new();
         for pair in &self.pairs {
@@ -262,7 +262,7 @@ impl Comparison {
                     metric.what,
                     percent(relative)
                 );
-                notable.push((relative.abs(), text));
+                notable.push(((of.b / of.a).max(of.a / of.b), text));
             }
         }
         let all: Vec<&PairedDifference> =

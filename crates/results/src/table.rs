@@ -223,6 +223,77 @@ pub fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completion::{Completion, Fct, Statistic};
+
+    /// Runs of one scheme, a seed each, with these Jain indices.
+    fn runs_of(jain: &[f64], all: Option<&Completion>) -> (Vec<Point>, Vec<Run>) {
+        let run = |(seed, &jain): (u64, &f64)| Run {
+            scheme: "cubic".to_owned(),
+            seed,
+            flows: 4,
+            jain: Some(jain),
+            fct: Fct { all: all.cloned(), ..Fct::default() },
+            ..Run::default()
+        };
+        let point = Point { schemes: vec!["cubic".to_owned()], ..Point::default() };
+        (vec![point], (1..).zip(jain).map(run).collect())
+    }
+
+    /// The cell of a column in the first row of a sweep, and the notes below the table.
+    fn cell(jain: &[f64], all: Option<&Completion>, column: &str) -> (String, String) {
+        let (points, all) = runs_of(jain, all);
+        let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
+        let grid = sweep(&points, &placed);
+        let at = grid.header.iter().position(|it| it == column);
+        (at.map_or(String::new(), |at| grid.rows[0][at].clone()), grid.notes().join("\n"))
+    }
+
+    #[test]
+    fn a_cell_says_what_its_seeds_can_tell() {
+        assert_eq!(cell(&[0.5], None, "Jain").0, "0.500");
+        assert_eq!(cell(&[0.5, 0.7], None, "Jain").0, "[0.500, 0.700]");
+        assert_eq!(cell(&[0.5; 5], None, "Jain").0, "0.500 =");
+        assert_eq!(cell(&[0.5, 0.6, 0.7], None, "Jain").0, "0.600 ± 0.248");
+        let (cut, notes) = cell(&[0.7, 1.0, 1.0], None, "Jain");
+        assert_eq!(cut, "0.900 (0.470 to 1.000)");
+        assert!(notes.contains("cut off at what is possible"), "{notes}");
+        assert!(cell(&[0.5, 0.7], None, "Jain").1.contains("two seeds"));
+        assert_eq!(cell(&[0.5], None, "Jain").1, "");
+    }
+
+    #[test]
+    fn unfinished_flows_have_a_column_and_a_mark() {
+        let open = Completion {
+            count: 41,
+            unfinished: 28,
+            mean_s: Some(4.0),
+            p99_s: Some(8.0),
+            lower_bounds: vec![Statistic::P99S],
+            few_samples: vec![Statistic::P99S],
+            ..Completion::default()
+        };
+        let (p99, notes) = cell(&[0.5; 3], Some(&open), "p99");
+        assert_eq!(p99, "≥ 8.00*");
+        assert!(notes.contains("≥ a lower bound") && notes.contains("* a percentile"), "{notes}");
+        assert_eq!(cell(&[0.5; 3], Some(&open), "open").0, "84 of 123");
+        let done = Completion { unfinished: 0, lower_bounds: vec![], ..open };
+        assert_eq!(cell(&[0.5; 3], Some(&done), "open").0, "", "there is no such column");
+        assert_eq!(cell(&[0.5; 3], Some(&done), "p99").0, "8.00* =");
+    }
+
+    #[test]
+    fn an_interval_in_the_table_of_runs_has_two_rows() {
+        let (points, all) = runs_of(&[0.7, 1.0, 1.0], None);
+        let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
+        let grid = runs(&points, &placed);
+        let at = grid.header.iter().position(|it| it == "Jain").unwrap();
+        let column: Vec<&str> = grid.rows.iter().map(|row| row[at].as_str()).collect();
+        assert_eq!(column, ["0.900", "0.470", "1.000", "0.700", "1.000"]);
+        let names: Vec<&str> = grid.rows.iter().map(|row| row[0].trim()).collect();
+        assert_eq!(names, ["cubic", "95 % from", "95 % to", "least", "most"]);
+        let two = runs(&points, &placed[..2]);
+        assert_eq!(two.rows.len(), 3, "no interval of two seeds");
+    }
 
     #[test]
     fn figures_have_about_four_digits() {

@@ -67,7 +67,7 @@ fn folders_and_scenarios_are_compared_seed_by_seed() {
     let printed = text(&folder.shallop(&["compare", "made/a", "made/b"]).stdout);
     assert!(printed.lines().count() < 66, "one page: {printed}");
     assert!(printed.lines().all(|line| line.chars().count() <= 240), "{printed}");
-    assert!(printed.contains("higher (") && printed.contains("paired by seed"), "{printed}");
+    assert!(printed.contains("longest queue") && printed.contains("paired by seed"), "{printed}");
 }
 
 #[test]

@@ -22,12 +22,14 @@ scheme = [
 ]
 "#;
 
-/// Switches: a plain buffer, random early marking, an average of the queue, a shared pool that marks.
-const SWITCHES: [&str; 4] = [
+/// Switches: a step, random early marking, an average of the queue, a shared pool that marks, BCC.
+const SWITCHES: [&str; 5] = [
     "[switch.default]\nbuffer = \"60KB\"\nmark = { above = \"15KB\" }\n",
     "[switch.default]\nbuffer = \"60KB\"\nmark = { min = \"5KB\", max = \"30KB\", probability = 0.5 }\n",
     "[switch.default]\nbuffer = \"60KB\"\nmark = { min = \"5KB\", max = \"30KB\", probability = 0.5, weight = 4 }\n",
     "[switch.default]\nshared = { size = \"100KB\", mark = { min = \"10KB\", max = \"40KB\", probability = 0.5 } }\n",
+    "[switch.default]\nshared = { size = \"200KB\", alpha = 4 }\n\
+     bcc = { rtt = \"300us\", lambda = 0.7, h = \"20us\", max = \"100KB\", min = \"20KB\" }\n",
 ];
 
 const GROUPS: [&str; 2] = [
@@ -54,6 +56,7 @@ type Change = (&'static str, fn(&mut Switch));
 const CHANGES: [Change; 6] = [
     ("no mark", |switch| {
         switch.mark = None;
+        switch.bcc = None;
         if let Some(shared) = &mut switch.shared {
             shared.mark = None;
         }
