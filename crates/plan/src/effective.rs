@@ -5,10 +5,12 @@
 //! |---|---|
 //! | the title, the default seed, the other schemes, the label of the scheme | no run reads them |
 //! | whether the scheme or the scenario configures switches | the run has the switches of the scheme |
-//! | marks, unless they drop, if no packet is ECN-capable | only ECN-capable packets are marked (`switch/src/queue.rs`, `red.rs`), and no random draw is made for the others |
-//! | queues of credits and what depends on them, if no transport has credits | ports have one queue then (`layout.rs`, `port_queues`) |
+//! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
+//! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
 //!
-//! Pools that mark as packets leave are served in another order, and are not left out.
+//! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that drop
+//! packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served in
+//! another order.
 
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;

@@ -318,9 +318,9 @@ impl Comparison {
         let tested = tested.filter(|of| of.low.is_some()).count();
         if tested > 0 {
             lines.push(format!(
-                "Intervals are 95 %, paired by seed. Of {tested} comparisons without a difference {} would be called \
+                "Intervals are 95 %, paired by seed. If nothing differed, chance would make about {:.1} of these {tested} \
                  significant.",
-                significant((tested as f64 * 0.05).max(0.05))
+                tested as f64 * 0.05
             ));
         }
         lines.extend(self.unpaired.iter().map(|line| format!("Not compared: {line}.")));

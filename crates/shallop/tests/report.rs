@@ -99,7 +99,9 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
     folder.done(&["report", "a"]);
     assert!(first == page("a"), "report makes another page");
     assert!(first.contains("<h1>A title &lt;b&gt;of ours&lt;/b&gt; &amp; theirs</h1>"));
-    for said in ["dumbbell", "seeds</dt><dd>1 and 2", "1 claim: 1 holds", "95 % interval of the mean"] {
+    for said in
+        ["dumbbell", "seeds</dt><dd>1 and 2", "1 claim: 1 holds", "95 % interval of the mean"]
+    {
         assert!(first.contains(said), "{said}");
     }
     assert!(!first.contains("wall s"), "the time it took differs from one time to the next");

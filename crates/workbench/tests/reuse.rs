@@ -128,10 +128,9 @@ fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
     // Those with credits send ECN-capable packets, too.
     assert_eq!(noticed, [false, false, true, true, true, true]);
     // One group with a transport of its own is enough.
-    let text = format!(
-        "{SCENARIO}{}{}[[group]]\nname = \"other\"\nflows = 1\ntransport = {{ transport = \"udp\", rate = \"1Mbps\", ect = true }}\n",
-        SWITCHES[0], GROUPS[0]
-    );
+    let other = "[[group]]\nname = \"other\"\nflows = 1\n\
+                 transport = { transport = \"udp\", rate = \"1Mbps\", ect = true }\n";
+    let text = format!("{SCENARIO}{}{}{other}", SWITCHES[0], GROUPS[0]);
     let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{}", why.message));
     assert!(notices(&study.points[0].plan, 0));
     // Marks that drop what cannot be marked are noticed by everybody.
