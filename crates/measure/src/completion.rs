@@ -73,7 +73,7 @@ impl CompletionTimes {
     pub fn fct(&self) -> Fct {
         let of = |classes: &[ClassTimes]| {
             let complete = classes.iter().flat_map(|class| class.complete.iter().flatten());
-            Completion::of(complete, classes.iter().flat_map(|class| &class.unfinished))
+            Completion::of(&complete, &classes.iter().flat_map(|class| &class.unfinished))
         };
         let of_class =
             |class: usize| of(&self.times[class..=class]).filter(|_| self.classes.is_some());

@@ -15,7 +15,7 @@
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;
 
-use crate::plan::{Accounting, Marking, Plan, Scheme, Switch};
+use crate::plan::{Accounting, Marking, Plan, Scheme, Switch, Transport};
 
 /// The plan of a scheme, given by its index, without what its runs do not depend on.
 #[must_use]
@@ -24,8 +24,7 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
         || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);
     let has_credits = transports().any(|transport| transport.credits().is_some());
     let Scheme { transport, clean, .. } = plan.schemes[scheme].clone();
-    let is_ecn_capable =
-        clean.is_some() || transports().any(|transport| transport.is_ecn_capable());
+    let is_ecn_capable = clean.is_some() || transports().any(Transport::is_ecn_capable);
     let mut switches = plan.switches(scheme).to_vec();
     for switch in &mut switches {
         if !is_ecn_capable {
@@ -38,7 +37,7 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     let schemes = vec![Scheme { name: String::new(), transport, switches: None, clean }];
     let nic_credit_queue = plan.nic_credit_queue.filter(|_| has_credits);
     let (title, seed) = (String::new(), 0);
-    Plan { title, seed, schemes, switches, nic_credit_queue, ..plan.clone() }
+    Plan { title, seed, switches, nic_credit_queue, schemes, ..plan.clone() }
 }
 
 fn leave_out_marks(switch: &mut Switch) {

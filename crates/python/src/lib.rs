@@ -100,8 +100,10 @@ mod _native {
         b: &str,
         schemes: Option<(String, String)>,
     ) -> PyResult<(String, String)> {
-        let schemes = schemes.as_ref().map(|(one, other)| (one.as_str(), other.as_str()));
-        let found = py.detach(|| workbench::compare::folders(Path::new(a), Path::new(b), schemes));
+        let found = py.detach(move || {
+            let schemes = schemes.as_ref().map(|(one, other)| (one.as_str(), other.as_str()));
+            workbench::compare::folders(Path::new(a), Path::new(b), schemes)
+        });
         let found = found.map_err(in_run)?;
         let json = serde_json::to_string(&found).map_err(|why| plain(&why))?;
         Ok((json, workbench::compare::text(&found)))

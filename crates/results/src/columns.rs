@@ -134,8 +134,8 @@ impl Column {
 }
 
 /// A line for each mark that is in these cells.
-pub(crate) fn notes<'a>(cells: impl Iterator<Item = &'a String> + Clone) -> Vec<&'static str> {
-    let has = |mark: &str| cells.clone().any(|cell| cell.contains(mark));
+pub(crate) fn notes(cells: &[&String]) -> Vec<&'static str> {
+    let has = |mark: &str| cells.iter().any(|cell| cell.contains(mark));
     NOTES.iter().filter(|(mark, _)| has(mark)).map(|(_, note)| *note).collect()
 }
 

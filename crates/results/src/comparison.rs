@@ -17,7 +17,7 @@ pub struct Comparison {
     pub finding: String,
     /// What was compared, in the order of the results.
     pub pairs: Vec<ComparedRuns>,
-    /// What was not compared, and why.
+    /// What limits the comparison: what was not compared, and why.
     pub unpaired: Vec<String>,
 }
 
@@ -96,16 +96,13 @@ pub fn compare(
 ) -> Result<Comparison, String> {
     let (labels_a, labels_b) = (labels(a), labels(b));
     let mut unpaired = Vec::new();
-    let pairs: Vec<(&str, &str)> = match schemes {
-        Some((one, other)) => {
-            known(one, &labels_a, "the first")?;
-            known(other, &labels_b, "the second")?;
-            vec![(one, other)]
-        }
-        None => {
-            only(&labels_a, &labels_b, "scheme", &mut unpaired);
-            labels_a.iter().filter(|label| labels_b.contains(*label)).map(|it| (*it, *it)).collect()
-        }
+    let pairs: Vec<(&str, &str)> = if let Some((one, other)) = schemes {
+        known(one, &labels_a, "the first")?;
+        known(other, &labels_b, "the second")?;
+        vec![(one, other)]
+    } else {
+        only(&labels_a, &labels_b, "scheme", &mut unpaired);
+        labels_a.iter().filter(|label| labels_b.contains(*label)).map(|it| (*it, *it)).collect()
     };
     if pairs.is_empty() {
         return Err(format!(
@@ -115,7 +112,7 @@ pub fn compare(
         ));
     }
     if a.quick != b.quick {
-        unpaired.push("one of them is a quick run, the other is not".to_owned());
+        unpaired.push("a quick run is compared with a full one".to_owned());
     }
     let points = points(a, b, &mut unpaired)?;
     let mut compared = Vec::new();
@@ -161,7 +158,10 @@ fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
         let rest: Vec<&str> = own.iter().copied().filter(|it| !other.contains(it)).collect();
         if !rest.is_empty() {
             let plural = if rest.len() == 1 { "" } else { "s" };
-            unpaired.push(format!("only the {which} has {what}{plural} {}", rest.join("; ")));
+            unpaired.push(format!(
+                "not compared: only the {which} has {what}{plural} {}",
+                rest.join("; ")
+            ));
         }
     }
 }
@@ -207,7 +207,7 @@ fn compared_runs(
         a.keys().chain(b.keys()).filter(|it| !seeds.contains(it)).collect();
     if !different.is_empty() {
         let list: Vec<String> = different.iter().map(ToString::to_string).collect();
-        let line = format!("seeds that only one of them has: {}", list.join(", "));
+        let line = format!("not compared: seeds that only one of them has: {}", list.join(", "));
         if !unpaired.contains(&line) {
             unpaired.push(line);
         }
@@ -323,7 +323,7 @@ impl Comparison {
                 tested as f64 * 0.05
             ));
         }
-        lines.extend(self.unpaired.iter().map(|line| format!("Not compared: {line}.")));
+        lines.extend(self.unpaired.iter().map(|line| format!("{line}.")));
         (Grid { header, rows, words }, lines)
     }
 }

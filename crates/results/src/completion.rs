@@ -142,8 +142,8 @@ pub struct FlowTime {
 impl Completion {
     /// The statistics of complete and unfinished flows; `None` without flows.
     pub fn of<'a>(
-        complete: impl Iterator<Item = &'a FlowTime> + Clone,
-        unfinished: impl Iterator<Item = &'a FlowTime> + Clone,
+        complete: &(impl Iterator<Item = &'a FlowTime> + Clone),
+        unfinished: &(impl Iterator<Item = &'a FlowTime> + Clone),
     ) -> Option<Self> {
         let sample = |of: fn(&FlowTime) -> f64| {
             Sample::new(complete.clone().map(of).collect(), unfinished.clone().map(of))
@@ -242,6 +242,7 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
+    use super::Statistic::{MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99};
     use super::*;
 
     fn flow(seconds: f64) -> FlowTime {
@@ -250,7 +251,7 @@ mod tests {
 
     fn completion(complete: &[f64], ages: &[f64]) -> Completion {
         let flows = |of: &[f64]| of.iter().map(|&seconds| flow(seconds)).collect::<Vec<_>>();
-        Completion::of(flows(complete).iter(), flows(ages).iter()).unwrap()
+        Completion::of(&flows(complete).iter(), &flows(ages).iter()).unwrap()
     }
 
     fn up_to(last: u32) -> Vec<f64> {
@@ -264,7 +265,7 @@ mod tests {
         let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
         assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
         assert!(fct.lower_bounds.is_empty());
-        assert!(Completion::of([].iter(), [].iter()).is_none());
+        assert!(Completion::of(&[].iter(), &[].iter()).is_none());
     }
 
     #[test]
@@ -273,7 +274,6 @@ mod tests {
         let fct = completion(&up_to(13), &[8.0; 28]);
         assert_eq!((fct.count, fct.unfinished), (41, 28));
         assert_eq!((fct.p50_s, fct.p99_s, fct.slowdown_p99), (Some(8.0), Some(13.0), Some(13.0)));
-        use Statistic::{MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99};
         let all = [MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99];
         assert_eq!(fct.lower_bounds, all);
         assert_eq!(fct.mean_s, Some((91.0 + 28.0 * 8.0) / 41.0));
@@ -284,27 +284,26 @@ mod tests {
         // The unfinished flow is older than every complete one: it is the last, whatever its completion time.
         let fct = completion(&up_to(999), &[5000.0]);
         assert_eq!((fct.p50_s, fct.p99_s, fct.p999_s), (Some(500.0), Some(990.0), Some(999.0)));
-        assert_eq!(fct.lower_bounds, [Statistic::MeanS, Statistic::SlowdownMean]);
+        assert_eq!(fct.lower_bounds, [MeanS, SlowdownMean]);
         // A young one may end up last or first.
         let fct = completion(&up_to(999), &[0.5]);
         assert_eq!((fct.p50_s, fct.p99_s), (Some(499.0), Some(989.0)));
-        assert!(fct.lower_bounds.contains(&Statistic::P50S));
+        assert!(fct.lower_bounds.contains(&P50S));
         // Where equal values follow, it changes nothing.
         let fct = completion(&[3.0; 999], &[0.5]);
-        assert!(!fct.lower_bounds.contains(&Statistic::P99S), "{fct:?}");
+        assert!(!fct.lower_bounds.contains(&P99S), "{fct:?}");
     }
 
     #[test]
     fn without_any_complete_flow_ages_are_the_bounds() {
         let fct = completion(&[], &[2.0, 4.0]);
         assert_eq!((fct.count, fct.mean_s, fct.p99_s), (2, Some(3.0), Some(4.0)));
-        assert!(fct.lower_bounds.contains(&Statistic::P99S));
+        assert!(fct.lower_bounds.contains(&P99S));
     }
 
     #[test]
     fn a_percentile_beyond_which_no_flow_is_expected_is_told() {
         let few = |count: u32| completion(&up_to(count), &[]).few_samples;
-        use Statistic::{P99S, P999S, SlowdownP99};
         assert_eq!(few(60), [P99S, P999S, SlowdownP99]);
         assert_eq!(few(99), [P99S, P999S, SlowdownP99]);
         assert_eq!(few(100), [P999S]);
@@ -315,10 +314,10 @@ mod tests {
     #[test]
     fn a_flow_that_may_still_complete_within_a_round_trip_is_told() {
         let young = FlowTime { within_rtt: true, ..flow(1.0) };
-        let fct = Completion::of([young, flow(2.0)].iter(), [flow(1.0)].iter()).unwrap();
+        let fct = Completion::of(&[young, flow(2.0)].iter(), &[flow(1.0)].iter()).unwrap();
         assert_eq!(fct.within_rtt, Some(1.0 / 3.0));
         assert!(!fct.lower_bounds.contains(&Statistic::WithinRtt));
-        let fct = Completion::of([flow(2.0)].iter(), [young].iter()).unwrap();
+        let fct = Completion::of(&[flow(2.0)].iter(), &[young].iter()).unwrap();
         assert!(fct.lower_bounds.contains(&Statistic::WithinRtt));
     }
 

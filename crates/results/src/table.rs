@@ -90,7 +90,8 @@ impl Grid {
     /// What the marks in the cells of a table of runs mean, a line each.
     #[must_use]
     pub fn notes(&self) -> Vec<&'static str> {
-        columns::notes(self.rows.iter().flat_map(|row| row.iter().skip(self.words)))
+        let cells = self.rows.iter().flat_map(|row| row.iter().skip(self.words));
+        columns::notes(&cells.collect::<Vec<_>>())
     }
 }
 

@@ -115,18 +115,18 @@ fn runs_with_equal_identities_are_equal_byte_for_byte() {
 
 #[test]
 fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
-    let plain = &plans()[0];
-    let unmarked = |plan: &Plan| {
+    let marked = &plans()[0];
+    let without = |plan: &Plan| {
         let mut plan = plan.clone();
         plan.switches.iter_mut().for_each(|switch| switch.mark = None);
         plan
     };
     let notices = |plan: &Plan, scheme| {
-        Identity::of(plan, scheme, 1) != Identity::of(&unmarked(plan), scheme, 1)
+        Identity::of(plan, scheme, 1) != Identity::of(&without(plan), scheme, 1)
     };
-    let noticed: Vec<bool> = (0..6).map(|scheme| notices(plain, scheme)).collect();
+    let found: Vec<bool> = (0..6).map(|scheme| notices(marked, scheme)).collect();
     // Those with credits send ECN-capable packets, too.
-    assert_eq!(noticed, [false, false, true, true, true, true]);
+    assert_eq!(found, [false, false, true, true, true, true]);
     // One group with a transport of its own is enough.
     let other = "[[group]]\nname = \"other\"\nflows = 1\n\
                  transport = { transport = \"udp\", rate = \"1Mbps\", ect = true }\n";
@@ -134,7 +134,7 @@ fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
     let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{}", why.message));
     assert!(notices(&study.points[0].plan, 0));
     // Marks that drop what cannot be marked are noticed by everybody.
-    let mut dropping = plain.clone();
+    let mut dropping = marked.clone();
     dropping.switches.iter_mut().for_each(|switch| {
         switch.mark = switch.mark.map(|mark| shallop_plan::plan::Marking { drops: true, ..mark });
     });
