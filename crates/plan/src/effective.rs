@@ -8,9 +8,9 @@
 //! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
 //! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
 //!
-//! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that drop
-//! packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served in
-//! another order.
+//! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that
+//! drop packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served
+//! in another order.
 
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;

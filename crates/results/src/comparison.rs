@@ -318,8 +318,8 @@ impl Comparison {
         let tested = tested.filter(|of| of.low.is_some()).count();
         if tested > 0 {
             lines.push(format!(
-                "Intervals are 95 %, paired by seed. If nothing differed, chance would make about {:.1} of these {tested} \
-                 significant.",
+                "Intervals are 95 %, paired by seed. If nothing differed, chance would make about {:.1} of \
+                 these {tested} significant.",
                 tested as f64 * 0.05
             ));
         }

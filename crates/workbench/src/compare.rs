@@ -74,7 +74,8 @@ pub fn summaries(a: &Summary, b: &Summary, schemes: Option<(&str, &str)>) -> Res
 #[must_use]
 pub fn text(comparison: &Comparison) -> String {
     let (grid, lines) = comparison.table();
-    let mut text = format!("{}\n", comparison.finding);
+    // A difference a line.
+    let mut text = format!("{}\n", comparison.finding.replace("; ", ";\n"));
     if !grid.rows.is_empty() {
         text.push('\n');
         text.push_str(&render(&grid));
