@@ -90,7 +90,7 @@ def test_two_results_are_compared_seed_by_seed(tmp_path: Path) -> None:
     other = shallop.run(TWO, **seeds, out=tmp_path / "out", switch__default__buffer="5KB")
     found = shallop.compare(one, tmp_path / "out")
     assert [pair["seeds"] for pair in found["pairs"]] == [[1, 2, 3]] * 2
-    assert found["finding"] in str(found)
+    assert found["finding"].split(";")[0] in str(found)
     between = shallop.compare(other, other, schemes=("cubic", "flashpass"))
     assert (between["pairs"][0]["a"], between["pairs"][0]["b"]) == ("cubic", "flashpass")
     with pytest.raises(shallop.ShallopError, match="no scheme"):
