@@ -6,11 +6,12 @@ series that polars, pandas and pyarrow read, and figures.
 """
 
 from ._native import ScenarioError, ShallopError, Table, __version__
-from ._results import Results, Summary
+from ._results import Comparison, Results, Summary, compare
 from ._run import Experiment, experiments, reproduce, run, sweep
 from ._scenario import Scenario
 
 __all__ = [
+    "Comparison",
     "Experiment",
     "Results",
     "Scenario",
@@ -19,6 +20,7 @@ __all__ = [
     "Summary",
     "Table",
     "__version__",
+    "compare",
     "experiments",
     "reproduce",
     "run",

@@ -13,6 +13,8 @@ __all__ = [
     "__version__",
     "aggregates",
     "checked_folder",
+    "compare",
+    "completion",
     "drops_by_cause",
     "experiments",
     "figures",
@@ -107,6 +109,12 @@ def aggregates(folder: str) -> Table:
 
 def checked_folder(out: str | os.PathLike[str]) -> Path:
     """The folder of results; ValueError if it has no name."""
+
+def compare(a: str, b: str, schemes: tuple[str, str] | None = None) -> tuple[str, str]:
+    """The results in two folders compared: as JSON, and as the text that the command prints."""
+
+def completion(folder: str) -> Table:
+    """The completion times of the results in a folder: a row for each run, size class and statistic."""
 
 def drops_by_cause(folder: str) -> Table:
     """The causes of drops of the results in a folder: a row for each run, port, class and cause."""

@@ -37,8 +37,8 @@ class ResultsFolder:
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-class Summary(Mapping[str, Any]):
-    """The content of summary.json as a mapping; its text form is the tables that the command prints."""
+class Printed(Mapping[str, Any]):
+    """The content of a JSON text as a mapping; its text form is what the command prints."""
 
     def __init__(self, text: str, tables: str) -> None:
         self._data: dict[str, Any] = json.loads(text)
@@ -56,11 +56,26 @@ class Summary(Mapping[str, Any]):
     def __str__(self) -> str:
         return self._tables
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._tables)}</pre>"
+
+
+class Summary(Printed):
+    """The content of summary.json as a mapping; its text form is the tables that the command prints."""
+
     def __repr__(self) -> str:
         return f"<Summary of {self['scenario']!r}: {len(self['runs'])} runs>"
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._tables)}</pre>"
+
+class Comparison(Printed):
+    """Two results compared, as `compare --json` prints them; its text form is what `compare` prints.
+
+    `finding` is a sentence, `pairs` has the differences by metric with their 95 % intervals, `unpaired` what was not
+    compared.
+    """
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self['finding']}>"
 
 
 class Results:
@@ -118,9 +133,19 @@ class Results:
         """Means over seeds with 95 % confidence intervals: a row for each metric of each scheme at each point.
 
         Columns: `point`, one for each swept key, `scheme`, `metric`, `mean`, `ci95` (half the width of the interval;
-        null for one run), `n`. The end of `metric` is the unit: ``throughput_bps``, ``fct.all.p99_s``.
+        null where there is none), `n`. The end of `metric` is the unit: ``throughput_bps``, ``fct.all.p99_s``.
         """
         return _native.aggregates(str(self.folder))
+
+    @property
+    def completion(self) -> Table:
+        """Completion times: a row for each run, size class and statistic.
+
+        Shape (rows, 10): `point`, `scheme`, `seed`, `size`, `count`, `unfinished`, `statistic`, `value`, `at_least`,
+        `few_samples`; `Table.columns` defines each. Where `at_least` is true, the value is a lower bound, because
+        flows did not finish.
+        """
+        return _native.completion(str(self.folder))
 
     @cached_property
     def drops_by_cause(self) -> Table:
@@ -155,3 +180,25 @@ class Results:
     def report(self) -> Path:
         """Writes report.html, one page that needs no other files, and returns its path."""
         return Path(_native.report(str(self.folder)))
+
+
+def compare(
+    a: Results | str | os.PathLike[str],
+    b: Results | str | os.PathLike[str],
+    *,
+    schemes: tuple[str, str] | None = None,
+) -> Comparison:
+    """Compares two results pair by pair of seeds; each is `Results` or their folder.
+
+    Parameters
+    ----------
+    schemes
+        A scheme of `a` and one of `b` to compare; schemes of equal names unless given.
+
+    Raises
+    ------
+    ShallopError
+        If nothing in them can be paired.
+    """
+    folders = [str(one.folder if isinstance(one, Results) else Path(one)) for one in (a, b)]
+    return Comparison(*_native.compare(folders[0], folders[1], schemes))

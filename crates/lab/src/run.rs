@@ -111,7 +111,7 @@ impl ends::EndpointVisitor for RunWith<'_> {
             nic: plan.nic,
         };
         let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
-        let probe = Measurements::new(layout, plan.groups.len(), measures);
+        let probe = Measurements::new(layout, plan, measures);
         let mut probe = probe;
         probe.capture = capture(self.setup);
         let flows = FlowGenerator::new(self.setup).map(|flow| ends.flow(&flow));

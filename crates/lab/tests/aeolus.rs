@@ -68,7 +68,7 @@ fn a_burst_of_many_never_lifts_the_queue_above_the_threshold_and_costs_no_schedu
 fn flows_that_find_the_link_idle_end_a_round_trip_sooner() {
     let size = Some(10 * 1460);
     let plan = star(2, vec![burst("one", 0..1, Span::ZERO, size)]);
-    let took = |scheme| run(&plan, scheme).fct.all.unwrap().mean_s.unwrap();
+    let took = |scheme| run(&plan, scheme).fct.all.as_ref().unwrap().mean_s.unwrap();
     let round_trip = 40e-6;
     // Ten frames at 10 Gb/s, and two hops more for the last.
     let ideal = 20e-6 + 12.0 * 1.2304e-6;
@@ -84,7 +84,7 @@ fn flows_that_find_the_link_idle_end_a_round_trip_sooner() {
 fn credits_asked_for_ahead_save_a_round_trip_and_change_nothing_else() {
     let plan = star(16, vec![burst("all", 0..16, Span::ZERO, Some(100_000))]);
     let (without, ahead) = (run(&plan, "expresspass"), run(&plan, "expresspass-ideal"));
-    let mean = |run: &Run| run.fct.all.unwrap().mean_s.unwrap();
+    let mean = |run: &Run| run.fct.all.as_ref().unwrap().mean_s.unwrap();
     let saved = mean(&without) - mean(&ahead);
     // The smallest packet takes longer than nothing, so a base round trip is longer than its delays.
     assert!((40e-6..41e-6).contains(&saved), "{saved} s");
@@ -117,8 +117,8 @@ fn a_threshold_of_nothing_degenerates_to_no_start_and_one_of_everything_to_a_bli
     let nothing = run(&plan, "expresspass-aeolus");
     let sent = nothing.delivered_data_packets + nothing.drops.data;
     assert!(nothing.drops.unscheduled.unwrap() > 0 && nothing.drops.scheduled == Some(0));
-    let without = run(&plan, "expresspass").fct.all.unwrap().mean_s.unwrap();
-    let mean = nothing.fct.all.unwrap().mean_s.unwrap();
+    let without = run(&plan, "expresspass").fct.all.as_ref().unwrap().mean_s.unwrap();
+    let mean = nothing.fct.all.as_ref().unwrap().mean_s.unwrap();
     assert!(mean < without * 1.1, "{mean} s instead of {without} s, {sent} packets");
     plan.switches[0].unscheduled_above = BufferSize::Bytes(Bytes::new(1 << 40));
     let blind = run(&plan, "expresspass-aeolus");
@@ -144,7 +144,7 @@ fn over_provision_and_selective_drop_are_chosen_apart() {
         }
         let run = run(&plan, "flashpass");
         assert_eq!((run.drops.data, run.fct.all.as_ref().unwrap().unfinished), (0, 0));
-        (run.credit.unwrap(), run.fct.all.unwrap().mean_s.unwrap())
+        (run.credit.unwrap(), run.fct.all.as_ref().unwrap().mean_s.unwrap())
     };
     let two = Some(BufferSize::Packets(2));
     let (off, slow) = over(false, two);

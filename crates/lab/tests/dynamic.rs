@@ -69,11 +69,12 @@ fn only_flows_between_warm_up_and_cool_down_are_judged_and_the_run_ends_with_the
     let plan = plan(POISSON);
     for scheme in 0..3 {
         let Outcome { run, flows, .. } = outcome(&plan, scheme);
-        let all = run.fct.all.unwrap();
+        let all = run.fct.all.as_ref().unwrap();
         assert_eq!((all.count, all.unfinished), (250, 0), "{}", run.scheme);
-        let of =
-            |class: Option<shallop_results::summary::Completion>| class.map_or(0, |it| it.count);
-        let classes = of(run.fct.small) + of(run.fct.medium) + of(run.fct.large);
+        let of = |class: &Option<shallop_results::summary::Completion>| {
+            class.as_ref().map_or(0, |it| it.count)
+        };
+        let classes = of(&run.fct.small) + of(&run.fct.medium) + of(&run.fct.large);
         assert_eq!(classes, 250, "every flow is of one class");
         let counted = flows.iter().filter(|flow| flow.counted).count();
         assert_eq!(counted, 250);
@@ -92,7 +93,7 @@ fn no_flow_is_faster_than_on_an_empty_network() {
         let Outcome { run, flows, .. } = outcome(&plan, scheme);
         let least = flows.iter().filter_map(|flow| flow.slowdown).fold(f64::INFINITY, f64::min);
         assert!((1.0..4.0).contains(&least), "{}: {least}", run.scheme);
-        let all = run.fct.all.unwrap();
+        let all = run.fct.all.as_ref().unwrap();
         assert!(all.slowdown_mean.unwrap() >= least);
         assert_eq!(all.within_rtt, Some(0.0), "with a round trip before any data nothing is");
     }

@@ -52,7 +52,10 @@ fn a_flow_goes_on_where_the_one_before_it_ended() {
 fn flows_at_once_have_a_connection_each_and_all_bytes_arrive() {
     let group = "flows = 30\narrivals = { every = \"200ms\", at_once = 3 }";
     let kept = outcome(DUMBBELL, 0, "kept", group);
-    assert_eq!((kept.run.fct.all.unwrap().count, kept.run.fct.all.unwrap().unfinished), (30, 0));
+    assert_eq!(
+        (kept.run.fct.all.as_ref().unwrap().count, kept.run.fct.all.as_ref().unwrap().unfinished),
+        (30, 0)
+    );
     assert!((kept.run.goodput_bps * kept.run.duration_s / 8.0 - 3e6).abs() < 1.0);
     // The first three have a handshake.
     assert!(times(&kept)[..3].iter().all(|&time| time > 0.035));
@@ -125,7 +128,7 @@ proptest! {
         );
         let study = read(&text, &Options::default()).unwrap();
         let outcome = run(&study.points[0].plan, 0, seed, &mut |_| true).unwrap();
-        let all = outcome.run.fct.all.unwrap();
+        let all = outcome.run.fct.all.as_ref().unwrap();
         prop_assert_eq!((all.count, all.unfinished), (30, 0));
         let size = outcome.flows[0].size_bytes.unwrap() * 30;
         let arrived = outcome.run.goodput_bps * outcome.run.duration_s / 8.0;

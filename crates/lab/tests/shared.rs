@@ -51,7 +51,7 @@ fn a_port_alone_fills_its_part_and_drops_beyond_it() {
         let longest = run.max_queue_bytes;
         assert!((part - FRAME..=part + FRAME).contains(&longest), "{alpha}: {longest}, not {part}");
         assert!(run.drops.data > 0, "{alpha}");
-        assert_eq!(run.fct.all.unwrap().unfinished, 0, "{alpha}");
+        assert_eq!(run.fct.all.as_ref().unwrap().unfinished, 0, "{alpha}");
     }
 }
 

@@ -82,7 +82,7 @@ impl<'a> FlowLog<'a> {
         if let Some(sum) = self.groups.get_mut(record.facts.group as usize) {
             *sum = sum.plus(sender).plus(receiver);
         }
-        self.completion.add(record);
+        self.completion.add(record, now);
         self.rows.push(self.row(flow, record, &ends, now.since_start()));
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::{Class, DropCause, Span};
-use shallop_proto::EndpointCounters;
-use shallop_switch::{Occupancy, Pool, PortCounters};
+use shallop_core::{Bytes, Class, DropCause, Span};
+use shallop_proto::{EndpointCounters, wire};
+use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
 
 use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_records::FlowRecord;
@@ -55,6 +55,7 @@ pub fn summarise(
         throughput_bps: rate(measure.ip_bytes(), end),
         wire_bps: rate(measure.wire_bytes, end),
         goodput_bps: rate(total.counters.received, end),
+        load_throughput_bps: measure.load_phase.throughput(setup),
         windows: windows(setup, measure, series),
         loss_rate: ratio(data, total.counters.sent),
         mean_port_drop_rate: mean_drop_rate(setup, ports),
@@ -72,12 +73,18 @@ pub fn summarise(
         loss_by_set: loss_by_set(setup, ports, total.counters.sent),
         utilization_by_place: utilizations(setup, ports, end),
         groups: groups::groups(setup, measure, log, series),
-        warnings: warn::warnings(setup, ports).into_iter().chain(series.note()).collect(),
+        warnings: [
+            warn::warnings(setup, ports),
+            measure.load_phase.warning(setup, end).into_iter().collect(),
+            series.note().into_iter().collect(),
+        ]
+        .concat(),
         marks: measure.marks,
         queues: queues(setup, measure),
         pools: pools::occupancies(setup, pools),
         max_queue_bytes: longest_data_queue(setup, measure),
         mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
+        queue_limit_bytes: queue_limit(setup, pools),
         max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
         offered: offered::offered(setup),
         rtt: measure.rtts().summary(),
@@ -244,6 +251,27 @@ fn data_queues<'a>(
 
 fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> u64 {
     data_queues(setup, measure).map(|queue| queue.max().get()).max().unwrap_or(0)
+}
+
+/// The most that any data queue of a switch may hold, in bytes on the wire; `None` if one is unlimited.
+fn queue_limit(setup: &Setup<'_>, pools: &[Pool]) -> Option<u64> {
+    let limit = |port: u32| {
+        let buffer = &setup.layout.memory.buffers[port as usize];
+        if let Some(member) = buffer.member() {
+            // Besides a pool, a queue may have private memory.
+            let node = setup.network.graph.near(port).0 as usize;
+            let switch = &setup.plan.switches(setup.scheme)[setup.network.switch_of[node]];
+            let private = switch.shared.map_or(Bytes::ZERO, |shared| shared.private);
+            return Some((pools[member.pool as usize].size() + private).get());
+        }
+        let limit = buffer.limit(setup.layout.data)?;
+        let frame = u64::from(wire::frame(setup.network.graph.link_of(port).mtu.get()));
+        let bytes = limit.bytes.get().min(u64::from(limit.packets).saturating_mul(frame));
+        (limit != Limit::NONE).then_some(bytes)
+    };
+    let ports = 0..setup.layout.memory.buffers.len() as u32;
+    let limits = ports.filter(|&port| setup.network.is_switch_port(port)).map(limit);
+    limits.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 fn utilization(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> f64 {

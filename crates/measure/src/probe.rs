@@ -9,8 +9,10 @@ use shallop_switch::Occupancy;
 use crate::capture::Capture;
 use crate::drops::DropCounts;
 use crate::flow_records::FlowRecords;
+use crate::load_phase::LoadPhase;
 use crate::rtts::Rtts;
 use shallop_plan::layout::Layout;
+use shallop_plan::plan::Plan;
 
 /// The counts of a group of flows.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,10 @@ pub struct Measurements {
     pub marks: u64,
     /// Counted flows whose receiver has all data.
     pub complete: usize,
+    /// The counted flows of the run, if all flows have an end.
+    counted: Option<usize>,
+    /// The load phase.
+    pub load_phase: LoadPhase,
     /// Data packets that arrived.
     pub data: u64,
     /// Packets of the metered class that arrived.
@@ -55,19 +61,21 @@ pub struct Measurements {
 const NONE: u32 = u32::MAX;
 
 impl Measurements {
-    /// A probe for this many groups that measures the queues of each port for which `measures` is true.
+    /// A probe for the groups of this plan that measures the queues of each port for which `measures` is true.
     #[must_use]
-    pub fn new(layout: &Layout, groups: usize, measures: impl Fn(u32) -> bool) -> Self {
+    pub fn new(layout: &Layout, plan: &Plan, measures: impl Fn(u32) -> bool) -> Self {
         let (ports, queues) = (layout.ports.len(), layout.queues.len());
         let mut measurements = Self {
             flows: FlowRecords::default(),
-            groups: vec![GroupCounts::default(); groups],
+            groups: vec![GroupCounts::default(); plan.groups.len()],
             wire_bytes: 0,
             queues: Vec::new(),
             first: vec![NONE; ports],
             drops: DropCounts::new(ports),
             marks: 0,
             complete: 0,
+            counted: plan.counted_flows(),
+            load_phase: LoadPhase::default(),
             data: 0,
             metered: 0,
             metered_class: layout.metered,
@@ -146,6 +154,7 @@ impl Probe for Measurements {
 
     fn on_start(&mut self, now: Time, _flow: u32, facts: &Facts) {
         self.flows.start(now, facts);
+        self.load_phase.on_start(now, self.ip_bytes());
         if let Some(group) = self.groups.get_mut(facts.group as usize) {
             group.started += 1;
         }
@@ -189,7 +198,10 @@ impl Probe for Measurements {
         }
         if let Some(flow) = self.flows.get_mut(end.flow()) {
             flow.complete = Some(now);
-            self.complete += usize::from(flow.facts.counted);
+            if flow.facts.counted {
+                self.complete += 1;
+                self.load_phase.on_complete(now, self.complete, self.counted);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod bcc;
 pub mod bounds;
 pub mod chips;
+pub mod effective;
 pub mod error;
 pub mod files;
 pub mod flows;
@@ -26,6 +27,7 @@ pub mod traffic_paths;
 pub mod transport;
 pub mod wait;
 
+pub use effective::effective;
 pub use error::SetupError;
 pub use plan::Plan;
 pub use setup::{CommonSetup, Setup};

@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use shallop_scenario::experiments;
 use shallop_scenario::{self as scenario, Options};
-use shallop_workbench::{self as workbench, REPORT, Results, Task, arguments, diagnostic};
+use shallop_workbench::{
+    self as workbench, REPORT, Results, TableForm, Task, arguments, diagnostic,
+};
 
-use crate::errors::{checked, in_scenario, plain};
+use crate::errors::{checked, in_run, in_scenario, plain};
 
 /// An experiment: id, title, about, and the computing time of the full and the quick form.
 type ExperimentRow = (String, String, String, String, String);
@@ -23,8 +25,8 @@ type ExperimentRow = (String, String, String, String, String);
 mod _native {
     use super::{
         Bound, ExperimentRow, Options, Path, PathBuf, PyModule, PyModuleMethods as _, PyResult,
-        Python, REPORT, Results, Task, arguments, checked, diagnostic, experiments, in_scenario,
-        plain, pyfunction, scenario, workbench,
+        Python, REPORT, Results, Task, arguments, checked, diagnostic, experiments, in_run,
+        in_scenario, plain, pyfunction, scenario, workbench,
     };
 
     #[pymodule_export]
@@ -96,6 +98,31 @@ mod _native {
     fn checked_folder(out: PathBuf) -> PyResult<PathBuf> {
         checked("out", &out.display(), arguments::folder)?;
         Ok(out)
+    }
+
+    /// The completion times of the results in a folder.
+    #[pyfunction]
+    fn completion(py: Python<'_>, folder: &str) -> PyResult<Table> {
+        let read = || workbench::report::completion(Path::new(folder));
+        py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
+    /// Compares the results in two folders: as JSON, and as text.
+    #[pyfunction]
+    #[pyo3(signature = (a, b, schemes=None))]
+    fn compare(
+        py: Python<'_>,
+        a: &str,
+        b: &str,
+        schemes: Option<(String, String)>,
+    ) -> PyResult<(String, String)> {
+        let found = py.detach(move || {
+            let schemes = schemes.as_ref().map(|(one, other)| (one.as_str(), other.as_str()));
+            workbench::compare::folders(Path::new(a), Path::new(b), schemes)
+        });
+        let found = found.map_err(in_run)?;
+        let json = serde_json::to_string(&found).map_err(|why| plain(&why))?;
+        Ok((json, workbench::compare::text(&found, TableForm::Text(None))))
     }
 
     /// Writes the page of the results in a folder and returns its path.

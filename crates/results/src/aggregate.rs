@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::design::Job;
-use crate::summary::Run;
+use crate::figures::{Figure, figures, possible};
+use crate::summary::{Run, is_false};
 
 /// Means over all finished seeds of one scheme at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,71 +27,101 @@ pub struct Aggregate {
 }
 
 /// A mean with its confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean of the runs that have the figure.
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval around it; null for a single run.
+    /// Half the width of the 95 % confidence interval around it, not cut off; null where `low` is.
     pub ci95: Option<f64>,
+    /// The lower end of that interval, cut off at what is possible; null for fewer than three runs, for values that are
+    /// equal in all runs, and for lower bounds.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// The upper end of that interval, cut off at what is possible; null where `low` is.
+    #[serde(default)]
+    pub high: Option<f64>,
+    /// The smallest value of any run.
+    #[serde(default)]
+    pub min: f64,
+    /// The largest value of any run.
+    #[serde(default)]
+    pub max: f64,
     /// The number of runs that have the figure; it is null in the others.
     pub n: u64,
+    /// True if the value of a run, and therefore the mean, is a lower bound. Left out otherwise.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_least: bool,
+    /// True if it is a percentile beyond which less than one flow is expected in a run. Left out otherwise.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub few_samples: bool,
 }
 
+/// The least number of values for an interval: of two, Student's t is 12.7 times their distance from the mean.
+pub const MIN_VALUES: u64 = 3;
+
 impl Estimate {
-    /// The estimate from these figures; `None` if there are none.
+    /// The estimate from these figures, whose possible values are in a range; `None` if there are none.
     #[must_use]
-    pub fn of(figures: &[f64]) -> Option<Self> {
-        let n = figures.len();
-        let mean = figures.iter().sum::<f64>() / n as f64;
-        let squares: f64 = figures.iter().map(|figure| (figure - mean) * (figure - mean)).sum();
-        let half = || {
-            let deviation = (squares / (n - 1) as f64).sqrt();
-            quantile(n as u64 - 1) * deviation / (n as f64).sqrt()
-        };
-        (n > 0).then(|| Self { mean, ci95: (n > 1).then(half), n: n as u64 })
+    pub fn of(figures: &[Figure], (least, most): (f64, f64)) -> Option<Self> {
+        let n = figures.len() as u64;
+        let values = || figures.iter().map(|figure| figure.value);
+        let (min, max) =
+            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        // The sum of equal values, divided by their number, need not be that value.
+        let equal = min.total_cmp(&max).is_eq();
+        let mean = if equal { min } else { values().sum::<f64>() / n as f64 };
+        let at_least = figures.iter().any(|figure| figure.at_least);
+        let ci95 = (n >= MIN_VALUES && !equal && !at_least).then(|| half_width(values(), mean, n));
+        let few_samples = figures.iter().any(|figure| figure.few_samples);
+        let (low, high) = (ci95.map(|half| mean - half), ci95.map(|half| mean + half));
+        let (low, high) = (low.map(|low| low.max(least)), high.map(|high| high.min(most)));
+        (n > 0).then_some(Self { mean, ci95, low, high, min, max, n, at_least, few_samples })
+    }
+
+    /// Whether several runs have the same value.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        self.n > 1 && self.min.total_cmp(&self.max).is_eq()
     }
 }
 
-/// Fields that are no measurements, or differ between repetitions.
-const EXCLUDED: [&str; 4] = ["seed", "point", "loss_by_place", "wall_s"];
+/// Half the width of the 95 % confidence interval of a mean of `n` values.
+pub(crate) fn half_width(values: impl Iterator<Item = f64>, mean: f64, n: u64) -> f64 {
+    let squares: f64 = values.map(|value| (value - mean) * (value - mean)).sum();
+    let deviation = (squares / (n - 1) as f64).sqrt();
+    quantile(n - 1) * deviation / (n as f64).sqrt()
+}
 
 /// Aggregates of runs in the order of their jobs, for each scheme at each point.
 #[must_use]
 pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
     let groups = runs.chunk_by(|(a, _), (b, _)| (a.point, a.scheme) == (b.point, b.scheme));
     let one = |group: &[(Job, &Run)]| {
-        let first = group.first()?.1;
-        let mut figures: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for (_, run) in group {
-            if let Ok(Value::Object(fields)) = serde_json::to_value(run) {
-                let fields = fields.iter().filter(|(name, _)| !EXCLUDED.contains(&name.as_str()));
-                fields.for_each(|(name, value)| collect(name, value, &mut figures));
-            }
-        }
-        let estimates = figures.into_iter();
-        let metrics = estimates.filter_map(|(name, all)| Some((name, Estimate::of(&all)?)));
-        Some(Aggregate {
-            scheme: first.scheme.clone(),
-            point: first.point.clone(),
-            n: group.len() as u64,
-            metrics: metrics.collect(),
-        })
+        let runs: Vec<&Run> = group.iter().map(|(_, run)| *run).collect();
+        let first = *runs.first()?;
+        let mut metrics = estimates(&runs);
+        // The computing time differs between repetitions.
+        metrics.remove("wall_s");
+        let (scheme, point) = (first.scheme.clone(), first.point.clone());
+        Some(Aggregate { scheme, point, n: runs.len() as u64, metrics })
     };
     groups.filter_map(one).collect()
 }
 
-fn collect(name: &str, value: &Value, figures: &mut BTreeMap<String, Vec<f64>>) {
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(inner, value)| {
-                collect(&format!("{name}.{inner}"), value, figures);
-            });
+/// The estimates of all metrics of these runs, by name.
+#[must_use]
+pub fn estimates(runs: &[&Run]) -> BTreeMap<String, Estimate> {
+    let mut by_name: BTreeMap<String, Vec<Figure>> = BTreeMap::new();
+    for run in runs {
+        for (name, figure) in figures(run) {
+            by_name.entry(name).or_default().push(figure);
         }
-        Value::Number(number) => {
-            figures.entry(name.to_owned()).or_default().extend(number.as_f64());
-        }
-        _ => {}
     }
+    let estimate = |(name, figures): (String, Vec<Figure>)| {
+        let estimate = Estimate::of(&figures, possible(&name, runs))?;
+        Some((name, estimate))
+    };
+    by_name.into_iter().filter_map(estimate).collect()
 }
 
 /// t for 1 to 30 degrees of freedom, 0.975.
@@ -134,29 +165,59 @@ mod tests {
         assert!(quantile(0).is_infinite());
     }
 
+    fn estimate(values: &[f64], possible: (f64, f64)) -> Estimate {
+        let figure = |&value: &f64| Figure { value, ..Figure::default() };
+        Estimate::of(&values.iter().map(figure).collect::<Vec<_>>(), possible).unwrap()
+    }
+
+    const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
     #[test]
     fn the_interval_of_three_figures_is_as_by_hand() {
-        let estimate = Estimate::of(&[8.0, 9.0, 10.0]).unwrap();
+        let found = estimate(&[8.0, 9.0, 10.0], ANY);
         // s = 1; 4.303 / sqrt(3) = 2.48434
-        assert!((estimate.mean - 9.0).abs() < 1e-12);
-        assert!((estimate.ci95.unwrap() - 2.484_34).abs() < 1e-4, "{estimate:?}");
-        assert_eq!(estimate.n, 3);
+        assert!((found.mean - 9.0).abs() < 1e-12);
+        assert!((found.ci95.unwrap() - 2.484_34).abs() < 1e-4, "{found:?}");
+        assert!((found.low.unwrap() - 6.515_66).abs() < 1e-4, "{found:?}");
+        assert_eq!((found.n, found.min, found.max), (3, 8.0, 10.0));
     }
 
     #[test]
-    fn one_figure_has_no_interval_and_equal_ones_an_empty_one() {
-        assert_eq!(Estimate::of(&[7.0]), Some(Estimate { mean: 7.0, ci95: None, n: 1 }));
-        assert_eq!(Estimate::of(&[7.0; 4]), Some(Estimate { mean: 7.0, ci95: Some(0.0), n: 4 }));
-        assert_eq!(Estimate::of(&[]), None);
+    fn an_interval_ends_at_what_is_possible() {
+        // Without the cut: 0.9 ± 0.43.
+        let jain = estimate(&[0.7, 1.0, 1.0], (0.25, 1.0));
+        assert!(jain.mean + jain.ci95.unwrap() > 1.0);
+        assert_eq!((jain.high, jain.low.unwrap() < 0.7), (Some(1.0), true));
+        let loss = estimate(&[0.0, 0.0, 0.01], (0.0, 1.0));
+        assert!(loss.mean < loss.ci95.unwrap());
+        assert_eq!(loss.low, Some(0.0));
     }
 
     #[test]
-    fn names_have_dots_and_nulls_do_not_count() {
-        let mut figures = BTreeMap::new();
-        for value in [Value::Null, 2.5.into()] {
-            let run = serde_json::json!({ "all": { "p99_s": value }, "small": null, "list": [1] });
-            collect("fct", &run, &mut figures);
-        }
-        assert_eq!(figures, BTreeMap::from([("fct.all.p99_s".to_owned(), vec![2.5])]));
+    fn one_figure_two_figures_and_equal_ones_have_no_interval() {
+        let none = |values: &[f64]| {
+            let found = estimate(values, ANY);
+            assert_eq!((found.ci95, found.low, found.high), (None, None, None), "{values:?}");
+            found
+        };
+        assert!(!none(&[7.0]).is_equal());
+        let two = none(&[7.0, 8.0]);
+        assert_eq!((two.mean, two.min, two.max, two.is_equal()), (7.5, 7.0, 8.0, false));
+        // A sum of equal figures is rounded: 0.1 + 0.1 + 0.1 is not 0.3.
+        let equal = none(&[0.1; 3]);
+        assert!(equal.is_equal());
+        assert!(equal.mean.total_cmp(&0.1).is_eq());
+        assert_eq!(Estimate::of(&[], ANY), None);
+    }
+
+    #[test]
+    fn a_mean_with_a_lower_bound_is_one() {
+        let exact = Figure { value: 4.0, ..Figure::default() };
+        let bound = Figure { value: 8.0, at_least: true, few_samples: true };
+        let found = Estimate::of(&[exact, bound, exact], ANY).unwrap();
+        assert_eq!((found.at_least, found.few_samples, found.ci95), (true, true, None));
+        assert!(!Estimate::of(&[exact; 3], ANY).unwrap().at_least);
+        let stored = serde_json::to_value(found).unwrap();
+        assert_eq!(stored["at_least"], true);
     }
 }

@@ -20,6 +20,10 @@ pub enum Verdict {
     /// traced.
     #[serde(rename = "differs")]
     Differs,
+    /// The figure is a bound, because flows did not finish, and values on both sides of an end of the range are
+    /// possible.
+    #[serde(rename = "undecided")]
+    Undecided,
     /// The figure lies outside both, or a run that ended did not measure it.
     #[serde(rename = "fails")]
     Fails,
@@ -30,8 +34,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Self; 5] =
-        [Self::Reported, Self::Holds, Self::Differs, Self::Fails, Self::NotRun];
+    pub const ALL: [Self; 6] =
+        [Self::Reported, Self::Holds, Self::Differs, Self::Undecided, Self::Fails, Self::NotRun];
 
     /// The verdict as it is printed and stored.
     #[must_use]
@@ -40,8 +44,35 @@ impl Verdict {
             Self::Reported => "reported",
             Self::Holds => "holds",
             Self::Differs => "differs",
+            Self::Undecided => "undecided",
             Self::Fails => "fails",
             Self::NotRun => "not run",
+        }
+    }
+}
+
+/// What a figure says if flows that it depends on did not finish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Bound {
+    /// It is a lower bound: complete flows could only make it larger.
+    #[serde(rename = "at least")]
+    AtLeast,
+    /// It is an upper bound: the flows of what it is compared with did not finish.
+    #[serde(rename = "at most")]
+    AtMost,
+    /// It may be larger or smaller: flows of both sides did not finish.
+    #[serde(rename = "open")]
+    Open,
+}
+
+impl Bound {
+    /// The sign before the figure in tables.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::AtLeast => "≥",
+            Self::AtMost => "≤",
+            Self::Open => "?",
         }
     }
 }
@@ -70,6 +101,9 @@ pub struct JudgedClaim {
     pub high: Option<f64>,
     /// The measured figure: the mean, or of several figures the one that decides.
     pub measured: Option<f64>,
+    /// What `measured` says if flows that it depends on did not finish; null if it is exact.
+    #[serde(default)]
+    pub bound: Option<Bound>,
     /// The smallest figure of any seed and point.
     pub measured_min: Option<f64>,
     /// The largest figure of any seed and point.
@@ -99,6 +133,7 @@ impl JudgedClaim {
             low: claim.range.low,
             high: claim.range.high,
             measured: None,
+            bound: None,
             measured_min: None,
             measured_max: None,
             unit: claim.unit.clone(),

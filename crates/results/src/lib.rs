@@ -4,10 +4,17 @@
 
 pub mod aggregate;
 pub mod claim;
+mod columns;
+pub mod comparison;
+pub mod completion;
 pub mod design;
 pub mod drops;
+pub mod figures;
 pub mod judged;
+mod measured;
+pub mod paired;
 pub mod recorded;
+pub mod reuse;
 pub mod setup;
 pub mod summary;
 pub mod table;
@@ -16,7 +23,8 @@ pub mod verdict;
 pub use aggregate::{Aggregate, Estimate};
 pub use claim::{Claim, Differs, Range, Seeds};
 pub use design::{Design, Job, Point, Shard};
-pub use judged::{JudgedClaim, Verdict};
+pub use judged::{Bound, JudgedClaim, Verdict};
 pub use recorded::{RecordedClaim, RecordedFigures, RecordedRun};
+pub use reuse::Reuse;
 pub use setup::{DerivedValue, SchemeInfo, SizeClasses};
 pub use summary::{Run, Summary};

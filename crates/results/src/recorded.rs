@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Seeds};
-use crate::judged::JudgedClaim;
+use crate::judged::{Bound, JudgedClaim};
 
 /// The record of a full run of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct RecordedClaim {
     pub unit: String,
     /// [`JudgedClaim::measured`].
     pub measured: Option<f64>,
+    /// [`JudgedClaim::bound`]. Left out if the figure is exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// [`JudgedClaim::measured_min`].
     pub measured_min: Option<f64>,
     /// [`JudgedClaim::measured_max`].
@@ -45,6 +48,8 @@ pub struct RecordedClaim {
 pub struct RecordedFigures {
     /// [`JudgedClaim::measured`].
     pub measured: f64,
+    /// [`JudgedClaim::bound`].
+    pub bound: Option<Bound>,
     /// [`JudgedClaim::measured_min`].
     pub min: f64,
     /// [`JudgedClaim::measured_max`].
@@ -63,14 +68,14 @@ impl RecordedClaim {
     #[must_use]
     pub fn figures(&self) -> Option<RecordedFigures> {
         let (min, max) = (self.measured_min?, self.measured_max?);
-        Some(RecordedFigures { measured: self.measured?, min, max })
+        Some(RecordedFigures { measured: self.measured?, bound: self.bound, min, max })
     }
 }
 
 impl From<JudgedClaim> for RecordedClaim {
     fn from(claim: JudgedClaim) -> Self {
         let JudgedClaim { scheme, point, metric, seeds, unit, .. } = claim;
-        let JudgedClaim { measured, measured_min, measured_max, .. } = claim;
-        Self { scheme, point, metric, seeds, unit, measured, measured_min, measured_max }
+        let JudgedClaim { measured, bound, measured_min, measured_max, .. } = claim;
+        Self { scheme, point, metric, seeds, unit, measured, bound, measured_min, measured_max }
     }
 }

@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::Aggregate;
+pub use crate::completion::{Completion, Fct, FlowTime, Statistic};
 use crate::design::Point;
 use crate::judged::JudgedClaim;
+use crate::reuse::Reuse;
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
 
 /// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.
@@ -48,6 +50,10 @@ pub struct Summary {
     /// The size classes of flows; null if there are none.
     #[serde(default)]
     pub classes: Option<SizeClasses>,
+    /// Runs that were made once for several points or schemes, since these do not change them. Left out if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reused: Vec<Reuse>,
     /// The claims with their verdicts. Left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<JudgedClaim>,
@@ -94,7 +100,7 @@ impl From<Summary> for Experiment {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
+pub(crate) fn is_false(value: &bool) -> bool {
     !value
 }
 
@@ -117,6 +123,10 @@ pub struct Run {
     pub wire_bps: f64,
     /// Payload bytes that arrived, each counted once, in bits per second of the duration.
     pub goodput_bps: f64,
+    /// As `throughput_bps`, in the load phase alone: from the start of the first flow to that of the last. Stragglers
+    /// do not lower it. Null if flows have no end, or all start at once.
+    #[serde(default)]
+    pub load_throughput_bps: Option<f64>,
     /// Results of the windows of the run.
     pub windows: Vec<Window>,
     /// Data packets dropped or lost on a wire, as a fraction of those sent.
@@ -150,6 +160,10 @@ pub struct Run {
     pub max_queue_bytes: u64,
     /// The largest mean over time of any data queue of a switch, in bytes on the wire.
     pub mean_queue_bytes: f64,
+    /// The most that any data queue of a switch may hold: the largest buffer of a port, or pool; null if one is
+    /// unlimited.
+    #[serde(default)]
+    pub queue_limit_bytes: Option<u64>,
     /// The maximum occupancy of any pool, in bytes; null without pools.
     pub max_pool_bytes: Option<u64>,
     /// The offered traffic, by its distributions.
@@ -356,82 +370,6 @@ pub struct Credit {
     pub loss_rate: f64,
 }
 
-/// Completion times by size class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Fct {
-    /// All flows with an end; null if there are none.
-    pub all: Option<Completion>,
-    /// Small flows; null without size classes.
-    pub small: Option<Completion>,
-    /// Medium flows; null without size classes.
-    pub medium: Option<Completion>,
-    /// Large flows; null without size classes.
-    pub large: Option<Completion>,
-}
-
-/// Completion times of a set of flows, from the start to the arrival of the last byte. Flows in the warm-up and
-/// cool-down of a group are not counted. Percentiles are those of complete flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Completion {
-    /// Counted flows that have started.
-    pub count: u64,
-    /// Counted flows that are not complete at the end of the run.
-    pub unfinished: u64,
-    /// The mean.
-    pub mean_s: Option<f64>,
-    /// The median.
-    pub p50_s: Option<f64>,
-    /// The 95th percentile.
-    pub p95_s: Option<f64>,
-    /// The 99th percentile.
-    pub p99_s: Option<f64>,
-    /// The 99.9th percentile.
-    pub p999_s: Option<f64>,
-    /// The mean slowdown: the ratio to the time in an empty network (docs/model.md, "slowdown").
-    pub slowdown_mean: Option<f64>,
-    /// The 99th percentile of the slowdown.
-    pub slowdown_p99: Option<f64>,
-    /// The fraction of counted flows that completed within one base round trip of their paths.
-    pub within_rtt: Option<f64>,
-}
-
-impl Completion {
-    /// Statistics of the completion times, in seconds, of complete flows; `unfinished` is the number of the others.
-    #[must_use]
-    pub fn of(times: &mut [f64], unfinished: u64) -> Self {
-        times.sort_unstable_by(f64::total_cmp);
-        Self {
-            count: times.len() as u64 + unfinished,
-            unfinished,
-            mean_s: mean(times),
-            p50_s: percentile(times, 0.5),
-            p95_s: percentile(times, 0.95),
-            p99_s: percentile(times, 0.99),
-            p999_s: percentile(times, 0.999),
-            slowdown_mean: None,
-            slowdown_p99: None,
-            within_rtt: None,
-        }
-    }
-
-    /// The statistics with those of the slowdowns.
-    #[must_use]
-    pub fn with_slowdowns(self, slowdowns: &mut [f64]) -> Self {
-        slowdowns.sort_unstable_by(f64::total_cmp);
-        Self { slowdown_mean: mean(slowdowns), slowdown_p99: percentile(slowdowns, 0.99), ..self }
-    }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The smallest value that at least this part of all values does not exceed.
-fn percentile(sorted: &[f64], part: f64) -> Option<f64> {
-    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
-    sorted.get(rank - 1).copied()
-}
-
 /// Jain's fairness index (Jain, Chiu, Hawe 1984); `None` without flows or without throughput.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
@@ -450,16 +388,5 @@ mod tests {
         assert_eq!(jain(&[0.0, 0.0]), None);
         assert_eq!(jain(&[3.0; 7]), Some(1.0));
         assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
-    }
-
-    #[test]
-    fn percentiles_are_values_that_occurred_and_unfinished_flows_are_told() {
-        let mut times: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        let fct = Completion::of(&mut times, 3);
-        assert_eq!((fct.count, fct.unfinished, fct.mean_s), (103, 3, Some(50.5)));
-        let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
-        assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
-        let none = Completion::of(&mut [], 2);
-        assert_eq!((none.count, none.mean_s, none.p99_s), (2, None, None));
     }
 }

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::aggregate::Estimate;
+use crate::aggregate::{Estimate, MIN_VALUES};
 use crate::claim::Range;
+use crate::columns::{self, Column, NOTHING, Row};
 use crate::design::Point;
 use crate::judged::{JudgedClaim, Verdict};
-use crate::summary::{FULL_FRAME, Run, Summary};
+use crate::summary::{Run, Summary};
 use crate::verdict::{count, words};
 
 /// A table of texts.
@@ -21,18 +22,6 @@ pub struct Grid {
     pub words: usize,
 }
 
-/// The cell of a value that does not apply.
-const NOTHING: &str = "-";
-/// The value of a column for a run; `None` if it does not apply.
-type Figure = Box<dyn Fn(&Run) -> Option<f64>>;
-
-/// A column: its heading, its value for each run, and the digits after the decimal point.
-struct Column {
-    heading: String,
-    figure: Figure,
-    digits: usize,
-}
-
 /// The runs of a summary, each with the index of its point.
 #[must_use]
 pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
@@ -41,31 +30,39 @@ pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
 }
 
 /// The table of runs, given with the indices of their points. Several seeds of a scheme at a point are a row with their
-/// mean, and three rows with half the width of its 95 % confidence interval, the minimum and the maximum.
+/// mean, from three seeds on two rows with the ends of its 95 % confidence interval, and two with the minimum and the
+/// maximum.
 #[must_use]
 pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
-    let mut columns = columns(runs);
-    columns.retain(|column| runs.iter().any(|(_, run)| (column.figure)(run).is_some()));
-    let header = std::iter::once("scheme".to_owned());
-    let header: Vec<String> =
-        header.chain(columns.iter().map(|column| column.heading.clone())).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 1 };
+    let mut columns = columns::all(runs.iter().map(|(_, run)| *run));
+    let rows = rows(runs);
+    columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
+    let mut grid = Grid { header: header(&["scheme"], &columns), rows: Vec::new(), words: 1 };
     for (number, point) in points.iter().enumerate() {
-        let here: Vec<&Run> =
-            runs.iter().filter(|(at, _)| *at == number).map(|(_, run)| *run).collect();
+        let here: Vec<&Row> = rows.iter().filter(|row| row.point == number).collect();
         let indent = if points.len() > 1 && !here.is_empty() {
             grid.push(&point.name, columns.iter().map(|_| String::new()));
             "  "
         } else {
             ""
         };
-        for scheme in &point.schemes {
-            let same: Vec<&Run> =
-                here.iter().copied().filter(|run| run.scheme == *scheme).collect();
-            grid.group(indent, scheme, &columns, &same);
+        for row in here {
+            grid.group(indent, &columns, row);
         }
     }
     grid
+}
+
+/// The rows of a table: the runs of each scheme at each point, in the order of the runs.
+fn rows<'a>(runs: &[(usize, &'a Run)]) -> Vec<Row<'a>> {
+    let groups = runs.chunk_by(|(a, one), (b, other)| a == b && one.scheme == other.scheme);
+    let runs_of = |same: &[(usize, &'a Run)]| same.iter().map(|(_, run)| *run).collect();
+    groups.map(|same| Row::of(same[0].0, runs_of(same))).collect()
+}
+
+fn header(words: &[&str], columns: &[Column]) -> Vec<String> {
+    let words = words.iter().map(|word| (*word).to_owned());
+    words.chain(columns.iter().map(|column| column.heading.clone())).collect()
 }
 
 impl Grid {
@@ -73,161 +70,66 @@ impl Grid {
         self.rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
     }
 
-    fn group(&mut self, indent: &str, name: &str, columns: &[Column], runs: &[&Run]) {
-        if runs.is_empty() {
-            return;
-        }
-        let cells = |fold: &dyn Fn(&[f64]) -> f64| -> Vec<String> {
-            let cell = |column: &Column| {
-                let figures: Vec<f64> =
-                    runs.iter().filter_map(|run| (column.figure)(run)).collect();
-                if figures.is_empty() {
-                    return NOTHING.to_owned();
-                }
-                let figure = fold(&figures);
-                if figure.is_finite() {
-                    format!("{figure:.*}", column.digits)
-                } else {
-                    NOTHING.to_owned()
-                }
-            };
-            columns.iter().map(cell).collect()
+    fn group(&mut self, indent: &str, columns: &[Column], row: &Row<'_>) {
+        let name = &row.runs[0].scheme;
+        self.push(&format!("{indent}{name}"), columns.iter().map(|column| column.mean(row)));
+        let mut values = |name: &str, value: fn(&Estimate) -> Option<f64>| {
+            let cells = columns.iter().map(|column| column.value(row, value));
+            self.push(&format!("{indent}  {name}"), cells);
         };
-        let mean = |figures: &[f64]| figures.iter().sum::<f64>() / figures.len() as f64;
-        self.push(&format!("{indent}{name}"), cells(&mean).into_iter());
-        if runs.len() > 1 {
-            let least = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = |figures: &[f64]| figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let half = |figures: &[f64]| {
-                Estimate::of(figures).and_then(|of| of.ci95).unwrap_or(f64::INFINITY)
-            };
-            self.push(&format!("{indent}  ± 95 %"), cells(&half).into_iter());
-            self.push(&format!("{indent}  least"), cells(&least).into_iter());
-            self.push(&format!("{indent}  most"), cells(&most).into_iter());
+        if row.runs.len() as u64 >= MIN_VALUES {
+            values("95 % from", |of| of.low);
+            values("95 % to", |of| of.high);
         }
+        if row.runs.len() > 1 {
+            values("least", |of| Some(of.min));
+            values("most", |of| Some(of.max));
+        }
+    }
+
+    /// What the marks in the cells of a table of runs mean, a line each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<&'static str> {
+        let cells = self.rows.iter().flat_map(|row| row.iter().skip(self.words));
+        columns::notes(&cells.collect::<Vec<_>>())
     }
 }
 
-/// The unit in which the largest of these values is at least one: its name, its size and the digits to print.
-fn unit(
-    figures: impl Iterator<Item = f64>,
-    units: &'static [(&'static str, f64)],
-) -> (&'static str, f64) {
-    let most = figures.fold(0.0, f64::max);
-    let fits = units.iter().find(|(_, size)| most >= *size).or(units.last());
-    fits.copied().unwrap_or(("", 1.0))
-}
-
-const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
-const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
-
-/// Throughput and goodput, loss, queue, round trip, fairness, repairs, completion and cost.
-fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
-    let all = || runs.iter().map(|(_, run)| *run);
-    let (rate, bits) = unit(all().map(|run| run.throughput_bps), RATES);
-    let (span, seconds) = unit(all().filter_map(|run| run.rtt.mean_s), TIMES);
-    let completion = |run: &Run| run.fct.all.and_then(|all| all.mean_s);
-    let (lasted, fct_seconds) = unit(all().filter_map(completion), TIMES);
-    let column = |heading: String, digits, figure: Figure| Column { heading, figure, digits };
-    let mut columns = vec![
-        column(rate.to_owned(), 3, Box::new(move |run| Some(run.throughput_bps / bits))),
-        column("goodput".to_owned(), 3, Box::new(move |run| Some(run.goodput_bps / bits))),
-        column("loss %".to_owned(), 3, Box::new(|run| Some(run.loss_rate * 100.0))),
-        column(
-            "credit loss %".to_owned(),
-            1,
-            Box::new(|run| run.credit.map(|credit| credit.loss_rate * 100.0)),
-        ),
-        column(
-            "queue pkt".to_owned(),
-            1,
-            Box::new(|run| Some(run.max_queue_bytes as f64 / FULL_FRAME)),
-        ),
-        column("KB".to_owned(), 1, Box::new(|run| Some(run.max_queue_bytes as f64 / 1000.0))),
-        column(format!("RTT {span}"), 2, Box::new(move |run| Some(run.rtt.mean_s? / seconds))),
-        column("p99".to_owned(), 2, Box::new(move |run| Some(run.rtt.p99_s? / seconds))),
-        column("Jain".to_owned(), 3, Box::new(|run| run.jain)),
-        column("resent".to_owned(), 0, Box::new(|run| Some(run.retransmits as f64))),
-        column("RTOs".to_owned(), 0, Box::new(|run| Some(run.timeouts as f64))),
-    ];
-    let endings: [Column; 2] = [
-        column(
-            format!("FCT {lasted}"),
-            2,
-            Box::new(move |run| Some(run.fct.all?.mean_s? / fct_seconds)),
-        ),
-        column("open".to_owned(), 0, Box::new(|run| Some(run.fct.all?.unfinished as f64))),
-    ];
-    columns.extend(endings);
-    columns.push(column("wall s".to_owned(), 1, Box::new(|run| run.wall_s)));
-    let speed = |run: &Run| Some(run.packet_hops as f64 / run.wall_s.filter(|s| *s > 0.0)? / 1e6);
-    columns.push(column("Mhop/s".to_owned(), 1, Box::new(speed)));
-    columns
-}
-
-/// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean ± half
-/// the width of the 95 % confidence interval.
+/// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and
+/// 95 % confidence interval, and the number of unfinished flows if there are any.
 #[must_use]
 pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
-    let mut columns = main_columns(runs);
-    columns.retain(|column| runs.iter().any(|(_, run)| (column.figure)(run).is_some()));
-    let header = ["point", "scheme"].map(str::to_owned).into_iter();
-    let header: Vec<String> =
-        header.chain(columns.iter().map(|column| column.heading.clone())).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 2 };
-    for same in runs.chunk_by(|(a, one), (b, other)| a == b && one.scheme == other.scheme) {
-        let cell = |column: &Column| {
-            let figures: Vec<f64> =
-                same.iter().filter_map(|(_, run)| (column.figure)(run)).collect();
-            match Estimate::of(&figures) {
-                None => NOTHING.to_owned(),
-                Some(Estimate { mean, ci95: None, .. }) => format!("{mean:.*}", column.digits),
-                Some(Estimate { mean, ci95: Some(half), .. }) => {
-                    format!("{mean:.*} ± {half:.*}", column.digits, column.digits)
-                }
-            }
-        };
-        let words = [points[same[0].0].name.clone(), same[0].1.scheme.clone()];
-        grid.rows.push(words.into_iter().chain(columns.iter().map(cell)).collect());
+    let mut columns = columns::main(runs.iter().map(|(_, run)| *run));
+    let rows = rows(runs);
+    columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
+    let mut grid = Grid { header: header(&["point", "scheme"], &columns), rows: vec![], words: 2 };
+    let has_open = rows.iter().any(|row| row.unfinished().is_some_and(|(open, _)| open > 0));
+    grid.header.extend(has_open.then(|| "open".to_owned()));
+    for row in &rows {
+        let words = [points[row.point].name.clone(), row.runs[0].scheme.clone()];
+        let cells = columns.iter().map(|column| column.mean_and_interval(row));
+        let open = row.unfinished().map_or_else(
+            || NOTHING.to_owned(),
+            |(open, all)| if open == 0 { "0".to_owned() } else { format!("{open} of {all}") },
+        );
+        let cells = words.into_iter().chain(cells).chain(has_open.then_some(open));
+        grid.rows.push(cells.collect());
     }
     grid
-}
-
-/// Throughput, loss, queue, fairness and completion.
-fn main_columns(runs: &[(usize, &Run)]) -> Vec<Column> {
-    let all = || runs.iter().map(|(_, run)| *run);
-    let (rate, bits) = unit(all().map(|run| run.throughput_bps), RATES);
-    let completion = |run: &Run| run.fct.all.and_then(|all| all.mean_s);
-    let (lasted, seconds) = unit(all().filter_map(completion), TIMES);
-    let column = |heading: String, digits, figure: Figure| Column { heading, figure, digits };
-    vec![
-        column(rate.to_owned(), 3, Box::new(move |run| Some(run.throughput_bps / bits))),
-        column("loss %".to_owned(), 3, Box::new(|run| Some(run.loss_rate * 100.0))),
-        column(
-            "queue pkt".to_owned(),
-            1,
-            Box::new(|run| Some(run.max_queue_bytes as f64 / FULL_FRAME)),
-        ),
-        column("Jain".to_owned(), 3, Box::new(|run| run.jain)),
-        column(
-            format!("FCT {lasted}"),
-            2,
-            Box::new(move |run| Some(run.fct.all?.mean_s? / seconds)),
-        ),
-        column("p99".to_owned(), 2, Box::new(move |run| Some(run.fct.all?.p99_s? / seconds))),
-    ]
 }
 
 /// The legend of [`runs`]. It names no units, as columns choose theirs.
 pub const LEGEND: &str = "\
 The first figure is the throughput, of IP bytes that arrived; goodput counts new payload in the same unit.
 credit loss: credits or emulation packets dropped, of those sent. queue: longest data queue of a switch.
-RTT, p99: mean and 99th percentile. Jain: fairness in the last second. open: flows not complete at the end.";
+RTT, p99: mean and 99th percentile. Jain: fairness in the last second. open: flows not complete at the end.
+Several seeds: mean, 95 % interval of the mean (Student's t, three seeds or more), least and most.";
 
 /// The legend of [`sweep`]. It names no units, as columns choose theirs.
 pub const SWEEP_LEGEND: &str = "\
 The first figure is the throughput, of IP bytes that arrived. queue: longest data queue of a switch.
 Jain: fairness in the last second. FCT, p99: mean and 99th percentile of flow completion times.
+open: flows of all seeds that were not complete at the end.
 Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
 
 /// The warnings of the runs. A warning of a scheme that differs between runs only in numbers is shown once, with the
@@ -281,7 +183,10 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
             label,
             figure(claim.paper, &claim.unit),
             accepted,
-            figure(claim.measured, &claim.unit),
+            match claim.bound {
+                None => figure(claim.measured, &claim.unit),
+                Some(bound) => format!("{} {}", bound.sign(), figure(claim.measured, &claim.unit)),
+            },
             claim.verdict.word().to_owned(),
         ]
     };
@@ -319,6 +224,77 @@ pub fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completion::{Completion, Fct, Statistic};
+
+    /// Runs of one scheme, a seed each, with these Jain indices.
+    fn runs_of(jain: &[f64], all: Option<&Completion>) -> (Vec<Point>, Vec<Run>) {
+        let run = |(seed, &jain): (u64, &f64)| Run {
+            scheme: "cubic".to_owned(),
+            seed,
+            flows: 4,
+            jain: Some(jain),
+            fct: Fct { all: all.cloned(), ..Fct::default() },
+            ..Run::default()
+        };
+        let point = Point { schemes: vec!["cubic".to_owned()], ..Point::default() };
+        (vec![point], (1..).zip(jain).map(run).collect())
+    }
+
+    /// The cell of a column in the first row of a sweep, and the notes below the table.
+    fn cell(jain: &[f64], all: Option<&Completion>, column: &str) -> (String, String) {
+        let (points, all) = runs_of(jain, all);
+        let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
+        let grid = sweep(&points, &placed);
+        let at = grid.header.iter().position(|it| it == column);
+        (at.map_or(String::new(), |at| grid.rows[0][at].clone()), grid.notes().join("\n"))
+    }
+
+    #[test]
+    fn a_cell_says_what_its_seeds_can_tell() {
+        assert_eq!(cell(&[0.5], None, "Jain").0, "0.500");
+        assert_eq!(cell(&[0.5, 0.7], None, "Jain").0, "[0.500, 0.700]");
+        assert_eq!(cell(&[0.5; 5], None, "Jain").0, "0.500 =");
+        assert_eq!(cell(&[0.5, 0.6, 0.7], None, "Jain").0, "0.600 ± 0.248");
+        let (cut, notes) = cell(&[0.7, 1.0, 1.0], None, "Jain");
+        assert_eq!(cut, "0.900 (0.470 to 1.000)");
+        assert!(notes.contains("cut off at what is possible"), "{notes}");
+        assert!(cell(&[0.5, 0.7], None, "Jain").1.contains("two seeds"));
+        assert_eq!(cell(&[0.5], None, "Jain").1, "");
+    }
+
+    #[test]
+    fn unfinished_flows_have_a_column_and_a_mark() {
+        let open = Completion {
+            count: 41,
+            unfinished: 28,
+            mean_s: Some(4.0),
+            p99_s: Some(8.0),
+            lower_bounds: vec![Statistic::P99S],
+            few_samples: vec![Statistic::P99S],
+            ..Completion::default()
+        };
+        let (p99, notes) = cell(&[0.5; 3], Some(&open), "p99");
+        assert_eq!(p99, "≥ 8.00*");
+        assert!(notes.contains("≥ a lower bound") && notes.contains("* a percentile"), "{notes}");
+        assert_eq!(cell(&[0.5; 3], Some(&open), "open").0, "84 of 123");
+        let done = Completion { unfinished: 0, lower_bounds: vec![], ..open };
+        assert_eq!(cell(&[0.5; 3], Some(&done), "open").0, "", "there is no such column");
+        assert_eq!(cell(&[0.5; 3], Some(&done), "p99").0, "8.00* =");
+    }
+
+    #[test]
+    fn an_interval_in_the_table_of_runs_has_two_rows() {
+        let (points, all) = runs_of(&[0.7, 1.0, 1.0], None);
+        let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
+        let grid = runs(&points, &placed);
+        let at = grid.header.iter().position(|it| it == "Jain").unwrap();
+        let column: Vec<&str> = grid.rows.iter().map(|row| row[at].as_str()).collect();
+        assert_eq!(column, ["0.900", "0.470", "1.000", "0.700", "1.000"]);
+        let names: Vec<&str> = grid.rows.iter().map(|row| row[0].trim()).collect();
+        assert_eq!(names, ["cubic", "95 % from", "95 % to", "least", "most"]);
+        let two = runs(&points, &placed[..2]);
+        assert_eq!(two.rows.len(), 3, "no interval of two seeds");
+    }
 
     #[test]
     fn figures_have_about_four_digits() {
@@ -334,13 +310,5 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(significant(value), text);
         }
-    }
-
-    #[test]
-    fn the_largest_figure_chooses_the_unit() {
-        assert_eq!(unit([2e9, 5.0].into_iter(), RATES).0, "Gb/s");
-        assert_eq!(unit([2e6, 5.0].into_iter(), RATES).0, "Mb/s");
-        assert_eq!(unit([5.0].into_iter(), RATES).0, "kb/s");
-        assert_eq!(unit(std::iter::empty(), TIMES).0, "us");
     }
 }

@@ -4,24 +4,21 @@ use serde_json::Value;
 
 use crate::claim::{Claim, Range, Seeds};
 use crate::design::{Design, Job};
-use crate::judged::{JudgedClaim, Verdict};
+use crate::figures::is_lower_bound;
+use crate::judged::{Bound, JudgedClaim, Verdict};
+use crate::measured::Measured;
 use crate::recorded::RecordedFigures;
 use crate::summary::Run;
 
 /// Judges a claim by recorded figures, with the range that the claim has now.
 #[must_use]
 pub fn judge_recorded(claim: &Claim, recorded: RecordedFigures) -> JudgedClaim {
-    let RecordedFigures { measured, min, max } = recorded;
+    let RecordedFigures { measured, bound, min, max } = recorded;
     let each = claim.seeds == Seeds::Each && claim.range != Range::default();
     // With a new range, the minimum or the maximum may decide instead of the figure that decided before.
-    let figures = if each { vec![min, max, measured] } else { vec![measured] };
-    let (measured, verdict) = decide(claim, &figures);
-    JudgedClaim {
-        measured: Some(measured),
-        measured_min: Some(min),
-        measured_max: Some(max),
-        ..JudgedClaim::without_figure(claim, verdict, why(claim, verdict))
-    }
+    let values = if each { vec![min, max, measured] } else { vec![measured] };
+    let figures: Vec<Measured> = values.iter().map(|&value| Measured::new(value, bound)).collect();
+    judged(claim, &figures, (min, max))
 }
 
 /// Judges all claims of a design by finished runs, given with their jobs.
@@ -50,20 +47,28 @@ fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, Value)]) -> JudgedCla
         Ok(figures) => figures,
         Err((verdict, why)) => return JudgedClaim::without_figure(claim, verdict, why),
     };
-    let smallest = figures.iter().copied().fold(f64::INFINITY, f64::min);
-    let largest = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (measured, verdict) = decide(claim, &figures);
+    let values = || figures.iter().map(|figure| figure.value);
+    let smallest = values().fold(f64::INFINITY, f64::min);
+    let largest = values().fold(f64::NEG_INFINITY, f64::max);
+    judged(claim, &figures, (smallest, largest))
+}
+
+/// The claim with its verdict by these figures, of which the smallest and the largest are given.
+fn judged(claim: &Claim, figures: &[Measured], (min, max): (f64, f64)) -> JudgedClaim {
+    let (measured, verdict) = decide(claim, figures);
+    let why = why(claim, verdict, measured.bound());
     JudgedClaim {
-        measured: Some(measured),
-        measured_min: Some(smallest),
-        measured_max: Some(largest),
-        ..JudgedClaim::without_figure(claim, verdict, why(claim, verdict))
+        measured: Some(measured.value),
+        bound: measured.bound(),
+        measured_min: Some(min),
+        measured_max: Some(max),
+        ..JudgedClaim::without_figure(claim, verdict, why)
     }
 }
 
 /// The figure that is shown, and what it comes to.
-fn decide(claim: &Claim, figures: &[f64]) -> (f64, Verdict) {
-    let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+fn decide(claim: &Claim, figures: &[Measured]) -> (Measured, Verdict) {
+    let mean = Measured::mean(figures);
     let unbounded = claim.range == Range::default();
     if claim.seeds == Seeds::Mean || unbounded {
         return (mean, verdict(claim, mean));
@@ -71,19 +76,24 @@ fn decide(claim: &Claim, figures: &[f64]) -> (f64, Verdict) {
     let worst = figures.iter().map(|&figure| verdict(claim, figure)).max();
     let worst = worst.unwrap_or(Verdict::NotRun);
     let deciding = figures.iter().copied().filter(|&figure| verdict(claim, figure) == worst);
-    let shown = deciding.min_by(|a, b| slack(claim.range, *a).total_cmp(&slack(claim.range, *b)));
+    let slack = |figure: &Measured| slack(claim.range, figure.value);
+    let shown = deciding.min_by(|a, b| slack(a).total_cmp(&slack(b)));
     (shown.unwrap_or(mean), worst)
 }
 
-fn verdict(claim: &Claim, figure: f64) -> Verdict {
+fn verdict(claim: &Claim, figure: Measured) -> Verdict {
     if claim.range == Range::default() {
         return Verdict::Reported;
     }
-    if claim.range.holds(figure) {
+    if figure.is_within(claim.range) {
         return Verdict::Holds;
     }
-    let known = claim.differs.as_ref().is_some_and(|differs| differs.range.holds(figure));
-    if known { Verdict::Differs } else { Verdict::Fails }
+    match claim.differs.as_ref().map(|differs| differs.range) {
+        _ if !figure.is_outside(claim.range) => Verdict::Undecided,
+        Some(known) if figure.is_within(known) => Verdict::Differs,
+        Some(known) if !figure.is_outside(known) => Verdict::Undecided,
+        _ => Verdict::Fails,
+    }
 }
 
 /// The distance of a figure from the nearest end of the range; negative outside.
@@ -93,7 +103,7 @@ fn slack(range: Range, figure: f64) -> f64 {
     above.min(below)
 }
 
-fn why(claim: &Claim, verdict: Verdict) -> String {
+fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
     let known = claim.differs.as_ref();
     match verdict {
         Verdict::Differs => known.map_or_else(String::new, |differs| differs.why.clone()),
@@ -104,6 +114,14 @@ fn why(claim: &Claim, verdict: Verdict) -> String {
             ),
             None => "outside the accepted range".to_owned(),
         },
+        Verdict::Undecided => match bound {
+            Some(Bound::AtMost) => {
+                "flows of what it is compared with did not finish: it may be less"
+            }
+            Some(Bound::Open) => "flows of both did not finish: it may be more or less",
+            _ => "flows did not finish: it may be more",
+        }
+        .to_owned(),
         Verdict::Reported => match claim.paper {
             None => "no paper value".to_owned(),
             Some(_) => "no accepted range".to_owned(),
@@ -132,7 +150,7 @@ fn figures(
     design: &Design,
     claim: &Claim,
     runs: &[(Job, Value)],
-) -> Result<Vec<f64>, (Verdict, String)> {
+) -> Result<Vec<Measured>, (Verdict, String)> {
     let label = |job: Job| design.label(job);
     let meant = |job: &Job| {
         let at = &design.points[job.point].name;
@@ -151,7 +169,8 @@ fn figures(
     let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
     let figure_of = |label_of: &str, point: usize, seed: u64, metric: &str| {
         let run = ended(label_of, point, seed).ok_or_else(missing)?;
-        field(run, metric, claim.window).map_err(|why| (Verdict::Fails, why))
+        let value = field(run, metric, claim.window).map_err(|why| (Verdict::Fails, why))?;
+        Ok(Measured::new(value, is_bound(run, metric).then_some(Bound::AtLeast)))
     };
     let other = claim.relative_metric.as_deref();
     let mut figures = Vec::new();
@@ -159,7 +178,7 @@ fn figures(
         let figure = figure_of(&claim.scheme, job.point, job.seed, &claim.metric)?;
         let (scheme, at) = (claim.relative_to.as_deref(), claim.relative_point.as_ref());
         if scheme.is_none() && at.is_none() && other.is_none() {
-            figures.push(figure / claim.scale);
+            figures.push(figure.in_unit(claim.scale));
             continue;
         }
         let at = match at {
@@ -171,13 +190,24 @@ fn figures(
         };
         let (scheme, metric) = (scheme.unwrap_or(&claim.scheme), other.unwrap_or(&claim.metric));
         let base = figure_of(scheme, at, job.seed, metric)?;
-        figures.push(if claim.difference { (figure - base) / claim.scale } else { figure / base });
+        figures.push(if claim.difference {
+            figure.minus(base).in_unit(claim.scale)
+        } else {
+            figure.over(base)
+        });
     }
-    if figures.iter().all(|figure| figure.is_finite()) {
+    if figures.iter().all(|figure| figure.value.is_finite()) {
         Ok(figures)
     } else {
         Err((Verdict::Fails, format!("{} cannot be divided by zero", claim.metric)))
     }
+}
+
+/// Whether a field of a run is a lower bound.
+fn is_bound(run: &Value, metric: &str) -> bool {
+    let Some((path, name)) = metric.rsplit_once('.') else { return false };
+    let fields = within(run, path).and_then(Value::as_object);
+    fields.is_some_and(|fields| is_lower_bound(fields, name))
 }
 
 /// The group, a dot and the field of a metric such as `groups.tcp.throughput_bps`.

@@ -14,7 +14,7 @@ use crate::examples;
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
-/// Exit codes: 0 done; 1 a claim fails; 2 bad input; 130 interrupted, with what was finished kept.
+/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 130 interrupted, with what was finished kept.
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
@@ -38,6 +38,9 @@ pub enum Command {
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
     #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
+    /// Compare two results, or two schemes, seed by seed: what differs, and by how much
+    #[command(after_help = examples::COMPARE)]
+    Compare(Compare),
     /// Make report.html from what run, sweep or reproduce left in a folder
     #[command(after_help = examples::REPORT)]
     Report(Report),
@@ -217,6 +220,34 @@ pub enum Format {
     Markdown,
     /// All results
     Json,
+}
+
+/// The arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The first results: a folder that was given to --out, or a scenario, which is run
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The second results
+    #[arg(value_name = "B", required_unless_present = "scheme")]
+    pub b: Option<PathBuf>,
+    /// Compare this scheme of A instead of schemes of equal names; without B, of A alone
+    #[arg(long, value_name = "X", requires = "with")]
+    pub scheme: Option<String>,
+    /// Compare it with this scheme of B
+    #[arg(long, value_name = "Y", requires = "scheme")]
+    pub with: Option<String>,
+    /// Run the smaller form of scenarios, as their `[quick]` tables say
+    #[arg(long)]
+    pub quick: bool,
+    /// Make so many runs at a time; one for each core unless given
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write the results of scenarios to a and b in this folder, and take finished runs from there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub printed: Printed,
 }
 
 /// A kind of picture.

@@ -40,6 +40,13 @@ Examples:
   shallop sweep scenario.toml --vary topology.senders=10,100 --vary topology.rate=1Gbps,10Gbps
   shallop sweep scenario.toml --vary topology.senders=10,100 --shard 1/4 --out results";
 
+/// The examples of `compare`.
+pub const COMPARE: &str = "\
+Examples:
+  shallop compare before after                # two folders that were given to --out
+  shallop compare small.toml large.toml --out compared
+  shallop compare results --scheme cubic --with dctcp";
+
 /// The examples of `report`.
 pub const REPORT: &str = "\
 Examples:
@@ -82,5 +89,5 @@ Examples:
 
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 11] =
-    [ALL, NEW, RUN, REPRODUCE, SWEEP, REPORT, CHECK, SCHEMA, CHIPS, BENCH, COMPLETIONS];
+pub const EVERY: [&str; 12] =
+    [ALL, NEW, RUN, REPRODUCE, SWEEP, COMPARE, REPORT, CHECK, SCHEMA, CHIPS, BENCH, COMPLETIONS];

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod compare;
 mod examples;
 mod new;
 mod print;
@@ -41,6 +42,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
         Command::Sweep(args) => work::sweep(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
+        Command::Compare(args) => compare::compare(args, &*listen(&stop)?),
         Command::Report(args) => report::report(args),
         Command::Check(args) => show::check(args),
         Command::New(args) => new::new(args),

@@ -23,7 +23,7 @@ use crate::progress::Bar;
 use crate::{print, report};
 
 /// The exit code of interrupted work.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
@@ -139,7 +139,10 @@ impl<'a> Tasks<'a> {
         let summaries = summaries?;
         self.index()?;
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
-        let failed = summaries.iter().any(|summary| count(&summary.claims, Verdict::Fails) > 0);
+        let not_held = [Verdict::Fails, Verdict::Undecided];
+        let failed = summaries
+            .iter()
+            .any(|summary| not_held.iter().any(|&verdict| count(&summary.claims, verdict) > 0));
         match self.work.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
             Format::Csv => print::grid(&Self::csv(&summaries), self.work.printed)?,

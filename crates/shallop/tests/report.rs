@@ -104,7 +104,7 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
         "seeds</dt><dd>1 and 2",
         "1 claim: 1 holds",
         "<p class=\"headline\">",
-        "± 95 %",
+        "95 % interval of the mean",
     ] {
         assert!(first.contains(said), "{said}");
     }

@@ -88,8 +88,9 @@ fn page() -> String {
         all.extend(claims);
     }
     let words = Verdict::ALL.map(Verdict::word).join(" | ");
+    let rule = "---|".repeat(4 + Verdict::ALL.len());
     format!(
-        "{HEAD}\n| experiment | about | seeds | version | {words} |\n|---|---|---|---|---|---|---|---|---|\n\
+        "{HEAD}\n| experiment | about | seeds | version | {words} |\n|{rule}\n\
          {counts}| all | | | |{}{lines}",
         counted(&all) + "\n"
     )
@@ -112,10 +113,12 @@ fn row(claim: &JudgedClaim) -> String {
         (None, Some(high)) => format!("at most {}", figure(high)),
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
     };
-    let judged = matches!(claim.verdict, Verdict::Differs | Verdict::Fails | Verdict::NotRun);
+    let judged = !matches!(claim.verdict, Verdict::Reported | Verdict::Holds);
     let why = if judged { format!(": {}", claim.why) } else { String::new() };
     let verdict = format!("{}{why}", claim.verdict.word());
     let (paper, measured) = (with_unit(claim.paper), with_unit(claim.measured));
+    let sign = claim.bound.map_or_else(String::new, |bound| format!("{} ", bound.sign()));
+    let measured = format!("{sign}{measured}");
     let cells = [claim.label(), paper, accepted, measured, verdict];
     format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }

@@ -95,6 +95,16 @@ impl PortBuffer {
         }
     }
 
+    /// The limit of a queue, of its own or of the buffer that it shares; `None` for a queue that draws on a pool.
+    #[must_use]
+    pub fn limit(&self, queue: usize) -> Option<Limit> {
+        match (self.own.get(queue)?, &self.shared) {
+            (Some(own), _) => Some(*own),
+            (None, Shared::Buffer(limit, _)) => Some(*limit),
+            (None, Shared::Pool(..)) => None,
+        }
+    }
+
     /// How much of the pool a queue uses; `None` for a queue with a limit of its own, or where there is no pool.
     pub(crate) fn usage(&mut self, queue: usize) -> Option<&mut PoolUsage> {
         match (&self.own[queue], &mut self.shared) {

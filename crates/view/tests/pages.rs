@@ -16,11 +16,11 @@ use shallop_view::{
 fn summary() -> Value {
     let aggregate = |scheme: &str, rate: f64| {
         json!({ "scheme": scheme, "point": {}, "n": 2, "metrics": {
-            "goodput_bps": { "mean": rate, "ci95": 1e8, "n": 2 },
-            "loss_rate": { "mean": 0.017, "ci95": null, "n": 2 },
-            "fct.all.count": { "mean": 3.0, "ci95": 0.0, "n": 2 },
-            "fct.all.mean_s": { "mean": 0.002, "ci95": 0.003, "n": 2 },
-            "fct.all.p99_s": { "mean": 0.1, "ci95": 0.01, "n": 2 },
+            "goodput_bps": { "mean": rate, "ci95": 1e8, "low": rate - 1e8, "high": rate + 1e8, "n": 3 },
+            "loss_rate": { "mean": 0.017, "ci95": null, "n": 3 },
+            "fct.all.count": { "mean": 3.0, "ci95": null, "n": 3 },
+            "fct.all.mean_s": { "mean": 0.002, "ci95": 0.003, "low": 0.0, "high": 0.005, "n": 3 },
+            "fct.all.p99_s": { "mean": 0.1, "ci95": null, "n": 3, "at_least": true },
         } })
     };
     let queue = |place: &str, class: &str, max_bytes: u64| {
@@ -200,11 +200,12 @@ fn a_spec_is_this() {
 }
 
 #[test]
-fn intervals_end_at_zero_and_single_runs_have_none() {
+fn intervals_end_at_what_is_possible_and_lower_bounds_have_none() {
     let figures = drawn(&read(&summary()));
     let mean = find(&figures, "completion-percentiles");
     assert_eq!(mean.rows.rows[0][3..], [json!("mean"), json!(2.0), json!(0.0), json!(5.0)]);
-    assert!(mean.caption.contains("2 seeds"), "{}", mean.caption);
+    assert!(mean.caption.contains("3 seeds"), "{}", mean.caption);
+    assert!(mean.caption.contains("did not finish: cubic all 99 %"), "{}", mean.caption);
     assert_eq!(find(&figures, "loss").rows.rows[0][3..5], [Value::Null, Value::Null]);
 }
 

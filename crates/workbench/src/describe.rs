@@ -43,15 +43,16 @@ const UNITS: [(&str, &[&str], &str); 17] = [
 ];
 
 /// Units that depend on other fields.
-const VARYING: [(&str, &[&str], &str); 4] = [
+const VARYING: [(&str, &[&str], &str); 5] = [
     ("Completion", &["within_rtt"], "fraction"),
     (
         "JudgedClaim",
         &["paper", "low", "high", "measured", "measured_min", "measured_max"],
         "as `unit` says",
     ),
-    ("Estimate", &["mean", "ci95"], "that of the word"),
+    ("Estimate", &["mean", "ci95", "low", "high", "min", "max"], "that of the word"),
     ("", &["n"], "runs"),
+    ("Reuse", &["runs"], "runs"),
 ];
 
 /// JSON Schema (draft 2020-12) of `summary.json`, which is also the output of `run --json`. Every number has a `unit`

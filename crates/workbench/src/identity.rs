@@ -1,12 +1,12 @@
-//! The identity of a run: a digest of everything that determines its results. That is the plan with all defaults, the
-//! scheme, the seed and the source code; not the title, the label of the scheme, the notation of a value, or other
-//! parts of the scenario.
+//! The identity of a run: a digest of everything that determines its results. That is the effective plan of its scheme
+//! ([`shallop_plan::effective`]), the seed and the source code.
 
 use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use shallop_plan::plan::{Plan, Scheme};
+use shallop_plan::effective;
+use shallop_plan::plan::Plan;
 
 /// The version of archived runs and of identities.
 const FORMAT: u32 = 1;
@@ -21,15 +21,11 @@ impl Identity {
     /// The identity of a run of this scheme of the plan with this seed.
     #[must_use]
     pub fn of(plan: &Plan, scheme: usize, seed: u64) -> Self {
-        // It makes no difference whether the scheme or the scenario configures switches.
-        let Scheme { transport, clean, .. } = plan.schemes[scheme].clone();
-        let schemes = vec![Scheme { name: String::new(), transport, switches: None, clean }];
-        let switches = plan.switches(scheme).to_vec();
-        let resolved = Plan { title: String::new(), seed, schemes, switches, ..plan.clone() };
+        let effective = Plan { seed, ..effective(plan, scheme) };
         let mut sink = Sink(Sha256::new());
         let (version, source) = (env!("CARGO_PKG_VERSION"), env!("SHALLOP_SOURCE"));
         // The derived text has every field in order of declaration, with exact values.
-        let written = write!(sink, "{FORMAT} {version} {source} {resolved:?}");
+        let written = write!(sink, "{FORMAT} {version} {source} {effective:?}");
         debug_assert!(written.is_ok(), "a digest accepts any text");
         let mut digits = hexadecimal(sink.0);
         digits.truncate(DIGITS);

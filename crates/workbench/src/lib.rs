@@ -5,6 +5,8 @@ mod aggregate_tables;
 pub mod arguments;
 pub mod bench;
 mod clock;
+pub mod compare;
+mod completion_table;
 pub mod describe;
 pub mod diagnostic;
 pub mod error;

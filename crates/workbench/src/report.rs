@@ -12,6 +12,8 @@ use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, f
 use super::aggregate_tables::{aggregate_table, with_point_columns};
 use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
+use crate::completion_table::completion_table;
+use shallop_results::Reuse;
 use shallop_results::drops::drops;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
@@ -135,6 +137,14 @@ pub fn aggregates(folder: &Path) -> Result<Table, ReportError> {
     read_summary(folder).map(|summary| aggregate_table(&summary))
 }
 
+/// The completion times in a folder of results, as a table with a row for each run, size class and statistic.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn completion(folder: &Path) -> Result<Table, ReportError> {
+    read_summary(folder).map(|summary| completion_table(&summary))
+}
+
 /// The folders with results in this folder, in the order of their names.
 #[must_use]
 pub fn result_folders(folder: &Path) -> Vec<PathBuf> {
@@ -208,9 +218,11 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         } else {
             (grid, table::LEGEND)
         };
-        tables.push(of_grid("Results", grid, legend));
+        let legend = [&[legend], &grid.notes()[..]].concat().join("\n");
+        tables.push(of_grid("Results", grid, &legend));
         if let Some(table) = tables.last_mut() {
             table.warnings = table::warnings(&summary.points, &runs);
+            table.warnings.extend(summary.reused.iter().map(Reuse::line));
         }
     }
     let drops = drops(&summary.points, &runs);

@@ -12,6 +12,7 @@ use crate::tables::{POINT, SCHEME, SEED, flow_table, series_table};
 use shallop_measure::series::Samples;
 use shallop_plan::Study;
 use shallop_results::aggregate::aggregate;
+use shallop_results::reuse::reused;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::verdict::judge;
 use shallop_results::{Job, Shard};
@@ -24,6 +25,7 @@ pub(super) const SERIES: &str = "series.parquet";
 #[must_use]
 pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: Shard) -> Summary {
     let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.run)).collect();
+    let identities: Vec<_> = done.iter().map(|done| (done.job, &done.identity)).collect();
     Summary {
         id: id.map(str::to_owned),
         scenario: study.title.clone(),
@@ -37,6 +39,7 @@ pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: S
         schemes: setup_lines::schemes(study),
         points: study.design().points,
         classes: setup_lines::limits(study),
+        reused: reused(&study.design(), &identities),
         claims: if shard.is_whole() { judge(&study.design(), &runs) } else { Vec::new() },
         aggregates: aggregate(&runs),
         runs: runs.into_iter().map(|(_, run)| run.clone()).collect(),

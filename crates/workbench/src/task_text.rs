@@ -8,10 +8,10 @@ use super::printable::printable;
 use super::text_table::{TableForm, markdown_text, render};
 use super::work::Task;
 use super::{REPORT, RunArchive};
-use shallop_results::Shard;
 use shallop_results::drops::drops;
 use shallop_results::summary::Summary;
 use shallop_results::table;
+use shallop_results::{Reuse, Shard};
 
 impl Task {
     /// The results as text: tables, and the folder of the files. A sweep has a row for each point. In CSV the tables
@@ -59,7 +59,8 @@ impl Task {
 /// The warnings of a summary, a line each.
 #[must_use]
 pub fn warnings(summary: &Summary) -> String {
-    let lines = table::warnings(&summary.points, &table::placed(summary));
+    let mut lines = table::warnings(&summary.points, &table::placed(summary));
+    lines.extend(summary.reused.iter().map(Reuse::line));
     lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
 }
 
@@ -73,6 +74,10 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
         let grid = if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) };
         text.push_str(&render(&grid, form));
         text.push_str(between);
+        for note in grid.notes() {
+            text.push_str(note);
+            text.push('\n');
+        }
         text.push_str(&warnings(summary));
         text.push('\n');
         let drops = drops(points, &runs);

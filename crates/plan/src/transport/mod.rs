@@ -119,6 +119,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether any of its packets is ECN-capable.
+    fn is_ecn_capable(&self) -> bool {
+        true
+    }
+
     /// Timestamps in a credit packet.
     fn batch(&self) -> u8 {
         1
@@ -222,6 +227,12 @@ impl Transport {
     #[must_use]
     pub fn responds_to_marks(&self) -> bool {
         with_transport!(self, options => options.responds_to_marks())
+    }
+
+    /// See [`Protocol::is_ecn_capable`].
+    #[must_use]
+    pub fn is_ecn_capable(&self) -> bool {
+        with_transport!(self, options => options.is_ecn_capable())
     }
 
     /// See [`Protocol::batch`].

@@ -219,6 +219,10 @@ impl Protocol for Tcp {
     }
 
     fn responds_to_marks(&self) -> bool {
+        self.is_ecn_capable()
+    }
+
+    fn is_ecn_capable(&self) -> bool {
         self.config.ecn.capable != EcnCapable::Nothing
     }
 

@@ -38,6 +38,10 @@ impl Protocol for Udp {
     type End = UdpEnd;
     const NAME: &'static str = "UDP";
 
+    fn is_ecn_capable(&self) -> bool {
+        self.ect
+    }
+
     fn endpoints(&self, flow: &FlowContext) -> [UdpEnd; 2] {
         let rate = self.rate.unwrap_or(flow.sender_link);
         let payload = Bytes::new(u64::from(flow.payload));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::claim::Differs;
 use crate::design::Point;
-use crate::summary::{Credit, Window};
+use crate::judged::Bound;
+use crate::summary::{Completion, Credit, Statistic, Window};
 
 const LABELS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
 
@@ -254,4 +255,88 @@ fn a_claim_without_a_range_is_reported() {
     let judged = judged(open, |_, _, seed| seed as f64);
     assert_eq!((judged.verdict, judged.measured), (Verdict::Reported, Some(1.5)));
     assert_eq!(judged.why, "no paper value");
+}
+
+/// A claim on the 99th percentile of completion times, in ms.
+fn tail(range: Range) -> Claim {
+    let (metric, unit) = ("fct.all.p99_s".to_owned(), "ms".to_owned());
+    Claim { metric, scale: 1e-3, unit, range, ..claim() }
+}
+
+/// The verdict on a claim if the percentile of a scheme is so many milliseconds at least, with the other schemes' at
+/// exactly 4 ms.
+fn judged_tail(claim: Claim, unfinished: &[&str], at_least_ms: f64) -> JudgedClaim {
+    let design = design(claim);
+    let mut runs = runs(&design, |_, _, _| 1.0);
+    for (job, run) in &mut runs {
+        let open = unfinished.contains(&design.label(*job));
+        run.fct.all = Some(Completion {
+            count: 41,
+            unfinished: if open { 28 } else { 0 },
+            p99_s: Some(if open { at_least_ms * 1e-3 } else { 4e-3 }),
+            lower_bounds: if open { vec![Statistic::P99S] } else { vec![] },
+            ..Completion::default()
+        });
+    }
+    let runs: Vec<(Job, &Run)> = runs.iter().map(|(job, run)| (*job, run)).collect();
+    judge(&design, &runs).remove(0)
+}
+
+#[test]
+fn no_claim_holds_because_of_flows_that_did_not_finish() {
+    let range = |low, high| Range { low, high };
+    let verdict =
+        |range, at_least_ms| judged_tail(tail(range), &["flashpass"], at_least_ms).verdict;
+    // A lower bound of 5 ms says that 8 ms at most is possible, not that it is so.
+    assert_eq!(verdict(range(None, Some(8.0)), 5.0), Verdict::Undecided);
+    assert_eq!(verdict(range(Some(3.0), Some(8.0)), 5.0), Verdict::Undecided);
+    assert_eq!(verdict(range(None, Some(8.0)), 9.0), Verdict::Fails);
+    assert_eq!(verdict(range(Some(6.0), None), 5.0), Verdict::Undecided);
+    // Whatever the flows still do, 6 ms at least is so.
+    assert_eq!(verdict(range(Some(6.0), None), 7.0), Verdict::Holds);
+    let complete = judged_tail(tail(range(None, Some(8.0))), &[], 0.0);
+    assert_eq!((complete.verdict, complete.bound), (Verdict::Holds, None));
+    let open = judged_tail(tail(range(None, Some(8.0))), &["flashpass"], 5.0);
+    assert_eq!((open.bound, open.measured), (Some(Bound::AtLeast), Some(5.0)));
+    assert!(open.why.contains("did not finish"), "{}", open.why);
+}
+
+#[test]
+fn a_band_of_a_known_difference_does_not_decide_a_lower_bound_either() {
+    let known = |range: Range, band: Range| Claim {
+        differs: Some(Differs { range: band, why: "traced".to_owned() }),
+        ..tail(range)
+    };
+    let (up_to_2, from_5) =
+        (Range { low: None, high: Some(2.0) }, Range { low: Some(5.0), high: None });
+    let found = judged_tail(known(up_to_2, from_5), &["flashpass"], 6.0);
+    assert_eq!(found.verdict, Verdict::Differs);
+    let band = Range { low: Some(5.0), high: Some(9.0) };
+    let found = judged_tail(known(up_to_2, band), &["flashpass"], 6.0);
+    assert_eq!(found.verdict, Verdict::Undecided);
+    let found = judged_tail(known(up_to_2, band), &["flashpass"], 9.5);
+    assert_eq!(found.verdict, Verdict::Fails);
+}
+
+#[test]
+fn a_comparison_with_flows_that_did_not_finish_is_an_upper_bound() {
+    let to_cubic = |range| Claim { relative_to: Some("cubic".to_owned()), ..tail(range) };
+    let up_to = |high| Range { low: None, high: Some(high) };
+    // 4 ms to at least 8 ms: at most a half.
+    let found = judged_tail(to_cubic(up_to(0.6)), &["cubic"], 8.0);
+    assert_eq!((found.verdict, found.bound), (Verdict::Holds, Some(Bound::AtMost)));
+    let found = judged_tail(to_cubic(Range { low: Some(0.4), high: None }), &["cubic"], 8.0);
+    assert_eq!(found.verdict, Verdict::Undecided);
+    assert!(found.why.contains("compared with"), "{}", found.why);
+    let found = judged_tail(to_cubic(up_to(1.5)), &["cubic", "flashpass"], 8.0);
+    assert_eq!((found.verdict, found.bound), (Verdict::Undecided, Some(Bound::Open)));
+}
+
+#[test]
+fn a_recorded_bound_is_judged_as_one() {
+    let recorded = |bound| RecordedFigures { measured: 5.0, bound, min: 5.0, max: 5.0 };
+    let claim = tail(Range { low: None, high: Some(8.0) });
+    let judged = |bound| judge_recorded(&claim, recorded(bound)).verdict;
+    assert_eq!(judged(None), Verdict::Holds);
+    assert_eq!(judged(Some(Bound::AtLeast)), Verdict::Undecided);
 }

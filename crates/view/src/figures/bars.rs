@@ -42,7 +42,12 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
         id: metric.id.to_owned(),
         title: metric.what.to_owned(),
         alt,
-        caption: format!("{} {}{left_out}", metric.about, means(metric.seeds(summary))),
+        caption: format!(
+            "{} {}{}{left_out}",
+            metric.about,
+            means(metric.seeds(summary)),
+            metric.bounds(summary, input)
+        ),
         spec: spec(&across, &Metric::columns(unit), input, intervals),
         rows,
         wide: several,

@@ -70,11 +70,11 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
 }
 
 fn spec(order: &[String]) -> Value {
-    let verdicts = ["reported", "holds", "differs", "fails"].map(str::to_owned);
+    let verdicts = ["reported", "holds", "differs", "undecided", "fails"].map(str::to_owned);
     let names = NominalScale { field: "verdict", title: "verdict", all: &verdicts };
     let mut colour = names.colour();
-    // Slate, blue, khaki and rust: all four are among the colours that colour-blind readers can distinguish.
-    colour["scale"]["range"] = json!([5, 0, 6, 7].map(|place: usize| colours::PALETTE[place]));
+    // Slate, blue, khaki, purple and rust: all of them are among the colours that colour-blind readers can distinguish.
+    colour["scale"]["range"] = json!([5, 0, 6, 3, 7].map(|place: usize| colours::PALETTE[place]));
     let title = "measured / paper";
     let hints = json!([
         spec_parts::hint("claim", "claim"),

@@ -57,7 +57,12 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
         id: metric.id.to_owned(),
         title: format!("{} against {title}", metric.what),
         alt,
-        caption: format!("{} {}", metric.about, means(metric.seeds(summary))),
+        caption: format!(
+            "{} {}{}",
+            metric.about,
+            means(metric.seeds(summary)),
+            metric.bounds(summary, input)
+        ),
         spec: spec_parts::panels(&names, &inner, spec_parts::HALF),
         rows,
         wide: names.len() > 1,

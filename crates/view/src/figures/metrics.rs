@@ -1,5 +1,6 @@
 //! The metrics that bars and curves compare.
 
+use super::lower_bounds;
 use crate::figure::{Dataset, number};
 use crate::figure_data::FigureData;
 use crate::units::{self, Unit};
@@ -54,21 +55,21 @@ pub(super) const ALL: [Metric; 7] = [
         key: "fct.all.mean_s",
         what: "Completion time, mean",
         units: units::TIMES,
-        about: "Of the flows that count and finished.",
+        about: "Of the flows that count; unfinished ones have their age.",
     },
     Metric {
         id: "fct-p99",
         key: "fct.all.p99_s",
         what: "Completion time, 99th percentile",
         units: units::TIMES,
-        about: "Of the flows that count and finished.",
+        about: "Of the flows that count; unfinished ones have their age.",
     },
     Metric {
         id: "fct-small-p99",
         key: "fct.small.p99_s",
         what: "Small flows: 99th percentile",
         units: units::TIMES,
-        about: "Completion times of the small flows that count and finished.",
+        about: "Completion times of the small flows that count; unfinished ones have their age.",
     },
 ];
 
@@ -117,11 +118,17 @@ impl Metric {
 
     /// The values of these columns.
     pub fn cells(unit: Unit, estimate: Estimate) -> [serde_json::Value; 4] {
-        let end = |sign: f64| {
-            let half = estimate.ci95.filter(|half| half.is_finite())?;
-            Some(unit.put((estimate.mean + sign * half).max(0.0)))
-        };
-        [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0)), estimate.n.into()]
+        let end = |end: Option<f64>| number(end.map(|end| unit.put(end)));
+        [unit.put(estimate.mean).into(), end(estimate.low), end(estimate.high), estimate.n.into()]
+    }
+
+    /// A sentence that names the schemes of which a mean is a lower bound, if there are any.
+    pub fn bounds(&self, summary: &Summary, input: &FigureData) -> String {
+        let bounds = self.estimates(summary, input).filter(|(.., estimate)| estimate.at_least);
+        let mut named: Vec<String> =
+            bounds.map(|(point, scheme, _)| input.comparison.panel(point, scheme)).collect();
+        named.dedup();
+        lower_bounds(&named)
     }
 
     /// An empty dataset with these columns first.

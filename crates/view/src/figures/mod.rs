@@ -15,6 +15,7 @@ use crate::axis::Axis;
 use crate::figure::Figure;
 use crate::figure_data::FigureData;
 use crate::spec_parts;
+use crate::text;
 use shallop_results::Summary;
 
 /// Every figure that has data, in the order of a page.
@@ -45,12 +46,30 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     figures
 }
 
+/// The most lower bounds that a caption names.
+const MAX_NAMED: usize = 4;
+
+/// A sentence that names what is a lower bound, if anything is.
+fn lower_bounds(named: &[String]) -> String {
+    let more = named.len().saturating_sub(MAX_NAMED);
+    let list = text::list(&named[..named.len() - more]);
+    match (named.len(), more) {
+        (0, _) => String::new(),
+        (_, 0) => format!(" Lower bounds (≥), as flows did not finish: {list}."),
+        (_, more) => {
+            format!(" Lower bounds (≥), as flows did not finish: {list}; and {more} more.")
+        }
+    }
+}
+
 /// A sentence on the number of runs in a mean and on its interval.
 fn means(most: u64) -> String {
     match most {
         0 | 1 => "One seed: there is no interval.".to_owned(),
+        2 => "Means over two seeds, too few for an interval.".to_owned(),
         seeds => format!(
-            "Means over {seeds} seeds; whiskers and bands are 95 % confidence intervals (Student's t), cut off at zero."
+            "Means over {seeds} seeds; whiskers and bands are 95 % confidence intervals (Student's t), cut off at what \
+             is possible. Equal values have none."
         ),
     }
 }

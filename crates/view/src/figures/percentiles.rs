@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::means;
+use super::{lower_bounds, means};
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::{CLASSES, FigureData};
 use crate::spec_parts::{self, NominalScale};
@@ -28,20 +28,25 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let value = unit.column("completion_time");
     let columns =
         ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
-    let mut rows = Dataset::new(&columns);
+    let (mut rows, mut bounds) = (Dataset::new(&columns), Vec::new());
     for of in &summary.aggregates {
         let place = comparison.point(&of.point).zip(comparison.scheme(&of.scheme));
         let Some((point, scheme)) = place.filter(|(point, _)| points.contains(point)) else {
             continue;
         };
         for (class, part, estimate) in estimates(of) {
-            let end = |sign: f64| {
-                let half = estimate.ci95.filter(|half| half.is_finite())?;
-                Some(unit.put((estimate.mean + sign * half).max(0.0)))
-            };
-            let words =
-                [&*comparison.labels[point], CLASSES[class], &*comparison.schemes[scheme], part];
-            let figures = [unit.put(estimate.mean).into(), number(end(-1.0)), number(end(1.0))];
+            let end = |end: Option<f64>| number(end.map(|end| unit.put(end)));
+            if estimate.at_least {
+                let size = CLASSES[class];
+                bounds.push(format!("{} {size} {part}", comparison.panel(point, scheme)));
+            }
+            let words = [
+                &*comparison.labels[point],
+                CLASSES[class],
+                &*comparison.schemes[scheme],
+                part,
+            ];
+            let figures = [unit.put(estimate.mean).into(), end(estimate.low), end(estimate.high)];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }
     }
@@ -55,9 +60,10 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         title: "Completion times by size".to_owned(),
         alt: rows.summary(&["panel", "size", "scheme"], &value, &unit.title("completion time")),
         caption: format!(
-            "Of the flows that count and finished.{} {}{}",
+            "Of the flows that count; unfinished ones have their age.{} {}{}{}",
             sizes(input),
-            means(seeds).replace("whiskers and bands", "hints say"),
+            means(seeds).replace("whiskers and bands are", "hints say"),
+            lower_bounds(&bounds),
             comparison.omission_note(&points)
         ),
         spec: spec_parts::panels(

@@ -12,8 +12,6 @@ const MIN_SEEDS: u64 = 3;
 const ALIKE: f64 = 0.01;
 /// The least number of flows for a 99th percentile.
 const MIN_FLOWS: f64 = 100.0;
-/// The largest part of unfinished flows with which a 99th percentile of the others is compared.
-const MAX_UNFINISHED: f64 = 0.01;
 /// More names than this are counted, not listed.
 const MAX_NAMES: usize = 4;
 
@@ -120,10 +118,9 @@ impl<'a> Story<'a> {
         story
     }
 
-    /// Whether too many flows did not finish for completion times to be compared.
+    /// Whether so many flows did not finish that the completion time is a lower bound only.
     fn is_open(&self, of: &Aggregate) -> bool {
-        let most = if self.topic == MEAN { 0.0 } else { MAX_UNFINISHED };
-        self.topic.less && mean(of, "fct.all.unfinished") > most * mean(of, "fct.all.count")
+        self.topic.less && metric(of, self.topic.key).is_some_and(|value| value.at_least)
     }
 
     /// The schemes at a point.
@@ -224,7 +221,7 @@ impl<'a> Story<'a> {
             text.push(format!("Not compared, as flows did not finish: {names}."));
         }
         if !others.is_empty() {
-            text.push(format!("Unfinished flows, which no time counts: {}.", list(&others)));
+            text.push(format!("Unfinished flows, which do not change these times: {}.", list(&others)));
         }
         text.join(" ")
     }
@@ -258,7 +255,8 @@ pub(super) fn rank<'a>(entries: &[Entry<'a>], less: bool) -> Ranking<'a> {
 /// Whether the seeds can tell two values from each other: their intervals do not overlap.
 pub(super) fn apart(one: Estimate, other: Estimate) -> bool {
     let difference = (one.mean - other.mean).abs();
-    match (one.ci95, other.ci95) {
+    let half = |of: Estimate| of.ci95.or(of.is_equal().then_some(0.0));
+    match (half(one), half(other)) {
         (Some(a), Some(b)) if one.n.min(other.n) >= MIN_SEEDS => difference > a + b,
         _ => difference > ALIKE * one.mean.abs().max(other.mean.abs()),
     }

@@ -29,7 +29,8 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
     for row in &table.rows {
         out.push_str("<tr>");
         for (place, cell) in row.iter().enumerate() {
-            let verdict = matches!(cell.as_str(), "reported" | "holds" | "differs" | "fails");
+            let verdict =
+                matches!(cell.as_str(), "reported" | "holds" | "differs" | "undecided" | "fails");
             if verdict && place >= table.words {
                 let _ = write!(out, "<td class=\"{cell}\">{cell}</td>");
             } else {

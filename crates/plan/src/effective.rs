@@ -1,0 +1,62 @@
+//! What a run depends on: the plan without what its scheme cannot notice. Runs with equal effective plans and equal
+//! seeds are equal in every byte of their results, so that one of them stands for all.
+//!
+//! | left out | because |
+//! |---|---|
+//! | the title, the default seed, the other schemes, the label of the scheme | no run reads them |
+//! | whether the scheme or the scenario configures switches | the run has the switches of the scheme |
+//! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
+//! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
+//!
+//! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that
+//! drop packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served
+//! in another order.
+
+use shallop_core::BufferSize;
+use shallop_switch::MarkAt;
+
+use crate::plan::{Accounting, Marking, Plan, Scheme, Switch, Transport};
+
+/// The plan of a scheme, given by its index, without what its runs do not depend on.
+#[must_use]
+pub fn effective(plan: &Plan, scheme: usize) -> Plan {
+    let transports =
+        || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);
+    let has_credits = transports().any(|transport| transport.credits().is_some());
+    let Scheme { transport, clean, .. } = plan.schemes[scheme].clone();
+    let is_ecn_capable = clean.is_some() || transports().any(Transport::is_ecn_capable);
+    let mut switches = plan.switches(scheme).to_vec();
+    for switch in &mut switches {
+        if !is_ecn_capable {
+            leave_out_marks(switch);
+        }
+        if !has_credits {
+            leave_out_credits(switch);
+        }
+    }
+    let schemes = vec![Scheme { name: String::new(), transport, switches: None, clean }];
+    let nic_credit_queue = plan.nic_credit_queue.filter(|_| has_credits);
+    let (title, seed) = (String::new(), 0);
+    Plan { title, seed, switches, nic_credit_queue, schemes, ..plan.clone() }
+}
+
+fn leave_out_marks(switch: &mut Switch) {
+    let drops = |marking: &Marking| marking.drops;
+    let leaves = |marking: &Marking| marking.at == MarkAt::Dequeue;
+    switch.mark = switch.mark.filter(drops);
+    switch.bcc = switch.bcc.filter(|bcc| bcc.at == MarkAt::Dequeue);
+    if let Some(shared) = &mut switch.shared {
+        shared.mark = shared.mark.filter(|mark| drops(mark) || leaves(mark));
+    }
+}
+
+fn leave_out_credits(switch: &mut Switch) {
+    const NOTHING: BufferSize = BufferSize::Packets(0);
+    switch.credit_queue = NOTHING;
+    switch.credit_burst = 0;
+    switch.select = None;
+    switch.unscheduled_above = NOTHING;
+    switch.accounting = Accounting::default();
+    switch.emulation = true;
+    switch.weights = None;
+}

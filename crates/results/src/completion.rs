@@ -1,0 +1,332 @@
+//! Flow completion times (FCT) and slowdowns of a set of flows.
+//!
+//! A flow that is not complete when the run ends is a right-censored observation: its completion time is at least its
+//! age. Every statistic is computed with such flows at their age. It is exact if it is the same whatever their
+//! completion times may be, and a lower bound otherwise.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Completion times by size class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fct {
+    /// All flows with an end; null if there are none.
+    pub all: Option<Completion>,
+    /// Small flows; null without size classes.
+    pub small: Option<Completion>,
+    /// Medium flows; null without size classes.
+    pub medium: Option<Completion>,
+    /// Large flows; null without size classes.
+    pub large: Option<Completion>,
+}
+
+impl Fct {
+    /// The sets of flows with their names.
+    #[must_use]
+    pub fn classes(&self) -> [(&'static str, &Option<Completion>); 4] {
+        let Self { all, small, medium, large } = self;
+        [("all", all), ("small", small), ("medium", medium), ("large", large)]
+    }
+}
+
+/// Completion times of a set of flows, from the start to the arrival of the last byte. Flows in the warm-up and
+/// cool-down of a group are not counted. A flow that is not complete counts with its age at the end of the run; figures
+/// that its completion could change are in `lower_bounds`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Completion {
+    /// Counted flows that have started.
+    pub count: u64,
+    /// Counted flows that are not complete at the end of the run.
+    pub unfinished: u64,
+    /// The mean.
+    pub mean_s: Option<f64>,
+    /// The median.
+    pub p50_s: Option<f64>,
+    /// The 95th percentile.
+    pub p95_s: Option<f64>,
+    /// The 99th percentile.
+    pub p99_s: Option<f64>,
+    /// The 99.9th percentile.
+    pub p999_s: Option<f64>,
+    /// The mean slowdown: the ratio to the time in an empty network (docs/model.md, "slowdown").
+    pub slowdown_mean: Option<f64>,
+    /// The 99th percentile of the slowdown.
+    pub slowdown_p99: Option<f64>,
+    /// The fraction of counted flows that completed within one base round trip of their paths.
+    pub within_rtt: Option<f64>,
+    /// The figures that are lower bounds: the completion of unfinished flows could only make them larger.
+    #[serde(default)]
+    pub lower_bounds: Vec<Statistic>,
+    /// The percentiles beyond which less than one of the counted flows is expected: of the 99th, with fewer than 100
+    /// flows.
+    #[serde(default)]
+    pub few_samples: Vec<Statistic>,
+}
+
+/// A statistic of completion times, by its name in [`Completion`].
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The mean.
+    MeanS,
+    /// The median.
+    P50S,
+    /// The 95th percentile.
+    P95S,
+    /// The 99th percentile.
+    P99S,
+    /// The 99.9th percentile.
+    P999S,
+    /// The mean slowdown.
+    SlowdownMean,
+    /// The 99th percentile of the slowdown.
+    SlowdownP99,
+    /// The fraction of flows within one base round trip.
+    WithinRtt,
+}
+
+impl Statistic {
+    /// All statistics, in the order of the fields.
+    pub const ALL: [Self; 8] = [
+        Self::MeanS,
+        Self::P50S,
+        Self::P95S,
+        Self::P99S,
+        Self::P999S,
+        Self::SlowdownMean,
+        Self::SlowdownP99,
+        Self::WithinRtt,
+    ];
+
+    /// The name of the field.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MeanS => "mean_s",
+            Self::P50S => "p50_s",
+            Self::P95S => "p95_s",
+            Self::P99S => "p99_s",
+            Self::P999S => "p999_s",
+            Self::SlowdownMean => "slowdown_mean",
+            Self::SlowdownP99 => "slowdown_p99",
+            Self::WithinRtt => "within_rtt",
+        }
+    }
+
+    /// The part of the flows that a percentile is not below, in thousandths; `None` for other statistics.
+    #[must_use]
+    pub const fn permille(self) -> Option<u64> {
+        match self {
+            Self::P50S => Some(500),
+            Self::P95S => Some(950),
+            Self::P99S | Self::SlowdownP99 => Some(990),
+            Self::P999S => Some(999),
+            Self::MeanS | Self::SlowdownMean | Self::WithinRtt => None,
+        }
+    }
+}
+
+/// A flow in the statistics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowTime {
+    /// The completion time or, of an unfinished flow, its age at the end of the run, in seconds.
+    pub seconds: f64,
+    /// That time over the time in an empty network.
+    pub slowdown: f32,
+    /// Whether that time is within one base round trip of its path.
+    pub within_rtt: bool,
+}
+
+impl Completion {
+    /// The statistics of complete and unfinished flows; `None` without flows.
+    pub fn of<'a>(
+        complete: &(impl Iterator<Item = &'a FlowTime> + Clone),
+        unfinished: &(impl Iterator<Item = &'a FlowTime> + Clone),
+    ) -> Option<Self> {
+        let sample = |of: fn(&FlowTime) -> f64| {
+            Sample::new(complete.clone().map(of).collect(), unfinished.clone().map(of))
+        };
+        let times = sample(|flow| flow.seconds);
+        let slowdowns = sample(|flow| f64::from(flow.slowdown));
+        let within = |flow: &&FlowTime| flow.within_rtt;
+        let (soon, young) = (complete.clone().filter(within), unfinished.clone().filter(within));
+        let (soon, young) = (soon.count() as f64, young.count() as f64);
+        let count = times.len() as u64;
+        let open = count - times.known.len() as u64;
+        let mut found = Self { count, unfinished: open, ..Self::default() };
+        for statistic in Statistic::ALL {
+            let is_slowdown = matches!(statistic, Statistic::SlowdownMean | Statistic::SlowdownP99);
+            let sample = if is_slowdown { &slowdowns } else { &times };
+            let (least, most) = match (statistic, statistic.permille()) {
+                (Statistic::WithinRtt, _) => {
+                    (Some(soon / count as f64), Some((soon + young) / count as f64))
+                }
+                (_, None) => (sample.mean(), sample.mean().filter(|_| open == 0)),
+                (_, Some(permille)) => {
+                    if count * (1000 - permille) < 1000 {
+                        found.few_samples.push(statistic);
+                    }
+                    sample.quantile(permille)
+                }
+            };
+            *found.figure_mut(statistic) = least;
+            if least != most {
+                found.lower_bounds.push(statistic);
+            }
+        }
+        (count > 0).then_some(found)
+    }
+
+    /// The figure of a statistic; `None` if it does not apply.
+    #[must_use]
+    pub fn figure(&self, statistic: Statistic) -> Option<f64> {
+        *self.clone().figure_mut(statistic)
+    }
+
+    fn figure_mut(&mut self, statistic: Statistic) -> &mut Option<f64> {
+        match statistic {
+            Statistic::MeanS => &mut self.mean_s,
+            Statistic::P50S => &mut self.p50_s,
+            Statistic::P95S => &mut self.p95_s,
+            Statistic::P99S => &mut self.p99_s,
+            Statistic::P999S => &mut self.p999_s,
+            Statistic::SlowdownMean => &mut self.slowdown_mean,
+            Statistic::SlowdownP99 => &mut self.slowdown_p99,
+            Statistic::WithinRtt => &mut self.within_rtt,
+        }
+    }
+}
+
+/// Values of flows, of which those of unfinished flows are lower bounds.
+struct Sample {
+    /// The values of complete flows, ascending.
+    known: Vec<f64>,
+    /// All values, ascending; empty if all flows are complete.
+    all: Vec<f64>,
+}
+
+impl Sample {
+    fn new(mut known: Vec<f64>, bounds: impl Iterator<Item = f64>) -> Self {
+        known.sort_unstable_by(f64::total_cmp);
+        let mut all: Vec<f64> = bounds.collect();
+        if !all.is_empty() {
+            all.extend(&known);
+            all.sort_unstable_by(f64::total_cmp);
+        }
+        Self { known, all }
+    }
+
+    /// All values, ascending.
+    fn all(&self) -> &[f64] {
+        if self.all.is_empty() { &self.known } else { &self.all }
+    }
+
+    fn len(&self) -> usize {
+        self.all().len()
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let all = self.all();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    }
+
+    /// The smallest value that at least this part of all values does not exceed: the least that it can be, with
+    /// unfinished flows at their bounds, and the most, if they last forever; `None` for no limit.
+    fn quantile(&self, permille: u64) -> (Option<f64>, Option<f64>) {
+        let rank = (permille * self.len() as u64).div_ceil(1000).max(1) as usize;
+        (self.all().get(rank - 1).copied(), self.known.get(rank - 1).copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Statistic::{MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99};
+    use super::*;
+
+    fn flow(seconds: f64) -> FlowTime {
+        FlowTime { seconds, slowdown: seconds as f32, within_rtt: false }
+    }
+
+    fn completion(complete: &[f64], ages: &[f64]) -> Completion {
+        let flows = |of: &[f64]| of.iter().map(|&seconds| flow(seconds)).collect::<Vec<_>>();
+        Completion::of(&flows(complete).iter(), &flows(ages).iter()).unwrap()
+    }
+
+    fn up_to(last: u32) -> Vec<f64> {
+        (1..=last).rev().map(f64::from).collect()
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let fct = completion(&up_to(100), &[]);
+        assert_eq!((fct.count, fct.unfinished, fct.mean_s), (100, 0, Some(50.5)));
+        let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
+        assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
+        assert!(fct.lower_bounds.is_empty());
+        assert!(Completion::of(&[].iter(), &[].iter()).is_none());
+    }
+
+    #[test]
+    fn a_percentile_that_unfinished_flows_could_move_is_a_lower_bound() {
+        // 13 of 41 flows are complete after 1 to 13 s; the others are 8 s old.
+        let fct = completion(&up_to(13), &[8.0; 28]);
+        assert_eq!((fct.count, fct.unfinished), (41, 28));
+        assert_eq!((fct.p50_s, fct.p99_s, fct.slowdown_p99), (Some(8.0), Some(13.0), Some(13.0)));
+        let all = [MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99];
+        assert_eq!(fct.lower_bounds, all);
+        assert_eq!(fct.mean_s, Some((91.0 + 28.0 * 8.0) / 41.0));
+    }
+
+    #[test]
+    fn a_percentile_below_every_unfinished_flow_is_exact() {
+        // The unfinished flow is older than every complete one: it is the last, whatever its completion time.
+        let fct = completion(&up_to(999), &[5000.0]);
+        assert_eq!((fct.p50_s, fct.p99_s, fct.p999_s), (Some(500.0), Some(990.0), Some(999.0)));
+        assert_eq!(fct.lower_bounds, [MeanS, SlowdownMean]);
+        // A young one may end up last or first.
+        let fct = completion(&up_to(999), &[0.5]);
+        assert_eq!((fct.p50_s, fct.p99_s), (Some(499.0), Some(989.0)));
+        assert!(fct.lower_bounds.contains(&P50S));
+        // Where equal values follow, it changes nothing.
+        let fct = completion(&[3.0; 999], &[0.5]);
+        assert!(!fct.lower_bounds.contains(&P99S), "{fct:?}");
+    }
+
+    #[test]
+    fn without_any_complete_flow_ages_are_the_bounds() {
+        let fct = completion(&[], &[2.0, 4.0]);
+        assert_eq!((fct.count, fct.mean_s, fct.p99_s), (2, Some(3.0), Some(4.0)));
+        assert!(fct.lower_bounds.contains(&P99S));
+    }
+
+    #[test]
+    fn a_percentile_beyond_which_no_flow_is_expected_is_told() {
+        let few = |count: u32| completion(&up_to(count), &[]).few_samples;
+        assert_eq!(few(60), [P99S, P999S, SlowdownP99]);
+        assert_eq!(few(99), [P99S, P999S, SlowdownP99]);
+        assert_eq!(few(100), [P999S]);
+        assert_eq!(few(600), [P999S]);
+        assert_eq!(few(1000), []);
+    }
+
+    #[test]
+    fn a_flow_that_may_still_complete_within_a_round_trip_is_told() {
+        let young = FlowTime { within_rtt: true, ..flow(1.0) };
+        let fct = Completion::of(&[young, flow(2.0)].iter(), &[flow(1.0)].iter()).unwrap();
+        assert_eq!(fct.within_rtt, Some(1.0 / 3.0));
+        assert!(!fct.lower_bounds.contains(&Statistic::WithinRtt));
+        let fct = Completion::of(&[flow(2.0)].iter(), &[young].iter()).unwrap();
+        assert!(fct.lower_bounds.contains(&Statistic::WithinRtt));
+    }
+
+    #[test]
+    fn statistics_have_the_names_of_their_fields() {
+        let fields = serde_json::to_value(Completion::default()).unwrap();
+        for statistic in Statistic::ALL {
+            assert_eq!(serde_json::to_value(statistic).unwrap(), statistic.name());
+            assert!(fields.get(statistic.name()).is_some(), "{statistic:?}");
+        }
+    }
+}

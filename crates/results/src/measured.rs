@@ -1,0 +1,109 @@
+//! Measured figures of claims. A figure of flows that did not finish lies in a range.
+
+use crate::claim::Range;
+use crate::judged::Bound;
+
+/// A measured figure, and the range in which it lies whatever unfinished flows still do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// The figure.
+    pub value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Measured {
+    /// A figure with this bound.
+    pub fn new(value: f64, bound: Option<Bound>) -> Self {
+        let (low, high) = match bound {
+            None => (value, value),
+            Some(Bound::AtLeast) => (value, f64::INFINITY),
+            Some(Bound::AtMost) => (f64::NEG_INFINITY, value),
+            Some(Bound::Open) => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        Self { value, low, high }
+    }
+
+    /// The figure in a unit of this size.
+    pub fn in_unit(self, scale: f64) -> Self {
+        Self { value: self.value / scale, low: self.low / scale, high: self.high / scale }
+    }
+
+    /// Its difference from another one.
+    pub fn minus(self, base: Self) -> Self {
+        Self {
+            value: self.value - base.value,
+            low: self.low - base.high,
+            high: self.high - base.low,
+        }
+    }
+
+    /// Its ratio to another one; neither is negative.
+    pub fn over(self, base: Self) -> Self {
+        Self {
+            value: self.value / base.value,
+            low: self.low / base.high,
+            high: self.high / base.low,
+        }
+    }
+
+    /// The mean of these figures, at least one.
+    pub fn mean(figures: &[Self]) -> Self {
+        let mean =
+            |of: fn(&Self) -> f64| figures.iter().map(of).sum::<f64>() / figures.len() as f64;
+        Self {
+            value: mean(|figure| figure.value),
+            low: mean(|figure| figure.low),
+            high: mean(|figure| figure.high),
+        }
+    }
+
+    /// What the figure says; `None` if it is exact.
+    pub fn bound(self) -> Option<Bound> {
+        match (self.low < self.value, self.high > self.value) {
+            (false, false) => None,
+            (false, true) => Some(Bound::AtLeast),
+            (true, false) => Some(Bound::AtMost),
+            (true, true) => Some(Bound::Open),
+        }
+    }
+
+    /// Whether it lies in this range for certain.
+    pub fn is_within(self, range: Range) -> bool {
+        range.low.is_none_or(|low| self.low >= low)
+            && range.high.is_none_or(|high| self.high <= high)
+    }
+
+    /// Whether it lies outside this range for certain.
+    pub fn is_outside(self, range: Range) -> bool {
+        range.low.is_some_and(|low| self.high < low)
+            || range.high.is_some_and(|high| self.low > high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact(value: f64) -> Measured {
+        Measured::new(value, None)
+    }
+
+    fn at_least(value: f64) -> Measured {
+        Measured::new(value, Some(Bound::AtLeast))
+    }
+
+    #[test]
+    fn a_comparison_of_bounds_is_a_bound_in_the_direction_that_is_left() {
+        assert_eq!(exact(3.0).over(exact(2.0)), exact(1.5));
+        assert_eq!(at_least(3.0).over(exact(2.0)).bound(), Some(Bound::AtLeast));
+        assert_eq!(exact(3.0).over(at_least(2.0)).bound(), Some(Bound::AtMost));
+        assert_eq!(at_least(3.0).over(at_least(2.0)).bound(), Some(Bound::Open));
+        assert_eq!(exact(3.0).minus(at_least(2.0)).bound(), Some(Bound::AtMost));
+        assert_eq!(at_least(3.0).minus(exact(2.0)).in_unit(0.001).bound(), Some(Bound::AtLeast));
+        assert_eq!(Measured::mean(&[exact(1.0), at_least(2.0)]).bound(), Some(Bound::AtLeast));
+        // A ratio of times is not negative.
+        let range = Range { low: Some(0.0), high: Some(1.5) };
+        assert!(exact(3.0).over(at_least(2.0)).is_within(range));
+    }
+}

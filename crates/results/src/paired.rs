@@ -1,0 +1,174 @@
+//! Paired comparison: the difference of two means over the same seeds. A seed decides the traffic and every random draw
+//! of a run, so that two runs with one seed have much of their chance in common, and their difference varies less than
+//! either of them. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 7.3.1.1 (paired observations).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::aggregate::{MIN_VALUES, half_width};
+use crate::figures::Figure;
+
+/// The difference of two means over the same seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PairedDifference {
+    /// The number of seeds.
+    pub n: u64,
+    /// The mean of the first.
+    pub a: f64,
+    /// The mean of the second.
+    pub b: f64,
+    /// The mean of the differences, the second less the first.
+    pub difference: f64,
+    /// The lower end of the 95 % confidence interval of the difference; null for fewer than three seeds, for
+    /// differences that are equal for all seeds, and for lower bounds.
+    pub low: Option<f64>,
+    /// The upper end of that interval.
+    pub high: Option<f64>,
+    /// What the difference says.
+    pub finding: Finding,
+}
+
+/// What a paired difference says.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Finding {
+    /// Zero lies outside the confidence interval.
+    #[serde(rename = "significant")]
+    Significant,
+    /// The difference is the same for all of at least three seeds, and not zero.
+    #[serde(rename = "same for all seeds")]
+    Constant,
+    /// Zero lies inside the confidence interval.
+    #[serde(rename = "not significant")]
+    NotSignificant,
+    /// Both are equal for each seed.
+    #[serde(rename = "equal")]
+    Equal,
+    /// There are fewer than three seeds.
+    #[serde(rename = "too few seeds")]
+    TooFewSeeds,
+    /// A value is a lower bound, because flows did not finish.
+    #[serde(rename = "flows unfinished")]
+    Unfinished,
+}
+
+impl Finding {
+    /// The finding as it is printed and stored.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Significant => "significant",
+            Self::Constant => "same for all seeds",
+            Self::NotSignificant => "not significant",
+            Self::Equal => "equal",
+            Self::TooFewSeeds => "too few seeds",
+            Self::Unfinished => "flows unfinished",
+        }
+    }
+
+    /// Whether there is a difference that is not chance.
+    #[must_use]
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Significant | Self::Constant)
+    }
+}
+
+impl PairedDifference {
+    /// The difference of these pairs, one for each seed; `None` without pairs.
+    #[must_use]
+    pub fn of(pairs: &[(Figure, Figure)]) -> Option<Self> {
+        let n = pairs.len() as u64;
+        let mean =
+            |of: &dyn Fn(&(Figure, Figure)) -> f64| pairs.iter().map(of).sum::<f64>() / n as f64;
+        let differences = || pairs.iter().map(|(a, b)| b.value - a.value);
+        let first = differences().next()?;
+        let is_constant = differences().all(|difference| difference.total_cmp(&first).is_eq());
+        let difference = if is_constant { first } else { mean(&|(a, b)| b.value - a.value) };
+        let half = half_width(differences(), difference, n);
+        let finding = if pairs.iter().any(|(a, b)| a.at_least || b.at_least) {
+            Finding::Unfinished
+        } else if differences().all(|difference| difference == 0.0) {
+            Finding::Equal
+        } else if n < MIN_VALUES {
+            Finding::TooFewSeeds
+        } else if is_constant {
+            Finding::Constant
+        } else if difference.abs() > half {
+            Finding::Significant
+        } else {
+            Finding::NotSignificant
+        };
+        let interval = matches!(finding, Finding::Significant | Finding::NotSignificant);
+        let end = |end: f64| interval.then_some(end);
+        let (a, b) = (mean(&|(a, _)| a.value), mean(&|(_, b)| b.value));
+        let (low, high) = (end(difference - half), end(difference + half));
+        Some(Self { n, a, b, difference, low, high, finding })
+    }
+
+    /// The difference as a fraction of the first mean, with the ends of its interval; `None` if that mean is zero.
+    #[must_use]
+    pub fn relative(&self) -> Option<(f64, Option<(f64, f64)>)> {
+        let of = |value: f64| value / self.a;
+        let interval = self.low.zip(self.high).map(|(low, high)| (of(low), of(high)));
+        (self.a > 0.0).then(|| (of(self.difference), interval))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paired(pairs: &[(f64, f64)]) -> PairedDifference {
+        let figure = |value| Figure { value, ..Figure::default() };
+        let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (figure(a), figure(b))).collect();
+        PairedDifference::of(&pairs).unwrap()
+    }
+
+    #[test]
+    fn the_interval_is_that_of_the_differences() {
+        // Differences 1, 2, 3: mean 2, s = 1, 4.303 / sqrt(3) = 2.48434. Each side varies by far more.
+        let found = paired(&[(100.0, 101.0), (200.0, 202.0), (300.0, 303.0)]);
+        assert_eq!((found.n, found.a, found.b, found.difference), (3, 200.0, 202.0, 2.0));
+        assert!((found.low.unwrap() + 0.484_34).abs() < 1e-4, "{found:?}");
+        assert_eq!(found.finding, Finding::NotSignificant);
+        let found = paired(&[(100.0, 103.0), (200.0, 204.0), (300.0, 305.0)]);
+        assert_eq!(found.finding, Finding::Significant);
+        assert!((found.low.unwrap() - 1.515_66).abs() < 1e-4, "{found:?}");
+        let (relative, interval) = found.relative().unwrap();
+        assert!((relative - 0.02).abs() < 1e-12 && interval.unwrap().0 > 0.007);
+    }
+
+    #[test]
+    fn unpaired_seeds_would_hide_what_pairs_show() {
+        // The seeds differ by hundreds, the schemes by one.
+        let found = paired(&[(100.0, 101.1), (350.0, 351.0), (720.0, 720.9), (40.0, 41.0)]);
+        assert_eq!(found.finding, Finding::Significant);
+    }
+
+    #[test]
+    fn what_has_no_interval_says_why() {
+        let finding = |pairs: &[(f64, f64)]| {
+            let found = paired(pairs);
+            assert_eq!((found.low, found.high), (None, None));
+            found.finding
+        };
+        assert_eq!(finding(&[(1.0, 9.0), (2.0, 8.0)]), Finding::TooFewSeeds);
+        assert_eq!(finding(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]), Finding::Equal);
+        assert_eq!(finding(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)]), Finding::Constant);
+        let bound = Figure { value: 9.0, at_least: true, few_samples: false };
+        let exact = Figure { value: 1.0, ..Figure::default() };
+        let found =
+            PairedDifference::of(&[(exact, bound), (exact, exact), (exact, exact)]).unwrap();
+        assert_eq!((found.finding, found.low), (Finding::Unfinished, None));
+        assert_eq!(PairedDifference::of(&[]), None);
+        assert_eq!(paired(&[(0.0, 1.0)]).relative(), None);
+    }
+
+    #[test]
+    fn findings_are_stored_as_they_are_printed() {
+        for finding in [Finding::Significant, Finding::Constant, Finding::TooFewSeeds] {
+            assert_eq!(serde_json::to_value(finding).unwrap(), finding.word());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `compare`: two results side by side, with paired differences.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use shallop_results::{Shard, Summary};
+use shallop_workbench::compare::{Side, summaries, text};
+use shallop_workbench::diagnostic::Result;
+use shallop_workbench::printable::printable_lines;
+use shallop_workbench::{Task, jobs};
+
+use crate::args::{self, Format};
+use crate::print;
+use crate::progress::Bar;
+use crate::work::INTERRUPTED;
+
+/// Compares two results; scenarios are run first.
+pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
+    let side = |path: &Path, name: &str| {
+        Side::of(path, args.quick, args.out.as_ref().map(|out| out.join(name)))
+    };
+    let a = side(&args.a, "a")?;
+    let b = args.b.as_deref().map(|path| side(path, "b")).transpose()?;
+    let tasks = || [Some(&a), b.as_ref()].into_iter().flatten().filter_map(Side::task);
+    let locks = tasks().map(|task| task.prepare(Shard::WHOLE));
+    let _locks = locks.collect::<Result<Vec<_>>>()?;
+    let bar = Bar::of(tasks().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
+    let options = jobs::JobOptions {
+        jobs: args.jobs.map_or(0, NonZeroUsize::get),
+        archive: None,
+        resume: true,
+        shard: Shard::WHOLE,
+        stop,
+    };
+    let made = |side: &Side| -> Result<Summary> {
+        match side {
+            Side::Results(summary) => Ok((**summary).clone()),
+            Side::Scenario(task) => task.carry_out(options, &bar).map(|(summary, _)| summary),
+        }
+    };
+    let made = made(&a).and_then(|a| Ok((a, b.as_ref().map(made).transpose()?)));
+    bar.close();
+    let (a, b) = made?;
+    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let schemes = args.scheme.as_deref().zip(args.with.as_deref());
+    let comparison = summaries(&a, b.as_ref().unwrap_or(&a), schemes)?;
+    let text = text(&comparison, print::form(args.printed));
+    match args.printed.format() {
+        Format::Json => print::json(&comparison)?,
+        Format::Csv => print::line(&text)?,
+        Format::Table | Format::Markdown => {
+            let second = args.b.as_deref().unwrap_or(&args.a).display();
+            let names = format!("A: {}\nB: {second}", args.a.display());
+            print::line(&format!("{}\n\n{text}", printable_lines(&names)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,109 @@
+//! `compare` from outside: what is paired, what is refused, and what is run first.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::fs;
+
+use support::{Folder, text};
+
+const SCENARIO: &str = r#"
+title = "A few flows"
+duration = "30ms"
+sample = "1ms"
+seeds = [1, 2, 3, 4]
+
+[topology]
+kind = "dumbbell"
+senders = 4
+rate = "1Gbps"
+delay = "1ms"
+sender_delay = "0ms..2ms"
+
+[switch.default]
+buffer = "20KB"
+
+[[scheme]]
+transport = "cubic"
+
+[[scheme]]
+transport = "newreno"
+
+[[group]]
+name = "all"
+start = "0s..5ms"
+"#;
+
+/// A folder with the scenario, and one like it with a larger buffer.
+fn folder() -> Folder {
+    let folder = Folder::with(SCENARIO);
+    fs::write(folder.path("large.toml"), SCENARIO.replace("20KB", "200KB")).unwrap();
+    folder
+}
+
+#[test]
+fn folders_and_scenarios_are_compared_seed_by_seed() {
+    let folder = folder();
+    let both = ["compare", "scenario.toml", "large.toml"];
+    folder.done(&[&both[..], &["--out", "made"]].concat());
+    // Finished runs are taken from the folder, and the folders say the same as the scenarios.
+    let before = fs::read(folder.path("made/a/summary.json")).unwrap();
+    folder.done(&[&both[..], &["--out", "made"]].concat());
+    assert_eq!(fs::read(folder.path("made/a/summary.json")).unwrap(), before, "nothing was run");
+    let comparison = folder.json(&["compare", "made/a", "made/b", "--json"]);
+    assert_eq!(comparison, folder.json(&[&both[..], &["--json"]].concat()));
+    let pairs = comparison["pairs"].as_array().unwrap();
+    assert_eq!((pairs.len(), &pairs[0]["seeds"]), (2, &serde_json::json!([1, 2, 3, 4])));
+    let throughput = &pairs[0]["metrics"]["throughput_bps"];
+    let of = |out: &str| {
+        let runs = folder.summary(out)["runs"].as_array().unwrap().clone();
+        runs[..4].iter().map(|run| run["throughput_bps"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let (a, b) = (of("made/a"), of("made/b"));
+    let mean = a.iter().zip(&b).map(|(a, b)| b - a).sum::<f64>() / 4.0;
+    assert!((throughput["difference"].as_f64().unwrap() - mean).abs() < 1.0, "{throughput}");
+    assert!(throughput["low"].as_f64().unwrap() < mean && mean > 0.0);
+    let printed = text(&folder.shallop(&["compare", "made/a", "made/b"]).stdout);
+    assert!(printed.lines().count() < 66, "one page: {printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 240), "{printed}");
+    assert!(printed.contains("longest queue") && printed.contains("paired by seed"), "{printed}");
+}
+
+#[test]
+fn two_schemes_of_one_folder_are_compared() {
+    let folder = folder();
+    folder.done(&["run", "scenario.toml", "--out", "a"]);
+    let found = folder.json(&["compare", "a", "--scheme", "cubic", "--with", "newreno", "--json"]);
+    assert_eq!(
+        (&found["pairs"][0]["a"], &found["pairs"][0]["b"]),
+        (&"cubic".into(), &"newreno".into())
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let folder = folder();
+    folder.done(&["run", "scenario.toml", "--out", "a"]);
+    folder.done(&["run", "scenario.toml", "--set", "seeds=[7,8]", "--out", "b"]);
+    let other = SCENARIO.replace("newreno", "copa").replace("\"cubic\"", "\"bbr\"");
+    fs::write(folder.path("other.toml"), other).unwrap();
+    folder.done(&["run", "other.toml", "--out", "c"]);
+    for (arguments, words) in [
+        (&["a", "b"][..], &["no two runs have the same point and seed", "7, 8"][..]),
+        (&["a", "c"], &["no scheme is in both", "cubic, newreno", "bbr, copa"]),
+        (&["a", "--scheme", "cubic", "--with", "copa"], &["no scheme \"copa\"", "newreno"]),
+        (&["a"], &["<B>"]),
+        (&["a", "b", "--scheme", "cubic"], &["--with"]),
+        (&["a", "."], &["holds no summary.json"]),
+        (&["a", "nothing.toml"], &["nothing.toml", "could not read"]),
+    ] {
+        let output = folder.shallop(&[&["compare"], arguments].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        for word in words {
+            assert!(said.contains(word), "{word} is not in: {said}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The table of completion times of all runs: a row for each statistic of each size class.
+
+use shallop_results::summary::{Completion, Run, Statistic};
+use shallop_results::{Summary, table};
+use shallop_store::{Column, Table, Text};
+
+use crate::tables::{POINT, SCHEME, SEED};
+
+/// A statistic of a size class of a run.
+struct Row<'a> {
+    point: &'a str,
+    run: &'a Run,
+    size: &'static str,
+    of: &'a Completion,
+    statistic: Statistic,
+}
+
+/// The statistics of completion times of all runs, from [`Run::fct`].
+pub(super) fn completion_table(summary: &Summary) -> Table {
+    let mut rows = Vec::new();
+    for (point, run) in table::placed(summary) {
+        let point = summary.points[point].name.as_str();
+        for (size, of) in run.fct.classes() {
+            let Some(of) = of else { continue };
+            rows.extend(Statistic::ALL.map(|statistic| Row { point, run, size, of, statistic }));
+        }
+    }
+    let text =
+        |of: fn(&Row<'_>) -> String| -> Text { rows.iter().map(|row| Some(of(row))).collect() };
+    let count = |of: fn(&Row<'_>) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
+    let truth = |of: fn(&Row<'_>) -> bool| -> Vec<bool> { rows.iter().map(of).collect() };
+    let values: Vec<Option<f64>> = rows.iter().map(|row| row.of.figure(row.statistic)).collect();
+    let columns = vec![
+        Column::new("point", "", POINT, text(|row| row.point.to_owned())),
+        Column::new("scheme", "", SCHEME, text(|row| row.run.scheme.clone())),
+        Column::new("seed", "", SEED, count(|row| row.run.seed)),
+        Column::new(
+            "size",
+            "",
+            "The size class: all, small, medium or large.",
+            text(|row| row.size.to_owned()),
+        ),
+        Column::new(
+            "count",
+            "flows",
+            "Counted flows that have started.",
+            count(|row| row.of.count),
+        ),
+        Column::new(
+            "unfinished",
+            "flows",
+            "Counted flows that are not complete at the end of the run.",
+            count(|row| row.of.unfinished),
+        ),
+        Column::new(
+            "statistic",
+            "",
+            "The name of the statistic in summary.json, such as p99_s.",
+            text(|row| row.statistic.name().to_owned()),
+        ),
+        Column::new("value", "s or ratio", "Its value: seconds if its name ends in _s.", values),
+        Column::new(
+            "at_least",
+            "",
+            "Whether it is a lower bound, because flows are not complete.",
+            truth(|row| row.of.lower_bounds.contains(&row.statistic)),
+        ),
+        Column::new(
+            "few_samples",
+            "",
+            "Whether it is a percentile beyond which less than one flow is expected.",
+            truth(|row| row.of.few_samples.contains(&row.statistic)),
+        ),
+    ];
+    Table::new("completion", columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_results::Point;
+    use shallop_results::summary::Fct;
+    use shallop_store::Values;
+
+    #[test]
+    fn lower_bounds_and_few_samples_have_columns() {
+        let all = Completion {
+            count: 41,
+            unfinished: 28,
+            p99_s: Some(8.0),
+            lower_bounds: vec![Statistic::P99S],
+            few_samples: vec![Statistic::P99S, Statistic::P999S],
+            ..Completion::default()
+        };
+        let fct = Fct { all: Some(all), ..Fct::default() };
+        let run = Run { scheme: "cubic".to_owned(), seed: 3, fct, ..Run::default() };
+        let point = Point { schemes: vec!["cubic".to_owned()], ..Point::default() };
+        let summary = Summary { points: vec![point], runs: vec![run], ..Summary::default() };
+        let table = completion_table(&summary);
+        assert_eq!(table.rows(), 8);
+        let column = |name: &str| &table.column(name).expect(name).values;
+        let at = Statistic::ALL.iter().position(|it| *it == Statistic::P99S).expect("in the list");
+        let Values::F64(values) = column("value") else { panic!("numbers") };
+        assert_eq!((values[at], values[0]), (Some(8.0), None));
+        let Values::Bool(bounds) = column("at_least") else { panic!("truth values") };
+        assert_eq!(bounds.iter().filter(|it| **it == Some(true)).count(), 1);
+        let Values::Bool(few) = column("few_samples") else { panic!("truth values") };
+        assert_eq!((few[at], few[0]), (Some(true), Some(false)));
+        assert_eq!(column("unfinished"), &Values::from(vec![28u64; 8]));
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs that stand for others: equal identities must mean equal results, byte for byte.
+
+use shallop_core::{BufferSize, Bytes};
+use shallop_lab::run;
+use shallop_plan::plan::{Accounting, Plan, Switch};
+use shallop_scenario::{Options, read};
+use shallop_workbench::identity::Identity;
+
+const SCENARIO: &str = r#"
+title = "reuse"
+duration = "150ms"
+sample = "1ms"
+classes = { small = "20KB", large = "100KB" }
+topology = { kind = "dumbbell", senders = 6, rate = "1Gbps", delay = "200us", sender_delay = "0us..300us" }
+scheme = [
+    { transport = "cubic" },
+    { transport = "bbr" },
+    { transport = "newreno", ecn = "classic" },
+    { transport = "dctcp" },
+    { transport = "expresspass" },
+    { transport = "flashpass" },
+]
+"#;
+
+/// Switches: a step, random early marking, an average of the queue, a shared pool that marks, BCC.
+const SWITCHES: [&str; 5] = [
+    "[switch.default]\nbuffer = \"60KB\"\nmark = { above = \"15KB\" }\n",
+    "[switch.default]\nbuffer = \"60KB\"\nmark = { min = \"5KB\", max = \"30KB\", probability = 0.5 }\n",
+    "[switch.default]\nbuffer = \"60KB\"\nmark = { min = \"5KB\", max = \"30KB\", probability = 0.5, weight = 4 }\n",
+    "[switch.default]\nshared = { size = \"100KB\", mark = { min = \"10KB\", max = \"40KB\", probability = 0.5 } }\n",
+    "[switch.default]\nshared = { size = \"200KB\", alpha = 4 }\n\
+     bcc = { rtt = \"300us\", lambda = 0.7, h = \"20us\", max = \"100KB\", min = \"20KB\" }\n",
+];
+
+const GROUPS: [&str; 2] = [
+    "[[group]]\nname = \"all\"\nstart = \"0ms..5ms\"\n",
+    "[[group]]\nname = \"web\"\nflows = 40\nsizes = \"web-server\"\narrivals = { load = 0.6, of = \"bottleneck\" }\n\
+     [[group]]\nname = \"noise\"\nflows = 2\ntransport = { transport = \"udp\", rate = \"50Mbps\" }\n",
+];
+
+fn plans() -> Vec<Plan> {
+    let texts =
+        SWITCHES.iter().flat_map(|switch| GROUPS.map(|group| format!("{SCENARIO}{switch}{group}")));
+    texts
+        .map(|text| {
+            let study = read(&text, &Options::default());
+            study.unwrap_or_else(|why| panic!("{}\n{text}", why.message)).points[0].plan.clone()
+        })
+        .collect()
+}
+
+/// A change of a switch.
+type Change = (&'static str, fn(&mut Switch));
+
+/// Changes that schemes may or may not notice.
+const CHANGES: [Change; 6] = [
+    ("no mark", |switch| {
+        switch.mark = None;
+        switch.bcc = None;
+        if let Some(shared) = &mut switch.shared {
+            shared.mark = None;
+        }
+    }),
+    ("another mark", |switch| {
+        let above = BufferSize::Bytes(Bytes::new(3_000));
+        for mark in
+            switch.mark.iter_mut().chain(switch.shared.iter_mut().filter_map(|it| it.mark.as_mut()))
+        {
+            (mark.min, mark.max) = (above, above);
+        }
+    }),
+    ("no emulation queue", |switch| switch.emulation = false),
+    ("another credit queue", |switch| {
+        switch.credit_queue = BufferSize::Packets(3);
+        switch.credit_burst = 7;
+    }),
+    ("selective drop", |switch| {
+        switch.select = Some(BufferSize::Packets(1));
+        switch.unscheduled_above = BufferSize::Packets(1);
+    }),
+    ("weights", |switch| {
+        switch.weights = Some((3, 1));
+        switch.accounting = Accounting::TwoWay;
+    }),
+];
+
+#[test]
+fn runs_with_equal_identities_are_equal_byte_for_byte() {
+    let (mut reused, mut made) = (0, 0);
+    for plan in plans() {
+        for scheme in 0..plan.schemes.len() {
+            let results = |plan: &Plan| {
+                let outcome = run(plan, scheme, 3, &mut |_| true).expect("a run");
+                let run = serde_json::to_string(&outcome.run).expect("JSON");
+                (run, outcome.flows, outcome.series)
+            };
+            let mut first = None;
+            for (name, change) in CHANGES {
+                let mut changed = plan.clone();
+                changed.switches.iter_mut().for_each(change);
+                let same = Identity::of(&changed, scheme, 3) == Identity::of(&plan, scheme, 3);
+                made += usize::from(!same);
+                if same && format!("{changed:?}") != format!("{plan:?}") {
+                    reused += 1;
+                    let first = first.get_or_insert_with(|| results(&plan));
+                    let label = &plan.schemes[scheme].name;
+                    assert!(*first == results(&changed), "{label}: {name} changes its results");
+                }
+            }
+        }
+    }
+    // CUBIC and BBR notice no change, those that answer marks notice marks, and those with credits all but some.
+    assert!(reused >= 80 && made >= 80, "{reused} reused, {made} made");
+}
+
+#[test]
+fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
+    let marked = &plans()[0];
+    let without = |plan: &Plan| {
+        let mut plan = plan.clone();
+        plan.switches.iter_mut().for_each(|switch| switch.mark = None);
+        plan
+    };
+    let notices = |plan: &Plan, scheme| {
+        Identity::of(plan, scheme, 1) != Identity::of(&without(plan), scheme, 1)
+    };
+    let found: Vec<bool> = (0..6).map(|scheme| notices(marked, scheme)).collect();
+    // Those with credits send ECN-capable packets, too.
+    assert_eq!(found, [false, false, true, true, true, true]);
+    // One group with a transport of its own is enough.
+    let other = "[[group]]\nname = \"other\"\nflows = 1\n\
+                 transport = { transport = \"udp\", rate = \"1Mbps\", ect = true }\n";
+    let text = format!("{SCENARIO}{}{}{other}", SWITCHES[0], GROUPS[0]);
+    let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{}", why.message));
+    assert!(notices(&study.points[0].plan, 0));
+    // Marks that drop what cannot be marked are noticed by everybody.
+    let mut dropping = marked.clone();
+    dropping.switches.iter_mut().for_each(|switch| {
+        switch.mark = switch.mark.map(|mark| shallop_plan::plan::Marking { drops: true, ..mark });
+    });
+    assert!(notices(&dropping, 0));
+}
