@@ -241,7 +241,7 @@ pub struct Compare {
     #[arg(long)]
     pub quick: bool,
     /// Make so many runs at a time; one for each core unless given
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write the results of scenarios to a and b in this folder, and take finished runs from there
     #[arg(long, value_name = "DIR")]

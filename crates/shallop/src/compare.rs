@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use shallop_results::{Shard, Summary};
 use shallop_workbench::compare::{Side, summaries, text};
 use shallop_workbench::diagnostic::Result;
+use shallop_workbench::jobs;
 use shallop_workbench::printable::printable_lines;
-use shallop_workbench::{Task, jobs};
 
 use crate::args::{self, Format};
 use crate::print;

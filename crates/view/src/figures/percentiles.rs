@@ -40,12 +40,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
                 let size = CLASSES[class];
                 bounds.push(format!("{} {size} {part}", comparison.panel(point, scheme)));
             }
-            let words = [
-                &*comparison.labels[point],
-                CLASSES[class],
-                &*comparison.schemes[scheme],
-                part,
-            ];
+            let words =
+                [&*comparison.labels[point], CLASSES[class], &*comparison.schemes[scheme], part];
             let figures = [unit.put(estimate.mean).into(), end(estimate.low), end(estimate.high)];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }

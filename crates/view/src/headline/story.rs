@@ -221,7 +221,10 @@ impl<'a> Story<'a> {
             text.push(format!("Not compared, as flows did not finish: {names}."));
         }
         if !others.is_empty() {
-            text.push(format!("Unfinished flows, which do not change these times: {}.", list(&others)));
+            text.push(format!(
+                "Unfinished flows, which do not change these times: {}.",
+                list(&others)
+            ));
         }
         text.join(" ")
     }

@@ -128,7 +128,10 @@ fn completion_times_are_compared_where_flows_end() {
             "cubic did worse: 99 % of the flows finished within 40 ms."
         ]
     );
-    assert_eq!(headline.caveat, "Unfinished flows, which do not change these times: flashpass 36 of 12,000.");
+    assert_eq!(
+        headline.caveat,
+        "Unfinished flows, which do not change these times: flashpass 36 of 12,000."
+    );
     assert_eq!(headline.figures, ["fct-p99", "completion-times"]);
 }
 
