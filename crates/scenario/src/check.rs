@@ -114,7 +114,8 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
     Ok(())
 }
 
-/// That switches are those of some node, that pools have the ports that they are to have, and that the thresholds of BCC are some.
+/// That switches are those of some node, that pools have the ports that they are to have, and
+/// that the thresholds of BCC are some.
 pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for (number, switch) in plan.switches.iter().enumerate() {
         let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));

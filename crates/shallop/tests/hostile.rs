@@ -1,5 +1,5 @@
 //! Hostile inputs: each ends with exit code 2 and a message that names the place and says what to do; nothing is
-//! printed on standard output, and no file is written. The inputs are in `hostile/cases.toml`, the messages, to be read by
+//! printed on standard output, and no file is written. The inputs are in `hostile/cases`, the messages, to be read by
 //! whoever changes one, in `hostile/messages.txt`: `UPDATE_HOSTILE=1` writes them anew.
 
 #![cfg(unix)]
@@ -61,6 +61,12 @@ fn usual() -> Vec<String> {
 #[derive(Deserialize)]
 struct Cases {
     case: Vec<Case>,
+}
+
+/// The cases of a file.
+fn read(path: &Path) -> Vec<Case> {
+    let text = fs::read_to_string(path).unwrap();
+    toml::from_str::<Cases>(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display())).case
 }
 
 fn here() -> PathBuf {
@@ -191,8 +197,8 @@ fn answer(case: &Case, results: &Path) -> (Vec<String>, String) {
 
 #[test]
 fn hostile_inputs_are_refused_with_a_place_and_a_remedy() {
-    let index = fs::read_to_string(here().join("cases.toml")).unwrap();
-    let Cases { case: cases } = toml::from_str(&index).unwrap();
+    let cases: Vec<Case> =
+        paths(&here().join("cases")).iter().flat_map(|path| read(path)).collect();
     assert!(cases.len() >= 150, "{}", cases.len());
     let made = Folder::with(SCENARIO);
     made.done(&["run", "scenario.toml", "--out", "results"]);

@@ -295,7 +295,7 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
         (&["--vary", "topology.senders"], &["KEY=V1,V2"]),
         (&["--vary", "topology.senders=3,,4"], &["value 2 is empty"]),
         (&["--vary", "seed=3,4"], &["--seeds N"]),
-        (&["--seeds", "0"], &["1..=10000"]),
+        (&["--seeds", "0"], &["from 1 to 10000"]),
         (&["--shard", "3/2"], &["1/4"]),
     ] {
         let folder = Folder::with(SCENARIO);
