@@ -1,8 +1,8 @@
 //! Time series of a run, sampled at equal intervals, and checkpoints: the counts at the edges of windows.
 //!
 //! Memory does not grow with the duration of a run: when there are [`MAX_STORED`] samples, every two that follow each
-//! other become one, and the interval doubles. A rate becomes the mean of both, a peak the larger one, and the length of
-//! a queue the later one, as if they had been sampled at the longer interval from the start.
+//! other become one, and the interval doubles. A rate becomes the mean of both, a peak the larger one, and the length
+//! of a queue the later one, as if they had been sampled at the longer interval from the start.
 
 use std::collections::BTreeMap;
 

@@ -79,8 +79,8 @@ const NVIDIA: &str = "NVIDIA (Mellanox)";
 const FLASHPASS: &str =
     "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 B";
 const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 B";
-const SPECTRUM: &str = "J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even share for each port without `shared`, \
-                        MB of 2^20 B";
+const SPECTRUM: &str = "J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even share for each port without \
+                        `shared`, MB of 2^20 B";
 const ROUTER: &str =
     "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
 
@@ -177,15 +177,16 @@ static CHIPS: &[Chip] = &[
         64,
         100,
         42 * MIB,
-        "port-buffers.forwardingplane.net, Tomahawk 2: 42 MB for 6.4 Tb/s; assumed: an even share for each port, MB of 2^20 B",
+        "port-buffers.forwardingplane.net, Tomahawk 2: 42 MB for 6.4 Tb/s; assumed: an even share for each port, \
+         MB of 2^20 B",
     ),
     chip(
         ("tomahawk3", "Tomahawk 3", BROADCOM),
         32,
         400,
         64 * MIB,
-        "ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even \
-         share for each port, MB of 2^20 B",
+        "ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an \
+         even share for each port, MB of 2^20 B",
     ),
     unknown(
         ("tomahawk4", "Tomahawk 4", BROADCOM),
@@ -197,23 +198,23 @@ static CHIPS: &[Chip] = &[
         ("tomahawk5", "Tomahawk 5", BROADCOM),
         64,
         800,
-        "ports: TechInsights, Tomahawk 5 Switches At 51.2Tbps; its memory is not stated there, nor in any source that we \
-         found",
+        "ports: TechInsights, Tomahawk 5 Switches At 51.2Tbps; its memory is not stated there, nor in any source that \
+         we found",
     ),
     chip(
         ("jericho2", "Jericho2", BROADCOM),
         12,
         400,
         8_000_000_000,
-        "ports: Linley Newsletter, 13 March 2018; 8 GB of HBM beside the chip: J. Warner (UC Santa Cruz), Arista 7280R3; \
-         assumed: an even share for each port, GB of 10^9 B",
+        "ports: Linley Newsletter, 13 March 2018; 8 GB of HBM beside the chip: J. Warner (UC Santa Cruz), Arista \
+         7280R3; assumed: an even share for each port, GB of 10^9 B",
     ),
     unknown(
         ("jericho2c", "Jericho2c", BROADCOM),
         24,
         100,
-        "half the bandwidth of Jericho2: Microprocessor Report, 14 September 2020; assumed: ports of 100 Gb/s; its memory is \
-         not stated there",
+        "half the bandwidth of Jericho2: Microprocessor Report, 14 September 2020; assumed: ports of 100 Gb/s; its \
+         memory is not stated there",
     ),
     one(
         chip(
@@ -221,8 +222,8 @@ static CHIPS: &[Chip] = &[
             32,
             100,
             16 * MIB,
-            "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: an even share for each port without \
-             `shared`, MB of 2^20 B",
+            "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: an even share for each port \
+             without `shared`, MB of 2^20 B",
         ),
         None,
     ),

@@ -172,8 +172,8 @@ fn longest_transits(network: &Network, paths: &Paths, column: usize) -> Vec<Opti
 
 /// Calls `each` with the ports that packets from these senders to these nodes may cross; with some of them repeatedly.
 fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: impl FnMut(u32)) {
-    // Twins with the same senders are done at once, but for one that is the only sender among its twins: packets of that
-    // one to another come by ports on which none come to itself.
+    // Twins with the same senders are done at once, but for one that is the only sender among its twins: packets of
+    // that one to another come by ports on which none come to itself.
     type Key = (usize, Option<Node>, Vec<Node>);
     let mut alike: BTreeMap<Key, Vec<Node>> = BTreeMap::new();
     let senders = (0..).map(Node).zip(senders).filter(|(_, from)| !from.is_empty());
@@ -237,8 +237,8 @@ impl<'a> Crossings<'a> {
         Self { network, paths, counts, last: None, means: None }
     }
 
-    /// The mean number of ports of the set that a flow crosses from one host to another, if equal-cost paths are equally
-    /// likely. Pairs with the same receiver should come after each other: its paths are followed once.
+    /// The mean number of ports of the set that a flow crosses from one host to another, if equal-cost paths are
+    /// equally likely. Pairs with the same receiver should come after each other: its paths are followed once.
     pub fn mean(&mut self, from: Node, to: Node) -> f64 {
         let (leaf, receiver) = (self.paths.leaf(from), self.paths.leaf(to));
         let (at, end) = (self.paths.inner(from), self.paths.inner(to));

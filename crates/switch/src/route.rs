@@ -38,8 +38,8 @@ pub struct Leaf {
 pub enum Place {
     /// A leaf has the place of its switch.
     Leaf(Leaf),
-    /// Any other node: its column and its number among the members of the column; `None` if no packet is for it or for a
-    /// leaf of it.
+    /// Any other node: its column and its number among the members of the column; `None` if no packet is for it or
+    /// for a leaf of it.
     Inner(Option<(u32, u32)>),
 }
 
@@ -178,8 +178,8 @@ impl Routes {
         Some(group[choice as usize])
     }
 
-    /// The equal-cost ports by which packets leave `node`, which is no leaf, towards another such node; none if there is
-    /// no path, or no packet is for that node or a leaf of it.
+    /// The equal-cost ports by which packets leave `node`, which is no leaf, towards another such node; none if there
+    /// is no path, or no packet is for that node or a leaf of it.
     #[must_use]
     pub fn ports(&self, node: Node, to: Node) -> &[u32] {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);

@@ -5,8 +5,9 @@ use shallop_core::{BitsPerSec, Span};
 
 /// Hosts and switches in a network.
 pub const MAX_NODES: u64 = 200_000;
-/// Entries in the table of routes: one for each switch and each set of switches with hosts that are not twins. They take
-/// 200 MB. Switches of a fat-tree are few sets; 7,000 switches that have hosts and nothing in common are as many as fit.
+/// Entries in the table of routes: one for each switch and each set of switches with hosts that are not twins. They
+/// take 200 MB. Switches of a fat-tree are few sets; 7,000 switches that have hosts and nothing in common are as many
+/// as fit.
 pub const MAX_ROUTES: u64 = 50_000_000;
 /// Ports in a network.
 pub const MAX_PORTS: u64 = 1_000_000;

@@ -112,7 +112,8 @@ impl Paths {
         &self.twins.members[self.columns[column].class]
     }
 
-    /// The nodes that have a path to the members of a column, the nearest first, without leaves and without the members.
+    /// The nodes that have a path to the members of a column, the nearest first, without leaves and without the
+    /// members.
     #[must_use]
     pub fn nearest_first(&self, column: usize) -> impl DoubleEndedIterator<Item = Node> + '_ {
         let order = self.columns[column].order.iter();

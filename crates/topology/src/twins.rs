@@ -2,9 +2,9 @@
 //!
 //! A leaf is a host whose only link leads to a switch: the paths to it are those to its switch. Two nodes that are no
 //! leaves are twins if they are of the same kind and have the same neighbours by links of the same rate, delay and MTU,
-//! leaves left out (in graph theory: false twins). All other nodes have the same paths to both but for the last hop, and
-//! both have the same paths to all others. The switches of a tier of a leaf-spine network are twins, and so are the
-//! top-of-rack switches of a pod of a fat-tree.
+//! leaves left out (in graph theory: false twins). All other nodes have the same paths to both but for the last hop,
+//! and both have the same paths to all others. The switches of a tier of a leaf-spine network are twins, and so are
+//! the top-of-rack switches of a pod of a fat-tree.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! Lists of links: CSV with a header. `from` and `to` name the nodes; further columns say rates and delays. A line
-//! without `to` is about the node `from`: its `switch`, its `chip`, where it is. Lines that begin with `#` are comments.
+//! without `to` is about the node `from`: its `switch`, its `chip`, where it is. Lines that begin with `#` are
+//! comments.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +42,8 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
         let element = Element { line, attributes };
         let describes = element.get(&OF_NODES).is_some();
         if from.is_empty() || to.is_empty() && !describes {
-            let help = "each link leads `from` one node `to` another; a line without `to` says the `switch` or `chip` of a \
-                        node";
+            let help = "each link leads `from` one node `to` another; a line without `to` says the `switch` or \
+                        `chip` of a node";
             return Err(Wrong::new(line, "a link lacks the name of a node", help));
         }
         if to.is_empty() {
@@ -97,7 +98,8 @@ fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
     for (mark, name) in [(';', "semicolons"), ('\t', "tabs")] {
         if header.len() == 1 && header.iter().any(|text| text.contains(mark)) {
             let message = format!("the columns are separated by {name}");
-            let help = "separate them by commas: in a spreadsheet, save as \"CSV (comma delimited)\", with a point in 12.5";
+            let help = "separate them by commas: in a spreadsheet, save as \"CSV (comma delimited)\", with a point in \
+                        12.5";
             return Err(Wrong::new(1, message, help));
         }
     }

@@ -143,9 +143,10 @@ impl Pairs {
         }
     }
 
-    /// Calls `each` with a pair of hosts of every two classes that communicate, the one with the least receiver and then
-    /// the least sender, and with the share of flows between the two classes. Shares add up to one. Pairs of the same
-    /// class of receivers come after each other; two classes may come several times, and then their shares add up.
+    /// Calls `each` with a pair of hosts of every two classes that communicate, the one with the least receiver and
+    /// then the least sender, and with the share of flows between the two classes. Shares add up to one. Pairs of the
+    /// same class of receivers come after each other; two classes may come several times, and then their shares add
+    /// up.
     pub fn by_class(&self, class: &dyn Fn(Node) -> u32, each: &mut dyn FnMut(Pair, f64)) {
         match &self.0 {
             Kind::Uniform(sets) => sets.by_class(class, true, &mut |(from, to, pairs, share)| {
