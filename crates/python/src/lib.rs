@@ -25,8 +25,8 @@ type ExperimentRow = (String, String, String, String, String);
 mod _native {
     use super::{
         Bound, ExperimentRow, Options, Path, PathBuf, PyModule, PyModuleMethods as _, PyResult,
-        Python, REPORT, Results, Task, arguments, checked, diagnostic, experiments, in_run,
-        in_scenario, plain, pyfunction, scenario, workbench,
+        Python, REPORT, Results, TableForm, Task, arguments, checked, diagnostic, experiments,
+        in_run, in_scenario, plain, pyfunction, scenario, workbench,
     };
 
     #[pymodule_export]
