@@ -10,14 +10,14 @@ const TEXT: &str = r#"
 title = "under"
 duration = "500ms"
 stack = "ns2"
-topology = { kind = "dumbbell", senders = 2, rate = "1Gbps", delay = "1ms" }
+topology = { kind = "leaf-spine", leaves = 2, spines = 1, hosts = 2, rate = "1Gbps", delay = "1ms", spine_switch = "other" }
 switch.default = { buffer = "50pkt" }
 switch.other = { buffer = "40pkt" }
 scheme = [
   { transport = "newreno", ecn = "classic" },
   { transport = "newreno", ecn = "classic", name = "marked", set = { SET } },
 ]
-group = [{ name = "all", flows = 2 }]
+group = [{ name = "all", flows = 2, from = "rack0", to = "rack1" }]
 "#;
 
 fn study(set: &str, options: &Options) -> Result<Study, String> {

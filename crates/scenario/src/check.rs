@@ -114,18 +114,30 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
     Ok(())
 }
 
-/// That switches are those of some node, that pools have the ports that they are to have, and
-/// that the thresholds of BCC are some.
-pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
-    for (number, switch) in plan.switches.iter().enumerate() {
-        let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
-        if number > 0 && !network.switch_of.contains(&number) {
+/// That every switch but the first describes a node, or another switch that is like it (`models`).
+pub(super) fn switches(
+    top: &Section<'_>,
+    plan: &Plan,
+    network: &Network,
+    models: &[usize],
+) -> Result<(), Problem> {
+    for (number, switch) in plan.switches.iter().enumerate().skip(1) {
+        if !network.switch_of.contains(&number) && !models.contains(&number) {
+            let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
             let at = section.map_or(top.place(Scenario::KEY.topology), |item| &item.at);
             let problem =
                 at.problem(format!("[switch.{}] is for no node of this network", switch.name));
             let help = "name it with `switch` at nodes of [topology], or write [switch.default]";
             return Err(problem.with_help(help));
         }
+    }
+    Ok(())
+}
+
+/// That pools have the ports that they are to have, and that the thresholds of BCC are some.
+pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    for (number, switch) in plan.switches.iter().enumerate() {
+        let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
         let mine = |port: &u32| {
             let near = network.graph.near(*port).0 as usize;
             network.is_switch_port(*port) && network.switch_of[near] == number

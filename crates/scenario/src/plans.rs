@@ -74,6 +74,8 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
+    let models: Vec<usize> = topology.chips.iter().map(|own| own.like).collect();
+    check::switches(&top, &plan, &network, &models)?;
     check::pools(&top, &plan, &network)?;
     schemes_fit(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;

@@ -262,13 +262,13 @@ fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
         .replace("<key id=\"n\"", "<key id=\"c\" for=\"node\" attr.name=\"chip\"/><key id=\"n\"")
         .replace("<node id=\"2\">", "<node id=\"2\"><data key=\"c\">trident3</data>");
     let keys = "[switch.edge]\nbuffer = \"1MB\"\nmark = { above = \"50KB\" }";
-    let of = |file: &str, text: &str, hosts| {
+    let of = |file: &str, text: &str, keys: &str, hosts| {
         let study = open(file, text, keys, hosts).unwrap();
         let plan = &study.points[0].plan;
         let switch = |node: usize| plan.switches[imported(&study).switches[node]].clone();
         (0..imported(&study).nodes.len()).map(switch).collect::<Vec<_>>()
     };
-    let switches = of("net.csv", csv, ("A", "D"));
+    let switches = of("net.csv", csv, keys, ("A", "D"));
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     assert_eq!(names, ["edge", "default, trident3", "edge, trident3", "default"]);
     let chip = chips::find("trident3").unwrap().buffer_per_gbps().unwrap();
@@ -276,7 +276,7 @@ fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
     assert_eq!(buffers[..2], [BufferSize::Bytes(Bytes::new(1_000_000)), BufferSize::PerGbps(chip)]);
     assert_eq!(buffers[2], BufferSize::PerGbps(chip));
     assert_eq!([0, 1, 2].map(|node| switches[node].mark.is_some()), [true, false, true]);
-    let names = of("net.graphml", &graphml, ("North", "South"));
+    let names = of("net.graphml", &graphml, "", ("North", "South"));
     let names: Vec<&str> = names.iter().map(|switch| switch.name.as_str()).collect();
     assert_eq!(names, ["default", "default", "default, trident3"]);
 }
