@@ -254,7 +254,7 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
         number(speed, line)? * prefix
     } else if let Some(found @ (key, text)) = element.get(&RATES) {
         let scale = key.rsplit_once('_').map_or(1.0, |(_, unit)| scale_of(unit));
-        if let (Err(_), Some(bits)) = (text.parse::<f64>(), in_words(text)) {
+        if let (Err(_), Some(bits)) = (text.parse::<f64>(), as_a_whole(text)) {
             bits
         } else {
             let allowed = "\"10Gbps\", \"100G\" or \"400GbE\", or a number of bits a second";
@@ -336,6 +336,16 @@ fn scale_of(unit: &str) -> f64 {
     } else {
         unit.chars().next().and_then(multiple).unwrap_or(1.0)
     }
+}
+
+/// The rate that a text is, with nothing beside it: "10 Gbit/s", "2 x 100GbE", "OC-192".
+fn as_a_whole(text: &str) -> Option<f64> {
+    let upper = text.trim().to_ascii_uppercase();
+    let words = upper.strip_suffix("/S").unwrap_or(&upper);
+    let pieces = words.split(|c: char| c.is_ascii_digit() || matches!(c, '.' | ' ' | '-' | '*'));
+    let mut names = pieces.filter(|piece| !piece.is_empty() && *piece != "X");
+    let one = names.next().is_some() && names.next().is_none();
+    in_words(text).filter(|_| one && !words.contains('/'))
 }
 
 /// The first rate that a label names, such as "10 Gbps", "2 x 2.5G", "OC-192" or "STM-16", in bits a second. A label
@@ -443,6 +453,16 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(rate(label), megabits, "{label}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_is_written_has_nothing_beside_it() {
+        for text in ["10 Gbps", "100G", "400GbE", "2 x 10GE", "OC-192", "100 Mbit/s", "1gbps"] {
+            assert!(as_a_whole(text).is_some(), "{text}");
+        }
+        for text in ["1G/10G", "10G maybe", "about 10G", "10G, 2 of them", "10G (backup)"] {
+            assert_eq!(as_a_whole(text), None, "{text}");
         }
     }
 
