@@ -10,7 +10,13 @@ const TEXT: &str = r#"
 title = "under"
 duration = "500ms"
 stack = "ns2"
-topology = { kind = "leaf-spine", leaves = 2, spines = 1, hosts = 2, rate = "1Gbps", delay = "1ms", spine_switch = "other" }
+topology.kind = "leaf-spine"
+topology.leaves = 2
+topology.spines = 1
+topology.hosts = 2
+topology.rate = "1Gbps"
+topology.delay = "1ms"
+topology.spine_switch = "other"
 switch.default = { buffer = "50pkt" }
 switch.other = { buffer = "40pkt" }
 scheme = [
