@@ -133,7 +133,8 @@ class Results:
         """Means over seeds with 95 % confidence intervals: a row for each metric of each scheme at each point.
 
         Columns: `point`, one for each swept key, `scheme`, `metric`, `mean`, `ci95` (half the width of the interval;
-        null where there is none), `n`. The end of `metric` is the unit: ``throughput_bps``, ``fct.all.p99_s``.
+        null where there is none), `low` and `high` (its ends, within what is possible), `at_least` (the mean is a lower
+        bound), `n`. The end of `metric` is the unit: ``throughput_bps``, ``fct.all.p99_s``.
         """
         return _native.aggregates(str(self.folder))
 

@@ -98,6 +98,11 @@ pub fn aggregate_table(summary: &Summary) -> Table {
     let metrics: Text = rows.iter().map(|(_, name, _)| Some(*name)).collect();
     let means: Vec<f64> = rows.iter().map(|(.., of)| of.mean).collect();
     let halves: Vec<Option<f64>> = rows.iter().map(|(.., of)| of.ci95).collect();
+    let ends = |end: fn(&Estimate) -> Option<f64>| -> Vec<Option<f64>> {
+        rows.iter().map(|(.., of)| end(of)).collect()
+    };
+    let (lows, highs) = (ends(|of| of.low), ends(|of| of.high));
+    let bounds: Vec<bool> = rows.iter().map(|(.., of)| of.at_least).collect();
     let counts: Vec<u64> = rows.iter().map(|(.., of)| of.n).collect();
     let unit = "that of the metric";
     let mut columns = vec![Column::new("point", "", POINT, points)];
@@ -109,7 +114,10 @@ pub fn aggregate_table(summary: &Summary) -> Table {
         Column::new("scheme", "", SCHEME, schemes),
         Column::new("metric", "", "A number of a run, by its name in summary.json.", metrics),
         Column::new("mean", unit, "The mean of the runs that have the figure.", means),
-        Column::new("ci95", unit, "Half its 95 % confidence interval; null for one run.", halves),
+        Column::new("ci95", unit, "Half its 95 % confidence interval; null without one.", halves),
+        Column::new("low", unit, "The lower end of the interval, within what is possible.", lows),
+        Column::new("high", unit, "The upper end of the interval, within what is possible.", highs),
+        Column::new("at_least", "", "Whether the mean is a lower bound.", bounds),
         Column::new("n", "runs", "The number of runs that have the figure.", counts),
     ]);
     Table::new("aggregates", columns)
