@@ -195,7 +195,7 @@ fn what_is_not_run_is_listed_with_its_reason() {
         for block in blocks(&page, &text) {
             let reason = block.note("not run");
             not_run.extend(reason.map(|why| (page.clone(), why.to_owned())));
-            let known = ["not run", "shortened", "fails", "output", "file"];
+            let known = ["not run", "shortened", "fails", "output", "file", "lines"];
             for (note, _) in &block.notes {
                 assert!(known.contains(&note.as_str()), "{}: unknown comment {note}", block.at());
             }
