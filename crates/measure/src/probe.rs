@@ -117,12 +117,12 @@ impl Measurements {
     }
 
     #[cold]
-    fn capture_packet(&mut self, now: Time, port: u32, packet: &Envelope) {
+    fn capture_packet(&mut self, now: Time, port: u32, packet: Envelope) {
         let Some(capture) = &mut self.capture else { return };
         let Some(flow) = self.flows.get(packet.end.flow()) else { return };
         let Facts { from, to, .. } = flow.facts;
         let addresses = |end: End| if end.is_sender() { (to, from) } else { (from, to) };
-        capture.send(now, port, packet, addresses);
+        capture.send(now, port, &packet, addresses);
     }
 
     fn on_loss(&mut self, packet: Envelope) {
@@ -140,7 +140,7 @@ impl Probe for Measurements {
     #[inline]
     fn on_send(&mut self, now: Time, port: u32, packet: &Envelope) {
         if self.capture.is_some() {
-            self.capture_packet(now, port, packet);
+            self.capture_packet(now, port, *packet);
         }
     }
 
