@@ -71,14 +71,21 @@ impl CompletionTimes {
     /// Statistics of the completion times, of all flows and by class.
     #[must_use]
     pub fn fct(&self) -> Fct {
-        let of = |classes: &[ClassTimes]| {
-            let complete = classes.iter().flat_map(|class| class.complete.iter().flatten());
-            Completion::of(&complete, &classes.iter().flat_map(|class| &class.unfinished))
+        Self::fct_of_all(std::slice::from_ref(self))
+    }
+
+    /// The same of several sets of flows together.
+    #[must_use]
+    pub fn fct_of_all(parts: &[Self]) -> Fct {
+        let of = |from: usize, to: usize| {
+            let classes = || parts.iter().flat_map(move |part| &part.times[from..to]);
+            let complete = classes().flat_map(|class| class.complete.iter().flatten());
+            Completion::of(&complete, &classes().flat_map(|class| &class.unfinished))
         };
-        let of_class =
-            |class: usize| of(&self.times[class..=class]).filter(|_| self.classes.is_some());
+        let classified = parts.iter().any(|part| part.classes.is_some());
+        let of_class = |class: usize| of(class, class + 1).filter(|_| classified);
         Fct {
-            all: of(&self.times),
+            all: of(0, LARGE + 1),
             small: of_class(SMALL),
             medium: of_class(MEDIUM),
             large: of_class(LARGE),

@@ -10,12 +10,14 @@ use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_records::FlowRecord;
 use crate::fractions::{rate, ratio};
 use crate::groups;
+use crate::links::{self, bounded, bounded_map};
 use crate::offered;
 use crate::pools;
 use crate::probe::Measurements;
 use crate::series::{Checkpoint, Samples, Series};
 use crate::warn;
-use shallop_plan::Setup;
+use shallop_plan::{Setup, load};
+use shallop_results::Link;
 use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window, jain};
 
 /// The outcome of a run.
@@ -43,8 +45,14 @@ pub fn summarise(
     let (end, total) = (series.end, Totals::of(ports, log.total()));
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
-    let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
     let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
+    let random = setup.rates.iter().any(Option::is_some);
+    let offered = random.then(|| load::offered(setup)).flatten();
+    let mut warnings = warn::warnings(setup, measure, (ports, offered.as_deref()), series);
+    warnings.extend(measure.load_phase.warning(setup, end));
+    warnings.extend(series.note());
+    let places = Places::of(setup, measure, (ports, offered.as_deref()), end);
+    let longest = longest_data_queue(setup, measure);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
         scheme: setup.plan.schemes[setup.scheme].name.clone(),
@@ -59,31 +67,23 @@ pub fn summarise(
         windows: windows(setup, measure, series),
         loss_rate: ratio(data, total.counters.sent),
         mean_port_drop_rate: mean_drop_rate(setup, ports),
-        drops: Drops {
-            data,
-            scheduled: unscheduled.map(|_| gone(Class::Data)),
-            unscheduled,
-            emulation: gone(Class::Emulation),
-            credit: gone(Class::Credit),
-            ack: gone(Class::Ack) + gone(Class::LegacyAck),
-            control: gone(Class::Control),
-        },
-        drops_by_cause: drops_by_cause(setup, measure),
-        loss_by_place: loss_by_place(setup, ports),
+        drops: drops(&gone, setup.layout.unscheduled),
+        drops_by_cause: places.drops_by_cause,
+        loss_by_place: places.loss_by_place,
         loss_by_set: loss_by_set(setup, ports, total.counters.sent),
-        utilization_by_place: utilizations(setup, ports, end),
+        utilization_by_place: places.utilization_by_place,
+        links: places.links,
         groups: groups::groups(setup, measure, log, series),
-        warnings: [
-            warn::warnings(setup, ports),
-            measure.load_phase.warning(setup, end).into_iter().collect(),
-            series.note().into_iter().collect(),
-        ]
-        .concat(),
+        warnings,
         marks: measure.marks,
-        queues: queues(setup, measure),
+        queues: places.queues,
+        left_out: places.left_out,
         pools: pools::occupancies(setup, pools),
-        max_queue_bytes: longest_data_queue(setup, measure),
-        mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
+        max_queue_bytes: longest.map_or(0, |(bytes, _)| bytes),
+        max_queue_place: longest.map(|(_, port)| setup.network.port_name(port)),
+        mean_queue_bytes: data_queues(setup, measure)
+            .map(|(_, queue)| queue.mean())
+            .fold(0.0, f64::max),
         queue_limit_bytes: queue_limit(setup, pools),
         max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
         offered: offered::offered(setup),
@@ -94,11 +94,62 @@ pub fn summarise(
         retransmits: total.counters.retransmits,
         timeouts: total.counters.timeouts,
         credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit), measure.data),
-        fct: log.completion.fct(),
+        fct: log.fct(),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
         delivered_data_packets: measure.data,
         capture: None,
         wall_s: None,
+    }
+}
+
+/// Dropped and lost packets, by class; data that needs no credit by itself if there is any (`unscheduled`).
+fn drops(gone: &impl Fn(Class) -> u64, unscheduled: bool) -> Drops {
+    let without_credit = unscheduled.then(|| gone(Class::Unscheduled));
+    Drops {
+        data: gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy),
+        scheduled: without_credit.map(|_| gone(Class::Data)),
+        unscheduled: without_credit,
+        emulation: gone(Class::Emulation),
+        credit: gone(Class::Credit),
+        ack: gone(Class::Ack) + gone(Class::LegacyAck),
+        control: gone(Class::Control),
+    }
+}
+
+/// What is measured at each port or link, for the most important ones of a large network.
+struct Places {
+    drops_by_cause: Vec<DropCount>,
+    loss_by_place: BTreeMap<String, f64>,
+    utilization_by_place: BTreeMap<String, f64>,
+    links: Vec<Link>,
+    queues: Vec<Queue>,
+    left_out: BTreeMap<String, u64>,
+}
+
+impl Places {
+    fn of(
+        setup: &Setup<'_>,
+        measure: &Measurements,
+        (ports, offered): (&[PortCounters], Option<&[f64]>),
+        end: Span,
+    ) -> Self {
+        let mut left_out = BTreeMap::new();
+        let links = links::links(setup, measure, (ports, offered), end);
+        let drops = drops_by_cause(setup, measure);
+        let queues = queues(setup, measure);
+        let (lost, used) = (loss_by_place(setup, ports), utilizations(setup, ports, end));
+        Self {
+            drops_by_cause: bounded(
+                drops,
+                |drop| drop.packets as f64,
+                ("drops_by_cause", &mut left_out),
+            ),
+            loss_by_place: bounded_map(lost, ("loss_by_place", &mut left_out)),
+            utilization_by_place: bounded_map(used, ("utilization_by_place", &mut left_out)),
+            links: bounded(links, |link| link.utilization, ("links", &mut left_out)),
+            queues: bounded(queues, |it| it.max_bytes as f64, ("queues", &mut left_out)),
+            left_out,
+        }
     }
 }
 
@@ -142,13 +193,22 @@ fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Wi
         .collect()
 }
 
-/// Jain's index of the flows for which `counts` holds and that were active in the window: started by its end, and not
-/// complete before its start. `None` if not all flows have records.
+/// Jain's index of [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(
+    measure: &Measurements,
+    window: (&Checkpoint, &Checkpoint),
+    counts: impl Fn(&FlowRecord) -> bool,
+) -> Option<f64> {
+    jain(&shares(measure, window, counts)?)
+}
+
+/// The bytes that arrived in a window, of each flow for which `counts` holds and that was active in it: started by its
+/// end, and not complete before its start. `None` if not all flows have records.
+pub(crate) fn shares(
     measure: &Measurements,
     (from, to): (&Checkpoint, &Checkpoint),
     counts: impl Fn(&FlowRecord) -> bool,
-) -> Option<f64> {
+) -> Option<Vec<f64>> {
     let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
     let shares =
         measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
@@ -157,7 +217,7 @@ pub(crate) fn fairness(
             let before = from_flows.get(number).copied().unwrap_or(0);
             (!ended && counts(flow)).then_some((arrived - before) as f64)
         });
-    jain(&shares.collect::<Vec<f64>>())
+    Some(shares.collect())
 }
 
 fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
@@ -204,7 +264,7 @@ fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap
 }
 
 /// The data among packets counted by class.
-fn data(counts: &[u64; Class::COUNT]) -> u64 {
+pub(crate) fn data(counts: &[u64; Class::COUNT]) -> u64 {
     Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
 }
 
@@ -237,20 +297,23 @@ fn switch_ports<'a>(
     (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
 }
 
-/// The data queues of switches.
+/// The data queues of switches, each with its port.
 fn data_queues<'a>(
     setup: &'a Setup<'_>,
     measure: &'a Measurements,
-) -> impl Iterator<Item = &'a Occupancy> {
+) -> impl Iterator<Item = (u32, &'a Occupancy)> {
     let data = setup.layout.data;
     let switches = measure.queues.iter().filter(move |(place, _)| {
         usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
     });
-    switches.map(|(_, queue)| queue)
+    switches.map(|(place, queue)| (place.port, queue))
 }
 
-fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> u64 {
-    data_queues(setup, measure).map(|queue| queue.max().get()).max().unwrap_or(0)
+/// The maximum length of any data queue of a switch, and its port, the first one of several; `None` if all were empty.
+fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> Option<(u64, u32)> {
+    let lengths = data_queues(setup, measure).map(|(port, queue)| (queue.max().get(), port));
+    let longest = lengths.max_by_key(|&(bytes, port)| (bytes, std::cmp::Reverse(port)));
+    longest.filter(|(bytes, _)| *bytes > 0)
 }
 
 /// The most that any data queue of a switch may hold, in bytes on the wire; `None` if one is unlimited.

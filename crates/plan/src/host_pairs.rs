@@ -12,7 +12,7 @@ use shallop_topology::Paths;
 
 use crate::network::Network;
 use crate::pairs::pairs;
-use crate::plan::{Pattern, Plan, Starts};
+use crate::plan::{Group, Pattern, Plan, Starts};
 
 /// How a host is attached to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +64,19 @@ impl HostPairs {
         seed: Seed,
         counts: impl Fn(usize) -> bool,
     ) -> Self {
+        let groups = plan.groups.iter().enumerate().filter(|(index, _)| counts(*index));
+        Self::of_groups(groups, (network, paths), seed)
+    }
+
+    /// The pairs of sender and receiver in these groups, each with its index in the plan.
+    #[must_use]
+    pub fn of_groups<'a>(
+        groups: impl IntoIterator<Item = (usize, &'a Group)>,
+        (network, paths): (&Network, &Paths),
+        seed: Seed,
+    ) -> Self {
         let mut all = Self::none(network, paths);
-        for (index, group) in plan.groups.iter().enumerate().filter(|(index, _)| counts(*index)) {
+        for (index, group) in groups {
             if let Starts::Trace(trace) = &group.start {
                 trace.pairs.iter().for_each(|&(from, to)| all.insert(Node(from), Node(to)));
             } else if group.pattern == Pattern::RoundRobin {

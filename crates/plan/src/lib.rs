@@ -26,6 +26,7 @@ pub mod switches;
 pub mod traffic_paths;
 pub mod transport;
 pub mod wait;
+pub mod warn;
 
 pub use effective::effective;
 pub use error::SetupError;

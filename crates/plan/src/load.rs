@@ -1,4 +1,4 @@
-//! The arrival rates that produce the configured load.
+//! The arrival rates that produce the configured load, and what flows offer to each port.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,12 @@ use shallop_core::{Node, Seed};
 use shallop_topology::Paths;
 use shallop_workload::Pairs;
 
+use crate::host_pairs::HostPairs;
 use crate::network::Network;
 use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Plan};
-use crate::traffic_paths::Crossings;
+use crate::setup::Setup;
+use crate::traffic_paths::{Crossings, TrafficPaths};
 
 /// The mean number of flows that start in a second, for each group with random arrivals.
 #[must_use]
@@ -25,11 +27,94 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
     groups.map(rate).collect()
 }
 
+/// [`by_port`] of a run that is set up.
+#[must_use]
+pub fn offered(setup: &Setup<'_>) -> Option<Vec<f64>> {
+    let paths = Paths::of(&setup.network.graph);
+    by_port(setup.plan, &setup.network, &paths, &setup.rates, setup.root())
+}
+
+/// The payload that the groups with random arrivals offer to each port on average, in bits per second, if equal-cost
+/// paths are equally likely. `rates` has the flows per second of each group. A leaf is treated as a part of its switch,
+/// so that the work grows with the pairs of switches and not of hosts. `None` if more than four million pairs of hosts
+/// communicate.
+#[must_use]
+pub fn by_port(
+    plan: &Plan,
+    network: &Network,
+    paths: &Paths,
+    rates: &[Option<f64>],
+    seed: Seed,
+) -> Option<Vec<f64>> {
+    let mut offered = vec![0.0; network.graph.ports()];
+    // What each node that is no leaf sends to each other one, by destination and source.
+    let mut between: BTreeMap<(Node, Node), f64> = BTreeMap::new();
+    for ((index, group), rate) in plan.groups.iter().enumerate().zip(rates) {
+        let (Some(rate), Some(sizes)) = (rate, &group.sizes) else { continue };
+        let Ok(pairs) = pairs(group, index, network, seed) else { continue };
+        if pairs.count() > MAX_SUMMED_PAIRS {
+            return None;
+        }
+        let bits = rate * sizes.mean() * 8.0;
+        for ((from, to), weight) in pairs.weights() {
+            if let Some(leaf) = paths.leaf(from) {
+                offered[leaf.exit as usize] += weight * bits;
+            }
+            if let Some(leaf) = paths.leaf(to) {
+                offered[leaf.entry as usize] += weight * bits;
+            }
+            *between.entry((paths.inner(to), paths.inner(from))).or_default() += weight * bits;
+        }
+    }
+    let mut amounts = vec![0.0; network.graph.nodes.len()];
+    let all: Vec<_> = between.into_iter().collect();
+    for same in all.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+        for ((_, from), bits) in same {
+            amounts[from.0 as usize] += bits;
+        }
+        spread(network, paths, same[0].0.0, (&mut amounts, &mut offered));
+    }
+    Some(offered)
+}
+
+/// Sends what each node that is no leaf has (`amounts`) to this one, in equal parts over equal-cost paths, and adds what
+/// crosses each port to `crossing`. Leaves `amounts` zero.
+fn spread(
+    network: &Network,
+    paths: &Paths,
+    to: Node,
+    (amounts, crossing): (&mut [f64], &mut [f64]),
+) {
+    amounts[to.0 as usize] = 0.0;
+    let Some(column) = paths.column(to) else { return };
+    let mut send = |node: Node, ports: &[u32]| {
+        let amount = std::mem::take(&mut amounts[node.0 as usize]);
+        if amount > 0.0 {
+            let part = amount / ports.len().max(1) as f64;
+            for &port in ports {
+                crossing[port as usize] += part;
+                amounts[network.graph.far(port).0 as usize] += part;
+            }
+        }
+    };
+    // No path leads through a twin of its destination.
+    for &twin in paths.members(column).iter().filter(|&&twin| twin != to) {
+        send(twin, paths.ports_to_column(twin, column));
+    }
+    for node in paths.nearest_first(column).rev() {
+        send(node, paths.ports(node, to));
+    }
+    amounts[to.0 as usize] = 0.0;
+}
+
 /// The terms of the load on a set of links. Load = flows per second × mean size × 8 × crossings / capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offered {
-    /// The sum of the rates of the ports in the set, in bits per second.
+    /// The sum of the rates of the ports in the set that a flow may cross, in bits per second. A direction of a link
+    /// that no flow takes adds nothing.
     pub capacity: f64,
+    /// The number of these ports, and of all ports in the set.
+    pub ports: (usize, usize),
     /// The mean payload of a flow, in bytes.
     pub mean_size: f64,
     /// The mean number of these ports that a flow crosses.
@@ -47,16 +132,20 @@ impl Offered {
         seed: Seed,
     ) -> Option<Self> {
         let ports = network.links.get(links)?;
-        let capacity =
-            ports.iter().map(|&port| network.graph.link_of(port).rate.get() as f64).sum();
         let mut counts = vec![false; network.graph.ports()];
         for &port in ports {
             counts[port as usize] = true;
         }
+        let only = HostPairs::of_groups([(index, group)], (network, paths), seed);
+        let traffic = TrafficPaths::of(network, paths, &only).ok()?;
+        let used: Vec<u32> =
+            ports.iter().copied().filter(|&port| traffic.ports[port as usize].data).collect();
+        let capacity = used.iter().map(|&port| network.graph.link_of(port).rate.get() as f64).sum();
         let pairs = pairs(group, index, network, seed).ok()?;
         let crossings = crossings(&pairs, network, paths, &counts);
         let mean_size = group.sizes.as_ref()?.mean();
-        Some(Self { capacity, mean_size, crossings }).filter(|offered| offered.crossings > 0.0)
+        let ports = (used.len(), ports.len());
+        Some(Self { capacity, ports, mean_size, crossings }).filter(|it| it.crossings > 0.0)
     }
 }
 

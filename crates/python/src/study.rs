@@ -12,13 +12,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use shallop_plan::files::{Files, FilesInMemory};
 use shallop_results::Shard;
-use shallop_results::table;
 use shallop_scenario::Options;
 use shallop_scenario::experiments::Shipped;
 use shallop_workbench::identity::Identity;
 use shallop_workbench::jobs::{JobOptions, total_work};
 use shallop_workbench::work::{chosen, of_text};
-use shallop_workbench::{Folder, TableForm, Task, arguments};
+use shallop_workbench::{Folder, TableForm, Task, arguments, task_text};
 
 use crate::errors::{checked, in_run, in_scenario, plain};
 use crate::progress::SharedProgress;
@@ -142,7 +141,7 @@ impl Study {
         let jobs = jobs.map_or(0, NonZeroUsize::get);
         let options = JobOptions { jobs, archive: None, resume, shard, stop: &stop };
         let summary = run_in_thread(py, &task, options, &stop, progress)?;
-        let legend = if sweep { table::SWEEP_LEGEND } else { table::LEGEND };
+        let legend = task_text::legend([&summary], sweep);
         let printed = Task { folder: task.folder.filter(|_| !temporary), ..task };
         let text =
             format!("{}\n{legend}", printed.text(&summary, shard, sweep, TableForm::Text(None)));

@@ -9,9 +9,9 @@ use crate::summary::{FULL_FRAME, Run};
 /// The cell of a value that does not apply.
 pub(crate) const NOTHING: &str = "-";
 /// Before a lower bound.
-const AT_LEAST: &str = "≥ ";
+pub(crate) const AT_LEAST: &str = "≥ ";
 /// Behind a percentile of few samples.
-const FEW: &str = "*";
+pub(crate) const FEW: &str = "*";
 /// Behind a value that several runs share.
 pub(crate) const EQUAL: &str = " =";
 
@@ -140,7 +140,7 @@ pub(crate) fn notes(cells: &[&String]) -> Vec<&'static str> {
 }
 
 /// The unit in which the largest of these values is at least one: its name and its size.
-fn unit(
+pub(crate) fn unit(
     figures: impl Iterator<Item = f64>,
     units: &'static [(&'static str, f64)],
 ) -> (&'static str, f64) {
@@ -149,8 +149,8 @@ fn unit(
     fits.copied().unwrap_or(("", 1.0))
 }
 
-const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
-const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
+pub(crate) const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
+pub(crate) const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
 
 /// Throughput and goodput, loss, queue, round trip, fairness, repairs, completion and cost.
 pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
@@ -165,7 +165,7 @@ pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column
         Column::new("queue pkt", "max_queue_bytes", FULL_FRAME, 1),
         Column::new("KB", "max_queue_bytes", 1000.0, 1),
         Column::new(format!("RTT {span}"), "rtt.mean_s", seconds, 2),
-        Column::new("p99", "rtt.p99_s", seconds, 2),
+        Column::new("RTT p99", "rtt.p99_s", seconds, 2),
         Column::new("Jain", "jain", 1.0, 3),
         Column::new("resent", "retransmits", 1.0, 0),
         Column::new("RTOs", "timeouts", 1.0, 0),
@@ -186,7 +186,7 @@ pub(crate) fn main<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Colum
         Column::new("queue pkt", "max_queue_bytes", FULL_FRAME, 1),
         Column::new("Jain", "jain", 1.0, 3),
         Column::new(format!("FCT {lasted}"), "fct.all.mean_s", seconds, 2),
-        Column::new("p99", "fct.all.p99_s", seconds, 2),
+        Column::new("FCT p99", "fct.all.p99_s", seconds, 2),
     ]
 }
 

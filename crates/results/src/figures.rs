@@ -18,7 +18,7 @@ pub struct Figure {
 }
 
 /// Fields that are no measurements, or have a value by port.
-const EXCLUDED: [&str; 3] = ["seed", "point", "loss_by_place"];
+const EXCLUDED: [&str; 4] = ["seed", "point", "loss_by_place", "left_out"];
 
 /// Every number of a run by its name: `throughput_bps`, `fct.all.p99_s`; without lists and nulls.
 #[must_use]

@@ -118,20 +118,6 @@ pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     grid
 }
 
-/// The legend of [`runs`]. It names no units, as columns choose theirs.
-pub const LEGEND: &str = "\
-The first figure is the throughput, of IP bytes that arrived; goodput counts new payload in the same unit.
-credit loss: credits or emulation packets dropped, of those sent. queue: longest data queue of a switch.
-RTT, p99: mean and 99th percentile. Jain: fairness in the last second. open: flows not complete at the end.
-Several seeds: mean, 95 % interval of the mean (Student's t, three seeds or more), least and most.";
-
-/// The legend of [`sweep`]. It names no units, as columns choose theirs.
-pub const SWEEP_LEGEND: &str = "\
-The first figure is the throughput, of IP bytes that arrived. queue: longest data queue of a switch.
-Jain: fairness in the last second. FCT, p99: mean and 99th percentile of flow completion times.
-open: flows of all seeds that were not complete at the end.
-Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
-
 /// The warnings of the runs. A warning of a scheme that differs between runs only in numbers is shown once, with the
 /// first run that has it and the number of such runs.
 #[must_use]
@@ -154,10 +140,12 @@ pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
             if all > 1 {
                 let point = points.get(*at).map_or("", |point| point.name.as_str());
                 let place = if point.is_empty() { String::new() } else { format!("{point}, ") };
-                lines.push(format!(
-                    "  ({place}seed {}; {warned} of {all} runs of it are warned of this)",
-                    run.seed
-                ));
+                let runs = if warned == 1 {
+                    "only there".to_owned()
+                } else {
+                    format!("in {warned} of {all} runs")
+                };
+                lines.push(format!("  ({place}seed {}; {runs} of {})", run.seed, run.scheme));
             }
         }
     }

@@ -330,7 +330,11 @@ fn explanations_have_the_discipline_with_its_options() {
     let line = find("discipline of \"default\" at 100Gbps");
     let how = "target = \"50us\", interval = \"1ms\", ecn = true, ce_threshold = none";
     assert_eq!((line.value.as_str(), line.how.as_str()), ("codel", how));
-    assert_eq!(find("longest wait of \"default\"").value, "80.000 us", "1 MB at 100 Gb/s");
+    assert_eq!(
+        find("time to drain a full buffer of \"default\"").value,
+        "80.000 us",
+        "1 MB at 100 Gb/s"
+    );
 }
 
 #[test]

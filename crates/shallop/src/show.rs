@@ -23,6 +23,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     let study = workbench::work::read(&args.scenario, &options)?;
     workbench::work::can_run(&study)?;
     print::notes(&workbench::work::notes(&study));
+    print::notes(&workbench::work::warnings(&study)?);
     let ok = format!("ok: {}", explain::work(&study));
     let sections = if args.explain { explain::explain(&study) } else { Ok(Vec::new()) };
     let sections = sections.map_err(|why| plain(&why))?;

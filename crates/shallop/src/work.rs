@@ -146,7 +146,7 @@ impl<'a> Tasks<'a> {
         match self.work.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
             Format::Csv => print::grid(&Self::csv(&summaries), self.work.printed)?,
-            _ => print::line(if self.sweep { table::SWEEP_LEGEND } else { table::LEGEND })?,
+            _ => print::line(&workbench::task_text::legend(&summaries, self.sweep))?,
         }
         Ok(match (interrupted, failed) {
             (true, _) => ExitCode::from(INTERRUPTED),

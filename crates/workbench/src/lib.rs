@@ -13,6 +13,7 @@ pub mod error;
 pub mod folder;
 pub mod identity;
 pub mod jobs;
+mod link_tables;
 pub mod printable;
 pub mod report;
 pub mod results;

@@ -9,8 +9,11 @@ use super::text_table::{TableForm, markdown_text, render};
 use super::work::Task;
 use super::{REPORT, RunArchive};
 use shallop_results::drops::drops;
+use shallop_results::group_table::groups;
+use shallop_results::legend::longest_queues;
+use shallop_results::links;
 use shallop_results::summary::Summary;
-use shallop_results::table;
+use shallop_results::table::{self, Grid};
 use shallop_results::{Reuse, Shard};
 
 impl Task {
@@ -64,6 +67,28 @@ pub fn warnings(summary: &Summary) -> String {
     lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
 }
 
+/// The legend of the tables of these summaries: what each of their columns means.
+#[must_use]
+pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, sweep: bool) -> String {
+    let grids = summaries.into_iter().map(|summary| runs_table(summary, sweep));
+    shallop_results::legend::legend(&grids.collect::<Vec<_>>())
+}
+
+fn runs_table(summary: &Summary, sweep: bool) -> Grid {
+    let (points, runs) = (&summary.points, table::placed(summary));
+    if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) }
+}
+
+/// A table with its title and a note on what it leaves out; nothing without rows.
+fn titled(title: &str, (grid, note): (Grid, String), form: TableForm) -> String {
+    if grid.rows.is_empty() {
+        return String::new();
+    }
+    let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
+    let note = if note.is_empty() { note } else { format!("{note}\n") };
+    format!("{title}{between}{}{between}{note}\n", render(&grid, form))
+}
+
 /// The tables of runs and claims of a summary.
 fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
     let mut text = String::new();
@@ -71,9 +96,14 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
     // In Markdown a line directly under a table is a row of it.
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
     if !runs.is_empty() {
-        let grid = if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) };
+        let grid = runs_table(summary, sweep);
         text.push_str(&render(&grid, form));
         text.push_str(between);
+        let longest = longest_queues(&runs);
+        if !longest.is_empty() {
+            text.push_str(&printable(&longest));
+            text.push('\n');
+        }
         for note in grid.notes() {
             text.push_str(note);
             text.push('\n');
@@ -88,6 +118,11 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             text.push_str(between.strip_prefix('\n').unwrap_or_default());
             text.push_str(&render(&drops, form));
             text.push_str("\n\n");
+        }
+        if !sweep && summary.claims.is_empty() {
+            let links = links::table(points, &runs, links::MAX_PRINTED);
+            text.push_str(&titled("Groups of flows", groups(points, &runs), form));
+            text.push_str(&titled("The most utilised links", links, form));
         }
     }
     if !summary.claims.is_empty() {

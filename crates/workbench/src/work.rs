@@ -10,11 +10,12 @@ use super::jobs::{JobOptions, Progress, run_all};
 use super::report::check_page;
 use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
-use shallop_plan::Study;
 use shallop_plan::plan::Topology;
 use shallop_plan::wait;
+use shallop_plan::{Setup, Study, warn};
 use shallop_results::Shard;
-use shallop_results::summary::Summary;
+use shallop_results::summary::{Run, Summary};
+use shallop_results::table;
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
@@ -134,13 +135,13 @@ impl Task {
     }
 }
 
-/// What is to be said of a study before it runs: the names of columns and attributes of network files that mean nothing
-/// to shallop. Each note once.
+/// Notes on a study before it runs: those of its scenario, and the names of columns and attributes of network files that
+/// mean nothing to shallop. Each note once.
 #[must_use]
 pub fn notes(study: &Study) -> Vec<String> {
     /// So many names are told.
     const MOST: usize = 10;
-    let mut notes = Vec::new();
+    let mut notes = study.notes.clone();
     for point in &study.points {
         let Topology::File(imported) = &point.plan.topology else { continue };
         let (file, names) = &imported.unread;
@@ -161,4 +162,26 @@ pub fn notes(study: &Study) -> Vec<String> {
 /// Why one cannot.
 pub fn can_run(study: &Study) -> Result<()> {
     wait::check_all(study, study.jobs()).map_err(|why| plain(&why))
+}
+
+/// The warnings of all runs of a study that can be given before they are made: for each scheme of each point, with the
+/// first seed. A warning of a scheme that differs between points only in numbers is given once, with the first point.
+///
+/// # Errors
+/// If a run cannot be set up.
+pub fn warnings(study: &Study) -> Result<Vec<String>> {
+    let seed = study.seeds.first().copied().unwrap_or_default();
+    let mut runs = Vec::new();
+    for (number, point) in study.points.iter().enumerate() {
+        for (index, scheme) in point.plan.schemes.iter().enumerate() {
+            let setup = Setup::new(&point.plan, index, seed).map_err(|why| plain(&why))?;
+            let warnings = warn::before(&setup);
+            runs.push((
+                number,
+                Run { scheme: scheme.name.clone(), seed, warnings, ..Run::default() },
+            ));
+        }
+    }
+    let runs: Vec<(usize, &Run)> = runs.iter().map(|(point, run)| (*point, run)).collect();
+    Ok(table::warnings(&study.design().points, &runs))
 }

@@ -124,6 +124,11 @@ pub trait Protocol: Sync {
         true
     }
 
+    /// Whether it needs marks in proportion to the queue, as DCTCP does: without them it goes by losses alone.
+    fn relies_on_marks(&self) -> bool {
+        false
+    }
+
     /// Timestamps in a credit packet.
     fn batch(&self) -> u8 {
         1
@@ -233,6 +238,12 @@ impl Transport {
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
         with_transport!(self, options => options.is_ecn_capable())
+    }
+
+    /// See [`Protocol::relies_on_marks`].
+    #[must_use]
+    pub fn relies_on_marks(&self) -> bool {
+        with_transport!(self, options => options.relies_on_marks())
     }
 
     /// See [`Protocol::batch`].
