@@ -8,7 +8,7 @@ use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
 
 use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_records::FlowRecord;
-use crate::fractions::{rate, ratio};
+use crate::fractions::{above, data, fairness, rate, ratio};
 use crate::groups;
 use crate::links::{self, bounded, bounded_map};
 use crate::offered;
@@ -193,33 +193,6 @@ fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Wi
         .collect()
 }
 
-/// Jain's index of [`shares`]. `None` if not all flows have records.
-pub(crate) fn fairness(
-    measure: &Measurements,
-    window: (&Checkpoint, &Checkpoint),
-    counts: impl Fn(&FlowRecord) -> bool,
-) -> Option<f64> {
-    jain(&shares(measure, window, counts)?)
-}
-
-/// The bytes that arrived in a window, of each flow for which `counts` holds and that was active in it: started by its
-/// end, and not complete before its start. `None` if not all flows have records.
-pub(crate) fn shares(
-    measure: &Measurements,
-    (from, to): (&Checkpoint, &Checkpoint),
-    counts: impl Fn(&FlowRecord) -> bool,
-) -> Option<Vec<f64>> {
-    let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
-    let shares =
-        measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
-            let (flow, arrived) = flow;
-            let ended = flow.complete.is_some_and(|at| at.since_start() <= from.at);
-            let before = from_flows.get(number).copied().unwrap_or(0);
-            (!ended && counts(flow)).then_some((arrived - before) as f64)
-        });
-    Some(shares.collect())
-}
-
 fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
     let (mut sum, mut used) = (0.0, 0u32);
     for (_, counts) in switch_ports(setup, ports) {
@@ -263,11 +236,6 @@ fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap
     sets.collect()
 }
 
-/// The data among packets counted by class.
-pub(crate) fn data(counts: &[u64; Class::COUNT]) -> u64 {
-    Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
-}
-
 fn queues(setup: &Setup<'_>, measure: &Measurements) -> Vec<Queue> {
     let held = measure.queues.iter().filter(|(_, queue)| queue.max().get() > 0);
     held.map(|(place, queue)| Queue {
@@ -281,12 +249,6 @@ fn queues(setup: &Setup<'_>, measure: &Measurements) -> Vec<Queue> {
         above: above(setup, queue),
     })
     .collect()
-}
-
-/// The fraction of the time above each of the levels of the plan.
-pub(crate) fn above(setup: &Setup<'_>, held: &Occupancy) -> BTreeMap<String, f64> {
-    let levels = setup.plan.levels.iter();
-    levels.map(|&level| (level.to_string(), held.fraction_above(level))).collect()
 }
 
 /// The ports of switches with their numbers.

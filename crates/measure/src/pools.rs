@@ -5,7 +5,7 @@ use shallop_plan::setup::Setup;
 use shallop_results::summary;
 use shallop_switch::Pool;
 
-use crate::outcome::above;
+use crate::fractions::above;
 
 /// The occupancy of the pools of a run.
 pub(crate) fn occupancies(setup: &Setup<'_>, made: &[Pool]) -> Vec<summary::Pool> {

@@ -5,7 +5,7 @@ use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
 use crate::flow_records::FlowRecord;
-use crate::outcome::shares;
+use crate::fractions::shares;
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::Series;
 use shallop_plan::Setup;

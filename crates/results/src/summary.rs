@@ -9,7 +9,7 @@ use crate::aggregate::Aggregate;
 pub use crate::completion::{Completion, Fct, FlowTime, Statistic};
 use crate::design::Point;
 use crate::judged::JudgedClaim;
-use crate::links::Link;
+use crate::link::Link;
 use crate::reuse::Reuse;
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
 

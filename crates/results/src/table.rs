@@ -261,13 +261,13 @@ mod tests {
             few_samples: vec![Statistic::P99S],
             ..Completion::default()
         };
-        let (p99, notes) = cell(&[0.5; 3], Some(&open), "p99");
+        let (p99, notes) = cell(&[0.5; 3], Some(&open), "FCT p99");
         assert_eq!(p99, "≥ 8.00*");
         assert!(notes.contains("≥ a lower bound") && notes.contains("* a percentile"), "{notes}");
         assert_eq!(cell(&[0.5; 3], Some(&open), "open").0, "84 of 123");
         let done = Completion { unfinished: 0, lower_bounds: vec![], ..open };
         assert_eq!(cell(&[0.5; 3], Some(&done), "open").0, "", "there is no such column");
-        assert_eq!(cell(&[0.5; 3], Some(&done), "p99").0, "8.00* =");
+        assert_eq!(cell(&[0.5; 3], Some(&done), "FCT p99").0, "8.00* =");
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn a_sweep_is_printed_with_its_intervals() {
     // Five figures with their intervals, none of which is broken, are wider than 120 columns.
     assert!(printed.lines().all(|line| line.chars().count() <= 130), "{printed}");
     let one = text(&folder.shallop(&VARY).stdout);
-    assert_eq!(one.matches(" ± ").count(), 1, "the legend alone: {one}");
+    assert!(!one.contains('±'), "one seed has no interval, nor a legend of it: {one}");
     let run = folder.shallop(&["run", "scenario.toml", "--set", "seeds=[1,2,3]"]);
     assert!(text(&run.stdout).contains("95 % from"));
     let two = text(&folder.shallop(&[&VARY[..], &["--seeds", "2"]].concat()).stdout);

@@ -29,8 +29,8 @@ fn on_a_terminal(folder: &Folder, variables: &str, arguments: &str) -> String {
 fn table(printed: &str) -> Vec<&str> {
     let lines = printed.lines().map(|line| line.trim_end_matches('\r'));
     let from = lines.skip_while(|line| !line.starts_with("scheme"));
-    // What a mark in a cell means is below the table.
-    from.take_while(|line| !line.is_empty() && !line.starts_with('≥')).collect()
+    // Below the table it is said where the longest queue was.
+    from.take_while(|line| !line.is_empty() && !line.starts_with("Longest queue")).collect()
 }
 
 #[test]
