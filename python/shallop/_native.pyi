@@ -10,6 +10,8 @@ __all__ = [
     "Table",
     "__version__",
     "drops_by_cause",
+    "groups",
+    "links",
     "experiments",
     "figures",
     "read_text",
@@ -100,6 +102,12 @@ def table(path: str, owner: object | None = None) -> Table:
 
 def drops_by_cause(folder: str) -> Table:
     """The causes of drops of the results in a folder: a row for each run, port, class and cause."""
+
+def links(folder: str) -> Table:
+    """The links of the results in a folder: a row for each run and direction of a link."""
+
+def groups(folder: str) -> Table:
+    """The groups of flows of the results in a folder: a row for each run and group."""
 
 def read_text(path: str) -> str:
     """The text of a scenario's file."""

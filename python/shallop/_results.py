@@ -115,6 +115,23 @@ class Results:
         """
         return _native.drops_by_cause(str(self.folder))
 
+    @cached_property
+    def links(self) -> Table:
+        """The links: a row for each run and direction of a link that carried anything, the most utilised first.
+
+        Columns: `point`, `scheme`, `seed`, `link`, `rate_bps`, `offered`, `utilization`, `loss_rate`, `marks`,
+        `max_queue_bytes`; `Table.columns` defines each. At most 1,000 rows a run; `left_out` of a run counts the rest.
+        """
+        return _native.links(str(self.folder))
+
+    @cached_property
+    def groups(self) -> Table:
+        """The groups of flows: a row for each run and `[[group]]`, with its losses and completion times.
+
+        Columns begin with `point`, `scheme`, `seed`, `group`; `Table.columns` defines each.
+        """
+        return _native.groups(str(self.folder))
+
     def _table(self, name: str) -> Table:
         return _native.table(str(self.folder / name), self._results_folder)
 

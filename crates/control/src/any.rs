@@ -82,6 +82,12 @@ macro_rules! controllers {
                 match self { $(Self::$name(config) => ::shallop_core::options::Options::values(config),)+ }
             }
 
+            /// Whether it needs every mark of congestion to keep queues short.
+            #[must_use]
+            pub fn needs_each_mark(&self) -> bool {
+                match self { $(Self::$name(config) => $crate::Parameters::needs_each_mark(config),)+ }
+            }
+
             /// The slow-start threshold of a new connection, if it is set.
             #[must_use]
             pub fn initial_threshold(&self) -> Option<::shallop_core::Bytes> {

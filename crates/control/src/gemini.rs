@@ -78,6 +78,11 @@ impl Parameters for Config {
         marking: Marking::Exact,
     }];
 
+    fn needs_each_mark(&self) -> bool {
+        // Delay stands for marks where no switch makes any.
+        self.dcn && !self.wan
+    }
+
     fn initial_threshold(&self) -> Option<Bytes> {
         self.slow_start.initial_threshold
     }

@@ -36,6 +36,12 @@ pub trait Parameters: Options<Context: From<HostStack>> {
     /// The names of the controller in scenarios.
     const KINDS: &'static [Kind];
 
+    /// Whether it needs every mark of congestion to keep queues short: it responds to how many there are, and to
+    /// nothing else but loss.
+    fn needs_each_mark(&self) -> bool {
+        Self::KINDS.iter().all(|kind| kind.marking == Marking::Exact)
+    }
+
     /// The slow-start threshold of a new connection, if it is set; otherwise the first slow start ends at congestion.
     fn initial_threshold(&self) -> Option<Bytes> {
         None

@@ -201,6 +201,7 @@ impl Form {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", words.join(", "))
             }
+            Self::List(Self::Text) => "a list of texts in quotes".into(),
             Self::List(form) => format!("a list of {}", form.expected()),
             Self::AnyOf(forms) => {
                 forms.iter().map(Self::expected).collect::<Vec<_>>().join("; or ")

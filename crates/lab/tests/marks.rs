@@ -161,7 +161,11 @@ fn marks_spare_drops_and_keep_the_queue_near_the_threshold() {
         assert!(unmarked.marks == 0 && unmarked.drops.data > 0, "{scheme}");
         assert!(unmarked.mean_queue_bytes > marked.mean_queue_bytes, "{scheme}");
         assert_eq!(unmarked.warnings.len(), 1, "{:?}", unmarked.warnings);
-        assert!(unmarked.warnings[0].contains("no switch makes any"), "{:?}", unmarked.warnings);
+        assert!(
+            unmarked.warnings[0].contains("no switch on their way marks any"),
+            "{:?}",
+            unmarked.warnings
+        );
     }
 }
 

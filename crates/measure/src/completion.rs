@@ -48,6 +48,19 @@ impl CompletionTimes {
         Self { classes, ..Self::default() }
     }
 
+    /// The completion times of several sets of flows.
+    #[must_use]
+    pub fn together(parts: &[Self]) -> Self {
+        let mut all = Self::new(parts.first().and_then(|part| part.classes));
+        for part in parts {
+            all.times.extend(part.times.iter().cloned());
+            for (sum, unfinished) in all.unfinished.iter_mut().zip(part.unfinished) {
+                *sum += unfinished;
+            }
+        }
+        all
+    }
+
     /// Adds a flow that retires, or is in progress when the run ends. Flows without end and uncounted flows are
     /// ignored.
     pub fn add(&mut self, flow: &FlowRecord) {

@@ -9,6 +9,7 @@ use crate::completion::CompletionTimes;
 use crate::flow_records::{FlowRecord, RECENT_FLOWS};
 use crate::fractions::rate;
 use shallop_plan::Setup;
+use shallop_results::summary::Fct;
 
 /// The results of a flow, complete or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +51,8 @@ pub struct FlowLog<'a> {
     setup: &'a Setup<'a>,
     /// For each group, the sums over both endpoints of its flows in the log.
     pub groups: Vec<EndpointCounters>,
-    /// The completion times of these flows.
-    pub completion: CompletionTimes,
+    /// For each group, the completion times of its flows in the log.
+    pub completion: Vec<CompletionTimes>,
     rows: Vec<FlowRow>,
 }
 
@@ -59,7 +60,8 @@ impl<'a> FlowLog<'a> {
     /// An empty log.
     #[must_use]
     pub fn new(setup: &'a Setup<'a>) -> Self {
-        let completion = CompletionTimes::new(setup.plan.classes);
+        let completion =
+            setup.plan.groups.iter().map(|_| CompletionTimes::new(setup.plan.classes)).collect();
         let groups = vec![EndpointCounters::default(); setup.plan.groups.len()];
         Self { setup, groups, completion, rows: Vec::new() }
     }
@@ -68,6 +70,15 @@ impl<'a> FlowLog<'a> {
     #[must_use]
     pub fn total(&self) -> EndpointCounters {
         self.groups.iter().fold(EndpointCounters::default(), |sum, group| sum.plus(group))
+    }
+
+    /// The completion times of all groups.
+    #[must_use]
+    pub fn fct(&self) -> Fct {
+        match &self.completion[..] {
+            [one] => one.fct(),
+            several => CompletionTimes::together(several).fct(),
+        }
     }
 
     /// Writes a flow to the log, with the counters of its sender and its receiver at `now`.
@@ -82,7 +93,9 @@ impl<'a> FlowLog<'a> {
         if let Some(sum) = self.groups.get_mut(record.facts.group as usize) {
             *sum = sum.plus(sender).plus(receiver);
         }
-        self.completion.add(record);
+        if let Some(times) = self.completion.get_mut(record.facts.group as usize) {
+            times.add(record);
+        }
         self.rows.push(self.row(flow, record, &ends, now.since_start()));
     }
 

@@ -30,10 +30,13 @@ pub(crate) fn groups(
         throughput_bps: rate(counts.ip_bytes, end),
         goodput_bps: rate(counters.received, end),
         loss_rate: ratio(counts.lost, counters.sent),
+        retransmits: counters.retransmits,
+        timeouts: counters.timeouts,
         rtt: counts.rtts.summary(),
         jain: second.and_then(|second| {
             fairness(measure, second, |flow| flow.facts.group as usize == number)
         }),
+        fct: log.completion[number].fct(),
     };
     counted.map(row).collect()
 }

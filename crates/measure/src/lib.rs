@@ -9,6 +9,7 @@ pub mod flow_log;
 pub mod flow_records;
 mod fractions;
 mod groups;
+mod links;
 pub mod observer;
 mod offered;
 pub mod outcome;

@@ -10,12 +10,13 @@ use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_records::FlowRecord;
 use crate::fractions::{rate, ratio};
 use crate::groups;
+use crate::links::{self, bounded, bounded_map};
 use crate::offered;
 use crate::pools;
 use crate::probe::Measurements;
 use crate::series::{Checkpoint, Samples, Series};
 use crate::warn;
-use shallop_plan::Setup;
+use shallop_plan::{Setup, load};
 use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window, jain};
 
 /// The outcome of a run.
@@ -45,6 +46,15 @@ pub fn summarise(
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
     let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
     let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
+    let random = setup.rates.iter().any(Option::is_some);
+    let offered = random.then(|| load::offered(setup));
+    let warnings = warn::warnings(setup, measure, (ports, offered.as_deref()), series);
+    let mut left_out = BTreeMap::new();
+    let links = links::links(setup, measure, (ports, offered.as_deref()), end);
+    let mut at_most = |name, map| bounded_map(map, (name, &mut left_out));
+    let loss_by_place = at_most("loss_by_place", loss_by_place(setup, ports));
+    let utilization_by_place = at_most("utilization_by_place", utilizations(setup, ports, end));
+    let longest = longest_data_queue(setup, measure);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
         scheme: setup.plan.schemes[setup.scheme].name.clone(),
@@ -67,17 +77,30 @@ pub fn summarise(
             ack: gone(Class::Ack) + gone(Class::LegacyAck),
             control: gone(Class::Control),
         },
-        drops_by_cause: drops_by_cause(setup, measure),
-        loss_by_place: loss_by_place(setup, ports),
+        drops_by_cause: bounded(
+            drops_by_cause(setup, measure),
+            |drop| drop.packets as f64,
+            ("drops_by_cause", &mut left_out),
+        ),
+        loss_by_place,
         loss_by_set: loss_by_set(setup, ports, total.counters.sent),
-        utilization_by_place: utilizations(setup, ports, end),
+        utilization_by_place,
+        links: bounded(links, |link| link.utilization, ("links", &mut left_out)),
         groups: groups::groups(setup, measure, log, series),
-        warnings: warn::warnings(setup, ports),
+        warnings,
         marks: measure.marks,
-        queues: queues(setup, measure),
+        queues: bounded(
+            queues(setup, measure),
+            |queue| queue.max_bytes as f64,
+            ("queues", &mut left_out),
+        ),
+        left_out,
         pools: pools::occupancies(setup, pools),
-        max_queue_bytes: longest_data_queue(setup, measure),
-        mean_queue_bytes: data_queues(setup, measure).map(Occupancy::mean).fold(0.0, f64::max),
+        max_queue_bytes: longest.map_or(0, |(bytes, _)| bytes),
+        max_queue_place: longest.map(|(_, port)| setup.network.port_name(port)),
+        mean_queue_bytes: data_queues(setup, measure)
+            .map(|(_, queue)| queue.mean())
+            .fold(0.0, f64::max),
         max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
         offered: offered::offered(setup),
         rtt: measure.rtts().summary(),
@@ -87,7 +110,7 @@ pub fn summarise(
         retransmits: total.counters.retransmits,
         timeouts: total.counters.timeouts,
         credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit), measure.data),
-        fct: log.completion.fct(),
+        fct: log.fct(),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
         delivered_data_packets: measure.data,
         capture: None,
@@ -135,13 +158,22 @@ fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Wi
         .collect()
 }
 
-/// Jain's index of the flows for which `counts` holds and that were active in the window: started by its end, and not
-/// complete before its start. `None` if not all flows have records.
+/// Jain's index of [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(
+    measure: &Measurements,
+    window: (&Checkpoint, &Checkpoint),
+    counts: impl Fn(&FlowRecord) -> bool,
+) -> Option<f64> {
+    jain(&shares(measure, window, counts)?)
+}
+
+/// The bytes that arrived in a window, of each flow for which `counts` holds and that was active in it: started by its
+/// end, and not complete before its start. `None` if not all flows have records.
+pub(crate) fn shares(
     measure: &Measurements,
     (from, to): (&Checkpoint, &Checkpoint),
     counts: impl Fn(&FlowRecord) -> bool,
-) -> Option<f64> {
+) -> Option<Vec<f64>> {
     let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
     let shares =
         measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
@@ -150,7 +182,7 @@ pub(crate) fn fairness(
             let before = from_flows.get(number).copied().unwrap_or(0);
             (!ended && counts(flow)).then_some((arrived - before) as f64)
         });
-    jain(&shares.collect::<Vec<f64>>())
+    Some(shares.collect())
 }
 
 fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
@@ -197,7 +229,7 @@ fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap
 }
 
 /// The data among packets counted by class.
-fn data(counts: &[u64; Class::COUNT]) -> u64 {
+pub(crate) fn data(counts: &[u64; Class::COUNT]) -> u64 {
     Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
 }
 
@@ -230,20 +262,23 @@ fn switch_ports<'a>(
     (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
 }
 
-/// The data queues of switches.
+/// The data queues of switches, each with its port.
 fn data_queues<'a>(
     setup: &'a Setup<'_>,
     measure: &'a Measurements,
-) -> impl Iterator<Item = &'a Occupancy> {
+) -> impl Iterator<Item = (u32, &'a Occupancy)> {
     let data = setup.layout.data;
     let switches = measure.queues.iter().filter(move |(place, _)| {
         usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
     });
-    switches.map(|(_, queue)| queue)
+    switches.map(|(place, queue)| (place.port, queue))
 }
 
-fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> u64 {
-    data_queues(setup, measure).map(|queue| queue.max().get()).max().unwrap_or(0)
+/// The maximum length of any data queue of a switch, and its port, the first one of several; `None` if all were empty.
+fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> Option<(u64, u32)> {
+    let lengths = data_queues(setup, measure).map(|(port, queue)| (queue.max().get(), port));
+    let longest = lengths.max_by_key(|&(bytes, port)| (bytes, std::cmp::Reverse(port)));
+    longest.filter(|(bytes, _)| *bytes > 0)
 }
 
 fn utilization(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> f64 {

@@ -41,6 +41,8 @@ pub struct Measurements {
     pub drops: DropCounts,
     /// Packets marked.
     pub marks: u64,
+    /// Packets marked by each port.
+    pub marks_at: Vec<u64>,
     /// Counted flows whose receiver has all data.
     pub complete: usize,
     /// Data packets that arrived.
@@ -67,6 +69,7 @@ impl Measurements {
             first: vec![NONE; ports],
             drops: DropCounts::new(ports),
             marks: 0,
+            marks_at: vec![0; ports],
             complete: 0,
             data: 0,
             metered: 0,
@@ -156,9 +159,10 @@ impl Probe for Measurements {
         self.on_loss(*packet);
     }
 
-    fn on_mark(&mut self, _now: Time, _at: QueueId, packet: &Envelope) {
+    fn on_mark(&mut self, _now: Time, at: QueueId, packet: &Envelope) {
         debug_assert!(packet.ecn != Ecn::NotEct, "only ECN-capable packets are marked");
         self.marks += 1;
+        self.marks_at[at.port as usize] += 1;
     }
 
     fn on_deliver(&mut self, _now: Time, packet: &Envelope) {

@@ -1,19 +1,36 @@
-//! Warnings of a run: an assumption of a transport that did not hold, and the part of the network where it did not.
-//! Each warning has a function with its rule.
+//! Warnings of a run: those of its plan (`shallop_plan::warn`), what was left out of it, and assumptions of a transport
+//! that did not hold, with the part of the network where they did not. Each warning has a function with its rule.
 
-use shallop_core::Class;
+use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
+use crate::flow_records::FlowRecord;
+use crate::outcome::shares;
+use crate::probe::{GroupCounts, Measurements};
+use crate::series::Series;
 use shallop_plan::Setup;
 use shallop_plan::flows;
+use shallop_plan::plan::{Group, Starts};
 use shallop_plan::transport::Credits;
+use shallop_results::summary::jain;
 
 /// The most ports that are named one by one.
 const MAX_NAMED_PORTS: usize = 5;
 
-/// The warnings of a run that has ended.
-pub(crate) fn warnings(setup: &Setup<'_>, ports: &[PortCounters]) -> Vec<String> {
-    let mut warnings: Vec<String> = unmarked(setup).into_iter().collect();
+/// Jain's index below which flows that should share equally do not: less than a fifth of them have all there is.
+const UNFAIR: f64 = 0.2;
+
+/// The warnings of a run that has ended. `offered` is the payload offered to each port, if flows start at random.
+pub(crate) fn warnings(
+    setup: &Setup<'_>,
+    measure: &Measurements,
+    (ports, offered): (&[PortCounters], Option<&[f64]>),
+    series: &Series,
+) -> Vec<String> {
+    let mut warnings = shallop_plan::warn::warnings(setup, offered);
+    warnings.extend(late(setup, measure, series.end));
+    warnings.extend(uncaptured(setup, measure));
+    warnings.extend(unfair(setup, measure, series));
     let Some(credits) = setup.requirements.credits else { return warnings };
     warnings.extend(without_emulation(setup, credits));
     warnings.extend(asymmetric(setup, credits));
@@ -21,22 +38,56 @@ pub(crate) fn warnings(setup: &Setup<'_>, ports: &[PortCounters]) -> Vec<String>
     warnings
 }
 
-/// Rule: a transport responds to congestion marks, and no switch marks packets.
-fn unmarked(setup: &Setup<'_>) -> Option<String> {
-    let plan = setup.plan;
-    let answers = |group| {
-        let scheme = plan.transport(setup.scheme, group);
-        scheme.transport.responds_to_marks().then_some(&scheme.name)
+/// Rule: flows of a group start after the end of the run. A run that ends because all counted flows are complete leaves
+/// out nothing that was asked for.
+fn late(setup: &Setup<'_>, measure: &Measurements, end: Span) -> Vec<String> {
+    if end < setup.plan.duration {
+        return Vec::new();
+    }
+    let groups = setup.plan.groups.iter().zip(&measure.groups);
+    let started = |(group, counts): (&Group, &GroupCounts)| {
+        let late = if let Starts::Trace(trace) = &group.start { trace.late } else { 0 };
+        (group.flows - late).min(counts.started as usize)
     };
-    let scheme = &plan.schemes[setup.scheme];
-    let proxied = scheme.clean.as_ref().map(|_| &scheme.name);
-    let name = proxied.or_else(|| (0..plan.groups.len()).find_map(answers))?;
-    plan.switches(setup.scheme).iter().all(|switch| !switch.marks()).then(|| {
-        format!(
-            "{name} answers congestion marks and no switch makes any: a `mark` with `above` in a \
-             [switch.NAME] is the threshold, or `aqm` a discipline that marks"
-        )
-    })
+    shallop_plan::warn::late(setup, &groups.map(started).collect::<Vec<_>>())
+}
+
+/// Rule: the capture reached its limit.
+fn uncaptured(setup: &Setup<'_>, measure: &Measurements) -> Option<String> {
+    let capture = measure.capture.as_ref()?;
+    let (since, packets) = capture.left_out()?;
+    Some(format!(
+        "the capture has the first {} packets, until {}; {packets} more were not captured: `capture_limit` is {}",
+        capture.recorded(),
+        since.since_start(),
+        setup.plan.capture.1
+    ))
+}
+
+/// Rule: Jain's index in the last second is below [`UNFAIR`] among the flows without end of a group, all of which were
+/// there for the whole second.
+fn unfair(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<String> {
+    let end = series.end;
+    let from = end.saturating_sub(Span::from_secs(1));
+    let Some((first, last)) = series.at(from).zip(series.at(end)) else { return Vec::new() };
+    let line = |(index, group): (usize, &Group)| {
+        let counts = |flow: &FlowRecord| {
+            flow.facts.group as usize == index
+                && flow.facts.size.is_none()
+                && flow.start.since_start() <= from
+        };
+        let shares = shares(measure, (first, last), counts)?;
+        let jain = jain(&shares).filter(|jain| *jain < UNFAIR)?;
+        let most = shares.iter().copied().fold(0.0, f64::max) / shares.iter().sum::<f64>();
+        Some(format!(
+            "one flow of group \"{}\" has {:.0} % of what its {} flows got in the last second (Jain's index {jain:.3}); \
+             they should share equally",
+            group.name,
+            most * 100.0,
+            shares.len()
+        ))
+    };
+    setup.plan.groups.iter().enumerate().filter_map(line).take(MAX_NAMED_PORTS).collect()
 }
 
 /// Rule: a switch port does not meter the credits or emulation packets that release data there.

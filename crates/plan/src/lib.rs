@@ -24,6 +24,7 @@ pub mod switches;
 pub mod traffic_paths;
 pub mod transport;
 pub mod wait;
+pub mod warn;
 
 pub use error::SetupError;
 pub use plan::Plan;

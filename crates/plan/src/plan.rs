@@ -240,6 +240,8 @@ pub struct Trace {
     pub files: Arc<dyn Files>,
     /// The pairs of sender and receiver in it, by node number.
     pub pairs: BTreeSet<(u32, u32)>,
+    /// The number of its flows that start when the run has ended.
+    pub late: usize,
     /// A hash of its rows.
     pub digest: u64,
 }

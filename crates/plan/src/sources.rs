@@ -42,6 +42,22 @@ pub fn of<'a>(setup: &'a Setup<'_>, index: usize) -> Source<'a> {
     }))
 }
 
+/// The number of flows of this group that start before `end`.
+#[must_use]
+pub fn starting(setup: &Setup<'_>, index: usize, end: Span) -> usize {
+    let group = &setup.plan.groups[index];
+    match (&group.start, starts(setup, index)) {
+        (Starts::Trace(trace), _) => group.flows - trace.late,
+        (_, Some(starts)) => {
+            starts.take(group.flows).take_while(|start| start.since_start() < end).count()
+        }
+        (_, None) => {
+            let starts = (0..group.flows).map(|number| start(group, index, number, setup.root()));
+            starts.filter(|start| *start < end).count()
+        }
+    }
+}
+
 /// A generator of the senders, receivers and sizes of a group's flows, given their start times.
 fn generator(
     setup: &Setup<'_>,

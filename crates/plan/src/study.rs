@@ -15,8 +15,10 @@ pub struct Study {
     pub about: String,
     /// The approximate time of all jobs on one core, in full and quick, as the scenario states it; may be empty.
     pub takes: (String, String),
-    /// True if the changes under `[quick]` were applied.
+    /// True if the changes under `[quick]` were applied, or points left out that are for full runs only.
     pub quick: bool,
+    /// Options that had no effect, as sentences.
+    pub notes: Vec<String>,
     /// The points, at least one; a scenario without points has one without a name and without keys.
     pub points: Vec<Variant>,
     /// The seeds, at least one. Every scheme of every point runs with each.

@@ -58,6 +58,15 @@ impl Switch {
     }
 }
 
+/// A size in bytes on a link of this rate, whose full frames take so much. Packets count as full frames.
+#[must_use]
+pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
+    match size {
+        BufferSize::Packets(packets) => frame * u64::from(packets),
+        size => size.bytes_at(rate).unwrap_or(Bytes::MAX),
+    }
+}
+
 /// How a queue or a pool marks, by its length or by what is taken of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Marking {
@@ -92,10 +101,7 @@ impl Marking {
     /// The same for a queue of a link of this rate, whose full frames take so much. Packets count as full frames.
     #[must_use]
     pub fn red(&self, (rate, frame): (BitsPerSec, Bytes), stream: Stream) -> RedConfig {
-        let bytes = |size: BufferSize| match size {
-            BufferSize::Packets(packets) => frame * u64::from(packets),
-            size => size.bytes_at(rate).unwrap_or(Bytes::MAX),
-        };
+        let bytes = |size: BufferSize| in_bytes(size, rate, frame);
         let weight = 1.0 / f64::from(1u32 << self.weight.min(31));
         let packet_time = Pace::new(rate).quote(frame);
         let average = (self.weight > 0).then_some(Average { weight, packet_time });

@@ -176,7 +176,7 @@ impl ShortestPathTree {
     }
 
     /// The ports that packets from any of these nodes may cross.
-    fn crossed(&self, from: impl Iterator<Item = Node>) -> Vec<u32> {
+    pub(crate) fn crossed(&self, from: impl Iterator<Item = Node>) -> Vec<u32> {
         let mut reached = vec![false; self.longest.len()];
         from.for_each(|node| reached[node.0 as usize] = true);
         let mut crossed = Vec::new();
@@ -189,6 +189,21 @@ impl ShortestPathTree {
             }
         }
         crossed
+    }
+
+    /// Sends what each node has (`amounts`) to the root of the tree, in equal parts over equal-cost paths, and adds what
+    /// crosses each port to `crossing`. Leaves `amounts` zero.
+    pub(crate) fn spread(&self, amounts: &mut [f64], crossing: &mut [f64]) {
+        for (node, ports) in self.order.iter().rev() {
+            let amount = std::mem::take(&mut amounts[node.0 as usize]);
+            if amount > 0.0 {
+                let part = amount / ports.len().max(1) as f64;
+                for &port in ports {
+                    crossing[port as usize] += part;
+                    amounts[self.far[port as usize].0 as usize] += part;
+                }
+            }
+        }
     }
 
     /// For each node the mean number of ports with `counts` that a flow from there crosses, if equal-cost paths are

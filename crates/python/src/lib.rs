@@ -84,6 +84,20 @@ mod _native {
         py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
     }
 
+    /// The links of the results in a folder.
+    #[pyfunction]
+    fn links(py: Python<'_>, folder: &str) -> PyResult<Table> {
+        let read = || workbench::report::links(Path::new(folder));
+        py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
+    /// The groups of the results in a folder.
+    #[pyfunction]
+    fn groups(py: Python<'_>, folder: &str) -> PyResult<Table> {
+        let read = || workbench::report::groups(Path::new(folder));
+        py.detach(read).map(Table::in_memory).map_err(|why| plain(&why))
+    }
+
     /// Writes the page of the results in a folder and returns its path.
     #[pyfunction]
     #[pyo3(name = "report")]

@@ -137,7 +137,7 @@ impl Study {
         let stop = AtomicBool::new(false);
         let options = JobOptions { jobs, archive: None, resume, shard, stop: &stop };
         let summary = run_in_thread(py, &task, options, &stop, progress)?;
-        let legend = if sweep { table::SWEEP_LEGEND } else { table::LEGEND };
+        let legend = workbench::work::legend([&summary], sweep);
         let printed = Task { folder: task.folder.filter(|_| !temporary), ..task };
         let text = format!("{}\n{legend}", printed.text(&summary, shard, sweep));
         let json = serde_json::to_string(&summary).map_err(|why| plain(&why))?;

@@ -52,7 +52,7 @@ impl Estimate {
 }
 
 /// Fields that are no measurements, or differ between repetitions.
-const EXCLUDED: [&str; 4] = ["seed", "point", "loss_by_place", "wall_s"];
+const EXCLUDED: [&str; 5] = ["seed", "point", "loss_by_place", "left_out", "wall_s"];
 
 /// Aggregates of runs in the order of their jobs, for each scheme at each point.
 #[must_use]

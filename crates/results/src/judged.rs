@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Seeds};
 
-/// What became of a claim. A later verdict is worse than an earlier one.
+/// Whether the measured figures agree with a claim. The verdicts are in order: each is worse than those before it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::Aggregate;
 use crate::design::Point;
 use crate::judged::JudgedClaim;
+use crate::links::Link;
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
 
 /// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.
@@ -136,9 +137,17 @@ pub struct Run {
     pub loss_by_set: BTreeMap<String, f64>,
     /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
     pub utilization_by_place: BTreeMap<String, f64>,
+    /// The links, each direction by itself, the most utilised first.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// The number of entries that a list or map of places leaves out, by its name: each keeps its 1,000 largest. Empty
+    /// if none leaves out any.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, u64>,
     /// Results of the groups.
     pub groups: Vec<Group>,
-    /// Warnings about assumptions of transports that did not hold.
+    /// What a reader should know before trusting the figures: traffic that was left out, keys without effect,
+    /// assumptions of transports that did not hold.
     pub warnings: Vec<String>,
     /// Packets marked congestion-experienced.
     pub marks: u64,
@@ -148,6 +157,9 @@ pub struct Run {
     pub pools: Vec<Pool>,
     /// The maximum length of any data queue of a switch, in bytes on the wire.
     pub max_queue_bytes: u64,
+    /// The port of that queue; null if no data queue was ever longer than zero.
+    #[serde(default)]
+    pub max_queue_place: Option<String>,
     /// The largest mean over time of any data queue of a switch, in bytes on the wire.
     pub mean_queue_bytes: f64,
     /// The maximum occupancy of any pool, in bytes; null without pools.
@@ -156,7 +168,8 @@ pub struct Run {
     pub offered: Offered,
     /// Round-trip times measured by the senders.
     pub rtt: Rtt,
-    /// Jain's index of the flows' throughputs in the last second.
+    /// Jain's index of the flows' throughputs in the last second; null if more than 10,000 flows started, since flows
+    /// are then not followed one by one, or if nothing arrived.
     pub jain: Option<f64>,
     /// The time from the start of the last flow until Jain's index per window is 0.95 or more and stays so to the end
     /// of the run, in seconds; null if that is never or for less than five windows.
@@ -209,7 +222,7 @@ pub struct GroupWindow {
 }
 
 /// A group of flows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// The name.
     pub name: String,
@@ -223,10 +236,19 @@ pub struct Group {
     pub goodput_bps: f64,
     /// As [`Run::loss_rate`], of its flows.
     pub loss_rate: f64,
+    /// As [`Run::retransmits`], of its flows.
+    #[serde(default)]
+    pub retransmits: u64,
+    /// As [`Run::timeouts`], of its flows.
+    #[serde(default)]
+    pub timeouts: u64,
     /// As [`Run::rtt`], of its flows.
     pub rtt: Rtt,
-    /// Jain's index of its flows' throughputs in the last second.
+    /// As [`Run::jain`], of its flows.
     pub jain: Option<f64>,
+    /// As [`Run::fct`], of its flows.
+    #[serde(default)]
+    pub fct: Fct,
 }
 
 /// Packets dropped or lost.

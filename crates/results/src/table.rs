@@ -22,7 +22,7 @@ pub struct Grid {
 }
 
 /// The cell of a value that does not apply.
-const NOTHING: &str = "-";
+pub(crate) const NOTHING: &str = "-";
 /// The value of a column for a run; `None` if it does not apply.
 type Figure = Box<dyn Fn(&Run) -> Option<f64>>;
 
@@ -109,7 +109,7 @@ impl Grid {
 }
 
 /// The unit in which the largest of these values is at least one: its name, its size and the digits to print.
-fn unit(
+pub(crate) fn unit(
     figures: impl Iterator<Item = f64>,
     units: &'static [(&'static str, f64)],
 ) -> (&'static str, f64) {
@@ -118,8 +118,8 @@ fn unit(
     fits.copied().unwrap_or(("", 1.0))
 }
 
-const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
-const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
+pub(crate) const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
+pub(crate) const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
 
 /// Throughput and goodput, loss, queue, round trip, fairness, repairs, completion and cost.
 fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
@@ -145,7 +145,7 @@ fn columns(runs: &[(usize, &Run)]) -> Vec<Column> {
         ),
         column("KB".to_owned(), 1, Box::new(|run| Some(run.max_queue_bytes as f64 / 1000.0))),
         column(format!("RTT {span}"), 2, Box::new(move |run| Some(run.rtt.mean_s? / seconds))),
-        column("p99".to_owned(), 2, Box::new(move |run| Some(run.rtt.p99_s? / seconds))),
+        column("RTT p99".to_owned(), 2, Box::new(move |run| Some(run.rtt.p99_s? / seconds))),
         column("Jain".to_owned(), 3, Box::new(|run| run.jain)),
         column("resent".to_owned(), 0, Box::new(|run| Some(run.retransmits as f64))),
         column("RTOs".to_owned(), 0, Box::new(|run| Some(run.timeouts as f64))),
@@ -214,21 +214,9 @@ fn main_columns(runs: &[(usize, &Run)]) -> Vec<Column> {
             2,
             Box::new(move |run| Some(run.fct.all?.mean_s? / seconds)),
         ),
-        column("p99".to_owned(), 2, Box::new(move |run| Some(run.fct.all?.p99_s? / seconds))),
+        column("FCT p99".to_owned(), 2, Box::new(move |run| Some(run.fct.all?.p99_s? / seconds))),
     ]
 }
-
-/// The legend of [`runs`]. It names no units, as columns choose theirs.
-pub const LEGEND: &str = "\
-The first figure is the throughput, of IP bytes that arrived; goodput counts new payload in the same unit.
-credit loss: credits or emulation packets dropped, of those sent. queue: longest data queue of a switch.
-RTT, p99: mean and 99th percentile. Jain: fairness in the last second. open: flows not complete at the end.";
-
-/// The legend of [`sweep`]. It names no units, as columns choose theirs.
-pub const SWEEP_LEGEND: &str = "\
-The first figure is the throughput, of IP bytes that arrived. queue: longest data queue of a switch.
-Jain: fairness in the last second. FCT, p99: mean and 99th percentile of flow completion times.
-Several seeds: mean ± half the width of its 95 % confidence interval (Student's t).";
 
 /// The warnings of the runs. A warning of a scheme that differs between runs only in numbers is shown once, with the
 /// first run that has it and the number of such runs.
@@ -252,10 +240,12 @@ pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
             if all > 1 {
                 let point = points.get(*at).map_or("", |point| point.name.as_str());
                 let place = if point.is_empty() { String::new() } else { format!("{point}, ") };
-                lines.push(format!(
-                    "  ({place}seed {}; {warned} of {all} runs of it are warned of this)",
-                    run.seed
-                ));
+                let runs = if warned == 1 {
+                    "only there".to_owned()
+                } else {
+                    format!("in {warned} of {all} runs")
+                };
+                lines.push(format!("  ({place}seed {}; {runs} of {})", run.seed, run.scheme));
             }
         }
     }

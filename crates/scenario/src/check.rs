@@ -6,18 +6,20 @@ use shallop_core::form::Key;
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_proto::wire;
 use shallop_switch::Limit;
-use shallop_topology::NicMode;
+use shallop_topology::{NicMode, Paths};
 
 use super::buffers::SharedOptions;
 use super::format::Scenario;
-use super::groups::GroupOptions;
+use super::groups::{ArrivalsOptions, GroupOptions};
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::switches::SwitchOptions;
 use super::tree::{At, Item};
 use super::{schemes, topology};
+use shallop_plan::load;
 use shallop_plan::memory;
 use shallop_plan::network::Network;
+use shallop_plan::pairs::intensity;
 use shallop_plan::plan::{Plan, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::requirements::Requirements;
@@ -95,6 +97,46 @@ pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<
         }
     }
     Ok(())
+}
+
+/// The payload that flows may offer to a link, as a multiple of its rate, unless the scenario forces more.
+const MAX_LOAD: f64 = 2.0;
+
+/// That arrivals offer no link more than [`MAX_LOAD`] times its rate, unless each of their groups says `force`.
+pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    if plan.groups.iter().all(|group| intensity(group).is_none()) {
+        return Ok(());
+    }
+    let (seed, paths) = (Seed::new(plan.seed), Paths::of(&network.graph));
+    let rates = load::rates(plan, network, &paths, seed);
+    let by_port = |rates: &[Option<f64>]| load::by_port(plan, network, &paths, rates, seed);
+    let relative = |(port, bits): (usize, f64)| {
+        (port, bits / network.graph.link_of(port as u32).rate.get() as f64)
+    };
+    let all = by_port(&rates).into_iter().enumerate().map(relative);
+    let worst = all.reduce(|worst, one| if one.1 > worst.1 { one } else { worst });
+    let Some((port, most)) = worst.filter(|(_, most)| *most > MAX_LOAD) else { return Ok(()) };
+    let items = top.item(Scenario::KEY.group).map(Item::items).unwrap_or_default();
+    let keys = ArrivalsOptions::KEY;
+    let arrivals = items.iter().map(|item| item.at_key(GroupOptions::KEY.arrivals.key));
+    // The group that offers this link most, among those that do not force it.
+    let mut chosen: Option<(f64, &Item)> = None;
+    for (index, arrivals) in arrivals.enumerate() {
+        let Some(arrivals) = arrivals else { continue };
+        let section = Section::open::<ArrivalsOptions>("`arrivals`", arrivals)?;
+        let options: ArrivalsOptions = section.read(())?;
+        let only = rates.iter().enumerate().map(|(at, rate)| rate.filter(|_| at == index));
+        let share = by_port(&only.collect::<Vec<_>>())[port];
+        if !options.force && share > chosen.map_or(0.0, |(share, _)| share) {
+            chosen = Some((share, arrivals));
+        }
+    }
+    let Some((_, arrivals)) = chosen else { return Ok(()) };
+    let at = place(Some(arrivals), &[keys.load, keys.per_second], &arrivals.at);
+    let (place, rate) = (network.port_name(port as u32), network.graph.link_of(port as u32).rate);
+    let message = format!("the arrivals offer the link {place} {most:.2} times its rate, {rate}");
+    let help = format!("up to {MAX_LOAD} times, or `force = true` in `arrivals`");
+    Err(at.problem(message).with_help(help))
 }
 
 /// That pools have the ports that they are to have, and that the thresholds of BCC are some.

@@ -1,5 +1,7 @@
 //! What a scenario comes to before anything runs: every derived value with the formula it comes from.
 
+mod traffic;
+
 use std::collections::BTreeSet;
 
 use shallop_core::form::Key;
@@ -10,8 +12,7 @@ use shallop_results::DerivedValue;
 
 use shallop_plan::bcc::Thresholds;
 use shallop_plan::flows;
-use shallop_plan::pairs::intensity;
-use shallop_plan::plan::{FlashPass, Group, Intensity, Plan, Scheme, Switch, Topology, Transport};
+use shallop_plan::plan::{FlashPass, Plan, Scheme, Switch, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::proxy::Clean;
 use shallop_plan::study::Study;
@@ -19,7 +20,6 @@ use shallop_plan::traffic_paths::PairRtt;
 use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, Margin};
 use shallop_plan::{Setup, SetupError};
-use shallop_workload::Sizes;
 
 /// Values that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,13 +102,8 @@ fn parameters(plan: &Plan) -> Vec<Section> {
         let title = format!("parameters of scheme {}", scheme.name);
         let mut section = Section { title, ..Section::default() };
         for (key, value) in scheme.transport.values() {
-            let about = key.about.trim();
-            let sentence = about.split_once(". ").map_or(about, |(first, _)| first);
-            section.say(
-                key.name,
-                value.unwrap_or_else(|| "–".to_owned()),
-                sentence.trim_end_matches('.'),
-            );
+            let about = key.about.trim().trim_end_matches('.');
+            section.say(key.name, value.unwrap_or_else(|| "–".to_owned()), about);
         }
         section
     };
@@ -133,23 +128,23 @@ pub fn network(setup: &Setup<'_>, title: String) -> Section {
     }
     let (looked, same) = flows::symmetric_flows(setup, |_| true);
     section.say(
-        "flows that return as they went",
+        "flows with symmetric paths",
         same.to_string(),
-        format!("of the first {looked}: over the same links"),
+        format!("of the first {looked}: acknowledgements cross the links of the data"),
     );
-    let endless = plan.groups.iter().filter(|group| !group.is_finite());
-    let endless: usize = endless.map(|group| group.flows).sum();
-    section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
-    for (group, rate) in plan.groups.iter().zip(&setup.rates) {
-        arrivals(setup, group, *rate, &mut section);
-    }
-    section.say("duration", plan.duration.to_string(), "at most");
+    traffic::explain(setup, &mut section);
+    let how = "a run ends earlier once all counted flows are complete";
+    section.say("duration", plan.duration.to_string(), how);
     let rtt = |pair: Option<PairRtt>| pair.map(|pair| pair.base_rtt);
     let (least, most) = (rtt(setup.traffic_paths.shortest), rtt(setup.traffic_paths.longest));
     let (Some(least), Some(most)) = (least, most) else { return section };
-    let how = "84 B there and back through idle links: delays + time to send it at every hop";
+    let how = "84 B there and back through idle links: propagation + transmission at every hop";
     section.say("smallest base round trip", time(least), how);
-    section.say("largest base round trip", time(most), format!("likewise, seed {}", setup.seed));
+    section.say(
+        "largest base round trip",
+        time(most),
+        format!("the same on the longest path; delays of seed {}", setup.seed),
+    );
     switches(setup, &plan.switches, most, &mut section);
     section
 }
@@ -163,18 +158,19 @@ fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Se
         let (buffer, how) = buffer(switch, rate, frame);
         section.say(format!("buffer {at}"), size(buffer), how);
         let product = rate.bytes_in(most).get();
-        let how = format!("{rate} × {}", time(most));
+        let how = format!("{rate} × {}, the largest base round trip", time(most));
         section.say(format!("bandwidth-delay product {at}"), size(product), how);
         let part = ratio(buffer, product) * 100.0;
         section.say(
-            format!("buffer as part of it {at}"),
+            format!("buffer over bandwidth-delay product {at}"),
             format!("{part:.3} %"),
-            "buffer / product",
+            "of one port",
         );
         discipline(switch, Pace::new(rate).quote(Bytes::new(buffer)), &at, section);
         if let Some(shared) = switch.shared {
-            let how = "alpha size / (1 + 2 alpha) + private, likewise";
-            section.say(format!("each of two full queues {at}"), size(shared.of(2).get()), how);
+            let how = "alpha × size / (1 + 2 × alpha) + private";
+            let what = format!("most that each of two full queues holds {at}");
+            section.say(what, size(shared.of(2).get()), how);
         }
         if let Some(marking) = switch.marking(rate) {
             let [min, max] = [marking.min, marking.max].map(|it| in_bytes(it, rate, frame));
@@ -183,7 +179,7 @@ fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Se
                 _ => marking.max.to_string(),
             };
             if min < max {
-                let what = format!("ECN threshold, the lower, {at}");
+                let what = format!("lower ECN threshold {at}");
                 section.say(what, size(min), marking.min.to_string());
             }
             section.say(format!("ECN threshold {at}"), size(max), how);
@@ -198,8 +194,9 @@ fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
     let written = |(key, value): (&Key, Option<String>)| Some(format!("{} = {}", key.name, value?));
     let options: Vec<String> = aqm.values().into_iter().filter_map(written).collect();
     section.say(format!("discipline {at}"), aqm.name().word(), options.join(", "));
-    let how = "a discipline with a longer target leaves drops to the full buffer";
-    section.say(format!("longest wait {at}"), time(drain), how);
+    let how =
+        "buffer / rate: a discipline whose target is longer acts only when the buffer is full";
+    section.say(format!("time to drain a full buffer {at}"), time(drain), how);
 }
 
 /// What ports share, each kind of pool once.
@@ -215,37 +212,19 @@ fn pools(setup: &Setup<'_>, switches: &[Switch], section: &mut Section) {
         let at = format!("of \"{}\" with {ports} ports up to {rate}", switch.name);
         let of = |bytes: Bytes| size(bytes.get());
         let each = of(shared.private);
-        let how = format!("shared, alpha = {}; besides {each} for each queue", shared.alpha);
-        section.say(format!("pool {at}"), of(shared.size), how);
+        let how =
+            format!("Dynamic Thresholds, alpha = {}; {each} private for each queue", shared.alpha);
+        section.say(format!("shared memory {at}"), of(shared.size), how);
         if let Some(marking) = shared.mark {
-            let how = format!("to {}, then all, at {:?}", marking.max, marking.at).to_lowercase();
-            section.say(format!("pool marks {at}"), marking.min.to_string(), how);
+            let when = format!("{:?}", marking.at).to_lowercase();
+            let how = format!("at {when}; above {} every packet", marking.max);
+            section.say(format!("shared memory marks above {at}"), marking.min.to_string(), how);
         }
         let thresholds = pool.thresholds(switches, network);
         for (what, value, how) in thresholds.iter().flat_map(Thresholds::lines) {
             section.say(format!("{what} {at}"), value, how);
         }
     }
-}
-
-/// How often a group's flows start, if that is at random.
-fn arrivals(setup: &Setup<'_>, group: &Group, rate: Option<f64>, section: &mut Section) {
-    let Some(rate) = rate else { return };
-    let how = match intensity(group) {
-        Some(Intensity::Load(load, links)) => {
-            let ports = setup.network.links.get(links).into_iter().flatten();
-            let capacity = |&port: &u32| setup.network.graph.link_of(port).rate.get() as f64;
-            let capacity: f64 = ports.map(capacity).sum();
-            let mean = group.sizes.as_ref().map_or(0.0, Sizes::mean);
-            let crossings = load * capacity / (rate * mean * 8.0);
-            let capacity = gigabits(capacity);
-            format!(
-                "{load} × {capacity} of \"{links}\" / (8 × {mean:.1} B × {crossings:.4} a flow)"
-            )
-        }
-        _ => "as the scenario says".to_owned(),
-    };
-    section.say(format!("flows per second of \"{}\"", group.name), format!("{rate:.3}"), how);
 }
 
 /// The kinds of switch port there are: the switch, the rate and the largest packet.
@@ -266,8 +245,11 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, SetupError> {
         let frame = u64::from(wire::frame(mtu.get()));
         let Some(share) = share else {
             let most = rate.get() as f64 * ratio(mtu.get(), frame);
-            let how = format!("{rate} × {} / {frame}, acknowledgements apart", mtu.get());
-            section.say(format!("most data at {rate}"), gigabits(most), how);
+            let how = format!(
+                "{rate} × {} B of IP / {frame} B on the wire; acknowledgements take more",
+                mtu.get()
+            );
+            section.say(format!("highest data rate at {rate}"), gigabits(most), how);
             continue;
         };
         let formula = Formula::of(share, frame, weights);
@@ -282,7 +264,7 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, SetupError> {
         let packets = metered / (f64::from(wire::MIN_FRAME) * 8.0);
         let most = packets * mtu.get() as f64 * 8.0;
         let how = format!("metered rate / 84 B × {} B at IP", mtu.get());
-        section.say(format!("most data {at}"), gigabits(most), how);
+        section.say(format!("highest data rate {at}"), gigabits(most), how);
     }
     if let Transport::FlashPass(config) = &setup.plan.schemes[setup.scheme].transport {
         waiting(setup, config, &mut section)?;
@@ -300,13 +282,16 @@ fn proxy(setup: &Setup<'_>, clean: &Clean, section: &mut Section) {
         names.join(", ")
     };
     let (edges, last_hop) = (names(&clean.edges), names(&clean.last_hop));
-    section.say("CLEAN's edge", edges, "what comes by these becomes ECN-capable");
-    section.say("CLEAN's last hop", last_hop, "marks are counted and cleared behind these queues");
+    let how = "ports whose packets the proxy makes ECN-capable";
+    section.say("CLEAN's edge", edges, how);
+    let how = "ports behind whose queues the proxy counts marks and clears them";
+    section.say("CLEAN's last hop", last_hop, how);
     let law = &clean.config.law;
     let (scale, shift) = (law.scale.units(), law.gain.shift());
     let (c, gain) = (f64::from(scale) / 1024.0, f64::from(1_u32 << shift));
-    section.say("CLEAN's C", format!("{c:.6}"), format!("{scale} / 1024: integers"));
-    section.say("CLEAN's g", format!("{:.6}", 1.0 / gain), format!("1 / 2^{shift}"));
+    let how = format!("`scale`, rounded to {scale} / 1024");
+    section.say("CLEAN's C", format!("{c:.6}"), how);
+    section.say("CLEAN's g", format!("{:.6}", 1.0 / gain), format!("`gain`, 1 / 2^{shift}"));
 }
 
 fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), SetupError> {
@@ -462,6 +447,7 @@ mod tests {
             about: String::new(),
             takes: (String::new(), String::new()),
             quick: false,
+            notes: Vec::new(),
             points: vec![Variant { name: String::new(), set: BTreeMap::new(), plan }],
             seeds: vec![1, 2],
             claims: Vec::new(),
@@ -488,9 +474,9 @@ mod tests {
         assert!(buffer.how.ends_with("/Gbps = 130.0 frames of 1538 B"), "{}", buffer.how);
         let share = value(&sections, "scheme flashpass", "metered share at 10Gbps");
         assert_eq!((share.value.as_str(), share.how.as_str()), ("5.1788 %", "84 / (84 + 1538)"));
-        let most = value(&sections, "scheme flashpass", "most data at 10Gbps");
+        let most = value(&sections, "scheme flashpass", "highest data rate at 10Gbps");
         assert_eq!(most.value, "9.247842 Gb/s");
-        let most = value(&sections, "scheme cubic", "most data at 10Gbps");
+        let most = value(&sections, "scheme cubic", "highest data rate at 10Gbps");
         assert_eq!(most.value, "9.752926 Gb/s");
         let wait = value(&sections, "scheme flashpass", "waiting time");
         assert!(wait.how.contains("largest base round trip + margin"), "{}", wait.how);

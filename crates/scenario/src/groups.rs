@@ -87,7 +87,8 @@ options! {
     /// Flows that start at random, or in bursts. One of `load`, `per_second` and `every` is written.
     #[derive(Clone, Debug)]
     pub(super) struct ArrivalsOptions {
-        /// Poisson process: the offered payload as a fraction of the capacity of the links `of`.
+        /// Poisson process: the offered payload as a fraction of the capacity of the links `of` that the flows may
+        /// take, each direction by itself (docs/workloads.md, "Load").
         key load: Option<f64> [Above(0.0, 100.0)] = None;
         /// The set of links that `load` refers to.
         key of: String = "all".to_owned();
@@ -103,6 +104,8 @@ options! {
         key at_once: Option<u32> [Integer(1, MAX_NODES)] = None;
         /// The time before which no flow starts.
         key begin: Span [Time(Span::ZERO, DAY)] = Span::ZERO;
+        /// Whether a load of more than twice the rate of a link is run, which is an error otherwise.
+        key force: bool = false;
     }
 }
 

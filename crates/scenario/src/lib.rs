@@ -20,6 +20,7 @@ pub mod network_files;
 mod plans;
 mod problem;
 mod proxy;
+mod reach;
 mod schema;
 mod schemes;
 mod section;
@@ -120,7 +121,10 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let variations = variations(&top)?;
     let names = variations.iter().map(|variation| (variation.name.clone(), variation.full_only));
     let names: Vec<(String, bool)> = names.collect();
-    let made = |variation: &&Variation| !(options.quick && variation.full_only);
+    // A scenario that says nothing of quick runs has none: it is run in full, and called that.
+    let has_quick = top.item(Scenario::KEY.quick).is_some() || names.iter().any(|(_, full)| *full);
+    let quick = options.quick && has_quick;
+    let made = |variation: &&Variation| !(quick && variation.full_only);
     let varied = vary::cross(variations, options)?;
     for variation in varied.iter().filter(made) {
         let (point, of_point) = point(&base, variation, &asked, &options.files)?;
@@ -136,7 +140,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         claims::read(
             &top,
             (Scenario::KEY.claim, Scenario::KEY.defaults),
-            &Subjects { names, points: &points, quick: options.quick },
+            &Subjects { names, points: &points, quick },
         )?
     } else {
         Vec::new()
@@ -152,11 +156,19 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         title,
         about: scenario.about.unwrap_or_default(),
         takes: (take(0), take(1)),
-        quick: options.quick,
+        quick,
+        notes: notes(options.quick && !has_quick),
         points,
         seeds,
         claims,
     })
+}
+
+/// What a user should know of how the options were taken.
+fn notes(no_quick: bool) -> Vec<String> {
+    let text =
+        "the scenario has no [quick] section, so --quick changes nothing: this is the full run";
+    no_quick.then(|| text.to_owned()).into_iter().collect()
 }
 
 /// A point with its plan, and the seeds it is to be run with.

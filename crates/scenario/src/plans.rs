@@ -68,6 +68,7 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     }
     proxy::place(&mut plan, &schemes, &network)?;
     plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
+    check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;
     check::room(&top, &plan, &network)?;
     check::pools(&top, &plan, &network)?;

@@ -99,14 +99,45 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
     insert(&Scenario::keys(), table, &change.path, change).map_err(|why| {
         let known = known(&snapshot);
         let key = change.key();
-        let near = near(&key, known.iter().map(String::as_str));
-        let help = if near.is_empty() {
-            format!("sections: {}", list(names(&Scenario::keys())))
-        } else {
-            format!("did you mean {}?", list(near))
-        };
+        let help = suggestion(&key, &known);
         change.key.problem(format!("there is no key `{key}`: {why}")).with_help(help)
     })
+}
+
+/// What may have been meant by an unknown key. If its section is known, the key is looked for there by its last step:
+/// among the names of keys, then among the words that describe them, such as a formula's `beta`.
+fn suggestion(key: &str, known: &[(String, &'static Key)]) -> String {
+    let guess =
+        |paths: &[String]| format!("did you mean {}?", list(paths.iter().map(String::as_str)));
+    if let Some((section, last)) = key.rsplit_once('.') {
+        let inside = |(path, key): &(String, &'static Key)| {
+            let name = path.strip_prefix(section)?.strip_prefix('.')?;
+            Some((name.to_owned(), *key))
+        };
+        let inner: Vec<(String, &Key)> = known.iter().filter_map(inside).collect();
+        let whole = |name: &str| format!("{section}.{name}");
+        let alike = |name: &str| strsim::normalized_damerau_levenshtein(last, name) > 0.5;
+        let near = near(last, inner.iter().map(|(name, _)| name.as_str())).into_iter();
+        let near: Vec<String> = near.filter(|name| alike(name)).map(whole).collect();
+        if !near.is_empty() {
+            return guess(&near);
+        }
+        let word = |about: &str| about.split(|c: char| !c.is_alphanumeric()).any(|it| it == last);
+        let described = inner.iter().filter(|(_, key)| word(key.about));
+        let described: Vec<String> = described.map(|(name, _)| whole(name)).take(3).collect();
+        if !described.is_empty() {
+            return format!("{} It is described by that word", guess(&described));
+        }
+        if !inner.is_empty() {
+            let names = inner.iter().map(|(name, _)| name.as_str());
+            return format!("keys of `{section}`: {}", list(names));
+        }
+    }
+    let near = near(key, known.iter().map(|(path, _)| path.as_str()));
+    if near.is_empty() {
+        return format!("sections: {}", list(names(&Scenario::keys())));
+    }
+    format!("did you mean {}?", list(near))
 }
 
 /// The names of keys.
@@ -222,8 +253,13 @@ fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a 
 }
 
 /// Every path that leads to a value in this scenario, or would.
-fn paths(keys: &[&'static Key], table: &Table, before: &str, known: &mut Vec<String>) {
-    for key in keys.iter().filter(|key| !FIXED.contains(&key.name)) {
+fn paths(
+    keys: &[&'static Key],
+    table: &Table,
+    before: &str,
+    known: &mut Vec<(String, &'static Key)>,
+) {
+    for &key in keys.iter().filter(|key| !FIXED.contains(&key.name)) {
         let path = format!("{before}{}", key.name);
         let inner = table.get(key.name).map(|entry| &entry.item);
         let within = |keys: Option<Vec<&'static Key>>, item: &Item, path, known: &mut _| {
@@ -264,7 +300,7 @@ fn paths(keys: &[&'static Key], table: &Table, before: &str, known: &mut Vec<Str
                     within(keys, row, format!("{path}.{name}"), known);
                 }
             }
-            _ => known.push(path),
+            _ => known.push((path, key)),
         }
     }
 }

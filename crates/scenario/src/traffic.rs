@@ -6,15 +6,16 @@ use std::sync::Arc;
 use shallop_core::form::Key;
 use shallop_core::options::{HostStack, Options, Source, Words};
 use shallop_core::seed::hash;
-use shallop_core::{Node, Seed, Span};
-use shallop_topology::{NodeKind, Paths};
+use shallop_core::{Seed, Span};
+use shallop_topology::Paths;
 
 use super::format::{ClassesOptions, Scenario};
 use super::groups::{
     ArrivalsOptions, Connections, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind,
     Times,
 };
-use super::problem::{Problem, advice, list};
+use super::problem::{Problem, advice, list, near};
+use super::reach::Reach;
 use super::schemes;
 use super::section::{Section, rows, unique};
 use super::tree::Item;
@@ -152,22 +153,34 @@ impl Reader<'_, '_> {
         let text = self.files.open(&name);
         let text = text
             .map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
-        let (mut flows, mut pairs, mut digest) = (0, BTreeSet::new(), 0);
-        for row in TraceReader::new(&name, text, self.network.hosts()) {
+        let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeSet::new(), 0);
+        let mut first = None;
+        let mut rows = TraceReader::new(&name, text, self.network.hosts());
+        while let Some(row) = rows.next() {
             let row = row.map_err(|why| {
                 section.reject(GroupOptions::KEY.trace, why.to_string()).with_help(why.help)
             })?;
             flows += 1;
+            late += usize::from(row.start >= self.duration);
+            first.get_or_insert((rows.line(), row.start));
             pairs.insert((row.from.0, row.to.0));
             let hosts = u64::from(row.from.0) << 32 | u64::from(row.to.0);
             for value in [row.start.as_ps(), hosts, row.bytes] {
                 digest = hash(digest ^ value);
             }
         }
-        if flows == 0 {
+        let Some((line, start)) = first else {
             return Err(section.reject(GroupOptions::KEY.trace, format!("\"{name}\" has no flows")));
+        };
+        if late == flows {
+            let message = format!(
+                "{name}, line {line}, column start: the first flow starts at {start}, and the run ends at {}",
+                self.duration
+            );
+            let help = "a longer `duration`, or earlier starts";
+            return Err(section.reject(GroupOptions::KEY.trace, message).with_help(help));
         }
-        let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, digest });
+        let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, late, digest });
         Ok(Group {
             flows,
             from: vec![],
@@ -233,8 +246,21 @@ impl Reader<'_, '_> {
             return Ok(Some(table));
         }
         let text = self.files.text(name, MAX_TABLE).map_err(|why| {
-            let problem = section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}"));
-            problem.with_help(format!("a file, or a table: {}", advice(name, builtin::names())))
+            let known = list(builtin::names());
+            match near(name, builtin::names()).first() {
+                Some(near) => {
+                    let message = format!("there is no distribution of sizes \"{name}\"");
+                    let problem = section.reject(GroupOptions::KEY.sizes, message);
+                    problem.with_help(format!(
+                        "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and {why}"
+                    ))
+                }
+                None => {
+                    let message = format!("\"{name}\": {why}");
+                    let problem = section.reject(GroupOptions::KEY.sizes, message);
+                    problem.with_help(format!("a file, or one of the distributions {known}"))
+                }
+            }
         })?;
         let table = Sizes::parse(name.clone(), &text);
         table
@@ -344,7 +370,10 @@ fn hosts(
     let names = match written {
         Some(hosts) => hosts.names.iter().map(String::as_str).collect(),
         None if network.sets.contains_key(default) => vec![default],
-        None => return Err(section.lacks(key)),
+        None => {
+            let help = format!("`{}` names hosts or sets of hosts: {}", key.name, sets(network));
+            return Err(section.lacks(key).with_help(help));
+        }
     };
     let mut hosts = Vec::new();
     for name in names {
@@ -352,12 +381,25 @@ fn hosts(
             let node = network.names.iter().any(|known| known == name);
             let what = if node { "is a switch" } else { "is not there" };
             let problem = section.reject(key, format!("\"{name}\" {what}"));
-            let help = advice(name, network.sets.keys().map(String::as_str));
-            return Err(problem.with_help(format!("name hosts or sets of them; {help}")));
+            let near = near(name, network.sets.keys().map(String::as_str));
+            let guess =
+                near.first().map_or_else(String::new, |it| format!("did you mean \"{it}\"? "));
+            return Err(
+                problem.with_help(format!("{guess}hosts or sets of hosts: {}", sets(network)))
+            );
         };
         hosts.extend(set.iter().map(|node| node.0));
     }
     Ok(hosts)
+}
+
+/// The sets of hosts, and a few hosts.
+fn sets(network: &Network) -> String {
+    let names: BTreeSet<&str> = network.hosts().into_keys().collect();
+    let sets = network.sets.keys().map(String::as_str).filter(|set| !names.contains(set));
+    let hosts = list(names.iter().copied().take(3));
+    let more = if names.len() > 3 { ", ..." } else { "" };
+    format!("sets {}; hosts {hosts}{more}", list(sets))
 }
 
 fn start(section: &Section<'_>, flows: usize, duration: Span) -> Result<Starts, Problem> {
@@ -383,50 +425,6 @@ fn every(section: &Section<'_>, item: &Item, flows: usize) -> Result<(Starts, Sp
     let last = u128::from(every.as_ps()) * (flows as u128 - 1) + u128::from(first.as_ps());
     let last = Span::from_ps(u64::try_from(last).unwrap_or(u64::MAX));
     Ok((Starts::Every(first, every), last))
-}
-
-/// Which hosts can reach which: those on one side of what switches do not join cannot reach the other.
-struct Reach {
-    /// For each node the parts of the network it belongs to or borders on. Hosts pass nothing on, so a host may border
-    /// on several.
-    parts: Vec<Vec<usize>>,
-    /// Hosts that are linked to each other.
-    pairs: BTreeSet<(Node, Node)>,
-}
-
-impl Reach {
-    fn of(network: &Network) -> Self {
-        let graph = &network.graph;
-        let mut ports = vec![Vec::new(); graph.nodes.len()];
-        for port in 0..graph.ports() as u32 {
-            ports[graph.near(port).0 as usize].push(port);
-        }
-        let mut part_of = vec![None; graph.nodes.len()];
-        for first in 0..graph.nodes.len() {
-            let mut open = vec![first];
-            while let Some(node) = open.pop() {
-                if part_of[node].is_some() || graph.nodes[node] == NodeKind::Host {
-                    continue;
-                }
-                part_of[node] = Some(first);
-                open.extend(ports[node].iter().map(|&port| graph.far(port).0 as usize));
-            }
-        }
-        let border = |ports: &Vec<u32>| {
-            let far = ports.iter().map(|&port| graph.far(port));
-            far.filter_map(|node| part_of[node.0 as usize]).collect()
-        };
-        let borders = ports.iter().map(border).collect();
-        let linked = (0..graph.ports() as u32).map(|port| (graph.near(port), graph.far(port)));
-        let hosts = |node| graph.kind(node) == NodeKind::Host;
-        let pairs = linked.filter(|(a, b)| hosts(*a) && hosts(*b)).collect();
-        Self { parts: borders, pairs }
-    }
-
-    fn joins(&self, from: u32, to: u32) -> bool {
-        let (near, far) = (&self.parts[from as usize], &self.parts[to as usize]);
-        near.iter().any(|part| far.contains(part)) || self.pairs.contains(&(Node(from), Node(to)))
-    }
 }
 
 /// So many pairs are looked at before anything runs; those beyond are found out when the run is set up.

@@ -157,8 +157,8 @@ fn every_threshold_is_explained() {
         assert_eq!((line.value.as_str(), line.how.as_str()), (value, how), "{what}");
     };
     let at = "of \"default\" with 8 ports up to 100Gbps";
-    let how = "shared, alpha = 4; besides 128.000 KB for each queue";
-    says(&format!("pool {at}"), "3.000 MB", how);
+    let how = "Dynamic Thresholds, alpha = 4; 128.000 KB private for each queue";
+    says(&format!("shared memory {at}"), "3.000 MB", how);
     let how = "100Gbps × 80us × (1 + 0.72) - 128KB private";
     says(&format!("B_R {at}"), "1.592 MB", how);
     says(&format!("Kmax {at}"), "2.602 MB", "3MB - 1.592 MB / 4: B - B_R / alpha");
@@ -326,7 +326,11 @@ fn explanations_have_the_discipline_with_its_options() {
     let line = find("discipline of \"default\" at 100Gbps");
     let how = "target = \"50us\", interval = \"1ms\", ecn = true, ce_threshold = none";
     assert_eq!((line.value.as_str(), line.how.as_str()), ("codel", how));
-    assert_eq!(find("longest wait of \"default\"").value, "80.000 us", "1 MB at 100 Gb/s");
+    assert_eq!(
+        find("time to drain a full buffer of \"default\"").value,
+        "80.000 us",
+        "1 MB at 100 Gb/s"
+    );
 }
 
 #[test]

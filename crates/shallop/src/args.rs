@@ -25,13 +25,13 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write a commented scenario to begin with; asks what is not given, on a terminal
+    /// Write a commented scenario file; on a terminal, ask for the options that are not given
     #[command(after_help = examples::NEW)]
     New(New),
     /// Run a scenario under each of its schemes
     #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Run experiments of the papers and judge their claims; without an ID, list them
+    /// Run shipped experiments, most from papers, and compare with the published results; without an ID, list them
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
@@ -63,19 +63,19 @@ pub struct New {
     /// The network
     #[arg(long, value_name = "KIND", value_parser = known(&template::topologies()))]
     pub topology: Option<String>,
-    /// A transport to compare; may be given several times, or several with commas
+    /// A transport to compare: several with commas, or the option several times
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known(&template::transports()))]
     pub transport: Vec<String>,
-    /// What the hosts send: flows without end, flows that come and go, bursts to one host
+    /// The traffic: flows without end, flows of random sizes that arrive at random, bursts to one host
     #[arg(long, value_name = "KIND", value_parser = known(template::traffics()))]
     pub traffic: Option<String>,
-    /// The network is that of this file: .graphml, .gml, or .csv with a link a line
+    /// Take the network from this file: .graphml, .gml, or .csv with one link per line
     #[arg(long, value_name = "FILE")]
     pub network: Option<PathBuf>,
-    /// Where the scenario goes
+    /// The file to write
     #[arg(long, value_name = "FILE", default_value = "scenario.toml")]
     pub out: PathBuf,
-    /// Overwrite what is there
+    /// Overwrite the file if it exists
     #[arg(long)]
     pub force: bool,
 }
@@ -126,7 +126,7 @@ pub struct Reproduce {
     /// Experiments by name, or "all"
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// Run the smaller form of each, of at most 10 s
+    /// Run the smaller form of each experiment, which takes at most 10 s
     #[arg(long)]
     pub quick: bool,
     /// Take the finished runs that an earlier start left in DIR as they are
@@ -175,7 +175,7 @@ pub struct Work {
     /// moment it ends; reproduce makes one for each ID in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Also write each figure of the report to figures in DIR, as SVG or PNG
+    /// Also write each figure of the report as a file: DIR/figures/NAME.svg or NAME.png
     #[arg(long, value_name = "KIND", requires = "out")]
     pub figures: Option<Picture>,
     /// Print JSON instead of tables
@@ -186,9 +186,9 @@ pub struct Work {
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Picture {
-    /// Lines and letters: for papers and slides
+    /// Vector graphics, for papers and slides
     Svg,
-    /// Dots, two for each of the SVG
+    /// Pixels, at twice the size of the SVG
     Png,
 }
 
@@ -198,7 +198,7 @@ pub struct Report {
     /// The folder that was given to --out
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Also write each figure to figures in DIR, as SVG or PNG
+    /// Also write each figure as a file: DIR/figures/NAME.svg or NAME.png
     #[arg(long, value_name = "KIND", conflicts_with = "json")]
     pub figures: Option<Picture>,
     /// Print the figures as JSON, each a Vega-Lite spec with its data, and write nothing

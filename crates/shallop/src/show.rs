@@ -21,6 +21,12 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
     let study = workbench::work::read(&args.scenario, &options)?;
     workbench::work::can_run(&study)?;
     print::line(&format!("ok: {}", explain::work(&study)))?;
+    for note in &study.notes {
+        print::line(&format!("note: {note}"))?;
+    }
+    for warning in workbench::work::warnings(&study)? {
+        print::line(&warning)?;
+    }
     if args.explain {
         for section in explain::explain(&study).map_err(|why| plain(&why))? {
             let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);

@@ -15,7 +15,7 @@ use shallop_results::verdict::count;
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::work::{chosen, read};
-use shallop_workbench::{self as workbench, Task, jobs};
+use shallop_workbench::{self as workbench, Progress, Task, jobs};
 
 use crate::args;
 use crate::progress::Bar;
@@ -137,7 +137,7 @@ impl<'a> Tasks<'a> {
         if self.work.json {
             self.print_json(summaries, interrupted)?;
         } else {
-            print::line(if self.sweep { table::SWEEP_LEGEND } else { table::LEGEND })?;
+            print::line(&workbench::work::legend(&summaries, self.sweep))?;
         }
         Ok(match (interrupted, failed) {
             (true, _) => ExitCode::from(INTERRUPTED),
@@ -169,6 +169,9 @@ impl<'a> Tasks<'a> {
             shard: self.shard,
             stop: self.stop,
         };
+        if self.work.json {
+            task.study.notes.iter().for_each(|note| bar.note(&format!("note: {note}")));
+        }
         let (summary, results) = task.carry_out(options, bar)?;
         if let (Some(folder), Some(results), Some(picture)) =
             (&task.folder, &results, self.work.figures)

@@ -114,6 +114,7 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
             "fairness",
             "queue-over-time",
             "throughput-over-time",
+            "links",
             "flow-rates-over-time",
         ],
     );
@@ -135,6 +136,7 @@ fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
             "slowdown-by-size",
             "queue-over-time",
             "throughput-over-time",
+            "links",
         ],
     );
     let open = folder.summary("a")["runs"][0]["fct"]["all"]["unfinished"].as_u64().unwrap();

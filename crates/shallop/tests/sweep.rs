@@ -109,7 +109,7 @@ fn a_sweep_is_printed_with_its_intervals() {
     assert!(printed.contains(" ± ") && output.stderr.is_empty(), "{printed}");
     assert!(printed.lines().all(|line| line.chars().count() <= 120), "{printed}");
     let one = text(&folder.shallop(&VARY).stdout);
-    assert_eq!(one.matches(" ± ").count(), 1, "the legend alone: {one}");
+    assert!(!one.contains('±'), "one seed has no interval, nor a legend of it: {one}");
     let run = folder.shallop(&["run", "scenario.toml", "--set", "seeds=[1,2,3]"]);
     assert!(text(&run.stdout).contains("± 95 %"));
 }

@@ -35,6 +35,12 @@ fn summary() -> Value {
         run["flows"] = 3.into();
         run["groups"] = json!([group]);
         run["max_queue_bytes"] = 30_000.into();
+        let link = |number: u64| {
+            json!({ "place": format!("a{number}>b"), "rate_bps": 10_000_000_000_u64, "offered": 0.5,
+                "utilization": 1.0 / (number + seed) as f64, "loss_rate": 0.0, "marks": 0,
+                "max_queue_bytes": 1_000 * seed })
+        };
+        run["links"] = (1..=14).map(link).collect();
         run["queues"] = json!([
             queue("host", "data", 900_000),
             queue("a to b", "credit", 30_000),
@@ -145,11 +151,28 @@ fn every_figure_that_has_data_is_there_and_no_other() {
             "slowdown-by-size",
             "queue-over-time",
             "throughput-over-time",
+            "links",
             "flow-rates-over-time",
         ]
     );
     let nothing = Summary::default();
     assert_eq!(figures::all(&nothing, &FigureData::new(&nothing)), []);
+}
+
+#[test]
+fn the_figure_of_links_has_the_most_utilised_as_means_over_seeds() {
+    let figures = drawn(&read(&summary()));
+    let links = find(&figures, "links");
+    assert_eq!(links.rows.rows.len(), 2 * 12, "twelve links under two schemes");
+    // Seeds 1 and 2 use a1>b by 1/2 and 1/3; the longer of the two queues counts.
+    let first =
+        [json!("a1>b"), json!("cubic"), json!(41.6667), json!(2.0), json!(10.0), json!(50.0)];
+    assert_eq!(links.rows.rows[0], first);
+    assert!(
+        links.caption.contains("2 links that are less utilised are not shown"),
+        "{}",
+        links.caption
+    );
 }
 
 #[test]

@@ -18,11 +18,15 @@ const ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// Units of names without such an end: the type, or an empty text for all types, the names, and the unit.
-const UNITS: [(&str, &[&str], &str); 17] = [
+const UNITS: [(&str, &[&str], &str); 21] = [
     ("Summary", &["seeds"], "none"),
     ("Run", &["seed"], "none"),
     ("Run", &["marks", "retransmits", "packet_hops"], "packets"),
     ("Run", &["timeouts"], "timeouts"),
+    ("Run", &["left_out"], "entries"),
+    ("Group", &["retransmits"], "packets"),
+    ("Group", &["timeouts"], "timeouts"),
+    ("Link", &["marks"], "packets"),
     ("DropCount", &["packets"], "packets"),
     ("Run", &["loss_by_place", "loss_by_set", "utilization_by_place", "utilization"], "fraction"),
     ("", &["flows"], "flows"),
@@ -43,8 +47,9 @@ const UNITS: [(&str, &[&str], &str); 17] = [
 ];
 
 /// Units that depend on other fields.
-const VARYING: [(&str, &[&str], &str); 4] = [
+const VARYING: [(&str, &[&str], &str); 5] = [
     ("Completion", &["within_rtt"], "fraction"),
+    ("Link", &["offered", "utilization"], "fraction"),
     (
         "JudgedClaim",
         &["paper", "low", "high", "measured", "measured_min", "measured_max"],

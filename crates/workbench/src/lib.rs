@@ -9,6 +9,7 @@ pub mod error;
 pub mod folder;
 pub mod identity;
 pub mod jobs;
+mod link_tables;
 pub mod report;
 pub mod results;
 pub mod run_archive;

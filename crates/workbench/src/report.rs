@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use shallop_store::{StoreError, Table, TableReader, Text, Values, read_text, write_file};
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
 
+use super::link_tables::{groups_table, links_table};
 use super::results::{FLOWS, SERIES, SUMMARY};
 use super::tables::drops_table;
 use shallop_results::drops::drops;
+use shallop_results::group_table;
+use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
 
@@ -116,6 +119,22 @@ pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
     read_summary(folder).map(|summary| drops_table(&summary))
 }
 
+/// The links in a folder of results, as a table with a row for each run and link.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn links(folder: &Path) -> Result<Table, ReportError> {
+    read_summary(folder).map(|summary| links_table(&summary))
+}
+
+/// The groups in a folder of results, as a table with a row for each run and group.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn groups(folder: &Path) -> Result<Table, ReportError> {
+    read_summary(folder).map(|summary| groups_table(&summary))
+}
+
 /// The folders with results in this folder, in the order of their names.
 #[must_use]
 pub fn result_folders(folder: &Path) -> Vec<PathBuf> {
@@ -167,12 +186,10 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
     let mut tables = Vec::new();
     if !runs.is_empty() {
         let grid = table::runs(&summary.points, &runs);
-        let (grid, legend) = if grid.rows.len() > MAX_ROWS {
-            (table::sweep(&summary.points, &runs), table::SWEEP_LEGEND)
-        } else {
-            (grid, table::LEGEND)
-        };
-        tables.push(of_grid("Results", grid, legend));
+        let many = grid.rows.len() > MAX_ROWS;
+        let grid = if many { table::sweep(&summary.points, &runs) } else { grid };
+        let legend = [legend([&grid]), longest_queues(&runs)].join("\n");
+        tables.push(of_grid("Results", grid, legend.trim_end()));
         let warnings = table::warnings(&summary.points, &runs);
         if let Some(table) = tables.last_mut().filter(|_| !warnings.is_empty()) {
             table.legend = format!("{}\n{}", table.legend, warnings.join("\n"));
@@ -182,6 +199,21 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
     if !drops.rows.is_empty() {
         let legend = "Data packets of all seeds. most at: the port that dropped most of them.";
         tables.push(of_grid("Why data packets were dropped", drops, legend));
+    }
+    let (groups, note) = group_table::groups(&summary.points, &runs);
+    if !groups.rows.is_empty() {
+        let legend =
+            format!("Means over seeds. FCT: flow completion time. RTT: round-trip time. {note}");
+        tables.push(of_grid("Groups of flows", groups, legend.trim_end()));
+    }
+    let (links, note) =
+        shallop_results::links::table(&summary.points, &runs, shallop_results::links::MAX_ROWS);
+    if !links.rows.is_empty() {
+        let legend = format!(
+            "Each direction of a link, the most utilised first; means over seeds, and of the queue the longest. \
+             offered: payload of random arrivals. {note}"
+        );
+        tables.push(of_grid("The most utilised links", links, legend.trim_end()));
     }
     if !summary.claims.is_empty() {
         let legend = format!(

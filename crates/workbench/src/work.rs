@@ -11,12 +11,15 @@ use super::jobs::{JobOptions, Progress, run_all};
 use super::results::{check_folder, summarise, write};
 use super::text_table::render;
 use super::{REPORT, Results, RunArchive};
-use shallop_plan::Study;
 use shallop_plan::wait;
+use shallop_plan::{Setup, Study, warn};
 use shallop_results::Shard;
 use shallop_results::drops::drops;
-use shallop_results::summary::Summary;
-use shallop_results::table;
+use shallop_results::group_table::groups;
+use shallop_results::legend::longest_queues;
+use shallop_results::links;
+use shallop_results::summary::{Run, Summary};
+use shallop_results::table::{self, Grid};
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
@@ -133,6 +136,10 @@ impl Task {
         let id = id.as_ref().map_or_else(String::new, |id| format!("{id}: "));
         let quick = if study.quick { " (quick)" } else { "" };
         let mut text = format!("{id}{}{quick}\n\n", study.title);
+        for note in &study.notes {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "note: {note}\n");
+        }
         text.push_str(&tables(summary, sweep));
         let all = shard.of(study.jobs()).len();
         if summary.interrupted {
@@ -168,14 +175,61 @@ pub fn can_run(study: &Study) -> Result<()> {
     Ok(())
 }
 
+/// The warnings of all runs of a study that can be given before they are made: for each scheme of each point, with the
+/// first seed. A warning of a scheme that differs between points only in numbers is given once, with the first point.
+///
+/// # Errors
+/// If a run cannot be set up.
+pub fn warnings(study: &Study) -> Result<Vec<String>> {
+    let seed = study.seeds.first().copied().unwrap_or_default();
+    let mut runs = Vec::new();
+    for (number, point) in study.points.iter().enumerate() {
+        for (index, scheme) in point.plan.schemes.iter().enumerate() {
+            let setup = Setup::new(&point.plan, index, seed).map_err(|why| plain(&why))?;
+            let warnings = warn::before(&setup);
+            runs.push((
+                number,
+                Run { scheme: scheme.name.clone(), seed, warnings, ..Run::default() },
+            ));
+        }
+    }
+    let runs: Vec<(usize, &Run)> = runs.iter().map(|(point, run)| (*point, run)).collect();
+    Ok(table::warnings(&study.design().points, &runs))
+}
+
+/// A table with its title and a note on what it leaves out; nothing without rows.
+fn titled(title: &str, (grid, note): (Grid, String)) -> String {
+    if grid.rows.is_empty() {
+        return String::new();
+    }
+    let note = if note.is_empty() { note } else { format!("{note}\n") };
+    format!("{title}\n{}\n{note}\n", render(&grid))
+}
+
+/// The legend of the tables of these summaries: what each of their columns means.
+#[must_use]
+pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, sweep: bool) -> String {
+    let grids = summaries.into_iter().map(|summary| runs_table(summary, sweep));
+    shallop_results::legend::legend(&grids.collect::<Vec<_>>())
+}
+
+fn runs_table(summary: &Summary, sweep: bool) -> Grid {
+    let (points, runs) = (&summary.points, table::placed(summary));
+    if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) }
+}
+
 /// The tables of runs and claims of a summary.
 fn tables(summary: &Summary, sweep: bool) -> String {
     let mut text = String::new();
     let (points, runs) = (&summary.points, table::placed(summary));
     if !runs.is_empty() {
-        let grid = if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) };
-        text.push_str(&render(&grid));
+        text.push_str(&render(&runs_table(summary, sweep)));
         text.push('\n');
+        let longest = longest_queues(&runs);
+        if !longest.is_empty() {
+            text.push_str(&longest);
+            text.push('\n');
+        }
         for warning in table::warnings(points, &runs) {
             text.push_str(&warning);
             text.push('\n');
@@ -188,6 +242,12 @@ fn tables(summary: &Summary, sweep: bool) -> String {
             );
             text.push_str(&render(&drops));
             text.push_str("\n\n");
+        }
+        if !sweep && summary.claims.is_empty() {
+            let (groups, links) =
+                (groups(points, &runs), links::table(points, &runs, links::MAX_PRINTED));
+            text.push_str(&titled("Groups of flows", groups));
+            text.push_str(&titled("The most utilised links", links));
         }
     }
     if !summary.claims.is_empty() {

@@ -74,6 +74,12 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         Self { file, text, hosts, line, number: 0, places, last: Span::ZERO, done: false }
     }
 
+    /// The number of the line of the row that was read last, counted from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.number
+    }
+
     /// The next row; `None` after the last one.
     fn read(&mut self) -> Result<Option<TraceRow>, Wrong> {
         while self.read_line()? {

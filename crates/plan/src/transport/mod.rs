@@ -119,6 +119,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether it needs marks in proportion to the queue, as DCTCP does: without them it goes by losses alone.
+    fn relies_on_marks(&self) -> bool {
+        false
+    }
+
     /// Timestamps in a credit packet.
     fn batch(&self) -> u8 {
         1
@@ -222,6 +227,12 @@ impl Transport {
     #[must_use]
     pub fn responds_to_marks(&self) -> bool {
         with_transport!(self, options => options.responds_to_marks())
+    }
+
+    /// See [`Protocol::relies_on_marks`].
+    #[must_use]
+    pub fn relies_on_marks(&self) -> bool {
+        with_transport!(self, options => options.relies_on_marks())
     }
 
     /// See [`Protocol::batch`].

@@ -222,6 +222,10 @@ impl Protocol for Tcp {
         self.config.ecn.capable != EcnCapable::Nothing
     }
 
+    fn relies_on_marks(&self) -> bool {
+        self.responds_to_marks() && self.controller.needs_each_mark()
+    }
+
     fn endpoints(&self, flow: &FlowContext) -> [TcpEnd; 2] {
         let config = tcp::Config { segment: flow.payload, ..self.config };
         let draw = flow.stream("window").draw();

@@ -57,6 +57,10 @@ impl AqmConfig for CoDelConfig {
     fn marks(&self) -> bool {
         self.ecn || self.ce_threshold.is_some()
     }
+
+    fn marks_in_proportion(&self) -> bool {
+        self.ce_threshold.is_some()
+    }
 }
 
 /// The state of `CoDel` for one queue.

@@ -45,6 +45,10 @@ impl AqmConfig for FqCoDelConfig {
     fn marks(&self) -> bool {
         self.codel.marks()
     }
+
+    fn marks_in_proportion(&self) -> bool {
+        self.codel.marks_in_proportion()
+    }
 }
 
 /// A bucket without a queue. A queue is allocated when its bucket is used for the first time.

@@ -75,6 +75,12 @@ pub(crate) trait AqmConfig: Options<Context = ()> {
     fn marks(&self) -> bool {
         true
     }
+
+    /// Whether it marks in proportion to the queue or every packet above a threshold, as DCTCP needs it, and not one
+    /// packet now and then.
+    fn marks_in_proportion(&self) -> bool {
+        self.marks()
+    }
 }
 
 /// A queue that is not a plain FIFO, with its packets.
@@ -181,6 +187,13 @@ macro_rules! disciplines {
             #[must_use]
             pub fn marks(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks(),)+ }
+            }
+
+            /// Whether it marks in proportion to the queue or every packet above a threshold, as DCTCP needs it, and not
+            /// one packet now and then.
+            #[must_use]
+            pub fn marks_in_proportion(&self) -> bool {
+                match self { $(Self::$name(config) => config.marks_in_proportion(),)+ }
             }
 
             fn ignores_idle_arrivals(&self) -> bool {

@@ -5,6 +5,7 @@ mod claims;
 mod completion;
 mod curves;
 mod groups;
+mod links;
 mod metrics;
 mod percentiles;
 mod queue;
@@ -35,6 +36,7 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
         slowdown::figure(input),
         queue::figure(input),
         groups::figure(input),
+        links::figure(summary, input),
         rates::figure(input),
     ];
     figures.extend(others.into_iter().flatten());

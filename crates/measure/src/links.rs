@@ -1,0 +1,97 @@
+//! The results of each link, and lists of places that stay short in networks of any size.
+
+use std::collections::BTreeMap;
+
+use shallop_core::Span;
+use shallop_switch::PortCounters;
+
+use crate::fractions::ratio;
+use crate::outcome::data;
+use crate::probe::Measurements;
+use shallop_plan::Setup;
+use shallop_results::Link;
+
+/// The most entries of a list or map of places. The largest are kept, and the others counted.
+const MAX_PLACES: usize = 1_000;
+
+/// The links that carried, or were offered, anything, each direction by itself, the most utilised first. `offered` is
+/// the payload offered to each port, in bits per second, if flows start at random.
+pub(crate) fn links(
+    setup: &Setup<'_>,
+    measure: &Measurements,
+    (ports, offered): (&[PortCounters], Option<&[f64]>),
+    end: Span,
+) -> Vec<Link> {
+    let network = &setup.network;
+    let longest = longest_queues(setup, measure);
+    let link = |(port, counts): (u32, &PortCounters)| {
+        let (rate, index) = (network.graph.link_of(port).rate, port as usize);
+        let offered = offered.map(|offered| offered[index] / rate.get() as f64);
+        let dropped = data(&counts.dropped);
+        let used = counts.bytes > 0 || dropped > 0 || offered.is_some_and(|load| load > 0.0);
+        used.then(|| Link {
+            place: network.port_name(port),
+            rate_bps: rate.get(),
+            offered,
+            utilization: ratio(counts.bytes, rate.bytes_in(end).get()),
+            loss_rate: ratio(dropped + data(&counts.lost), dropped + data(&counts.sent)),
+            marks: measure.marks_at[index],
+            max_queue_bytes: longest.get(&port).copied(),
+        })
+    };
+    let mut links: Vec<Link> = (0..).zip(ports).filter_map(link).collect();
+    // Ports that are equally busy stay in the order of their numbers.
+    links.sort_by(|one, other| other.utilization.total_cmp(&one.utilization));
+    links
+}
+
+/// The maximum length of the data queue of each port that is measured.
+fn longest_queues(setup: &Setup<'_>, measure: &Measurements) -> BTreeMap<u32, u64> {
+    let data = setup.layout.data;
+    let queues = measure.queues.iter().filter(|(at, _)| usize::from(at.queue) == data);
+    queues.map(|(at, queue)| (at.port, queue.max().get())).collect()
+}
+
+/// A list that keeps its [`MAX_PLACES`] largest entries, in their order, and counts the others under its name.
+pub(crate) fn bounded<T>(
+    list: Vec<T>,
+    size: impl Fn(&T) -> f64,
+    (name, left_out): (&str, &mut BTreeMap<String, u64>),
+) -> Vec<T> {
+    let more = list.len().saturating_sub(MAX_PLACES);
+    if more == 0 {
+        return list;
+    }
+    left_out.insert(name.to_owned(), more as u64);
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    order.sort_by(|&a, &b| size(&list[b]).total_cmp(&size(&list[a])).then(a.cmp(&b)));
+    let mut kept = vec![false; list.len()];
+    order.into_iter().take(MAX_PLACES).for_each(|index| kept[index] = true);
+    let entries = list.into_iter().zip(kept);
+    entries.filter_map(|(entry, kept)| kept.then_some(entry)).collect()
+}
+
+/// The same for a map.
+pub(crate) fn bounded_map(
+    map: BTreeMap<String, f64>,
+    of: (&str, &mut BTreeMap<String, u64>),
+) -> BTreeMap<String, f64> {
+    let list: Vec<(String, f64)> = map.into_iter().collect();
+    bounded(list, |(_, value)| *value, of).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_keeps_its_largest_entries_in_their_order_and_counts_the_rest() {
+        let mut left_out = BTreeMap::new();
+        let list: Vec<u32> = (0..MAX_PLACES as u32 + 3).collect();
+        let kept = bounded(list, |&value| f64::from(value), ("links", &mut left_out));
+        assert_eq!((kept.len(), kept[0], kept[MAX_PLACES - 1]), (MAX_PLACES, 3, 1_002));
+        assert_eq!(left_out, BTreeMap::from([("links".to_owned(), 3)]));
+        let short = bounded(vec![1, 2], |_| 0.0, ("queues", &mut left_out));
+        assert!(short == [1, 2] && !left_out.contains_key("queues"));
+    }
+}

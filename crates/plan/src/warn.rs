@@ -1,0 +1,199 @@
+//! Warnings that a plan gives before it is run: what is written and cannot have the effect that it is written for. Each
+//! warning has a function with its rule.
+
+use std::collections::BTreeSet;
+
+use shallop_core::{BitsPerSec, Bytes};
+use shallop_proto::wire;
+
+use crate::load;
+use crate::plan::{Scheme, Switch, Transport};
+use crate::setup::Setup;
+use crate::sources;
+use crate::switches::in_bytes;
+
+/// The most groups, links or switches that are named one by one.
+const MAX_NAMED: usize = 5;
+
+/// The warnings of a run that is set up, but for flows that start too late ([`late`]). `offered` is the payload offered
+/// to each port, in bits per second ([`load::offered`]), if flows start at random.
+#[must_use]
+pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
+    let kinds = data_ports(setup);
+    let mut warnings: Vec<String> = unmarked(setup, &kinds).into_iter().collect();
+    warnings.extend(rarely_marked(setup, &kinds));
+    warnings.extend(never_reached(setup, &kinds));
+    warnings.extend(offered.and_then(|offered| overloaded(setup, offered)));
+    warnings
+}
+
+/// All warnings that can be given of a run before it is made.
+#[must_use]
+pub fn before(setup: &Setup<'_>) -> Vec<String> {
+    let random = setup.rates.iter().any(Option::is_some);
+    let offered = random.then(|| load::offered(setup));
+    let end = setup.plan.duration;
+    let started = (0..setup.plan.groups.len()).map(|index| sources::starting(setup, index, end));
+    let started: Vec<usize> = started.collect();
+    [warnings(setup, offered.as_deref()), late(setup, &started)].concat()
+}
+
+/// Rule: some flows of a group do not start before the end of the run. `started` has the number of those that do.
+#[must_use]
+pub fn late(setup: &Setup<'_>, started: &[usize]) -> Vec<String> {
+    let duration = setup.plan.duration;
+    let groups = setup.plan.groups.iter().zip(started);
+    let late = groups.filter(|(group, started)| group.flows > **started);
+    let text = |(group, started): (&crate::plan::Group, &usize)| {
+        format!(
+            "only {started} of the {} flows of group \"{}\" start within the duration, {duration}",
+            group.flows, group.name
+        )
+    };
+    bounded(late.map(text).collect(), "groups")
+}
+
+/// The first lines, and a line with the number of the others.
+fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
+    let more = lines.split_off(lines.len().min(MAX_NAMED)).len();
+    if more > 0 {
+        lines.push(format!("likewise {more} more {what}"));
+    }
+    lines
+}
+
+/// A kind of switch port that data crosses: the switch, the rate and the largest packet.
+type PortKind = (usize, BitsPerSec, Bytes);
+
+/// The kinds of switch ports that data crosses.
+fn data_ports(setup: &Setup<'_>) -> BTreeSet<PortKind> {
+    let network = &setup.network;
+    let crossed = |port: &u32| {
+        network.is_switch_port(*port) && setup.traffic_paths.ports[*port as usize].data
+    };
+    let ports = (0..network.graph.ports() as u32).filter(crossed);
+    ports
+        .map(|port| {
+            let link = network.graph.link_of(port);
+            (network.switch_of[network.graph.near(port).0 as usize], link.rate, link.mtu)
+        })
+        .collect()
+}
+
+/// The first scheme or group transport for which this holds.
+fn first<'a>(setup: &'a Setup<'_>, holds: impl Fn(&Transport) -> bool) -> Option<&'a Scheme> {
+    let plan = setup.plan;
+    let transports = (0..plan.groups.len()).map(|group| plan.transport(setup.scheme, group));
+    transports.into_iter().find(|scheme| holds(&scheme.transport))
+}
+
+/// The names of the switches in these kinds of port for which this holds, each once.
+fn named<'a>(
+    setup: &'a Setup<'_>,
+    kinds: &BTreeSet<PortKind>,
+    holds: impl Fn(&Switch) -> bool,
+) -> Vec<&'a str> {
+    let switches = setup.plan.switches(setup.scheme);
+    let numbers: BTreeSet<usize> = kinds.iter().map(|(switch, ..)| *switch).collect();
+    let chosen = numbers.into_iter().map(|number| &switches[number]);
+    chosen.filter(|switch| holds(switch)).map(|switch| switch.name.as_str()).collect()
+}
+
+/// Names in quotes, the first few of them.
+fn list(names: &[&str]) -> String {
+    let mut quoted: Vec<String> =
+        names.iter().take(MAX_NAMED).map(|name| format!("\"{name}\"")).collect();
+    let more = names.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        quoted.push(format!("{more} more"));
+    }
+    quoted.join(", ")
+}
+
+/// Rule: a transport sends ECN-capable packets, and switches on its paths mark none of them: none at all, or, for a
+/// transport that relies on marks, some.
+fn unmarked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
+    let own = &setup.plan.schemes[setup.scheme];
+    let proxied = own.clean.as_ref().map(|_| own);
+    let capable = proxied.or_else(|| first(setup, Transport::responds_to_marks))?;
+    let bare = named(setup, kinds, |switch| !switch.marks());
+    let all = named(setup, kinds, |_| true).len();
+    let remedy = "`mark = { above = \"...\" }` in [switch.NAME] sets a threshold, `aqm` a discipline that marks";
+    if bare.len() == all && all > 0 {
+        let name = &capable.name;
+        return Some(format!(
+            "{name} sends ECN-capable packets, and no switch on their way marks any (ECN): queues grow until they \
+             drop; {remedy}"
+        ));
+    }
+    let reliant = first(setup, Transport::relies_on_marks).filter(|_| !bare.is_empty())?;
+    Some(format!(
+        "{} relies on marks (ECN), and the switches {} on its way mark nothing; {remedy}",
+        reliant.name,
+        list(&bare)
+    ))
+}
+
+/// Rule: a transport that needs marks in proportion to the queue meets a discipline that marks a packet now and then.
+fn rarely_marked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
+    let reliant = first(setup, Transport::relies_on_marks)?;
+    let rare =
+        |switch: &Switch| switch.aqm.is_some_and(|aqm| aqm.marks() && !aqm.marks_in_proportion());
+    let names = named(setup, kinds, rare);
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} needs a mark on every packet above a threshold, and the `aqm` of {} marks one now and then: its queue \
+             may fill the buffer; `ce_threshold` sets such a threshold",
+            reliant.name,
+            list(&names)
+        )
+    })
+}
+
+/// Rule: the threshold of a queue is at its buffer or above, or that of a pool at the size of the pool, so that
+/// nothing is ever marked.
+fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
+    let switches = setup.plan.switches(setup.scheme);
+    let mut lines = Vec::new();
+    for &(number, rate, mtu) in kinds {
+        let switch = &switches[number];
+        let frame = Bytes::new(u64::from(wire::frame(mtu.get())));
+        let buffer = match switch.shared {
+            Some(shared) => shared.of(1),
+            None => in_bytes(switch.buffer, rate, frame),
+        };
+        let queue = switch.marking(rate).map(|marking| ("queue", marking.min, buffer));
+        let pool = switch.shared.and_then(|shared| Some((shared.mark?.min, shared.size)));
+        let pool = pool.map(|(min, size)| ("pool", min, size));
+        for (what, min, most) in [queue, pool].into_iter().flatten() {
+            let threshold = in_bytes(min, rate, frame);
+            if threshold >= most {
+                lines.push(format!(
+                    "switch \"{}\" at {rate} never marks: its threshold, {threshold}, is not below the {most} that \
+                     its {what} may hold",
+                    switch.name
+                ));
+            }
+        }
+    }
+    bounded(lines, "kinds of port")
+}
+
+/// Rule: flows with random arrivals offer a link more payload than it carries.
+fn overloaded(setup: &Setup<'_>, offered: &[f64]) -> Option<String> {
+    let rate = |port: usize| setup.network.graph.link_of(port as u32).rate;
+    let load = |(port, bits): (usize, &f64)| (port, bits / rate(port).get() as f64);
+    let over: Vec<(usize, f64)> =
+        offered.iter().enumerate().map(load).filter(|(_, load)| *load > 1.0).collect();
+    let (port, load) =
+        over.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most })?;
+    let others = match over.len() - 1 {
+        0 => String::new(),
+        1 => ", and another link more than it carries".to_owned(),
+        more => format!(", and {more} other links more than they carry"),
+    };
+    let (place, rate) = (setup.network.port_name(port as u32), rate(port));
+    Some(format!(
+        "the arrivals offer the link {place} {load:.2} times its {rate}{others}: flows pile up to the end of the run"
+    ))
+}

@@ -1,0 +1,122 @@
+//! The legend of the tables of runs: what their columns mean, those that are there.
+
+use crate::summary::Run;
+use crate::table::Grid;
+
+/// The widest line.
+const WIDTH: usize = 110;
+
+/// The meaning of a column, by the beginning of its heading; longer beginnings first.
+const MEANINGS: [(&str, &str); 11] = [
+    ("goodput", "goodput: new payload in the same unit"),
+    ("credit loss %", "credit loss: credits or emulation packets dropped, of those sent"),
+    ("queue pkt", "queue: longest data queue of a switch, in full frames"),
+    ("RTT p99", "RTT p99: 99th percentile of the round-trip times"),
+    ("RTT ", "RTT: mean round-trip time"),
+    ("Jain", "Jain: fairness in the last second, 1 if all flows are equal"),
+    ("resent", "resent: data packets retransmitted"),
+    ("RTOs", "RTOs: retransmission timeouts"),
+    ("FCT p99", "FCT p99: 99th percentile of the flow completion times"),
+    ("FCT ", "FCT: mean flow completion time"),
+    ("open", "open: flows not complete at the end"),
+];
+
+/// The legend of tables of runs: a sentence for each column that one of them has, in lines.
+#[must_use]
+pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
+    let (mut headings, mut interval): (Vec<&str>, bool) = (Vec::new(), false);
+    for grid in grids {
+        headings.extend(grid.header.iter().map(String::as_str));
+        interval |= grid.rows.iter().flatten().any(|cell| cell.contains('±'));
+    }
+    let mut parts = Vec::new();
+    if let Some(rate) = headings.iter().find(|heading| heading.ends_with("b/s")) {
+        parts.push(format!("{rate}: throughput of IP bytes that arrived"));
+    }
+    for (index, (start, meaning)) in MEANINGS.iter().enumerate() {
+        let of = |heading: &&str| {
+            let longer = MEANINGS[..index].iter().any(|(other, _)| heading.starts_with(other));
+            heading.starts_with(start) && !longer
+        };
+        parts.extend(headings.iter().any(|heading| of(&heading)).then(|| (*meaning).to_owned()));
+    }
+    if interval {
+        parts.push(
+            "±: half the width of the 95 % confidence interval of the mean (Student's t)".into(),
+        );
+    }
+    wrapped(&parts)
+}
+
+fn wrapped(parts: &[String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.chars().count() + 2 < WIDTH => {
+                line.push_str(". ");
+                line.push_str(part);
+            }
+            _ => {
+                if let Some(line) = lines.last_mut() {
+                    line.push('.');
+                }
+                lines.push(part.clone());
+            }
+        }
+    }
+    if let Some(line) = lines.last_mut() {
+        line.push('.');
+    }
+    lines.join("\n")
+}
+
+/// A line that names the ports of the longest data queues: one port if it is the same for all schemes, otherwise that of
+/// each scheme, in its run with the longest queue. Empty if no queue was measured.
+#[must_use]
+pub fn longest_queues(runs: &[(usize, &Run)]) -> String {
+    let mut longest: Vec<&Run> = Vec::new();
+    for (_, run) in runs.iter().filter(|(_, run)| run.max_queue_place.is_some()) {
+        match longest.iter_mut().find(|other| other.scheme == run.scheme) {
+            Some(other) if other.max_queue_bytes < run.max_queue_bytes => *other = run,
+            Some(_) => {}
+            None => longest.push(run),
+        }
+    }
+    let place = |run: &Run| run.max_queue_place.clone().unwrap_or_default();
+    let Some(first) = longest.first() else { return String::new() };
+    if longest.iter().all(|run| run.max_queue_place == first.max_queue_place) {
+        return format!("Longest queue: at {}.", place(first));
+    }
+    let named = longest.iter().map(|run| format!("{} at {}", run.scheme, place(run)));
+    format!("Longest queue: {}.", named.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_legend_names_the_columns_that_are_there_and_no_others() {
+        let header = ["scheme", "Mb/s", "RTT p99", "Jain"].map(str::to_owned).to_vec();
+        let text = legend([&Grid { header, rows: Vec::new(), words: 1 }]);
+        assert!(text.starts_with("Mb/s: throughput of IP bytes that arrived. RTT p99: "), "{text}");
+        assert!(text.contains("Jain: fairness") && text.ends_with('.'), "{text}");
+        assert!(!text.contains("goodput") && !text.contains("RTT: mean") && !text.contains("FCT"));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn the_longest_queue_has_a_port() {
+        let run = |scheme: &str, bytes: u64, place: &str| Run {
+            scheme: scheme.to_owned(),
+            max_queue_bytes: bytes,
+            max_queue_place: Some(place.to_owned()),
+            ..Run::default()
+        };
+        let (one, two, other) = (run("a", 10, "x>y"), run("a", 20, "y>z"), run("b", 5, "x>y"));
+        let line = longest_queues(&[(0, &one), (0, &two), (0, &other)]);
+        assert_eq!(line, "Longest queue: a at y>z, b at x>y.");
+        assert_eq!(longest_queues(&[(0, &one), (0, &other)]), "Longest queue: at x>y.");
+        assert_eq!(longest_queues(&[(0, &Run::default())]), "");
+    }
+}

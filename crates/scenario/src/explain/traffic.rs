@@ -1,0 +1,64 @@
+//! What `check --explain` says of the traffic: how many flows there are and start, how often, and what they load.
+
+use shallop_plan::Setup;
+use shallop_plan::load::{self, Offered};
+use shallop_plan::pairs::intensity;
+use shallop_plan::plan::Intensity;
+use shallop_plan::sources;
+use shallop_topology::Paths;
+
+use super::{Section, gigabits};
+
+/// The traffic of all groups.
+pub(super) fn explain(setup: &Setup<'_>, section: &mut Section) {
+    let plan = setup.plan;
+    let endless = plan.groups.iter().filter(|group| !group.is_finite());
+    let endless: usize = endless.map(|group| group.flows).sum();
+    section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
+    let starting = |index| sources::starting(setup, index, plan.duration);
+    let starting: usize = (0..plan.groups.len()).map(starting).sum();
+    let how = format!("before the end, at {}, with seed {}", plan.duration, setup.seed);
+    section.say("flows that start", starting.to_string(), how);
+    arrivals(setup, section);
+}
+
+/// How often flows start, of the groups that start them at random, and the link that they load most.
+fn arrivals(setup: &Setup<'_>, section: &mut Section) {
+    let (network, paths) = (&setup.network, Paths::of(&setup.network.graph));
+    for (index, (group, rate)) in setup.plan.groups.iter().zip(&setup.rates).enumerate() {
+        let Some(rate) = rate else { continue };
+        let offered = match intensity(group) {
+            Some(Intensity::Load(load, links)) => {
+                let offered = Offered::of((group, index), network, &paths, links, setup.root());
+                offered.map(|offered| (load, links, offered))
+            }
+            _ => None,
+        };
+        let how = offered.map_or_else(
+            || "`per_second` of the scenario".to_owned(),
+            |(load, links, offered)| {
+                let Offered { capacity, ports: (used, all), mean_size, crossings } = offered;
+                let capacity = gigabits(capacity);
+                format!(
+                    "{load} × {capacity} / (8 × {mean_size:.1} B × {crossings:.4} crossings a flow); flows may take \
+                     {used} of the {all} directions of \"{links}\""
+                )
+            },
+        );
+        section.say(format!("flows per second of \"{}\"", group.name), format!("{rate:.3}"), how);
+    }
+    let offered = load::offered(setup);
+    let rate = |port: usize| network.graph.link_of(port as u32).rate;
+    let relative =
+        offered.iter().enumerate().map(|(port, bits)| (port, bits / rate(port).get() as f64));
+    let most = relative.reduce(|most, one| if one.1 > most.1 { one } else { most });
+    if let Some((port, load)) = most.filter(|(_, load)| *load > 0.0) {
+        let how = format!(
+            "{} of payload offered to {}, {}",
+            gigabits(offered[port]),
+            network.port_name(port as u32),
+            rate(port)
+        );
+        section.say("largest load of a link", format!("{load:.4}"), how);
+    }
+}

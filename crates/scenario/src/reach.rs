@@ -1,0 +1,53 @@
+//! Which hosts can reach which.
+
+use std::collections::BTreeSet;
+
+use shallop_core::Node;
+use shallop_plan::network::Network;
+use shallop_topology::NodeKind;
+
+/// Which hosts can reach which: those on one side of what switches do not join cannot reach the other.
+pub(super) struct Reach {
+    /// For each node the parts of the network it belongs to or borders on. Hosts pass nothing on, so a host may border
+    /// on several.
+    parts: Vec<Vec<usize>>,
+    /// Hosts that are linked to each other.
+    pairs: BTreeSet<(Node, Node)>,
+}
+
+impl Reach {
+    /// The parts of this network.
+    pub(super) fn of(network: &Network) -> Self {
+        let graph = &network.graph;
+        let mut ports = vec![Vec::new(); graph.nodes.len()];
+        for port in 0..graph.ports() as u32 {
+            ports[graph.near(port).0 as usize].push(port);
+        }
+        let mut part_of = vec![None; graph.nodes.len()];
+        for first in 0..graph.nodes.len() {
+            let mut open = vec![first];
+            while let Some(node) = open.pop() {
+                if part_of[node].is_some() || graph.nodes[node] == NodeKind::Host {
+                    continue;
+                }
+                part_of[node] = Some(first);
+                open.extend(ports[node].iter().map(|&port| graph.far(port).0 as usize));
+            }
+        }
+        let border = |ports: &Vec<u32>| {
+            let far = ports.iter().map(|&port| graph.far(port));
+            far.filter_map(|node| part_of[node.0 as usize]).collect()
+        };
+        let borders = ports.iter().map(border).collect();
+        let linked = (0..graph.ports() as u32).map(|port| (graph.near(port), graph.far(port)));
+        let hosts = |node| graph.kind(node) == NodeKind::Host;
+        let pairs = linked.filter(|(a, b)| hosts(*a) && hosts(*b)).collect();
+        Self { parts: borders, pairs }
+    }
+
+    /// Whether a path leads from one host to another.
+    pub(super) fn joins(&self, from: u32, to: u32) -> bool {
+        let (near, far) = (&self.parts[from as usize], &self.parts[to as usize]);
+        near.iter().any(|part| far.contains(part)) || self.pairs.contains(&(Node(from), Node(to)))
+    }
+}

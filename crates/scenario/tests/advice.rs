@@ -1,0 +1,91 @@
+//! What errors advise and what explanations say, in words that need no knowledge of the code.
+
+use shallop_scenario::{Options, Problem, explain, read};
+
+const SMALL: &str = r#"
+title = "small"
+duration = "1s"
+topology = { kind = "leaf-spine", spines = 1, leaves = 2, hosts = 2, rate = "10Gbps", delay = "1us" }
+scheme = [{ transport = "cubic" }]
+"#;
+
+fn problem(text: &str, options: &Options) -> Problem {
+    read(text, options).expect_err("it is wrong")
+}
+
+#[test]
+fn a_group_without_senders_is_told_the_sets_of_hosts() {
+    let missing = problem(&format!("{SMALL}group = [{{ name = \"all\" }}]"), &Options::default());
+    assert!(missing.message.contains("`from`"), "{missing:?}");
+    assert!(missing.help.contains("sets hosts"), "{missing:?}");
+    assert!(missing.help.contains("hosts leaf0h0, leaf0h1, leaf1h0, ..."), "{missing:?}");
+    let group = "group = [{ name = \"all\", from = \"host\", to = \"hosts\" }]";
+    let misspelt = problem(&format!("{SMALL}{group}"), &Options::default());
+    assert!(misspelt.help.starts_with("did you mean \"hosts\"? "), "{misspelt:?}");
+}
+
+#[test]
+fn a_misspelt_distribution_is_no_missing_file() {
+    let group = |sizes: &str| {
+        format!(
+            "{SMALL}group = [{{ name = \"a\", from = \"hosts\", to = \"hosts\", sizes = \"{sizes}\" }}]"
+        )
+    };
+    let near = problem(&group("websearch"), &Options::default());
+    assert!(near.message.ends_with("there is no distribution of sizes \"websearch\""), "{near:?}");
+    assert!(near.help.starts_with("did you mean \"web-search\"? "), "{near:?}");
+    let file = problem(&group("my/own.csv"), &Options::default());
+    assert!(file.message.contains("\"my/own.csv\": "), "{file:?}");
+    assert!(file.help.contains("web-search"), "{file:?}");
+}
+
+#[test]
+fn a_misspelt_key_of_a_scheme_is_looked_for_in_that_scheme() {
+    let text = format!(
+        "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"
+    );
+    let set = vec![("scheme.cubic.beta".to_owned(), "0.5".to_owned())];
+    let wrong = problem(&text, &Options { set, ..Options::default() });
+    assert!(wrong.help.starts_with("did you mean scheme.cubic.decrease?"), "{wrong:?}");
+    let set = vec![("scheme.cubic.xyzzy".to_owned(), "0.5".to_owned())];
+    let strange = problem(&text, &Options { set, ..Options::default() });
+    assert!(strange.help.starts_with("keys of `scheme.cubic`: name, "), "{strange:?}");
+    let set = vec![("scheme.cubic.scal".to_owned(), "0.5".to_owned())];
+    let near = problem(&text, &Options { set, ..Options::default() });
+    assert!(near.help.starts_with("did you mean scheme.cubic.scale?"), "{near:?}");
+}
+
+#[test]
+fn quick_without_a_quick_section_is_the_full_run_and_says_so() {
+    let text = format!(
+        "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"
+    );
+    let quick = Options { quick: true, ..Options::default() };
+    let full = read(&text, &quick).expect("a good scenario");
+    assert!(!full.quick, "it is not called quick");
+    assert_eq!(full.notes.len(), 1, "{:?}", full.notes);
+    assert!(full.notes[0].contains("no [quick] section"), "{:?}", full.notes);
+    let short =
+        read(&format!("{text}\n[quick]\nduration = \"100ms\""), &quick).expect("a good one");
+    assert!(short.quick && short.notes.is_empty());
+    let points =
+        "\n[[point]]\nname = \"a\"\nset = {}\n[[point]]\nname = \"b\"\nset = {}\nfull_only = true";
+    let fewer = read(&format!("{text}{points}"), &quick).expect("a good one");
+    assert!(fewer.quick && fewer.notes.is_empty() && fewer.points.len() == 1);
+}
+
+#[test]
+fn parameters_are_explained_in_full() {
+    let text = format!(
+        "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"
+    );
+    let study = read(&text, &Options::default()).expect("a good scenario");
+    let sections = explain::explain(&study).expect("it can run");
+    let lines: Vec<_> = sections.iter().flat_map(|section| &section.lines).collect();
+    assert!(lines.iter().any(|line| line.how.contains(". ")), "no text has a second sentence");
+    let starting = lines.iter().find(|line| line.what == "flows that start").expect("a line");
+    assert_eq!(
+        (starting.value.as_str(), starting.how.as_str()),
+        ("4", "before the end, at 1s, with seed 1")
+    );
+}
