@@ -7,18 +7,17 @@ use shallop_proto::{EndpointCounters, wire};
 use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
 
 use crate::flow_log::{FlowLog, FlowRow};
-use crate::flow_records::FlowRecord;
 use crate::fractions::{above, data, fairness, rate, ratio};
 use crate::groups;
 use crate::links::{self, bounded, bounded_map};
 use crate::offered;
 use crate::pools;
 use crate::probe::Measurements;
-use crate::series::{Checkpoint, Samples, Series};
+use crate::series::{Samples, Series};
 use crate::warn;
 use shallop_plan::{Setup, load};
 use shallop_results::Link;
-use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window, jain};
+use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]

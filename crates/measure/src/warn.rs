@@ -80,7 +80,8 @@ fn unfair(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Str
         let jain = jain(&shares).filter(|jain| *jain < UNFAIR)?;
         let most = shares.iter().copied().fold(0.0, f64::max) / shares.iter().sum::<f64>();
         Some(format!(
-            "one flow of group \"{}\" has {:.0} % of what its {} flows got in the last second (Jain's index {jain:.3}); \
+            "one flow of group \"{}\" has {:.0} % of what its {} flows got in the last second (Jain's index \
+             {jain:.3}); \
              they should share equally",
             group.name,
             most * 100.0,

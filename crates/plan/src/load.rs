@@ -77,8 +77,8 @@ pub fn by_port(
     Some(offered)
 }
 
-/// Sends what each node that is no leaf has (`amounts`) to this one, in equal parts over equal-cost paths, and adds what
-/// crosses each port to `crossing`. Leaves `amounts` zero.
+/// Sends what each node that is no leaf has (`amounts`) to this one, in equal parts over equal-cost paths, and adds
+/// what crosses each port to `crossing`. Leaves `amounts` zero.
 fn spread(
     network: &Network,
     paths: &Paths,

@@ -47,7 +47,9 @@ pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
         );
     }
     if seeds {
-        parts.push("Several seeds: mean, 95 % interval of the mean (Student's t, three seeds or more), least, most".into());
+        parts.push(
+            "Several seeds: mean, 95 % interval of the mean (Student's t), least, most".into(),
+        );
     }
     wrapped(&parts)
 }
@@ -74,8 +76,8 @@ fn wrapped(parts: &[String]) -> String {
     lines.join("\n")
 }
 
-/// A line that names the ports of the longest data queues: one port if it is the same for all schemes, otherwise that of
-/// each scheme, in its run with the longest queue. Empty if no queue was measured.
+/// A line that names the ports of the longest data queues: one port if it is the same for all schemes, otherwise that
+/// of each scheme, in its run with the longest queue. Empty if no queue was measured.
 #[must_use]
 pub fn longest_queues(runs: &[(usize, &Run)]) -> String {
     let mut longest: Vec<&Run> = Vec::new();

@@ -118,6 +118,7 @@ fn cells(link: &LinkMeans) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Link;
 
     fn run(scheme: &str, links: &[(&str, f64, u64)]) -> Run {
         let link = |&(place, utilization, queue): &(&str, f64, u64)| Link {

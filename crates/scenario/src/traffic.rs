@@ -372,7 +372,7 @@ fn hosts(
         Some(hosts) => hosts.names.iter().map(String::as_str).collect(),
         None if network.sets.contains_key(default) => vec![default],
         None => {
-            let help = format!("`{}` names hosts or sets of hosts: {}", key.name, sets(network));
+            let help = format!("`{}` names hosts or sets of hosts. {}", key.name, sets(network));
             return Err(section.lacks(key).with_help(help));
         }
     };
@@ -386,7 +386,7 @@ fn hosts(
             let guess =
                 near.first().map_or_else(String::new, |it| format!("did you mean \"{it}\"? "));
             return Err(
-                problem.with_help(format!("{guess}hosts or sets of hosts: {}", sets(network)))
+                problem.with_help(format!("{guess}name hosts or sets of hosts. {}", sets(network)))
             );
         };
         hosts.extend(set.iter().map(|node| node.0));
@@ -400,7 +400,7 @@ fn sets(network: &Network) -> String {
     let sets = network.sets.keys().map(String::as_str).filter(|set| !names.contains(set));
     let hosts = list(names.iter().copied().take(3));
     let more = if names.len() > 3 { ", ..." } else { "" };
-    format!("sets {}; hosts {hosts}{more}", list(sets))
+    format!("Sets: {}. Hosts: {hosts}{more}", list(sets))
 }
 
 fn start(section: &Section<'_>, flows: usize, duration: Span) -> Result<Starts, Problem> {

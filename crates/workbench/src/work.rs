@@ -135,8 +135,8 @@ impl Task {
     }
 }
 
-/// Notes on a study before it runs: those of its scenario, and the names of columns and attributes of network files that
-/// mean nothing to shallop. Each note once.
+/// Notes on a study before it runs: those of its scenario, and the names of columns and attributes of network files
+/// that mean nothing to shallop. Each note once.
 #[must_use]
 pub fn notes(study: &Study) -> Vec<String> {
     /// So many names are told.
