@@ -5,10 +5,11 @@ use shallop_core::Span;
 use shallop_proto::EndpointCounters;
 
 use crate::flow_log::FlowLog;
-use crate::fractions::{fairness, rate, ratio};
+use crate::fractions::{rate, ratio};
 
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::{Checkpoint, Series};
+use crate::shares::fairness;
 use shallop_plan::Setup;
 use shallop_results::summary::{Group, GroupWindow};
 

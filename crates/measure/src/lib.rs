@@ -18,6 +18,7 @@ mod pools;
 pub mod probe;
 pub mod rtts;
 pub mod series;
+mod shares;
 mod warn;
 
 pub use outcome::Outcome;

@@ -7,13 +7,14 @@ use shallop_proto::{EndpointCounters, wire};
 use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
 
 use crate::flow_log::{FlowLog, FlowRow};
-use crate::fractions::{above, data, fairness, rate, ratio};
+use crate::fractions::{above, data, rate, ratio};
 use crate::groups;
 use crate::links::{self, bounded, bounded_map};
 use crate::offered;
 use crate::pools;
 use crate::probe::Measurements;
 use crate::series::{Samples, Series};
+use crate::shares::fairness;
 use crate::warn;
 use shallop_plan::{Setup, load};
 use shallop_results::Link;

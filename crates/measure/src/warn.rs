@@ -5,9 +5,9 @@ use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
 use crate::flow_records::FlowRecord;
-use crate::fractions::shares;
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::Series;
+use crate::shares::shares;
 use shallop_plan::Setup;
 use shallop_plan::flows;
 use shallop_plan::plan::{Group, Starts};

@@ -17,8 +17,8 @@ fn problem(text: &str, options: &Options) -> Problem {
 fn a_group_without_senders_is_told_the_sets_of_hosts() {
     let missing = problem(&format!("{SMALL}group = [{{ name = \"all\" }}]"), &Options::default());
     assert!(missing.message.contains("`from`"), "{missing:?}");
-    assert!(missing.help.contains("sets hosts"), "{missing:?}");
-    assert!(missing.help.contains("hosts leaf0h0, leaf0h1, leaf1h0, ..."), "{missing:?}");
+    assert!(missing.help.contains("Sets: hosts"), "{missing:?}");
+    assert!(missing.help.contains("Hosts: leaf0h0, leaf0h1, leaf1h0, ..."), "{missing:?}");
     let group = "group = [{ name = \"all\", from = \"host\", to = \"hosts\" }]";
     let misspelt = problem(&format!("{SMALL}{group}"), &Options::default());
     assert!(misspelt.help.starts_with("did you mean \"hosts\"? "), "{misspelt:?}");
