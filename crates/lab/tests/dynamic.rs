@@ -39,7 +39,7 @@ fn outcome(plan: &Plan, scheme: usize) -> Outcome {
 const POISSON: &str = r#"
 pattern = "uniform"
 sizes = "web-server"
-arrivals = { load = 0.25, of = "bottleneck" }
+arrivals = { load = 0.5, of = "bottleneck" }
 flows = 300
 warm_up = 20
 cool_down = 30
@@ -49,9 +49,9 @@ cool_down = 30
 fn flows_arrive_as_often_as_the_load_asks_for() {
     let plan = plan(POISSON);
     let setup = Setup::new(&plan, 0, 1).unwrap();
-    // Flows cross one of the two ports of the set once, so a load of a quarter is half of a link.
+    // All flows cross the same one of the two ports of the set: the other has no part in the load.
     let mean = plan.groups[0].sizes.as_ref().unwrap().mean();
-    let expected = 0.25 * 2e9 / (8.0 * mean);
+    let expected = 0.5 * 1e9 / (8.0 * mean);
     assert!((setup.rates[0].unwrap() / expected - 1.0).abs() < 1e-9, "{:?}", setup.rates);
     let flows: Vec<_> = FlowGenerator::new(&setup).collect();
     assert_eq!(flows.len(), 300);

@@ -4,9 +4,9 @@
 use shallop_core::Span;
 use shallop_proto::EndpointCounters;
 
+use crate::fairness::fairness;
 use crate::flow_log::FlowLog;
 use crate::fractions::{rate, ratio};
-use crate::outcome::fairness;
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::{Checkpoint, Series};
 use shallop_plan::Setup;

@@ -5,6 +5,7 @@ pub mod capture;
 pub mod completion;
 pub mod converge;
 pub mod drops;
+mod fairness;
 pub mod flow_log;
 pub mod flow_records;
 mod fractions;

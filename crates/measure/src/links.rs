@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use shallop_core::Span;
 use shallop_switch::PortCounters;
 
-use crate::fractions::ratio;
-use crate::outcome::data;
+use crate::fractions::{data, ratio};
 use crate::probe::Measurements;
 use shallop_plan::Setup;
 use shallop_results::Link;

@@ -6,18 +6,19 @@ use shallop_core::{Class, DropCause, Span};
 use shallop_proto::EndpointCounters;
 use shallop_switch::{Occupancy, Pool, PortCounters};
 
+use crate::fairness::fairness;
 use crate::flow_log::{FlowLog, FlowRow};
-use crate::flow_records::FlowRecord;
-use crate::fractions::{rate, ratio};
+use crate::fractions::{data, rate, ratio};
 use crate::groups;
 use crate::links::{self, bounded, bounded_map};
 use crate::offered;
 use crate::pools;
 use crate::probe::Measurements;
-use crate::series::{Checkpoint, Samples, Series};
+use crate::series::{Samples, Series};
 use crate::warn;
-use shallop_plan::{Setup, load};
-use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window, jain};
+use shallop_plan::Setup;
+use shallop_results::Link;
+use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,18 +43,10 @@ pub fn summarise(
     series: &Series,
 ) -> Run {
     let (end, total) = (series.end, Totals::of(ports, log.total()));
-    let (dropped, lost) = (total.dropped, total.lost);
-    let gone = |class: Class| dropped[class.index()] + lost[class.index()];
-    let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
-    let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
-    let random = setup.rates.iter().any(Option::is_some);
-    let offered = random.then(|| load::offered(setup));
+    let drops = drops(setup, &total);
+    let offered = shallop_plan::offered::by_port(setup);
     let warnings = warn::warnings(setup, measure, (ports, offered.as_deref()), series);
-    let mut left_out = BTreeMap::new();
-    let links = links::links(setup, measure, (ports, offered.as_deref()), end);
-    let mut at_most = |name, map| bounded_map(map, (name, &mut left_out));
-    let loss_by_place = at_most("loss_by_place", loss_by_place(setup, ports));
-    let utilization_by_place = at_most("utilization_by_place", utilizations(setup, ports, end));
+    let places = Places::of(setup, measure, (ports, offered.as_deref()), end);
     let longest = longest_data_queue(setup, measure);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
@@ -66,35 +59,19 @@ pub fn summarise(
         wire_bps: rate(measure.wire_bytes, end),
         goodput_bps: rate(total.counters.received, end),
         windows: windows(setup, measure, series),
-        loss_rate: ratio(data, total.counters.sent),
+        loss_rate: ratio(drops.data, total.counters.sent),
         mean_port_drop_rate: mean_drop_rate(setup, ports),
-        drops: Drops {
-            data,
-            scheduled: unscheduled.map(|_| gone(Class::Data)),
-            unscheduled,
-            emulation: gone(Class::Emulation),
-            credit: gone(Class::Credit),
-            ack: gone(Class::Ack) + gone(Class::LegacyAck),
-            control: gone(Class::Control),
-        },
-        drops_by_cause: bounded(
-            drops_by_cause(setup, measure),
-            |drop| drop.packets as f64,
-            ("drops_by_cause", &mut left_out),
-        ),
-        loss_by_place,
+        drops,
+        drops_by_cause: places.drops_by_cause,
+        loss_by_place: places.loss,
         loss_by_set: loss_by_set(setup, ports, total.counters.sent),
-        utilization_by_place,
-        links: bounded(links, |link| link.utilization, ("links", &mut left_out)),
+        utilization_by_place: places.utilization,
+        links: places.links,
         groups: groups::groups(setup, measure, log, series),
         warnings,
         marks: measure.marks,
-        queues: bounded(
-            queues(setup, measure),
-            |queue| queue.max_bytes as f64,
-            ("queues", &mut left_out),
-        ),
-        left_out,
+        queues: places.queues,
+        left_out: places.left_out,
         pools: pools::occupancies(setup, pools),
         max_queue_bytes: longest.map_or(0, |(bytes, _)| bytes),
         max_queue_place: longest.map(|(_, port)| setup.network.port_name(port)),
@@ -109,12 +86,61 @@ pub fn summarise(
         utilization: utilization(setup, ports, end),
         retransmits: total.counters.retransmits,
         timeouts: total.counters.timeouts,
-        credit: credit(setup, &total, gone(Class::Emulation) + gone(Class::Credit), measure.data),
+        credit: credit(setup, &total, drops.emulation + drops.credit, measure.data),
         fct: log.fct(),
         packet_hops: ports.iter().flat_map(|port| port.sent).sum(),
         delivered_data_packets: measure.data,
         capture: None,
         wall_s: None,
+    }
+}
+
+/// Packets dropped or lost, by class.
+fn drops(setup: &Setup<'_>, total: &Totals) -> Drops {
+    let gone = |class: Class| total.dropped[class.index()] + total.lost[class.index()];
+    let unscheduled = setup.layout.unscheduled.then(|| gone(Class::Unscheduled));
+    Drops {
+        data: gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy),
+        scheduled: unscheduled.map(|_| gone(Class::Data)),
+        unscheduled,
+        emulation: gone(Class::Emulation),
+        credit: gone(Class::Credit),
+        ack: gone(Class::Ack) + gone(Class::LegacyAck),
+        control: gone(Class::Control),
+    }
+}
+
+/// The lists and maps of places, which stay short in networks of any size.
+struct Places {
+    loss: BTreeMap<String, f64>,
+    utilization: BTreeMap<String, f64>,
+    links: Vec<Link>,
+    drops_by_cause: Vec<DropCount>,
+    queues: Vec<Queue>,
+    left_out: BTreeMap<String, u64>,
+}
+
+impl Places {
+    /// The places of a run. `offered` is the payload offered to each port, in bits per second, if flows start at
+    /// random.
+    fn of(
+        setup: &Setup<'_>,
+        measure: &Measurements,
+        (ports, offered): (&[PortCounters], Option<&[f64]>),
+        end: Span,
+    ) -> Self {
+        let mut left_out = BTreeMap::new();
+        let links = links::links(setup, measure, (ports, offered), end);
+        let loss = bounded_map(loss_by_place(setup, ports), ("loss_by_place", &mut left_out));
+        let utilization = utilizations(setup, ports, end);
+        let utilization = bounded_map(utilization, ("utilization_by_place", &mut left_out));
+        let links = bounded(links, |link| link.utilization, ("links", &mut left_out));
+        let packets = |drop: &DropCount| drop.packets as f64;
+        let drops = drops_by_cause(setup, measure);
+        let drops_by_cause = bounded(drops, packets, ("drops_by_cause", &mut left_out));
+        let length = |queue: &Queue| queue.max_bytes as f64;
+        let queues = bounded(queues(setup, measure), length, ("queues", &mut left_out));
+        Self { loss, utilization, links, drops_by_cause, queues, left_out }
     }
 }
 
@@ -158,33 +184,6 @@ fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Wi
         .collect()
 }
 
-/// Jain's index of [`shares`]. `None` if not all flows have records.
-pub(crate) fn fairness(
-    measure: &Measurements,
-    window: (&Checkpoint, &Checkpoint),
-    counts: impl Fn(&FlowRecord) -> bool,
-) -> Option<f64> {
-    jain(&shares(measure, window, counts)?)
-}
-
-/// The bytes that arrived in a window, of each flow for which `counts` holds and that was active in it: started by its
-/// end, and not complete before its start. `None` if not all flows have records.
-pub(crate) fn shares(
-    measure: &Measurements,
-    (from, to): (&Checkpoint, &Checkpoint),
-    counts: impl Fn(&FlowRecord) -> bool,
-) -> Option<Vec<f64>> {
-    let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
-    let shares =
-        measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
-            let (flow, arrived) = flow;
-            let ended = flow.complete.is_some_and(|at| at.since_start() <= from.at);
-            let before = from_flows.get(number).copied().unwrap_or(0);
-            (!ended && counts(flow)).then_some((arrived - before) as f64)
-        });
-    Some(shares.collect())
-}
-
 fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
     let (mut sum, mut used) = (0.0, 0u32);
     for (_, counts) in switch_ports(setup, ports) {
@@ -226,11 +225,6 @@ fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap
         (name.clone(), ratio(gone, sent))
     });
     sets.collect()
-}
-
-/// The data among packets counted by class.
-pub(crate) fn data(counts: &[u64; Class::COUNT]) -> u64 {
-    Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
 }
 
 fn queues(setup: &Setup<'_>, measure: &Measurements) -> Vec<Queue> {

@@ -4,8 +4,8 @@
 use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
+use crate::fairness::shares;
 use crate::flow_records::FlowRecord;
-use crate::outcome::shares;
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::Series;
 use shallop_plan::Setup;
@@ -80,8 +80,8 @@ fn unfair(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Str
         let jain = jain(&shares).filter(|jain| *jain < UNFAIR)?;
         let most = shares.iter().copied().fold(0.0, f64::max) / shares.iter().sum::<f64>();
         Some(format!(
-            "one flow of group \"{}\" has {:.0} % of what its {} flows got in the last second (Jain's index {jain:.3}); \
-             they should share equally",
+            "one flow of group \"{}\" has {:.0} % of what its {} flows got in the last second (Jain's index \
+             {jain:.3}); they should share equally",
             group.name,
             most * 100.0,
             shares.len()

@@ -12,6 +12,7 @@ pub mod layout;
 pub mod load;
 pub mod memory;
 pub mod network;
+pub mod offered;
 pub mod pairs;
 pub mod plan;
 pub mod pools;

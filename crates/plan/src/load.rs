@@ -8,7 +8,6 @@ use shallop_topology::{NodeKind, Paths};
 use crate::network::Network;
 use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Pattern, Plan, Starts};
-use crate::setup::Setup;
 use crate::traffic_paths::{HostPairs, ShortestPathTree};
 
 /// The pairs of sender and receiver in the groups for whose index `counts` holds.
@@ -48,13 +47,6 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
         }
     };
     groups.map(rate).collect()
-}
-
-/// [`by_port`] of a run that is set up.
-#[must_use]
-pub fn offered(setup: &Setup<'_>) -> Vec<f64> {
-    let paths = Paths::of(&setup.network.graph);
-    by_port(setup.plan, &setup.network, &paths, &setup.rates, setup.root())
 }
 
 /// The payload that the groups with random arrivals offer to each port on average, in bits per second, if equal-cost

@@ -191,8 +191,8 @@ impl ShortestPathTree {
         crossed
     }
 
-    /// Sends what each node has (`amounts`) to the root of the tree, in equal parts over equal-cost paths, and adds what
-    /// crosses each port to `crossing`. Leaves `amounts` zero.
+    /// Sends what each node has (`amounts`) to the root of the tree, in equal parts over equal-cost paths, and adds
+    /// what crosses each port to `crossing`. Leaves `amounts` zero.
     pub(crate) fn spread(&self, amounts: &mut [f64], crossing: &mut [f64]) {
         for (node, ports) in self.order.iter().rev() {
             let amount = std::mem::take(&mut amounts[node.0 as usize]);

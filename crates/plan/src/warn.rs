@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::wire;
 
-use crate::load;
+use crate::offered;
 use crate::plan::{Scheme, Switch, Transport};
 use crate::setup::Setup;
 use crate::sources;
@@ -16,7 +16,7 @@ use crate::switches::in_bytes;
 const MAX_NAMED: usize = 5;
 
 /// The warnings of a run that is set up, but for flows that start too late ([`late`]). `offered` is the payload offered
-/// to each port, in bits per second ([`load::offered`]), if flows start at random.
+/// to each port, in bits per second ([`offered::by_port`]), if flows start at random.
 #[must_use]
 pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
     let kinds = data_ports(setup);
@@ -30,8 +30,7 @@ pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
 /// All warnings that can be given of a run before it is made.
 #[must_use]
 pub fn before(setup: &Setup<'_>) -> Vec<String> {
-    let random = setup.rates.iter().any(Option::is_some);
-    let offered = random.then(|| load::offered(setup));
+    let offered = offered::by_port(setup);
     let end = setup.plan.duration;
     let started = (0..setup.plan.groups.len()).map(|index| sources::starting(setup, index, end));
     let started: Vec<usize> = started.collect();

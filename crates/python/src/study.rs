@@ -11,7 +11,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use shallop_plan::files::{Files, FilesInMemory};
 use shallop_results::Shard;
-use shallop_results::table;
 use shallop_scenario::Options;
 use shallop_scenario::experiments::Shipped;
 use shallop_workbench::identity::Identity;
@@ -137,7 +136,7 @@ impl Study {
         let stop = AtomicBool::new(false);
         let options = JobOptions { jobs, archive: None, resume, shard, stop: &stop };
         let summary = run_in_thread(py, &task, options, &stop, progress)?;
-        let legend = workbench::work::legend([&summary], sweep);
+        let legend = shallop_workbench::work::legend([&summary], sweep);
         let printed = Task { folder: task.folder.filter(|_| !temporary), ..task };
         let text = format!("{}\n{legend}", printed.text(&summary, shard, sweep));
         let json = serde_json::to_string(&summary).map_err(|why| plain(&why))?;

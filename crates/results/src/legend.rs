@@ -34,11 +34,11 @@ pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
         parts.push(format!("{rate}: throughput of IP bytes that arrived"));
     }
     for (index, (start, meaning)) in MEANINGS.iter().enumerate() {
-        let of = |heading: &&str| {
+        let of = |heading: &str| {
             let longer = MEANINGS[..index].iter().any(|(other, _)| heading.starts_with(other));
             heading.starts_with(start) && !longer
         };
-        parts.extend(headings.iter().any(|heading| of(&heading)).then(|| (*meaning).to_owned()));
+        parts.extend(headings.iter().any(|heading| of(heading)).then(|| (*meaning).to_owned()));
     }
     if interval {
         parts.push(
@@ -70,8 +70,8 @@ fn wrapped(parts: &[String]) -> String {
     lines.join("\n")
 }
 
-/// A line that names the ports of the longest data queues: one port if it is the same for all schemes, otherwise that of
-/// each scheme, in its run with the longest queue. Empty if no queue was measured.
+/// A line that names the ports of the longest data queues: one port if it is the same for all schemes, otherwise that
+/// of each scheme, in its run with the longest queue. Empty if no queue was measured.
 #[must_use]
 pub fn longest_queues(runs: &[(usize, &Run)]) -> String {
     let mut longest: Vec<&Run> = Vec::new();

@@ -1,9 +1,6 @@
-//! The links of a run, and the table of the most loaded ones.
+//! Means of links over seeds, and the table of the most utilised ones.
 
 use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::design::Point;
 use crate::summary::Run;
@@ -14,39 +11,18 @@ pub const MAX_ROWS: usize = 20;
 /// The most rows that a command prints of it.
 pub const MAX_PRINTED: usize = 8;
 
-/// One direction of a link: the port from which it is sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Link {
-    /// The port, named by the nodes from and to which it leads.
-    pub place: String,
-    /// The rate, at the start of the run.
-    pub rate_bps: u64,
-    /// The payload that the flows with random arrivals offer to the link on average, as a fraction of its rate; null if
-    /// no flows start at random.
-    pub offered: Option<f64>,
-    /// The bits it sent, as a fraction of what it could carry in the run.
-    pub utilization: f64,
-    /// Data packets dropped at the port or lost on the wire, as a fraction of those offered to the port.
-    pub loss_rate: f64,
-    /// Packets that the port marked congestion-experienced.
-    pub marks: u64,
-    /// The maximum length of its data queue, in bytes on the wire; null for a host's link, whose packets wait in the
-    /// host.
-    pub max_queue_bytes: Option<u64>,
-}
-
 /// The means over the seeds of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkMeans {
     /// The rate, in bits per second.
     pub rate_bps: u64,
-    /// The mean of [`Link::offered`].
+    /// The mean of [`offered`](crate::Link::offered).
     pub offered: Option<f64>,
-    /// The mean of [`Link::utilization`].
+    /// The mean of [`utilization`](crate::Link::utilization).
     pub utilization: f64,
-    /// The mean of [`Link::loss_rate`].
+    /// The mean of [`loss_rate`](crate::Link::loss_rate).
     pub loss_rate: f64,
-    /// The mean of [`Link::marks`].
+    /// The mean of [`marks`](crate::Link::marks).
     pub marks: f64,
     /// The longest queue of any seed.
     pub max_queue_bytes: Option<u64>,
@@ -141,6 +117,7 @@ fn cells(link: &LinkMeans) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Link;
 
     fn run(scheme: &str, links: &[(&str, f64, u64)]) -> Run {
         let link = |&(place, utilization, queue): &(&str, f64, u64)| Link {

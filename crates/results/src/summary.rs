@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::Aggregate;
 use crate::design::Point;
 use crate::judged::JudgedClaim;
-use crate::links::Link;
+use crate::link::Link;
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
 
 /// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.

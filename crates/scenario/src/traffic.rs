@@ -173,12 +173,8 @@ impl Reader<'_, '_> {
             return Err(section.reject(GroupOptions::KEY.trace, format!("\"{name}\" has no flows")));
         };
         if late == flows {
-            let message = format!(
-                "{name}, line {line}, column start: the first flow starts at {start}, and the run ends at {}",
-                self.duration
-            );
-            let help = "a longer `duration`, or earlier starts";
-            return Err(section.reject(GroupOptions::KEY.trace, message).with_help(help));
+            let row = format!("{name}, line {line}, column start");
+            return Err(self.late(&format!("{row}: the first flow starts at {start}")));
         }
         let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, late, digest });
         Ok(Group {
@@ -193,6 +189,13 @@ impl Reader<'_, '_> {
             keeps_connections: options.connections == Connections::Kept,
             name: options.name,
         })
+    }
+
+    /// That a trace has no flow before the end of the run.
+    fn late(&self, first: &str) -> Problem {
+        let message = format!("{first}, and the run ends at {}", self.duration);
+        let problem = self.section.reject(GroupOptions::KEY.trace, message);
+        problem.with_help("a longer `duration`, or earlier starts")
     }
 
     fn pattern(&self, options: &GroupOptions, senders: usize) -> Result<Pattern, Problem> {
@@ -247,20 +250,17 @@ impl Reader<'_, '_> {
         }
         let text = self.files.text(name, MAX_TABLE).map_err(|why| {
             let known = list(builtin::names());
-            match near(name, builtin::names()).first() {
-                Some(near) => {
-                    let message = format!("there is no distribution of sizes \"{name}\"");
-                    let problem = section.reject(GroupOptions::KEY.sizes, message);
-                    problem.with_help(format!(
-                        "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and {why}"
-                    ))
-                }
-                None => {
-                    let message = format!("\"{name}\": {why}");
-                    let problem = section.reject(GroupOptions::KEY.sizes, message);
-                    problem.with_help(format!("a file, or one of the distributions {known}"))
-                }
-            }
+            let near = near(name, builtin::names());
+            let Some(near) = near.first() else {
+                let message = format!("\"{name}\": {why}");
+                let problem = section.reject(GroupOptions::KEY.sizes, message);
+                return problem.with_help(format!("a file, or one of the distributions {known}"));
+            };
+            let message = format!("there is no distribution of sizes \"{name}\"");
+            let problem = section.reject(GroupOptions::KEY.sizes, message);
+            problem.with_help(format!(
+                "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and {why}"
+            ))
         })?;
         let table = Sizes::parse(name.clone(), &text);
         table

@@ -1,6 +1,6 @@
 //! The tables of links and of groups of all runs, with the unit and the definition of each column.
 
-use shallop_results::summary::{Completion, Group, Run, Summary};
+use shallop_results::summary::{Completion, Group, Rtt, Run, Summary};
 use shallop_results::{Link, table};
 use shallop_store::{Column, Table, Text};
 
@@ -73,68 +73,96 @@ pub(super) fn links_table(summary: &Summary) -> Table {
 pub(super) fn groups_table(summary: &Summary) -> Table {
     let rows = rows(summary, |run| &run.groups);
     let mut columns = keys(summary, &rows);
-    let text =
-        |of: fn(&Group) -> &str| -> Text { rows.iter().map(|row| Some(of(row.2))).collect() };
-    let count = |of: fn(&Group) -> u64| -> Vec<u64> { rows.iter().map(|row| of(row.2)).collect() };
-    let some = |of: fn(&Group) -> f64| -> Vec<f64> { rows.iter().map(|row| of(row.2)).collect() };
-    let all = |of: fn(Completion) -> Option<f64>| -> Vec<Option<f64>> {
-        rows.iter().map(|row| row.2.fct.all.and_then(of)).collect()
-    };
+    let groups: Vec<&Group> = rows.iter().map(|row| row.2).collect();
+    columns.extend(traffic(&groups));
+    columns.extend(times(&groups));
+    Table::new("groups", columns)
+}
+
+/// Names, flows, throughput and losses.
+fn traffic(groups: &[&Group]) -> Vec<Column> {
+    let count = |of: fn(&Group) -> u64| -> Vec<u64> { groups.iter().map(|it| of(it)).collect() };
+    let some = |of: fn(&Group) -> f64| -> Vec<f64> { groups.iter().map(|it| of(it)).collect() };
+    let names: Text = groups.iter().map(|group| Some(group.name.as_str())).collect();
+    let transports: Text = groups.iter().map(|group| Some(group.transport.as_str())).collect();
     let open: Vec<Option<u64>> =
-        rows.iter().map(|row| row.2.fct.all.map(|all| all.unfinished)).collect();
-    let rtt: Vec<Option<f64>> = rows.iter().map(|row| row.2.rtt.mean_s).collect();
-    let rtt_p99: Vec<Option<f64>> = rows.iter().map(|row| row.2.rtt.p99_s).collect();
-    columns.extend([
-        Column::new("group", "", "The name of the group.", text(|group| &group.name)),
-        Column::new("transport", "", "The label of its transport.", text(|group| &group.transport)),
-        Column::new("flows", "flows", "Flows that started.", count(|group| group.flows)),
-        Column::new(
-            "unfinished",
-            "flows",
-            "Counted flows not complete at the end; null without end.",
-            open,
-        ),
-        Column::new(
-            "throughput_bps",
-            "bit/s",
-            "IP bytes of data that arrived, with retransmissions.",
-            some(|group| group.throughput_bps),
-        ),
-        Column::new(
-            "goodput_bps",
-            "bit/s",
-            "Payload that arrived, each byte once.",
-            some(|group| group.goodput_bps),
-        ),
-        Column::new(
-            "loss_rate",
-            "fraction",
-            "Data packets lost of those sent.",
-            some(|group| group.loss_rate),
-        ),
-        Column::new(
-            "retransmits",
-            "packets",
-            "Data packets retransmitted.",
-            count(|group| group.retransmits),
-        ),
-        Column::new(
-            "timeouts",
-            "timeouts",
-            "Retransmission timeouts.",
-            count(|group| group.timeouts),
-        ),
-        Column::new("rtt_mean_s", "s", "Mean round-trip time.", rtt),
+        groups.iter().map(|group| group.fct.all.map(|all| all.unfinished)).collect();
+    let unfinished = "Counted flows not complete at the end; null for flows without end.";
+    let throughput = "IP bytes of data that arrived, with retransmissions.";
+    let (rate, goodput) = (some(|it| it.throughput_bps), some(|it| it.goodput_bps));
+    let loss = some(|it| it.loss_rate);
+    let (resent, timeouts) = (count(|it| it.retransmits), count(|it| it.timeouts));
+    vec![
+        Column::new("group", "", "The name of the group.", names),
+        Column::new("transport", "", "The label of its transport.", transports),
+        Column::new("flows", "flows", "Flows that started.", count(|it| it.flows)),
+        Column::new("unfinished", "flows", unfinished, open),
+        Column::new("throughput_bps", "bit/s", throughput, rate),
+        Column::new("goodput_bps", "bit/s", "Payload that arrived, each byte once.", goodput),
+        Column::new("loss_rate", "fraction", "Data packets lost of those sent.", loss),
+        Column::new("retransmits", "packets", "Data packets retransmitted.", resent),
+        Column::new("timeouts", "timeouts", "Retransmission timeouts.", timeouts),
+    ]
+}
+
+/// Round-trip times, completion times and slowdowns.
+fn times(groups: &[&Group]) -> Vec<Column> {
+    let rtt = |of: fn(Rtt) -> Option<f64>| -> Vec<Option<f64>> {
+        groups.iter().map(|group| of(group.rtt)).collect()
+    };
+    let all = |of: fn(Completion) -> Option<f64>| -> Vec<Option<f64>> {
+        groups.iter().map(|group| group.fct.all.and_then(of)).collect()
+    };
+    let (rtt_p99, fct_p99) = (rtt(|rtt| rtt.p99_s), all(|all| all.p99_s));
+    let (slow, slow_p99) = (all(|all| all.slowdown_mean), all(|all| all.slowdown_p99));
+    vec![
+        Column::new("rtt_mean_s", "s", "Mean round-trip time.", rtt(|rtt| rtt.mean_s)),
         Column::new("rtt_p99_s", "s", "99th percentile of round-trip times.", rtt_p99),
         Column::new("fct_mean_s", "s", "Mean completion time.", all(|all| all.mean_s)),
-        Column::new("fct_p99_s", "s", "99th percentile of completion times.", all(|all| all.p99_s)),
-        Column::new("slowdown_mean", "ratio", "Mean slowdown.", all(|all| all.slowdown_mean)),
-        Column::new(
-            "slowdown_p99",
-            "ratio",
-            "99th percentile of slowdowns.",
-            all(|all| all.slowdown_p99),
-        ),
-    ]);
-    Table::new("groups", columns)
+        Column::new("fct_p99_s", "s", "99th percentile of completion times.", fct_p99),
+        Column::new("slowdown_mean", "ratio", "Mean slowdown.", slow),
+        Column::new("slowdown_p99", "ratio", "99th percentile of slowdowns.", slow_p99),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use shallop_results::Point;
+    use shallop_results::summary::Fct;
+    use shallop_store::Values;
+
+    use super::*;
+
+    #[test]
+    fn links_and_groups_of_all_runs_have_a_row_each() {
+        let link = Link { place: "a>b".to_owned(), rate_bps: 7, offered: None, ..Link::default() };
+        let all = Completion { count: 3, unfinished: 1, p99_s: Some(2.0), ..Completion::default() };
+        let fct = Fct { all: Some(all), ..Fct::default() };
+        let groups = ["web", "backup"]
+            .map(|name| Group { name: name.to_owned(), fct, ..Group::default() })
+            .to_vec();
+        let run = |seed: u64| Run {
+            scheme: "cubic".to_owned(),
+            seed,
+            links: vec![link.clone()],
+            groups: groups.clone(),
+            ..Run::default()
+        };
+        let point = Point {
+            name: "low".to_owned(),
+            set: BTreeMap::new(),
+            schemes: vec!["cubic".to_owned()],
+        };
+        let summary =
+            Summary { points: vec![point], runs: vec![run(1), run(2)], ..Summary::default() };
+        let (links, groups) = (links_table(&summary), groups_table(&summary));
+        assert_eq!((links.rows(), groups.rows()), (2, 4));
+        let values = |table: &Table, name: &str| table.column(name).unwrap().values.clone();
+        assert_eq!(values(&links, "seed"), Values::U64(vec![Some(1), Some(2)]));
+        assert_eq!(values(&links, "rate_bps"), Values::U64(vec![Some(7); 2]));
+        assert_eq!(values(&groups, "fct_p99_s"), Values::F64(vec![Some(2.0); 4]));
+        assert_eq!(values(&groups, "unfinished"), Values::U64(vec![Some(1); 4]));
+    }
 }

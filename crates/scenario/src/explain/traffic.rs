@@ -1,7 +1,8 @@
 //! What `check --explain` says of the traffic: how many flows there are and start, how often, and what they load.
 
 use shallop_plan::Setup;
-use shallop_plan::load::{self, Offered};
+use shallop_plan::load::Offered;
+use shallop_plan::offered;
 use shallop_plan::pairs::intensity;
 use shallop_plan::plan::Intensity;
 use shallop_plan::sources;
@@ -47,7 +48,7 @@ fn arrivals(setup: &Setup<'_>, section: &mut Section) {
         );
         section.say(format!("flows per second of \"{}\"", group.name), format!("{rate:.3}"), how);
     }
-    let offered = load::offered(setup);
+    let offered = offered::by_port(setup).unwrap_or_default();
     let rate = |port: usize| network.graph.link_of(port as u32).rate;
     let relative =
         offered.iter().enumerate().map(|(port, bits)| (port, bits / rate(port).get() as f64));

@@ -189,8 +189,8 @@ macro_rules! disciplines {
                 match self { $(Self::$name(config) => config.marks(),)+ }
             }
 
-            /// Whether it marks in proportion to the queue or every packet above a threshold, as DCTCP needs it, and not
-            /// one packet now and then.
+            /// Whether it marks in proportion to the queue or every packet above a threshold, as DCTCP needs it, and
+            /// not one packet now and then.
             #[must_use]
             pub fn marks_in_proportion(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks_in_proportion(),)+ }
