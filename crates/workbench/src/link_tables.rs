@@ -142,3 +142,45 @@ fn times_of_groups(groups: &[&Group]) -> Vec<Column> {
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use shallop_results::Point;
+    use shallop_results::summary::Fct;
+    use shallop_store::Values;
+
+    use super::*;
+
+    #[test]
+    fn links_and_groups_of_all_runs_have_a_row_each() {
+        let link = Link { place: "a>b".to_owned(), rate_bps: 7, offered: None, ..Link::default() };
+        let all = Completion { count: 3, unfinished: 1, p99_s: Some(2.0), ..Completion::default() };
+        let fct = Fct { all: Some(all), ..Fct::default() };
+        let groups = ["web", "backup"]
+            .map(|name| Group { name: name.to_owned(), fct: fct.clone(), ..Group::default() })
+            .to_vec();
+        let run = |seed: u64| Run {
+            scheme: "cubic".to_owned(),
+            seed,
+            links: vec![link.clone()],
+            groups: groups.clone(),
+            ..Run::default()
+        };
+        let point = Point {
+            name: "low".to_owned(),
+            set: BTreeMap::new(),
+            schemes: vec!["cubic".to_owned()],
+        };
+        let summary =
+            Summary { points: vec![point], runs: vec![run(1), run(2)], ..Summary::default() };
+        let (links, groups) = (links_table(&summary), groups_table(&summary));
+        assert_eq!((links.rows(), groups.rows()), (2, 4));
+        let values = |table: &Table, name: &str| table.column(name).unwrap().values.clone();
+        assert_eq!(values(&links, "seed"), Values::U64(vec![Some(1), Some(2)]));
+        assert_eq!(values(&links, "rate_bps"), Values::U64(vec![Some(7); 2]));
+        assert_eq!(values(&groups, "fct_p99_s"), Values::F64(vec![Some(2.0); 4]));
+        assert_eq!(values(&groups, "unfinished"), Values::U64(vec![Some(1); 4]));
+    }
+}

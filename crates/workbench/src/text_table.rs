@@ -14,8 +14,18 @@ const NARROW: usize = 24;
 
 /// The headings of columns in the order in which a narrow terminal is spared them. Then it is spared the rightmost
 /// columns, but not the names and the first figure.
-pub const LEFT_OUT_FIRST: [&str; 9] =
-    ["Mhop/s", "wall s", "RTOs", "resent", "goodput", "KB", "credit loss %", "open", "p99"];
+pub const LEFT_OUT_FIRST: [&str; 10] = [
+    "Mhop/s",
+    "wall s",
+    "RTOs",
+    "resent",
+    "goodput",
+    "KB",
+    "credit loss %",
+    "open",
+    "FCT p99",
+    "RTT p99",
+];
 
 /// How tables are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
