@@ -30,8 +30,16 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
 /// [`by_port`] of a run that is set up.
 #[must_use]
 pub fn offered(setup: &Setup<'_>) -> Option<Vec<f64>> {
-    let paths = Paths::of(&setup.network.graph);
-    by_port(setup.plan, &setup.network, &paths, &setup.rates, setup.root())
+    by_port(setup.plan, &setup.network, &setup.paths, &setup.rates, setup.root())
+}
+
+/// Whether so few pairs of hosts communicate that [`by_port`] sums what they offer.
+#[must_use]
+pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
+    let mut groups = plan.groups.iter().enumerate().filter(|(_, group)| intensity(group).is_some());
+    groups.all(|(index, group)| {
+        pairs(group, index, network, seed).is_ok_and(|pairs| pairs.count() <= MAX_SUMMED_PAIRS)
+    })
 }
 
 /// The payload that the groups with random arrivals offer to each port on average, in bits per second, if equal-cost

@@ -6,8 +6,8 @@ use shallop_core::form::Key;
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_proto::wire;
 use shallop_switch::Limit;
+use shallop_topology::NicMode;
 use shallop_topology::bounds::MAX_ROUTES;
-use shallop_topology::{NicMode, Paths};
 
 use super::buffers::SharedOptions;
 use super::format::Scenario;
@@ -160,7 +160,11 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     if plan.groups.iter().all(|group| intensity(group).is_none()) {
         return Ok(());
     }
-    let (seed, paths) = (Seed::new(plan.seed), Paths::of(&network.graph));
+    let seed = Seed::new(plan.seed);
+    if !load::is_summed(plan, network, seed) {
+        return loads_as_written(top);
+    }
+    let paths = network.paths();
     let rates = load::rates(plan, network, &paths, seed);
     let by_port = |rates: &[Option<f64>]| load::by_port(plan, network, &paths, rates, seed);
     let relative = |(port, bits): (usize, f64)| {

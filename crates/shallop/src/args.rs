@@ -197,7 +197,7 @@ pub struct Printed {
     #[arg(long)]
     json: bool,
     /// Print all columns of tables. Without it a terminal that is too narrow is spared some: Mhop/s, wall s, RTOs,
-    /// resent, goodput, KB, credit loss %, open, FCT p99, RTT p99, in this order, then the rightmost. Pipes get them all
+    /// resent, goodput, KB, credit loss %, open, FCT p99, RTT p99, in this order, then the rightmost. Pipes get all
     #[arg(long)]
     pub wide: bool,
 }

@@ -12,7 +12,7 @@ use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use shallop_plan::plan::Topology;
 use shallop_plan::wait;
-use shallop_plan::{Setup, Study, warn};
+use shallop_plan::{CommonSetup, Study, warn};
 use shallop_results::Shard;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table;
@@ -173,8 +173,9 @@ pub fn warnings(study: &Study) -> Result<Vec<String>> {
     let seed = study.seeds.first().copied().unwrap_or_default();
     let mut runs = Vec::new();
     for (number, point) in study.points.iter().enumerate() {
+        let common = CommonSetup::new(&point.plan, seed).map_err(|why| plain(&why))?;
         for (index, scheme) in point.plan.schemes.iter().enumerate() {
-            let setup = Setup::new(&point.plan, index, seed).map_err(|why| plain(&why))?;
+            let setup = common.scheme(index).map_err(|why| plain(&why))?;
             let warnings = warn::before(&setup);
             runs.push((
                 number,

@@ -5,7 +5,6 @@ use shallop_plan::load::{self, Offered};
 use shallop_plan::pairs::intensity;
 use shallop_plan::plan::Intensity;
 use shallop_plan::sources;
-use shallop_topology::Paths;
 
 use super::{Section, gigabits};
 
@@ -24,12 +23,12 @@ pub(super) fn explain(setup: &Setup<'_>, section: &mut Section) {
 
 /// How often flows start, of the groups that start them at random, and the link that they load most.
 fn arrivals(setup: &Setup<'_>, section: &mut Section) {
-    let (network, paths) = (&setup.network, Paths::of(&setup.network.graph));
+    let (network, paths) = (&setup.network, &setup.paths);
     for (index, (group, rate)) in setup.plan.groups.iter().zip(&setup.rates).enumerate() {
         let Some(rate) = rate else { continue };
         let offered = match intensity(group) {
             Some(Intensity::Load(load, links)) => {
-                let offered = Offered::of((group, index), network, &paths, links, setup.root());
+                let offered = Offered::of((group, index), network, paths, links, setup.root());
                 offered.map(|offered| (load, links, offered))
             }
             _ => None,
