@@ -30,6 +30,7 @@ FIGURES = {
     "slowdown-by-size",
     "queue-over-time",
     "throughput-over-time",
+    "links",
     "flow-rates-over-time",
 }
 

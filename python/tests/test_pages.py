@@ -29,7 +29,7 @@ def blocks(page: str) -> list[Block]:
     return [Block(one["note"] or "", one["kind"], one["text"]) for one in found]
 
 
-@pytest.mark.parametrize(("page", "programs"), [("python.md", 8), ("clusters.md", 2)])
+@pytest.mark.parametrize(("page", "programs"), [("python.md", 9), ("clusters.md", 2)])
 def test_what_a_page_shows_works(page: str, programs: int, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     python, ran = "", 0
