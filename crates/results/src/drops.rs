@@ -13,7 +13,7 @@ const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];
 /// their share of all drops of the scheme at the point, and the port that dropped most of them.
 #[must_use]
 pub fn drops(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
-    let mut header = vec!["scheme", "cause", "most at", "packets", "share, %"];
+    let mut header = vec!["scheme", "cause", "most at (packets there)", "packets", "share, %"];
     let several = points.len() > 1;
     if several {
         header.insert(0, "point");
@@ -50,7 +50,8 @@ fn causes<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<[String; 4]> {
     let cells = |(cause, places): (&str, BTreeMap<&str, u64>)| {
         let most =
             places.iter().max_by_key(|(place, packets)| (**packets, std::cmp::Reverse(**place)));
-        let place = most.map_or("", |(place, _)| *place).to_owned();
+        let place =
+            most.map_or_else(String::new, |(place, packets)| format!("{place} ({packets})"));
         let packets = sum(&places);
         let share = packets as f64 / all as f64 * 100.0;
         [cause.replace('_', " "), place, packets.to_string(), format!("{share:.1}")]
@@ -96,8 +97,8 @@ mod tests {
         assert_eq!(
             grid.rows,
             [
-                ["cubic", "buffer full", "a>b", "7", "70.0"].map(str::to_owned).to_vec(),
-                ["cubic", "wire loss", "b>c", "3", "30.0"].map(str::to_owned).to_vec(),
+                ["cubic", "buffer full", "a>b (5)", "7", "70.0"].map(str::to_owned).to_vec(),
+                ["cubic", "wire loss", "b>c (3)", "3", "30.0"].map(str::to_owned).to_vec(),
             ]
         );
     }

@@ -245,7 +245,7 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
     }
     let drops = drops(&summary.points, &runs);
     if !drops.rows.is_empty() {
-        let legend = "Data packets of all seeds. most at: the port that dropped most of them.";
+        let legend = "Data packets of all seeds, at all ports together. most at: the port that dropped most of them.";
         tables.push(of_grid("Why data packets were dropped", drops, legend));
     }
     let (groups, note) = group_table::groups(&summary.points, &runs);

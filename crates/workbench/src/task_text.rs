@@ -85,7 +85,9 @@ fn titled(title: &str, (grid, note): (Grid, String), form: TableForm) -> String 
         return String::new();
     }
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
-    let note = if note.is_empty() { note } else { format!("{note}\n") };
+    let marks = grid.notes().into_iter().map(str::to_owned);
+    let note: String =
+        marks.chain([note]).filter(|line| !line.is_empty()).map(|line| line + "\n").collect();
     format!("{title}{between}{}{between}{note}\n", render(&grid, form))
 }
 
@@ -112,9 +114,7 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
         text.push('\n');
         let drops = drops(points, &runs);
         if !sweep && summary.claims.is_empty() && !drops.rows.is_empty() {
-            text.push_str(
-                "Why data packets were dropped (most at: the port that dropped most of them)\n",
-            );
+            text.push_str("Why data packets were dropped, at all ports together\n");
             text.push_str(between.strip_prefix('\n').unwrap_or_default());
             text.push_str(&render(&drops, form));
             text.push_str("\n\n");
