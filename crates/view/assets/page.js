@@ -63,11 +63,25 @@
     const stacked = [...legends.values()].reduce((sum, width) => sum + width, 0) > room - 30;
     const layout = { top: { direction: stacked ? "vertical" : "horizontal", anchor: "start" } };
     spec.config = { legend: { layout } };
+    if (spec.hconcat) return beside(spec, room);
     if (!spec.facet) return { ...spec, width: room - 60 };
     spec.columns = Math.max(1, Math.min(spec.columns, spec.facet.sort.length, Math.floor(room / 270)));
     const width = Math.floor((room - GAP * (spec.columns - 1)) / spec.columns) - 60;
     spec.facet.header.labelLimit = width + 40;
     return { ...spec, spec: { ...spec.spec, width }, spacing: { row: 22, column: GAP } };
+  }
+
+  // Parts beside each other where there is room, and below each other, each with its labels, where there is not.
+  function beside({ hconcat: parts, ...spec }, room) {
+    const columns = room < 600 ? 1 : parts.length;
+    const limit = Math.round(room * 0.3);
+    const labels = Math.min(limit, Math.max(...parts[0].encoding.y.sort.map(textWidth))) + 20;
+    const width = Math.floor((room - labels) / columns) - 50;
+    const sized = parts.map((part, place) => {
+      const axis = columns === 1 || place === 0 ? { labelLimit: limit } : part.encoding.y.axis;
+      return { ...part, width, encoding: { ...part.encoding, y: { ...part.encoding.y, axis } } };
+    });
+    return { ...spec, columns, concat: sized, spacing: { row: 22, column: 12 } };
   }
 
   async function embed(figure, plot) {
@@ -76,10 +90,11 @@
     let [width, signal] = spec.facet ? [spec.spec.width, "child_width"] : [spec.width, "width"];
     figure.view?.finalize();
     const { view } = await vegaEmbed(plot, spec, {
-      mode: "vega-lite", renderer: "svg", ast: true, config: config(room, width), actions: false,
+      mode: "vega-lite", renderer: "svg", ast: true, actions: false,
+      config: config(room, width ?? spec.concat[0].width),
     });
     // How wide the labels beside the panels are is known once they are drawn, and may change with the width.
-    for (let tries = 0; tries < 3; tries++) {
+    for (let tries = 0; !spec.concat && tries < 3; tries++) {
       const over = plot.querySelector("svg").getBoundingClientRect().width - room;
       if (over <= 0 && over > -4) break;
       width = Math.floor(width - over / (spec.columns ?? 1));
