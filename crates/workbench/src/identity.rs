@@ -1,5 +1,5 @@
 //! The identity of a run: a digest of everything that determines its results. That is the effective plan of its scheme
-//! ([`shallop_plan::effective`]), the seed and the source code.
+//! ([`mod@shallop_plan::effective`]), the seed and the source code.
 
 use std::fmt::{self, Write};
 

@@ -132,7 +132,7 @@ pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
     Ok(with_point_columns(&summary, drops_table(&summary)))
 }
 
-/// The means over seeds in a folder of results: [`aggregate_table`](super::aggregate_table).
+/// The means over seeds in a folder of results: [`aggregate_table`].
 ///
 /// # Errors
 /// As [`read_summary`].
