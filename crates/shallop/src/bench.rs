@@ -53,7 +53,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
             "\nA bare heap of 2,000 entries made {million:.1} M events a second meanwhile.\n\
              wall s: the best run; the slowest beside it.\n"
         );
-        if format == Format::Csv { print::aside(&notes) } else { print::line(notes.trim_end())? }
+        if format == Format::Csv { print::stderr(&notes) } else { print::line(notes.trim_end())? }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,12 +24,12 @@ pub fn line(text: &str) -> Result<()> {
 /// Prints notes on standard error.
 pub fn notes(notes: &[String]) {
     for note in notes {
-        aside(&format!("note: {}\n", printable_lines(note)));
+        stderr(&format!("note: {}\n", printable_lines(note)));
     }
 }
 
-/// Prints text on standard error, beside what a program reads.
-pub fn aside(text: &str) {
+/// Prints text on standard error, so that standard output holds only what a program reads.
+pub fn stderr(text: &str) {
     // There is nobody to tell if this cannot be written.
     let _ = write!(std::io::stderr(), "{text}");
 }

@@ -33,7 +33,7 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if format == Format::Csv {
-        print::aside(&format!("{ok}\n"));
+        print::stderr(&format!("{ok}\n"));
         let of = |section: &Section| -> Vec<Vec<String>> {
             let row = |line: &DerivedValue| {
                 [&section.title, &line.what, &line.value, &line.how].map(Clone::clone).to_vec()

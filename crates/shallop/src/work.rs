@@ -208,8 +208,8 @@ impl<'a> Tasks<'a> {
         match self.work.printed.format() {
             Format::Json => {}
             Format::Csv => bar.aside(|| {
-                print::aside(&warnings(&summary));
-                print::aside(&task.notes(&summary, self.shard));
+                print::stderr(&warnings(&summary));
+                print::stderr(&task.notes(&summary, self.shard));
             }),
             _ => {
                 let form = print::form(self.work.printed);

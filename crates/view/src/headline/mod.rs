@@ -3,7 +3,7 @@
 //! is said to lead if the seeds cannot tell it from another one.
 
 mod one_point;
-mod story;
+mod standings;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ mod tests;
 use shallop_results::Summary;
 
 use crate::comparison::Comparison;
-use story::{Story, topic};
+use standings::{Standings, topic};
 
 /// The answer of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,15 +30,15 @@ impl Headline {
     pub fn of(summary: &Summary) -> Self {
         let comparison = Comparison::of(summary);
         let Some(topic) = topic(summary) else { return Self::default() };
-        let story = Story::new(summary, &comparison, topic);
-        let sentences = if story.entries.is_empty() {
-            vec![story.nothing_to_compare()]
+        let standings = Standings::new(summary, &comparison, topic);
+        let sentences = if standings.entries.is_empty() {
+            vec![standings.nothing_to_compare()]
         } else if comparison.points.len() > 1 {
-            sweep::sentences(&story)
+            sweep::sentences(&standings)
         } else {
-            one_point::sentences(&story)
+            one_point::sentences(&standings)
         };
-        let caveat = [story.few_seeds(), story.unfinished()];
+        let caveat = [standings.few_seeds(), standings.unfinished()];
         let caveat: Vec<String> = caveat.into_iter().filter(|text| !text.is_empty()).collect();
         Self { sentences, caveat: caveat.join(" "), figures: topic.figures.to_vec() }
     }

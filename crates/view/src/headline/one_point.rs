@@ -1,35 +1,35 @@
 //! The sentences of results with one point.
 
-use super::story::{Entry, Story, metric, names, rank};
+use super::standings::{Entry, Standings, metric, names, rank};
 use crate::units::{self, Unit};
 
-pub(super) fn sentences(story: &Story<'_>) -> Vec<String> {
-    let entries = &story.entries;
+pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
+    let entries = &standings.entries;
     if let [only] = entries.as_slice() {
-        return vec![alone(story, only), beside(story, only)];
+        return vec![alone(standings, only), beside(standings, only)];
     }
-    let ranking = rank(entries, story.topic.less);
+    let ranking = rank(entries, standings.topic.less);
     let of_two = entries.len() == 2;
     let mut sentences =
-        vec![sentence(story, &ranking.best, true, of_two, ranking.worst.is_empty())];
+        vec![sentence(standings, &ranking.best, true, of_two, ranking.worst.is_empty())];
     if !ranking.worst.is_empty() {
-        sentences.push(sentence(story, &ranking.worst, false, of_two, false));
+        sentences.push(sentence(standings, &ranking.worst, false, of_two, false));
     }
-    if !story.topic.less {
+    if !standings.topic.less {
         // Of schemes that carried the same, loss is what tells them apart.
         let told: Vec<&str> = match ranking.worst.as_slice() {
             [] => Vec::new(),
             worst => ranking.best.iter().chain(worst).map(|entry| entry.scheme).collect(),
         };
-        sentences.extend(least_loss(story, &told));
+        sentences.extend(least_loss(standings, &told));
     }
     sentences
 }
 
 /// What a single scheme did.
-fn alone(story: &Story<'_>, only: &Entry<'_>) -> String {
-    let detail = story.detail(&[*only]);
-    if story.topic.less {
+fn alone(standings: &Standings<'_>, only: &Entry<'_>) -> String {
+    let detail = standings.detail(&[*only]);
+    if standings.topic.less {
         format!("{}: {detail}.", only.scheme)
     } else {
         format!("{} carried {detail}{}.", only.scheme, busy(only))
@@ -37,10 +37,10 @@ fn alone(story: &Story<'_>, only: &Entry<'_>) -> String {
 }
 
 /// What else there is to say of a single scheme.
-fn beside(story: &Story<'_>, only: &Entry<'_>) -> String {
-    if let (true, Some(goodput)) = (story.topic.less, metric(only.of, "goodput_bps")) {
+fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
+    if let (true, Some(goodput)) = (standings.topic.less, metric(only.of, "goodput_bps")) {
         let unit = Unit::of([goodput.mean], units::RATES);
-        let loss = Story::loss(&[*only]);
+        let loss = Standings::loss(&[*only]);
         return format!(
             "It carried {:.2} {} of new data and lost {loss}.",
             goodput.mean / unit.size,
@@ -62,25 +62,31 @@ fn busy(entry: &Entry<'_>) -> String {
 }
 
 /// What the best or the worst schemes did. `all` if there are no others.
-fn sentence(story: &Story<'_>, some: &[Entry<'_>], best: bool, of_two: bool, all: bool) -> String {
-    let (who, detail) = (names(some, story.entries.len()), story.detail(some));
-    let verb = match (all, story.topic.less) {
+fn sentence(
+    standings: &Standings<'_>,
+    some: &[Entry<'_>],
+    best: bool,
+    of_two: bool,
+    all: bool,
+) -> String {
+    let (who, detail) = (names(some, standings.entries.len()), standings.detail(some));
+    let verb = match (all, standings.topic.less) {
         (true, true) => "did equally well",
         (true, false) => "carried the same",
-        (false, _) => story.verb(best, of_two),
+        (false, _) => standings.verb(best, of_two),
     };
     match some {
         [one] => format!(
             "{who} {verb}: {detail}{}.",
-            if best && !story.topic.less { busy(one) } else { String::new() }
+            if best && !standings.topic.less { busy(one) } else { String::new() }
         ),
-        _ => format!("{who} {verb}, {}: {detail}.", story.tie()),
+        _ => format!("{who} {verb}, {}: {detail}.", standings.tie()),
     }
 }
 
 /// Which schemes lost the least, unless their loss is told already.
-fn least_loss<'a>(story: &Story<'a>, told: &[&str]) -> Option<String> {
-    let losses: Vec<Entry<'a>> = story
+fn least_loss<'a>(standings: &Standings<'a>, told: &[&str]) -> Option<String> {
+    let losses: Vec<Entry<'a>> = standings
         .entries
         .iter()
         .filter_map(|entry| Some(Entry { value: metric(entry.of, "loss_rate")?, ..*entry }))
@@ -88,7 +94,7 @@ fn least_loss<'a>(story: &Story<'a>, told: &[&str]) -> Option<String> {
     let ranking = rank(&losses, true);
     let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme));
     (!ranking.worst.is_empty() && news).then(|| {
-        let who = names(&ranking.best, story.entries.len());
-        format!("{who} lost the least: {}.", Story::loss(&ranking.best))
+        let who = names(&ranking.best, standings.entries.len());
+        format!("{who} lost the least: {}.", Standings::loss(&ranking.best))
     })
 }

@@ -7,7 +7,7 @@ use shallop_plan::study::Study;
 use shallop_scenario::{Options, read};
 
 const TEXT: &str = r#"
-title = "under"
+title = "settings of a scheme"
 duration = "500ms"
 stack = "ns2"
 topology.kind = "leaf-spine"

@@ -60,7 +60,7 @@ pub(super) struct Entry<'a> {
 
 /// The values of all schemes at all points.
 #[derive(Debug)]
-pub(super) struct Story<'a> {
+pub(super) struct Standings<'a> {
     pub topic: Topic,
     pub comparison: &'a Comparison,
     /// The schemes that can be compared, in the order of the results.
@@ -103,19 +103,19 @@ pub(super) fn topic(summary: &Summary) -> Option<Topic> {
     })
 }
 
-impl<'a> Story<'a> {
+impl<'a> Standings<'a> {
     pub fn new(summary: &'a Summary, comparison: &'a Comparison, topic: Topic) -> Self {
-        let mut story = Self { topic, comparison, entries: Vec::new(), summary };
-        story.entries = summary
+        let mut standings = Self { topic, comparison, entries: Vec::new(), summary };
+        standings.entries = summary
             .aggregates
             .iter()
-            .filter(|of| !story.is_open(of))
+            .filter(|of| !standings.is_open(of))
             .filter_map(|of| {
                 let (point, value) = (comparison.point(&of.point)?, metric(of, topic.key)?);
                 Some(Entry { scheme: &of.scheme, point, value, of })
             })
             .collect();
-        story
+        standings
     }
 
     /// Whether so many flows did not finish that the completion time is a lower bound only.
