@@ -117,6 +117,13 @@ impl Agenda {
         self.timers.iter().all(|timer| timer.deadline == NEVER)
     }
 
+    /// The earliest deadline, if there is one.
+    pub fn next(&mut self) -> Option<Time> {
+        let (at, actor) = self.pop_until(Time::LAST)?;
+        self.set(actor, Some(at));
+        Some(at)
+    }
+
     /// Removes the earliest deadline that is not after `end`: its time and its actor.
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, Actor)> {
         loop {

@@ -2,8 +2,10 @@
 //! decision of protocols and switches to the machines.
 
 mod flow_table;
+pub mod hosts;
 mod link;
 pub mod world;
 
 pub use flow_table::Retired;
+pub use hosts::{Hosts, NoHosts};
 pub use world::{Flow, Network, World};

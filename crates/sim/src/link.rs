@@ -61,7 +61,8 @@ pub(crate) struct HostLink<'a, H, P> {
 }
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
-    fn enqueue(&mut self, now: Time, out: &Out<H>) {
+    /// Puts a packet into the queue of the link. False if it was dropped.
+    pub fn enqueue(&mut self, now: Time, out: &Out<H>) -> bool {
         let envelope =
             Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
         let packet = Packet { envelope, cargo: out.head };
@@ -69,6 +70,7 @@ impl<H: Copy, P: Probe> HostLink<'_, H, P> {
         // The port reports a drop to the probe; the endpoint detects it like any loss.
         let result = port.enqueue(now, &packet, buffer, self.probe);
         *self.in_network += u32::from(result.is_ok());
+        result.is_ok()
     }
 }
 

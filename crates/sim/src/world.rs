@@ -1,8 +1,8 @@
 //! The simulated world: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in
 //! order of time.
 //!
-//! Actors of the agenda, in the order that decides ties at one instant: flow starts (0), ports by number, endpoints by
-//! their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
+//! Actors of the agenda, in the order that decides ties at one instant: flow starts (0), ports by number, hosts that
+//! decide for themselves, endpoints by their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
 //! crossed its wire, then lets the endpoints that wait for it send.
 
 use std::iter::Peekable;
@@ -12,6 +12,7 @@ use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
 use shallop_switch::{Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
 use crate::flow_table::{EndState, FlowTable, Retired};
+use crate::hosts::{Hosts, NoHosts, Outgoing};
 use crate::link::{HostLink, Interface};
 use shallop_topology::{Graph, NicMode, NodeKind};
 
@@ -62,6 +63,7 @@ pub struct World<
     E: Endpoint,
     P: Probe,
     M: Middlebox<Head = E::Head> = PassThrough<<E as Endpoint>::Head>,
+    H: Hosts<E> = NoHosts,
 > {
     now: Time,
     agenda: Agenda,
@@ -80,6 +82,8 @@ pub struct World<
     unroutable: u64,
     /// Whether the discipline of any queue may drop packets after it has enqueued them.
     drops_enqueued: bool,
+    /// Hosts that decide for themselves when they send.
+    hosts: H,
     /// The probe.
     pub probe: P,
 }
@@ -92,6 +96,18 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         network: Network,
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
         probe: P,
+    ) -> Self {
+        Self::with_hosts(network, flows, probe, NoHosts)
+    }
+}
+
+impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'f, E, P, M, H> {
+    /// A world at time zero with hosts that decide for themselves. `flows` must be in order of their start.
+    pub fn with_hosts(
+        network: Network,
+        flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
+        probe: P,
+        hosts: H,
     ) -> Self {
         let Network { graph, ports, buffers, pools, routes, nic } = network;
         let members = members(&buffers, pools.len());
@@ -117,11 +133,23 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             flows: FlowTable::default(),
             unroutable: 0,
             drops_enqueued,
+            hosts,
             probe,
         };
         let first = world.starts.peek().map(|flow| flow.start);
         world.agenda.set(STARTS, first);
+        world.arm_hosts();
         world
+    }
+
+    /// The hosts that decide for themselves.
+    pub fn hosts(&self) -> &H {
+        &self.hosts
+    }
+
+    /// Ends the run of those hosts, which may have something to report.
+    pub fn into_hosts(self) -> (H, P) {
+        (self.hosts, self.probe)
     }
 
     /// Installs a middlebox at a node. It processes every packet that enters the node and, if it handles egress, every
@@ -220,13 +248,46 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             match actor.0 {
                 0 => self.start_flows(now),
                 port if port <= ports => self.on_port(now, port - 1),
+                hosts if H::ANY && hosts == ports + 1 => self.on_hosts(now, end),
                 other => {
-                    let end = self.flows.end(other - 1 - ports);
+                    let end = self.flows.end(other - Self::first_end(ports));
                     self.on_end_timer(now, end);
                 }
             }
         }
         self.now = end;
+    }
+
+    /// The actor of the first endpoint.
+    #[inline]
+    const fn first_end(ports: u32) -> u32 {
+        1 + ports + H::ANY as u32
+    }
+
+    fn arm_hosts(&mut self) {
+        if H::ANY {
+            let actor = Actor(1 + self.interfaces.len() as u32);
+            let wakeup = self.hosts.wakeup();
+            self.agenda.set(actor, wakeup);
+        }
+    }
+
+    /// Lets the hosts that decide for themselves run, and puts what they send into the queues of their links. They may
+    /// advance up to the next deadline of anybody else, or to `end`.
+    fn on_hosts(&mut self, mut now: Time, end: Time) {
+        loop {
+            let horizon = self.agenda.next().map_or(end, |next| next.min(end)).max(now);
+            let Some(Outgoing { at, from, out }) = self.hosts.run(now, horizon) else { break };
+            (now, self.now) = (at, at);
+            let (_, mut link) = self.link(from);
+            let accepted = link.enqueue(now, &out);
+            let leaves = accepted.then(|| link.interface.port.free_at());
+            self.hosts.on_sent(&mut self.flows.get(from).machine, leaves);
+            let port = self.flows.get(from).port;
+            self.arm(port);
+            self.collect_dropped(port);
+        }
+        self.arm_hosts();
     }
 
     fn start_flows(&mut self, now: Time) {
@@ -239,6 +300,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
                 self.end_state(sender, path, from, to),
                 self.end_state(receiver, path.peer(), to, from),
             ];
+            if H::ANY {
+                self.hosts.on_start(first.flow(), &ends[0].machine);
+            }
             self.flows.start(ends, [from, to], connections);
             self.on_end_timer(now, first);
         }
@@ -266,6 +330,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             let Some(packet) = port.pop_arrived(now) else { break };
             let mut packet = *packet;
             if port.draw_loss(now, &packet.envelope, &mut self.probe) {
+                self.on_dropped(&packet.cargo);
                 self.flows.on_packet_gone(packet.envelope.end);
                 self.retire_if_quiescent(packet.envelope.end);
             } else {
@@ -303,6 +368,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         let (host, path) = self.flows.destination(end);
         let Some(number) = self.routes.next(node, host, path) else {
             self.unroutable += 1;
+            self.on_dropped(&packet.cargo);
             self.flows.on_packet_gone(end);
             return;
         };
@@ -314,6 +380,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             Some(member) => self.enqueue_pooled(now, number, member, packet),
         };
         if !accepted {
+            self.on_dropped(&packet.cargo);
             self.flows.on_packet_gone(end);
             self.retire_if_quiescent(end);
         } else if was_idle {
@@ -392,6 +459,14 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
         self.collect_dropped(number as u32);
     }
 
+    /// A packet of a host that decides for itself has gone.
+    #[inline]
+    fn on_dropped(&mut self, head: &E::Head) {
+        if H::ANY {
+            self.hosts.on_dropped(head);
+        }
+    }
+
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {
         let end = packet.envelope.end;
         self.probe.on_deliver(now, &packet.envelope);
@@ -404,6 +479,10 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
             state.complete = true;
             self.probe.on_complete(now, end);
         }
+        if H::ANY {
+            self.hosts.on_packet(now, packet);
+            self.arm_hosts();
+        }
         self.settle(now, end);
         self.flows.on_packet_gone(end);
         self.retire_if_quiescent(end);
@@ -412,7 +491,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M>
     /// The actor of an endpoint.
     #[inline]
     fn actor(&self, end: End) -> Actor {
-        Actor(1 + self.interfaces.len() as u32 + self.flows.number(end))
+        Actor(Self::first_end(self.interfaces.len() as u32) + self.flows.number(end))
     }
 
     /// Retires the flow of this endpoint if it has no further events.

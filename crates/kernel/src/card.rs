@@ -1,0 +1,285 @@
+//! The device side of a kernel's network card: it answers the kernel's requests, takes frames that the kernel sends,
+//! and gives it frames that arrive. It has no clock: when a frame moves and when the kernel is interrupted is for its
+//! owner to say.
+//!
+//! State: the socket of requests, the channel of calls, memory that the kernel shares, and two rings.
+
+use std::os::fd::OwnedFd;
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
+
+use crate::error::{KernelError, Malformed};
+use crate::frame;
+use crate::io;
+use crate::ring::Ring;
+use crate::vhost_user::{self, HEADER_BYTES, Header, Region, Request};
+
+/// Bytes of the virtio header before each frame (`struct virtio_net_hdr_v1`).
+const VIRTIO_HEADER: usize = 12;
+/// The frame is to be cut into segments of TCP over IPv4 (`VIRTIO_NET_HDR_GSO_TCPV4`).
+const TCP_SEGMENTS: u8 = 1;
+/// With ECN (`VIRTIO_NET_HDR_GSO_ECN`).
+const WITH_ECN: u8 = 0x80;
+/// The checksum of the frame is known to be right (`VIRTIO_NET_HDR_F_DATA_VALID`).
+const CHECKSUM_VALID: u8 = 2;
+const RECEIVE: usize = 0;
+const TRANSMIT: usize = 1;
+
+/// What a request of the kernel led to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Served {
+    /// The card has answered.
+    Answered,
+    /// The kernel has put frames into the transmit ring, and waits for [`Card::acknowledge`].
+    Kicked,
+    /// The kernel has closed the card.
+    Closed,
+}
+
+/// A frame that the kernel sends, as packets on the wire.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The chain to give back when the card has sent it.
+    pub head: u16,
+    /// The packets: one, or those that the card cut a larger frame into.
+    pub packets: Vec<Vec<u8>>,
+}
+
+/// A card.
+#[derive(Debug)]
+pub struct Card {
+    socket: OwnedFd,
+    calls: Option<OwnedFd>,
+    memory: GuestMemoryMmap,
+    rings: [Ring; 2],
+    mac: [u8; 6],
+    features: u64,
+    /// The header of a kick that waits for its answer.
+    kick: Option<Header>,
+}
+
+impl Card {
+    /// The card with this address behind a socket that the kernel has connected.
+    ///
+    /// # Errors
+    /// Never in practice: rings have a valid size.
+    pub fn new(socket: OwnedFd, mac: [u8; 6], segmentation: bool) -> Result<Self, Malformed> {
+        let offload = if segmentation { vhost_user::SEGMENTATION_OFFLOAD } else { 0 };
+        let features = vhost_user::BASIC_FEATURES | vhost_user::CHECKSUM_OFFLOAD | offload;
+        let rings = [Ring::new()?, Ring::new()?];
+        let memory = GuestMemoryMmap::new();
+        Ok(Self { socket, calls: None, memory, rings, mac, features, kick: None })
+    }
+
+    /// Reads a request and serves it.
+    ///
+    /// # Errors
+    /// [`CardError::Malformed`] if the kernel must not send it, and any error of the socket.
+    pub fn serve(&mut self) -> Result<Served, CardError> {
+        let Some((header, payload, files)) = self.receive()? else { return Ok(Served::Closed) };
+        let request = Request::decode(&header, &payload)?;
+        let reply = match request {
+            Request::GetFeatures => Some(header.reply(&self.features.to_ne_bytes())),
+            Request::GetProtocolFeatures => Some(header.reply(&vhost_user::protocol_features())),
+            Request::GetConfig(offset, bytes) => {
+                Some(header.reply(&vhost_user::config_reply(&payload, self.mac, offset, bytes)))
+            }
+            Request::Kick(queue) => {
+                self.kick = header.needs_reply().then_some(header);
+                if queue == TRANSMIT {
+                    return Ok(Served::Kicked);
+                }
+                self.acknowledge()?;
+                return Ok(Served::Answered);
+            }
+            other => {
+                self.configure(&header, other, files)?;
+                header.needs_reply().then(|| header.reply(&0_u64.to_ne_bytes()))
+            }
+        };
+        if let Some(reply) = reply {
+            io::write(&self.socket, &reply)?;
+        }
+        Ok(Served::Answered)
+    }
+
+    /// Answers the last kick, after which the kernel goes on.
+    ///
+    /// # Errors
+    /// If the socket is closed.
+    pub fn acknowledge(&mut self) -> Result<(), CardError> {
+        match self.kick.take() {
+            Some(header) => Ok(io::write(&self.socket, &header.reply(&0_u64.to_ne_bytes()))?),
+            None => Ok(()),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Option<(Header, Vec<u8>, Vec<OwnedFd>)>, CardError> {
+        let mut bytes = [0; HEADER_BYTES];
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let got = loop {
+            let into = &mut [std::io::IoSliceMut::new(&mut bytes)];
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            match rustix::net::recvmsg(&self.socket, into, &mut beside, flags) {
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::CONNRESET) => return Ok(None),
+                other => break other?.bytes,
+            }
+        };
+        if got == 0 {
+            return Ok(None);
+        }
+        io::read(&self.socket, &mut bytes[got..])?;
+        let header = Header::decode(bytes)?;
+        let mut payload = vec![0; header.length as usize];
+        io::read(&self.socket, &mut payload)?;
+        let files = beside.drain().flat_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(files) => files.collect::<Vec<_>>(),
+            _ => Vec::new(),
+        });
+        Ok(Some((header, payload, files.collect())))
+    }
+
+    fn configure(
+        &mut self,
+        header: &Header,
+        request: Request,
+        files: Vec<OwnedFd>,
+    ) -> Result<(), CardError> {
+        match request {
+            Request::SetMemory(regions) => self.memory = map(header, &regions, files)?,
+            Request::SetRingSize(queue, size) => self.rings[queue].set_size(size),
+            Request::SetRingBase(queue, next) => self.rings[queue].set_next(next),
+            Request::SetRingAddresses(queue, at) => self.rings[queue].set_addresses(at),
+            Request::EnableRing(queue, on) => {
+                self.rings[queue].enable(on, queue == TRANSMIT, &self.memory)?;
+            }
+            Request::SetDeviceChannel => {
+                let channel = files.into_iter().next();
+                self.calls = Some(channel.ok_or(Malformed::NoFile(header.request))?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes the next frame that the kernel has put into the transmit ring.
+    ///
+    /// # Errors
+    /// If it does not lie in the kernel's memory, or is no frame.
+    pub fn take(&mut self) -> Result<Option<Sent>, Malformed> {
+        let mut bytes = Vec::with_capacity(2_048);
+        let limit = VIRTIO_HEADER + frame::MAX_FRAME;
+        let Some(head) = self.rings[TRANSMIT].read(&self.memory, &mut bytes, limit)? else {
+            return Ok(None);
+        };
+        if bytes.len() < VIRTIO_HEADER {
+            return Err(Malformed::Frame(bytes.len()));
+        }
+        let frame = bytes.split_off(VIRTIO_HEADER);
+        let packets = if bytes[1] & !WITH_ECN == TCP_SEGMENTS {
+            frame::cut(&frame, u16::from_le_bytes([bytes[4], bytes[5]]))?
+        } else {
+            vec![frame]
+        };
+        Ok(Some(Sent { head, packets }))
+    }
+
+    /// Gives a sent frame's buffers back to the kernel.
+    ///
+    /// # Errors
+    /// If the ring does not lie in the kernel's memory.
+    pub fn complete(&mut self, head: u16) -> Result<(), Malformed> {
+        self.rings[TRANSMIT].used(&self.memory, head, 0)
+    }
+
+    /// Puts a frame that has arrived into the receive ring. False if the kernel has provided no buffer: the frame is
+    /// lost, as in a real card.
+    ///
+    /// # Errors
+    /// If the buffer does not lie in the kernel's memory.
+    pub fn give(&mut self, frame: &[u8]) -> Result<bool, Malformed> {
+        let mut header = [0; VIRTIO_HEADER];
+        (header[0], header[10]) = (CHECKSUM_VALID, 1);
+        self.rings[RECEIVE].write(&self.memory, [&header, frame])
+    }
+
+    /// The calls that tell the kernel of used buffers in these queues (receive, transmit), as far as it wants them.
+    /// Empty if it wants none. The last one asks for an answer.
+    ///
+    /// # Errors
+    /// If a ring does not lie in the kernel's memory.
+    pub fn calls(&self, pending: [bool; 2]) -> Result<Vec<u8>, Malformed> {
+        let mut wanted = Vec::with_capacity(2);
+        for (queue, ring) in self.rings.iter().enumerate() {
+            if pending[queue] && ring.wants_call(&self.memory)? {
+                wanted.push(queue);
+            }
+        }
+        let last = wanted.last().copied();
+        let call = |&queue: &usize| vhost_user::vring_call(queue as u32, Some(queue) == last);
+        Ok(wanted.iter().flat_map(call).collect())
+    }
+
+    /// The channel of calls, once the kernel has opened it.
+    #[must_use]
+    pub fn channel(&self) -> Option<&OwnedFd> {
+        self.calls.as_ref()
+    }
+}
+
+/// Why a card could not serve a request.
+#[derive(Debug, thiserror::Error)]
+pub enum CardError {
+    /// The kernel sent what it must not.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The kernel's memory could not be mapped.
+    #[error("{0}")]
+    Memory(String),
+    /// The socket.
+    #[error(transparent)]
+    Socket(#[from] std::io::Error),
+}
+
+impl From<rustix::io::Errno> for CardError {
+    fn from(why: rustix::io::Errno) -> Self {
+        Self::Socket(why.into())
+    }
+}
+
+impl CardError {
+    /// The same error with the kernel's number.
+    #[must_use]
+    pub fn of(self, kernel: usize) -> KernelError {
+        match self {
+            Self::Malformed(why) => KernelError::Malformed { kernel, why },
+            Self::Memory(why) => KernelError::Memory(why),
+            Self::Socket(why) => KernelError::Io { what: "a card's socket", why },
+        }
+    }
+}
+
+/// Maps the memory of a kernel.
+fn map(
+    header: &Header,
+    regions: &[Region],
+    files: Vec<OwnedFd>,
+) -> Result<GuestMemoryMmap, CardError> {
+    if files.len() < regions.len() {
+        return Err(Malformed::NoFile(header.request).into());
+    }
+    let memory = |why: &dyn std::fmt::Display| CardError::Memory(why.to_string());
+    let mut mapped = Vec::new();
+    for (region, file) in regions.iter().zip(files) {
+        let file = FileOffset::new(std::fs::File::from(file), region.offset);
+        let bytes = usize::try_from(region.bytes).map_err(|why| memory(&why))?;
+        let part = MmapRegion::from_file(file, bytes).map_err(|why| memory(&why))?;
+        let part = GuestRegionMmap::new(part, GuestAddress(region.address));
+        mapped.push(part.ok_or_else(|| memory(&"a region beyond the end of addresses"))?);
+    }
+    mapped.sort_by_key(|part| vm_memory::GuestMemoryRegion::start_addr(part).0);
+    GuestMemoryMmap::from_regions(mapped).map_err(|why| memory(&why))
+}

@@ -1,0 +1,115 @@
+//! The time on which kernels and controller agree, in nanoseconds of the guests.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::MemfdFlags;
+
+use crate::error::KernelError;
+use crate::time_travel::{ClockPage, Mode, NEVER};
+
+/// The controller's clock.
+#[derive(Debug)]
+pub struct Clock {
+    mode: Mode,
+    now: u64,
+    /// The shared page and its file, in [`Mode::Shared`].
+    page: Option<(ClockPage, std::fs::File)>,
+}
+
+impl Clock {
+    /// A clock at zero for this many kernels.
+    ///
+    /// # Errors
+    /// If there is no shared memory.
+    pub fn new(mode: Mode, kernels: u16) -> Result<Self, KernelError> {
+        let page = match mode {
+            Mode::Plain | Mode::FreeUntil => None,
+            Mode::Shared => {
+                let file = rustix::fs::memfd_create("shallop-clock", MemfdFlags::CLOEXEC);
+                let file = std::fs::File::from(file.map_err(KernelError::io("shared memory"))?);
+                let sized = file.set_len(ClockPage::bytes(kernels));
+                sized.map_err(KernelError::io("shared memory"))?;
+                let copy = file.try_clone().map_err(KernelError::io("shared memory"))?;
+                Some((ClockPage::new(copy, kernels)?, file))
+            }
+        };
+        Ok(Self { mode, now: 0, page })
+    }
+
+    /// How kernels are told the time.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The file of the shared page, if there is one.
+    #[must_use]
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.page.as_ref().map(|(_, file)| file.as_fd())
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Advances the time to this one, unless it is later already.
+    pub const fn advance(&mut self, to: u64) {
+        if to > self.now {
+            self.now = to;
+        }
+    }
+
+    /// Reads the time to which the running kernel has advanced.
+    ///
+    /// # Errors
+    /// If the page cannot be read.
+    pub fn read(&mut self) -> Result<(), KernelError> {
+        if let Some((page, _)) = &self.page {
+            self.now = self.now.max(page.now()?);
+        }
+        Ok(())
+    }
+
+    /// Lets a kernel run from now, freely up to this time.
+    ///
+    /// # Errors
+    /// If the page cannot be written.
+    pub fn hand_to(&self, kernel: usize, free_until: u64) -> Result<(), KernelError> {
+        let Some((page, _)) = &self.page else { return Ok(()) };
+        page.set_now(self.now)?;
+        page.set_free_until(free_until.min(NEVER))?;
+        page.set_running(kernel as u16 + 1)
+    }
+
+    /// Lowers the time up to which the running kernel may advance freely.
+    ///
+    /// # Errors
+    /// If the page cannot be written.
+    pub fn set_free_until(&self, free_until: u64) -> Result<(), KernelError> {
+        let Some((page, _)) = &self.page else { return Ok(()) };
+        page.set_free_until(free_until.min(NEVER))
+    }
+
+    /// The controller acts now, and no kernel runs.
+    ///
+    /// # Errors
+    /// If the page cannot be written.
+    pub fn take_back(&self) -> Result<(), KernelError> {
+        let Some((page, _)) = &self.page else { return Ok(()) };
+        page.set_running(0)?;
+        page.set_now(self.now)
+    }
+
+    /// When this kernel wants to run, as the page says.
+    ///
+    /// # Errors
+    /// If the page cannot be read.
+    pub fn request(&self, kernel: usize) -> Result<Option<u64>, KernelError> {
+        match &self.page {
+            Some((page, _)) => page.request(kernel as u16),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! All kernels of a run as one machine of the simulator.
+//!
+//! A kernel runs until it waits or sends. When it sends, it pauses, so that the simulator puts its packets into the
+//! network at the time at which they were sent; what they cause may come before the kernel's next step, so it is told
+//! anew up to when it may advance. A frame's buffers go back to the kernel when the host's link has sent its last bit,
+//! which is what TCP small queues and the queue discipline feel. Interrupts may be moderated: at most one in a given
+//! time for each card.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use shallop_core::{Class, Ecn, End, Packet, Span, Time};
+use shallop_proto::{Endpoint, Out, wire};
+use shallop_sim::hosts::{Hosts, Outgoing};
+
+use crate::card::Sent;
+use crate::clock::Clock;
+use crate::endpoint::{AnyHostEnd, FrameHead, Head};
+use crate::error::{KernelError, Malformed};
+use crate::frame::{self, Ends};
+use crate::frames::Frames;
+use crate::kernel::{Kernel, Pause};
+use crate::launch::{BOOTED, Start};
+use crate::orders::{self, FlowOrder};
+
+const RECEIVE: usize = 0;
+const TRANSMIT: usize = 1;
+/// How long after the end of a run its agents may take to report, in nanoseconds.
+const REPORT: u64 = 100_000_000;
+
+/// What is due at a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Work {
+    /// The host's link has sent the last bit of a frame with these buffers.
+    Complete(u32, u16),
+    /// The kernel is told of used buffers.
+    Interrupt(u32),
+}
+
+/// The card of a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct HostCard {
+    kernel: usize,
+    card: usize,
+    /// Queues of which the kernel is to be told.
+    pending: [bool; 2],
+    /// Whether an interrupt is due.
+    armed: bool,
+}
+
+/// A packet that a kernel has sent and the simulator has not taken yet.
+#[derive(Debug)]
+struct Waiting {
+    at: u64,
+    from: End,
+    head: FrameHead,
+    ecn: Ecn,
+    ip_bytes: u16,
+    /// The host and the buffers, with the last packet of a frame.
+    complete: Option<(u32, u16)>,
+}
+
+/// What a run with kernels has counted besides what all runs do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelCounters {
+    /// Frames that found no buffer in a card's receive ring.
+    pub no_receive_buffer: u64,
+    /// Frames that belong to no flow.
+    pub strays: u64,
+    /// Interrupts.
+    pub interrupts: u64,
+}
+
+/// The kernels of a run.
+#[derive(Debug)]
+pub struct Kernels {
+    kernels: Vec<Kernel>,
+    clock: Clock,
+    cards: Vec<HostCard>,
+    /// The least time between two interrupts of a card.
+    moderation: Span,
+    /// Whether data and acknowledgements are in the classes of transports without credits, beside others with credits.
+    legacy: bool,
+    orders: Vec<FlowOrder>,
+    /// The end that sends packets of these ends.
+    ends: BTreeMap<Ends, End>,
+    frames: Frames,
+    due: BinaryHeap<Reverse<(Time, u64, Work)>>,
+    scheduled: u64,
+    waiting: VecDeque<Waiting>,
+    /// The packet that the simulator took last.
+    taken: Option<Waiting>,
+    /// The kernel that has sent and goes on.
+    paused: Option<usize>,
+    now: Time,
+    counters: KernelCounters,
+    failure: Option<KernelError>,
+}
+
+/// The guest time of a time of the run.
+fn guest(time: Time) -> u64 {
+    BOOTED.saturating_add(time.since_start().as_ps().div_ceil(1_000))
+}
+
+/// The time of the run of a guest time.
+fn run_time(guest: u64) -> Time {
+    let ns = guest.saturating_sub(BOOTED);
+    Time::after_start(Span::from_ps(ns.saturating_mul(1_000)))
+}
+
+impl Kernels {
+    /// Starts and boots the kernels.
+    ///
+    /// # Errors
+    /// If one cannot be started, or does not boot.
+    pub fn boot(start: &Start<'_>, moderation: Span, legacy: bool) -> Result<Self, KernelError> {
+        let (kernels, clock, folder) = start.kernels()?;
+        let count = start.hosts.iter().flatten().max().map_or(0, |&most| most as usize + 1);
+        let mut cards = vec![HostCard::default(); count];
+        for (kernel, hosts) in start.hosts.iter().enumerate() {
+            for (card, &host) in hosts.iter().enumerate() {
+                cards[host as usize] = HostCard { kernel, card, ..HostCard::default() };
+            }
+        }
+        let mut all = Self {
+            kernels,
+            clock,
+            cards,
+            moderation,
+            legacy,
+            orders: start.flows.to_vec(),
+            ends: BTreeMap::new(),
+            frames: Frames::default(),
+            due: BinaryHeap::new(),
+            scheduled: 0,
+            waiting: VecDeque::new(),
+            taken: None,
+            paused: None,
+            now: Time::ZERO,
+            counters: KernelCounters::default(),
+            failure: None,
+        };
+        all.run_alone(BOOTED)?;
+        // Every kernel has read its files and opened its sockets.
+        drop(folder);
+        all.counters = KernelCounters::default();
+        Ok(all)
+    }
+
+    /// Runs all kernels without a network until this guest time: what they send is lost.
+    fn run_alone(&mut self, until: u64) -> Result<(), KernelError> {
+        loop {
+            let next = self.next_kernel().filter(|&(at, _)| at < until);
+            let Some((at, kernel)) = next else { break };
+            self.clock.advance(at);
+            let free = self.other_requests(kernel).min(until);
+            let mut pause = self.kernels[kernel].run(&mut self.clock, free)?;
+            while let Pause::Sends(card) = pause {
+                let number = kernel;
+                let open = self.kernels[kernel].card(card)?;
+                let of = |why| KernelError::Malformed { kernel: number, why };
+                while let Some(Sent { head, .. }) = open.take().map_err(of)? {
+                    open.complete(head).map_err(of)?;
+                }
+                pause = self.kernels[kernel].resume(&mut self.clock, free)?;
+            }
+        }
+        self.clock.advance(until);
+        Ok(())
+    }
+
+    /// Lets the agents report after the end of the run, and checks that no kernel was short of memory. Returns the logs
+    /// of all kernels.
+    ///
+    /// # Errors
+    /// What ended the run early, if anything did.
+    pub fn finish(mut self, end: Time) -> Result<(KernelCounters, Vec<String>), KernelError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if let Some(kernel) = self.paused.take() {
+            let until = guest(end);
+            while self.kernels[kernel].resume(&mut self.clock, until)? != Pause::Waits {}
+        }
+        self.run_alone(guest(end).saturating_add(REPORT))?;
+        let logs: Result<Vec<_>, _> = self.kernels.iter_mut().map(|k| k.process().log()).collect();
+        Ok((self.counters, logs?))
+    }
+
+    /// What ended the run early.
+    pub const fn failure(&self) -> Option<&KernelError> {
+        self.failure.as_ref()
+    }
+
+    /// The kernel that wants to run first, and when.
+    fn next_kernel(&self) -> Option<(u64, usize)> {
+        let wakeups = self.kernels.iter().enumerate();
+        wakeups.filter_map(|(number, kernel)| Some((kernel.wakeup()?, number))).min()
+    }
+
+    /// The first time at which another kernel than this one wants to run.
+    fn other_requests(&self, running: usize) -> u64 {
+        let others = self.kernels.iter().enumerate().filter(|&(number, _)| number != running);
+        others.filter_map(|(_, kernel)| kernel.wakeup()).min().unwrap_or(u64::MAX)
+    }
+
+    /// Up to when this kernel may advance by itself.
+    fn free_until(&self, kernel: usize, horizon: Time) -> u64 {
+        let due = self.due.peek().map_or(Time::LAST, |Reverse((at, ..))| *at);
+        guest(horizon.min(due)).min(self.other_requests(kernel))
+    }
+
+    fn schedule(&mut self, at: Time, work: Work) {
+        self.scheduled += 1;
+        self.due.push(Reverse((at, self.scheduled, work)));
+    }
+
+    /// Lets whoever is due act, until a packet waits to be taken. False if nobody is due.
+    fn step(&mut self, horizon: Time) -> Result<bool, KernelError> {
+        if let Some(kernel) = self.paused.take() {
+            let free = self.free_until(kernel, horizon);
+            let pause = self.kernels[kernel].resume(&mut self.clock, free)?;
+            self.on_pause(kernel, pause)?;
+            return Ok(true);
+        }
+        if let Some(Reverse((at, ..))) = self.due.peek()
+            && *at <= self.now
+            && let Some(Reverse((_, _, work))) = self.due.pop()
+        {
+            self.on_due(work)?;
+            return Ok(true);
+        }
+        match self.next_kernel() {
+            Some((at, kernel)) if run_time(at) <= self.now => {
+                let free = self.free_until(kernel, horizon);
+                let pause = self.kernels[kernel].run(&mut self.clock, free)?;
+                self.on_pause(kernel, pause)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn on_due(&mut self, work: Work) -> Result<(), KernelError> {
+        match work {
+            Work::Complete(host, head) => {
+                let HostCard { kernel, card, .. } = self.cards[host as usize];
+                let open = self.kernels[kernel].card(card)?;
+                open.complete(head).map_err(|why| KernelError::Malformed { kernel, why })?;
+                self.raise(host, TRANSMIT);
+            }
+            Work::Interrupt(host) => {
+                let of = &mut self.cards[host as usize];
+                of.armed = false;
+                let HostCard { kernel, card, pending, .. } = *of;
+                of.pending = [false; 2];
+                let done = self.kernels[kernel].interrupt(&mut self.clock, card, pending)?;
+                self.counters.interrupts += u64::from(done);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a kernel of used buffers, now or when its card may interrupt it again.
+    fn raise(&mut self, host: u32, queue: usize) {
+        let card = &mut self.cards[host as usize];
+        card.pending[queue] = true;
+        if !std::mem::replace(&mut card.armed, true) {
+            let at = self.now.saturating_add(self.moderation);
+            self.schedule(at, Work::Interrupt(host));
+        }
+    }
+
+    /// Takes what a kernel has sent, if it has.
+    fn on_pause(&mut self, kernel: usize, pause: Pause) -> Result<(), KernelError> {
+        let Pause::Sends(card) = pause else { return Ok(()) };
+        self.paused = Some(kernel);
+        let at = self.clock.now();
+        let of = |why: Malformed| KernelError::Malformed { kernel, why };
+        while let Some(sent) = self.kernels[kernel].card(card)?.take().map_err(of)? {
+            if !self.queue(at, sent.packets, sent.head) {
+                self.counters.strays += 1;
+                self.kernels[kernel].card(card)?.complete(sent.head).map_err(of)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the packets of a frame wait for the simulator. False if they belong to no flow.
+    fn queue(&mut self, at: u64, packets: Vec<Vec<u8>>, buffers: u16) -> bool {
+        let last = packets.len() - 1;
+        for (index, packet) in packets.into_iter().enumerate() {
+            let segment = frame::segment(&packet);
+            let known = segment.and_then(|segment| {
+                Some((
+                    segment,
+                    *self.ends.get(&segment.ends)?,
+                    orders::host_of(segment.ends.from.0)?,
+                ))
+            });
+            let Some((segment, from, host)) = known else { return false };
+            let head = FrameHead::new(self.frames.insert(packet), &segment);
+            let complete = (index == last).then_some((host, buffers));
+            let (ecn, ip_bytes) = (segment.ecn, segment.ip_bytes);
+            self.waiting.push_back(Waiting { at, from, head, ecn, ip_bytes, complete });
+        }
+        true
+    }
+
+    fn outgoing<H>(&self, waiting: &Waiting, now: Time, horizon: Time) -> Outgoing<Head<H>> {
+        let Waiting { at, from, head, ecn, ip_bytes, .. } = *waiting;
+        let class = if head.payload > 0 { Class::Data } else { Class::Ack };
+        let class = if self.legacy { class.legacy() } else { class };
+        let size = wire::frame(u64::from(ip_bytes));
+        let out =
+            Out { head: Head::Frame(head), body: 0..u64::from(head.payload), size, class, ecn };
+        // Guest time is in whole nanoseconds, and may be a part of one after the horizon.
+        Outgoing { at: run_time(at).min(horizon).max(now), from, out }
+    }
+}
+
+impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
+    fn wakeup(&self) -> Option<Time> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let kernel = self.next_kernel().map(|(at, _)| run_time(at));
+        let due = self.due.peek().map(|Reverse((at, ..))| *at);
+        let first = kernel.into_iter().chain(due).min()?;
+        Some(first.max(self.now))
+    }
+
+    fn run(&mut self, now: Time, horizon: Time) -> Option<Outgoing<Head<E::Head>>> {
+        self.now = now;
+        self.clock.advance(guest(now));
+        while self.failure.is_none() {
+            if let Some(waiting) = self.waiting.pop_front() {
+                let outgoing = self.outgoing(&waiting, self.now, horizon.max(now));
+                self.taken = Some(waiting);
+                return Some(outgoing);
+            }
+            match self.step(horizon) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        None
+    }
+
+    fn on_start(&mut self, flow: u32, sender: &AnyHostEnd<E>) {
+        let AnyHostEnd::Kernel(sender) = sender else { return };
+        let Some(order) = self.orders.get(sender.order as usize) else { return };
+        let from = (orders::address(order.from), order.local);
+        let to = (orders::address(order.to), orders::FIRST_PORT + order.controller);
+        let ends = Ends { from, to };
+        self.ends.insert(ends, End::sender(flow));
+        self.ends.insert(ends.reversed(), End::receiver(flow));
+    }
+
+    fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {
+        let Some(taken) = self.taken.take() else { return };
+        if let AnyHostEnd::Kernel(end) = endpoint {
+            end.on_send(run_time(taken.at), &taken.head);
+        }
+        if leaves.is_none() {
+            self.frames.remove(taken.head.slot);
+        }
+        if let Some((host, buffers)) = taken.complete {
+            let at = leaves.unwrap_or(self.now).max(self.now);
+            self.schedule(at, Work::Complete(host, buffers));
+        }
+    }
+
+    fn on_packet(&mut self, now: Time, packet: &Packet<Head<E::Head>>) {
+        let Head::Frame(head) = packet.cargo else { return };
+        let Some(mut frame) = self.frames.remove(head.slot) else { return };
+        self.now = now;
+        self.clock.advance(guest(now));
+        if packet.envelope.ecn == Ecn::Ce {
+            frame::mark(&mut frame);
+        }
+        let host = frame::addresses(&frame).and_then(|(_, to)| orders::host_of(to));
+        let Some(host) = host.filter(|&host| (host as usize) < self.cards.len()) else { return };
+        frame::set_destination(&mut frame, orders::mac(host));
+        let HostCard { kernel, card, .. } = self.cards[host as usize];
+        let given = self.kernels[kernel].card(card).and_then(|card| {
+            card.give(&frame).map_err(|why| KernelError::Malformed { kernel, why })
+        });
+        match given {
+            Ok(true) => self.raise(host, RECEIVE),
+            Ok(false) => self.counters.no_receive_buffer += 1,
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+
+    fn on_dropped(&mut self, head: &Head<E::Head>) {
+        if let Head::Frame(head) = head {
+            self.frames.remove(head.slot);
+        }
+    }
+}

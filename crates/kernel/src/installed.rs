@@ -1,0 +1,113 @@
+//! Kernels that this machine has: a folder each, made by `shallop kernel build`.
+
+use std::path::{Path, PathBuf};
+
+/// A kernel that can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Its release, as in 6.12.48.
+    pub release: String,
+    /// Its program.
+    pub program: PathBuf,
+    /// The first process of its hosts.
+    pub agent: PathBuf,
+    /// The library that makes its random numbers repeatable.
+    pub preload: PathBuf,
+    /// A digest of its configuration.
+    pub digest: String,
+}
+
+/// How to get a kernel, in a line.
+pub const HOW_TO_GET_ONE: &str = "no kernel is installed: 'shallop kernel build' makes one in a few minutes, from Debian's linux-source";
+
+/// The variable that names the folder of kernels.
+pub const FOLDER_VARIABLE: &str = "SHALLOP_KERNELS";
+
+/// The folder of kernels: what `SHALLOP_KERNELS` says, else `shallop/kernels` in the user's folder of data.
+#[must_use]
+pub fn folder() -> PathBuf {
+    if let Some(folder) = std::env::var_os(FOLDER_VARIABLE) {
+        return folder.into();
+    }
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    data.unwrap_or_else(|| home().join(".local/share")).join("shallop/kernels")
+}
+
+/// The kernels in a folder, the newest release last.
+#[must_use]
+pub fn list(folder: &Path) -> Vec<Installed> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries.filter_map(|entry| installed(&entry.path())).collect();
+    found.sort_by_cached_key(|kernel| numbers(&kernel.release));
+    found
+}
+
+/// The numbers of a release, to compare.
+fn numbers(release: &str) -> Vec<u64> {
+    release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+/// The kernel in this folder, if it is whole.
+#[must_use]
+pub fn installed(folder: &Path) -> Option<Installed> {
+    let release = folder.file_name()?.to_str()?.to_owned();
+    let file = |name: &str| Some(folder.join(name)).filter(|path| path.is_file());
+    let digest = std::fs::read_to_string(file("digest")?).ok()?.trim().to_owned();
+    let (program, agent, preload) = (file("linux")?, file("agent")?, file("getrandom.so")?);
+    Some(Installed { release, program, agent, preload, digest })
+}
+
+/// The kernel whose release begins with `wanted`, or the newest.
+///
+/// # Errors
+/// A line that says how to get one.
+pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Installed, String> {
+    let mut found = list(folder);
+    let Some(wanted) = wanted else { return found.pop().ok_or(HOW_TO_GET_ONE.to_owned()) };
+    let fits = |kernel: &Installed| {
+        let rest = kernel.release.strip_prefix(wanted);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let known: Vec<_> = found.iter().map(|kernel| kernel.release.clone()).collect();
+    let kernel = found.into_iter().rfind(fits);
+    kernel.ok_or_else(|| match known.is_empty() {
+        true => HOW_TO_GET_ONE.to_owned(),
+        false => format!("no kernel {wanted} is installed, but {}", known.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+    use super::*;
+
+    fn kernels(releases: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for release in releases {
+            let of = folder.path().join(release);
+            std::fs::create_dir(&of).unwrap();
+            for file in ["linux", "agent", "getrandom.so", "digest"] {
+                std::fs::write(of.join(file), release).unwrap();
+            }
+        }
+        folder
+    }
+
+    #[test]
+    fn the_newest_release_is_found_and_a_part_of_a_number_is_no_release() {
+        let folder = kernels(&["6.1.140", "6.12.9", "6.12.48"]);
+        let find = |wanted| find(folder.path(), wanted).map(|kernel| kernel.release);
+        assert_eq!(find(None).as_deref(), Ok("6.12.48"));
+        assert_eq!(find(Some("6.1")).as_deref(), Ok("6.1.140"));
+        assert!(find(Some("6.13")).unwrap_err().contains("6.12.48"));
+    }
+
+    #[test]
+    fn without_a_kernel_the_error_says_how_to_get_one() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("6.12")).unwrap();
+        assert_eq!(find(folder.path(), None), Err(HOW_TO_GET_ONE.to_owned()));
+    }
+}

@@ -1,0 +1,117 @@
+//! Starts the kernels of a run: their files, sockets and processes, and their first virtual second, in which they boot
+//! and their agents make the hosts. The run of the simulator begins at [`BOOTED`].
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::clock::Clock;
+use crate::error::KernelError;
+use crate::initrd;
+use crate::installed::Installed;
+use crate::kernel::Kernel;
+use crate::orders::{self, FlowOrder, Settings};
+use crate::process::{Folder, Launch, Process};
+use crate::time_travel::Mode;
+
+/// The guest time at which a run begins, in nanoseconds: kernels need less to boot.
+pub const BOOTED: u64 = 1_000_000_000;
+/// How long a kernel may take to connect.
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+
+/// The kernels of a run.
+#[derive(Clone, Debug)]
+pub struct Start<'a> {
+    /// The kernel that they all are.
+    pub installed: &'a Installed,
+    /// What all hosts have in common.
+    pub settings: &'a Settings,
+    /// The hosts of each kernel, by their numbers among all hosts of kernels.
+    pub hosts: &'a [Vec<u32>],
+    /// The flows between them.
+    pub flows: &'a [FlowOrder],
+    /// When agents report, in guest nanoseconds.
+    pub stop: u64,
+    /// What random numbers begin with.
+    pub seed: u64,
+    /// How kernels are told the time.
+    pub mode: Mode,
+    /// Memory of each kernel in MiB; it takes what it uses.
+    pub memory_mb: u32,
+}
+
+impl Start<'_> {
+    /// Starts all kernels, which then wait for their first turn.
+    ///
+    /// # Errors
+    /// If one cannot be started.
+    pub fn kernels(&self) -> Result<(Vec<Kernel>, Clock, Folder), KernelError> {
+        let folder = Folder::new()?;
+        let clock = Clock::new(self.mode, self.hosts.len() as u16)?;
+        let bind = |name: &str| {
+            let socket = UnixListener::bind(folder.path().join(name));
+            socket.map_err(KernelError::io("a socket for a kernel"))
+        };
+        let time = bind("time")?;
+        let agent = std::fs::read(&self.installed.agent).map_err(KernelError::io("the agent"))?;
+        let mut kernels = Vec::new();
+        for (number, hosts) in self.hosts.iter().enumerate() {
+            let orders = orders::text(self.settings, hosts, self.flows, self.stop);
+            let archive = folder.path().join(format!("initrd{number}"));
+            let written = std::fs::write(archive, initrd::archive(&agent, &orders));
+            written.map_err(KernelError::io("a kernel's first file system"))?;
+            let mut cards = Vec::new();
+            for (card, &host) in hosts.iter().enumerate() {
+                cards.push((bind(&card_name(number, card))?, orders::mac(host)));
+            }
+            let process = self.process(number, hosts.len(), folder.path())?;
+            let (process, socket) = accept(&time, number, process)?;
+            let segmentation = self.settings.gso_max_segs != Some(1);
+            kernels.push(Kernel::new(number, process, socket, cards, segmentation)?);
+        }
+        Ok((kernels, clock, folder))
+    }
+
+    fn process(&self, number: usize, cards: usize, folder: &Path) -> Result<Process, KernelError> {
+        let mut arguments = vec![
+            format!("mem={}M", self.memory_mb),
+            format!("time-travel=ext:{}:time", number + 1),
+            "noseed".to_owned(),
+            format!("initrd=initrd{number}"),
+            "con=null".to_owned(),
+            "con0=null,fd:1".to_owned(),
+            "quiet".to_owned(),
+        ];
+        let device = |card| format!("virtio_uml.device={}:1", card_name(number, card));
+        arguments.extend((0..cards).map(device));
+        let Installed { program, preload, .. } = self.installed;
+        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(number as u64);
+        Process::start(&Launch { program, preload, folder, seed, arguments: &arguments })
+    }
+}
+
+fn card_name(kernel: usize, card: usize) -> String {
+    format!("k{kernel}.{card}")
+}
+
+/// Waits until a kernel has connected to the socket of time.
+fn accept(
+    time: &UnixListener,
+    kernel: usize,
+    mut process: Process,
+) -> Result<(Process, OwnedFd), KernelError> {
+    loop {
+        let mut ready = [PollFd::new(time, PollFlags::IN)];
+        match rustix::event::poll(&mut ready, Some(&PATIENCE)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) => return Err(KernelError::Ended { kernel, log: process.last_words() }),
+            other => {
+                other.map_err(KernelError::io("poll"))?;
+                let (socket, _) = time.accept().map_err(KernelError::io("a kernel's socket"))?;
+                return Ok((process, socket.into()));
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Hosts of the simulator that are real Linux kernels, in virtual time.
+//!
+//! A kernel is Linux built as an ordinary program (User-Mode Linux) that takes its time from us (external time travel),
+//! with network cards whose device side is ours (virtio over vhost-user). All kernels of a run are one machine towards
+//! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross the
+//! same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
+
+pub mod card;
+pub mod clock;
+pub mod endpoint;
+pub mod error;
+pub mod frame;
+mod frames;
+pub mod hosts;
+pub mod initrd;
+pub mod installed;
+mod io;
+pub mod kernel;
+pub mod launch;
+pub mod orders;
+pub mod process;
+pub mod ring;
+pub mod time_travel;
+pub mod vhost_user;
+
+pub use endpoint::{AnyHostEnd, KernelEnd};
+pub use error::{KernelError, Malformed};
+pub use hosts::{KernelCounters, Kernels};
+pub use installed::Installed;
+pub use launch::{BOOTED, Start};
+pub use orders::{FlowOrder, Settings};
+pub use time_travel::Mode;

@@ -1,0 +1,115 @@
+//! What the agent in a kernel is told before it starts, as a text file: a line an order.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `global PATH VALUE…` | a sysctl of the whole kernel |
+//! | `each PATH VALUE…` | a sysctl of every host's network namespace |
+//! | `host CARD ADDRESS SEGMENTS` | a host in a namespace of its own: the number of its card, its IPv4 address, and the most segments of a segmentation-offload packet (0: what the kernel chooses) |
+//! | `listen CARD PORT CONTROLLER` | its server, for flows with this controller |
+//! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that it sends: guest time in nanoseconds, payload (0: without end), the receiver's address and port, its own port |
+//! | `stop TIME` | when the agent reports its counters |
+
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
+/// The IPv4 address of a host: 10.0.0.1 is number 0.
+#[must_use]
+pub fn address(host: u32) -> u32 {
+    (10 << 24) + host + 1
+}
+
+/// The host with this address.
+#[must_use]
+pub fn host_of(address: u32) -> Option<u32> {
+    (address >> 24 == 10).then(|| (address & 0x00ff_ffff).checked_sub(1)).flatten()
+}
+
+/// The Ethernet address of a host, which is administered locally.
+#[must_use]
+pub fn mac(host: u32) -> [u8; 6] {
+    let [_, a, b, c] = host.to_be_bytes();
+    [2, 0, 0, a, b, c]
+}
+
+/// The port of the server for the controller with this index.
+pub const FIRST_PORT: u16 = 5_000;
+/// The first port of flows at their sender.
+pub const FIRST_LOCAL_PORT: u16 = 10_000;
+/// The most flows that one host may send in a run.
+pub const MAX_FLOWS_OF_HOST: usize = 50_000;
+
+/// A flow between two kernels' hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowOrder {
+    /// Its number.
+    pub number: u32,
+    /// When it starts, in guest nanoseconds.
+    pub start: u64,
+    /// Payload bytes; `None` without end.
+    pub size: Option<u64>,
+    /// The sending host, by its number among all hosts of kernels.
+    pub from: u32,
+    /// The receiving host.
+    pub to: u32,
+    /// The port at the sender.
+    pub local: u16,
+    /// The controller, an index into the run's controllers.
+    pub controller: u16,
+}
+
+/// The settings of all kernels of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The queue discipline of cards: `fq`, `fq_codel` or `pfifo_fast`.
+    pub qdisc: String,
+    /// The most segments of a segmentation-offload packet; `None` for what the kernel chooses.
+    pub gso_max_segs: Option<u32>,
+    /// The kernel's names of congestion controllers.
+    pub controllers: Vec<String>,
+    /// Sysctls of each host, as `net.ipv4.tcp_timestamps`, with their values.
+    pub sysctls: Vec<(String, String)>,
+    /// The most bytes of a socket's send and receive buffer.
+    pub socket_buffer: u64,
+}
+
+/// The orders of one kernel: its hosts (card by card), the flows that they send, and the guest time of the report.
+#[must_use]
+pub fn text(settings: &Settings, hosts: &[u32], flows: &[FlowOrder], stop: u64) -> String {
+    let mut text = String::new();
+    let mut line = |words: std::fmt::Arguments<'_>| {
+        // A string takes everything.
+        let _ = writeln!(text, "{words}");
+    };
+    let buffer = settings.socket_buffer;
+    for (path, value) in [("rmem_max", buffer), ("wmem_max", buffer)] {
+        line(format_args!("global net/core/{path} {value}"));
+    }
+    line(format_args!("global net/core/default_qdisc {}", settings.qdisc));
+    // Pages: never a limit, or flows would depend on the memory of the kernel.
+    line(format_args!("global net/ipv4/tcp_mem 4000000 8000000 16000000"));
+    for path in ["tcp_rmem", "tcp_wmem"] {
+        line(format_args!("each net/ipv4/{path} 4096 131072 {buffer}"));
+    }
+    line(format_args!("each net/ipv4/tcp_no_metrics_save 1"));
+    for (path, value) in &settings.sysctls {
+        line(format_args!("each {} {value}", path.replace('.', "/")));
+    }
+    for (card, &host) in hosts.iter().enumerate() {
+        let segments = settings.gso_max_segs.unwrap_or(0);
+        line(format_args!("host {card} {} {segments}", Ipv4Addr::from_bits(address(host))));
+        for (port, controller) in (FIRST_PORT..).zip(&settings.controllers) {
+            line(format_args!("listen {card} {port} {controller}"));
+        }
+    }
+    for flow in flows {
+        let Some(card) = hosts.iter().position(|&host| host == flow.from) else { continue };
+        let FlowOrder { number, start, size, local, .. } = flow;
+        let to = Ipv4Addr::from_bits(address(flow.to));
+        let port = FIRST_PORT + flow.controller;
+        let controller = &settings.controllers[usize::from(flow.controller)];
+        let bytes = size.unwrap_or(0);
+        line(format_args!("flow {card} {number} {start} {bytes} {to} {port} {local} {controller}"));
+    }
+    line(format_args!("stop {stop}"));
+    text
+}

@@ -1,0 +1,163 @@
+//! The process of a kernel. It dies with us, whatever ends us: the kernel is started by `setpriv --pdeathsig`, and its
+//! files lie in a folder that a small process removes when we are gone. The folder itself is removed as soon as every
+//! kernel has opened what it needs.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use crate::error::KernelError;
+
+/// What a kernel is started with.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    /// The kernel's program.
+    pub program: &'a Path,
+    /// The library that makes its random numbers repeatable.
+    pub preload: &'a Path,
+    /// Where its sockets and its initial file system are; names in its arguments are relative to it.
+    pub folder: &'a Path,
+    /// What its random numbers begin with.
+    pub seed: u64,
+    /// Its command line.
+    pub arguments: &'a [String],
+}
+
+/// A running kernel.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    log: File,
+}
+
+/// The end of a log that an error shows, in bytes.
+const LAST_WORDS: u64 = 2_000;
+
+impl Process {
+    /// Starts a kernel.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(launch: &Launch<'_>) -> Result<Self, KernelError> {
+        let log = tempfile::tempfile().map_err(KernelError::io("a kernel's log"))?;
+        let [out, errors] = [log.try_clone(), log.try_clone()];
+        let what = "a kernel's log";
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "setarch", "-R"]).arg(launch.program);
+        command.args(launch.arguments).current_dir(launch.folder).env_clear();
+        // What the kernel's library might do otherwise: register restartable sequences, which its processes cannot.
+        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", launch.folder);
+        command.env("TMPDIR", memory_folder());
+        command.env("LD_PRELOAD", launch.preload).env("SHALLOP_SEED", launch.seed.to_string());
+        command.stdin(Stdio::null());
+        command.stdout(out.map_err(KernelError::io(what))?);
+        command.stderr(errors.map_err(KernelError::io(what))?);
+        let child = command.spawn().map_err(KernelError::io("setpriv, which starts a kernel"))?;
+        Ok(Self { child, log })
+    }
+
+    /// Its number among all processes.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Everything that it has written.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn log(&mut self) -> Result<String, KernelError> {
+        self.log_from(0)
+    }
+
+    /// The end of what it has written.
+    #[must_use]
+    pub fn last_words(&mut self) -> String {
+        let bytes = self.log.metadata().map_or(0, |about| about.len());
+        self.log_from(bytes.saturating_sub(LAST_WORDS)).unwrap_or_default()
+    }
+
+    fn log_from(&mut self, start: u64) -> Result<String, KernelError> {
+        let mut bytes = Vec::new();
+        // The kernel writes at the same offset, so it is put back.
+        let end = self.log.stream_position().map_err(KernelError::io("a kernel's log"))?;
+        let read =
+            self.log.seek(SeekFrom::Start(start)).and_then(|_| self.log.read_to_end(&mut bytes));
+        let back = self.log.seek(SeekFrom::Start(end));
+        read.and(back.map(|_| 0)).map_err(KernelError::io("a kernel's log"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Processor time that it has used, in hundredths of a second.
+    #[must_use]
+    pub fn processor_time(&self) -> Option<u64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).ok()?;
+        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+        let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+        Some(ticks(11)? + ticks(12)?)
+    }
+
+    /// Its memory in bytes, its part of what it shares with other kernels.
+    #[must_use]
+    pub fn memory(&self) -> Option<u64> {
+        let maps = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.id())).ok()?;
+        let line = maps.lines().find(|line| line.starts_with("Pss:"))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1_024)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where the memory of kernels lies: in memory, if there is such a file system.
+fn memory_folder() -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() }
+}
+
+/// A folder that is removed when this value is dropped, and by another process if this one is killed before.
+#[derive(Debug)]
+pub struct Folder {
+    folder: tempfile::TempDir,
+    remover: Child,
+    _alive: ChildStdin,
+}
+
+impl Folder {
+    /// A new empty folder.
+    ///
+    /// # Errors
+    /// If there is no place for it.
+    pub fn new() -> Result<Self, KernelError> {
+        let folder = tempfile::Builder::new().prefix("shallop-kernels-").tempdir();
+        let folder = folder.map_err(KernelError::io("a folder for the kernels' sockets"))?;
+        // The pipe closes when we end, however that happens.
+        let mut remover = Command::new("setsid");
+        remover.args(["sh", "-c", "read -r _; rm -rf -- \"$1\"", "sh"]).arg(folder.path());
+        remover.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut remover = remover.spawn().map_err(KernelError::io("setsid"))?;
+        let alive = remover.stdin.take().ok_or_else(|| std::io::ErrorKind::BrokenPipe.into());
+        let alive = alive.map_err(KernelError::io::<std::io::Error>("setsid"))?;
+        Ok(Self { folder, remover, _alive: alive })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = self.remover.kill();
+        let _ = self.remover.wait();
+    }
+}

@@ -1,0 +1,66 @@
+//! Hosts that decide for themselves when they send: machines with an inside of their own, such as real kernels. Their
+//! flows have endpoints like all others, which count what passes; packets come from here.
+
+use shallop_core::{End, Packet, Time};
+use shallop_proto::{Endpoint, Out};
+
+/// A packet that such a host sends.
+#[derive(Clone, Debug)]
+pub struct Outgoing<H> {
+    /// When it sends it.
+    pub at: Time,
+    /// The end that it comes from.
+    pub from: End,
+    /// The packet.
+    pub out: Out<H>,
+}
+
+/// The hosts of a world that decide for themselves, all of them as one machine.
+pub trait Hosts<E: Endpoint> {
+    /// False for a world that has none.
+    const ANY: bool = true;
+
+    /// When they want to run next.
+    fn wakeup(&self) -> Option<Time>;
+
+    /// Lets them run at `now`, until they send a packet or all wait. Nothing else happens in the network before
+    /// `horizon`, unless a packet that they send makes it happen. Called again after each packet.
+    fn run(&mut self, now: Time, horizon: Time) -> Option<Outgoing<E::Head>>;
+
+    /// A flow starts, with this sender.
+    fn on_start(&mut self, flow: u32, sender: &E);
+
+    /// The packet that [`Hosts::run`] returned last, of this endpoint, has been put into the queue of the host's link,
+    /// and will have left it at `leaves`; `None` if it was dropped there.
+    fn on_sent(&mut self, endpoint: &mut E, leaves: Option<Time>);
+
+    /// A packet has arrived at its host. Ignores packets of endpoints that are not its own.
+    fn on_packet(&mut self, now: Time, packet: &Packet<E::Head>);
+
+    /// A packet was dropped in the network.
+    fn on_dropped(&mut self, head: &E::Head);
+}
+
+/// No such hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHosts;
+
+impl<E: Endpoint> Hosts<E> for NoHosts {
+    const ANY: bool = false;
+
+    fn wakeup(&self) -> Option<Time> {
+        None
+    }
+
+    fn run(&mut self, _now: Time, _horizon: Time) -> Option<Outgoing<E::Head>> {
+        None
+    }
+
+    fn on_start(&mut self, _flow: u32, _sender: &E) {}
+
+    fn on_sent(&mut self, _endpoint: &mut E, _leaves: Option<Time>) {}
+
+    fn on_packet(&mut self, _now: Time, _packet: &Packet<E::Head>) {}
+
+    fn on_dropped(&mut self, _head: &E::Head) {}
+}
