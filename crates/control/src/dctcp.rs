@@ -30,7 +30,7 @@ options! {
         /// mark reduces the window by next to nothing.
         key alpha_initial: Fraction [Number(0.0, 1.0)] = match stack {
             HostStack::Ns2 => Fraction::new(0),
-            HostStack::Ns3 | HostStack::Linux => Fraction::ONE,
+            HostStack::Ns3 | HostStack::Linux | HostStack::Kernel => Fraction::ONE,
         };
     }
 }

@@ -49,7 +49,7 @@ options! {
         part loss: loss::Config = match stack {
             // Made from `TcpNewReno` there.
             HostStack::Ns3 => loss::Config::RFC,
-            HostStack::Ns2 | HostStack::Linux => loss::Config::reno(stack),
+            HostStack::Ns2 | HostStack::Linux | HostStack::Kernel => loss::Config::reno(stack),
         };
         /// The congestion window grows if fewer packets of the flow than this are queued (Linux, ns-3; the agent of
         /// ns-2 has 1).
@@ -62,7 +62,7 @@ options! {
         /// How round-trip times are measured: exactly, or in whole microseconds plus one as in Linux.
         key clock: Clock = match stack {
             HostStack::Ns2 | HostStack::Ns3 => Clock::Exact,
-            HostStack::Linux => Clock::Microseconds,
+            HostStack::Linux | HostStack::Kernel => Clock::Microseconds,
         };
     }
     check Config::check;

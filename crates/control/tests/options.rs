@@ -37,7 +37,7 @@ fn names_are_told_apart_and_so_are_the_options_of_each() {
 
 #[test]
 fn a_host_has_its_own_ways() {
-    let of = |name| HostStack::ALL.map(|host| plain(name, host));
+    let of = |name| HostStack::SIMULATED.map(|host| plain(name, host));
     let linux = reno::Config::LINUX;
     // What ns-3 has like Linux is its `TcpLinuxReno`; Vegas it makes from `TcpNewReno`.
     let (basis, restart) = (Basis::Window, loss::Restart::First);

@@ -18,14 +18,16 @@ pub enum HostStack {
     Ns3,
     /// Linux 6.
     Linux,
+    /// A real Linux kernel in virtual time.
+    Kernel,
 }
 
 impl HostStack {
-    /// Every one.
-    pub const ALL: [Self; 3] = [Self::Ns2, Self::Ns3, Self::Linux];
+    /// Those with defaults of their own: the hosts are simulated.
+    pub const SIMULATED: [Self; 3] = [Self::Ns2, Self::Ns3, Self::Linux];
 }
 
-crate::words! { HostStack { Ns2 = "ns2", Ns3 = "ns3", Linux = "linux" } }
+crate::words! { HostStack { Ns2 = "ns2", Ns3 = "ns3", Linux = "linux", Kernel = "kernel" } }
 
 impl From<HostStack> for () {
     fn from(_: HostStack) -> Self {}

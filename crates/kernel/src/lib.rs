@@ -20,6 +20,7 @@ pub mod launch;
 pub mod orders;
 pub mod process;
 pub mod ring;
+pub mod run;
 pub mod time_travel;
 pub mod vhost_user;
 

@@ -41,8 +41,18 @@ pub fn with<V: EndpointVisitor>(setup: &Setup<'_>, visitor: V) -> Result<V::Resu
     Ok(with_transport!(transport, options => visitor.visit(Uniform { setup, options, waits })))
 }
 
+/// The factory of endpoints of any transport.
+///
+/// # Errors
+/// If the network and the transports' options do not fit.
+pub fn mixed<'a>(
+    setup: &'a Setup<'a>,
+) -> Result<impl EndpointFactory<End = AnyEnd> + 'a, SetupError> {
+    Ok(Mixed { setup, waits: wait::waits(setup)? })
+}
+
 /// A flow of the simulator with these endpoints.
-fn flow<E>(setup: &Setup<'_>, flow: &flows::Flow, [sender, receiver]: [E; 2]) -> Flow<E> {
+pub fn flow<E>(setup: &Setup<'_>, flow: &flows::Flow, [sender, receiver]: [E; 2]) -> Flow<E> {
     let facts = Facts {
         from: flow.from,
         to: flow.to,

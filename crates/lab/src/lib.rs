@@ -3,5 +3,5 @@
 pub mod ends;
 pub mod run;
 
-pub use run::{RunError, run, run_observed};
+pub use run::{RunError, run, run_observed, run_with_hosts};
 pub use shallop_measure::{Outcome, observer::Observer};

@@ -14,7 +14,8 @@ use shallop_plan::error::SetupError;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::Plan;
 use shallop_plan::setup::Setup;
-use shallop_proto::{Endpoint, Middlebox};
+use shallop_proto::{Endpoint, Middlebox, PassThrough};
+use shallop_sim::hosts::Hosts;
 use shallop_sim::{Retired, World};
 use shallop_topology::NicMode;
 
@@ -101,50 +102,74 @@ impl ends::EndpointVisitor for RunWith<'_> {
     type Result = Result<Outcome, RunError>;
 
     fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result {
-        let Setup { network, layout, routes, plan, .. } = self.setup;
-        let world = shallop_sim::Network {
-            graph: network.graph.clone(),
-            ports: layout.ports.clone(),
-            buffers: layout.memory.buffers.clone(),
-            pools: layout.memory.pools.clone(),
-            routes: routes.clone(),
-            nic: plan.nic,
-        };
-        let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
-        let probe = Measurements::new(layout, plan, measures);
-        let mut probe = probe;
-        probe.capture = capture(self.setup);
-        let flows = FlowGenerator::new(self.setup).map(|flow| ends.flow(&flow));
-        let flows = Box::new(flows);
-        let clean = self.setup.plan.schemes[self.setup.scheme].clean.as_ref();
+        let Self { setup, observer } = self;
+        let (network, probe) = (network(setup), probe(setup));
+        let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
+        let clean = setup.plan.schemes[setup.scheme].clean.as_ref();
         if let Some(clean) = clean {
-            let mut world = World::new(world, flows, probe);
-            for (node, part) in clean.proxies(&network.graph) {
+            let mut world = World::new(network, flows, probe);
+            for (node, part) in clean.proxies(&setup.network.graph) {
                 world.install(node, part);
             }
-            return self.drive(world);
+            return Ok(drive(setup, world, observer)?.0);
         }
-        let world: World<'_, E::End, Measurements> = World::new(world, flows, probe);
-        self.drive(world)
+        let world: World<'_, E::End, Measurements> = World::new(network, flows, probe);
+        Ok(drive(setup, world, observer)?.0)
     }
 }
 
-impl RunWith<'_> {
-    fn drive<E: Endpoint, M: Middlebox<Head = E::Head>>(
-        self,
-        mut world: World<'_, E, Measurements, M>,
-    ) -> Result<Outcome, RunError> {
-        world.enable_retirement();
-        let log = FlowLog::new(self.setup);
-        let drive = Drive {
-            setup: self.setup,
-            world,
-            log,
-            observer: self.observer,
-            interval: OBSERVER_INTERVAL,
-        };
-        drive.run()
+/// Runs a setup with these endpoints, and hosts that decide for themselves when they send. Returns the outcome, and the
+/// hosts as they are at the end.
+///
+/// # Errors
+/// If the run was stopped, or a trace has changed.
+pub fn run_with_hosts<E: EndpointFactory, H: Hosts<E::End>>(
+    setup: &Setup<'_>,
+    ends: &E,
+    hosts: H,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, H), RunError> {
+    let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
+    let network = network(setup);
+    let world: World<'_, E::End, Measurements, PassThrough<<E::End as Endpoint>::Head>, H> =
+        World::with_hosts(network, flows, probe(setup), hosts);
+    drive(setup, world, observer)
+}
+
+/// The network of a setup.
+fn network(setup: &Setup<'_>) -> shallop_sim::Network {
+    let Setup { network, layout, routes, plan, .. } = setup;
+    shallop_sim::Network {
+        graph: network.graph.clone(),
+        ports: layout.ports.clone(),
+        buffers: layout.memory.buffers.clone(),
+        pools: layout.memory.pools.clone(),
+        routes: routes.clone(),
+        nic: plan.nic,
     }
+}
+
+/// What measures the run of a setup.
+fn probe(setup: &Setup<'_>) -> Measurements {
+    let Setup { network, layout, plan, .. } = setup;
+    let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
+    let mut probe = Measurements::new(layout, plan, measures);
+    probe.capture = capture(setup);
+    probe
+}
+
+/// Runs a world to its end.
+fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>>(
+    setup: &Setup<'_>,
+    mut world: World<'_, E, Measurements, M, H>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, H), RunError> {
+    // Packets of hosts that decide for themselves may come after their flow is complete.
+    if !H::ANY {
+        world.enable_retirement();
+    }
+    let log = FlowLog::new(setup);
+    Drive { setup, world, log, observer, interval: OBSERVER_INTERVAL }.run()
 }
 
 /// The packet capture of the links that the plan names, if it names any.
@@ -157,17 +182,17 @@ fn capture(setup: &Setup<'_>) -> Option<Capture> {
 }
 
 /// A run in progress.
-struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>> {
+struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> {
     setup: &'a Setup<'a>,
-    world: World<'f, E, Measurements, M>,
+    world: World<'f, E, Measurements, M, H>,
     log: FlowLog<'a>,
     observer: &'a mut dyn Observer,
     /// The time between two calls of the observer.
     interval: Span,
 }
 
-impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
-    fn run(mut self) -> Result<Outcome, RunError> {
+impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M, H> {
+    fn run(mut self) -> Result<(Outcome, H), RunError> {
         let series = self.sampled()?;
         self.write_rest(series.end)?;
         let ports: Vec<_> = self.world.ports().map(shallop_switch::Port::counters).collect();
@@ -179,7 +204,8 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
         let ports = (&ports[..], &pools[..]);
         let run = outcome::summarise(self.setup, &self.world.probe, ports, &self.log, &series);
         let capture = self.world.probe.capture.take().map(Capture::finish);
-        Ok(Outcome { run, flows: Vec::new(), series: series.samples, capture })
+        let outcome = Outcome { run, flows: Vec::new(), series: series.samples, capture };
+        Ok((outcome, self.world.into_hosts().0))
     }
 
     /// Runs the world to its end, and samples the series.

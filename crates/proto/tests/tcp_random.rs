@@ -65,7 +65,7 @@ fn paths() -> impl Strategy<Value = Path> {
 /// Every controller there is, as each host has it, and some more.
 fn controls() -> impl Strategy<Value = any::Config> {
     let every = any::Config::kinds()
-        .flat_map(|kind| HostStack::ALL.map(|stack| any::Config::of(kind.name, stack)))
+        .flat_map(|kind| HostStack::SIMULATED.map(|stack| any::Config::of(kind.name, stack)))
         .flatten();
     let more = [
         any::Config::Reno(reno::Config::RFC),

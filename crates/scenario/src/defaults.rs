@@ -11,7 +11,7 @@ use super::tree;
 pub(super) struct Explained {
     pub key: &'static Key,
     /// The default on each stack, as a scenario would write it or in words.
-    pub defaults: [Option<String>; HostStack::ALL.len()],
+    pub defaults: [Option<String>; HostStack::SIMULATED.len()],
 }
 
 /// The keys of a section.
@@ -25,7 +25,7 @@ pub(super) fn of_kind(kind: Kind) -> Vec<Explained> {
 }
 
 fn explained(describe: impl Fn(HostStack) -> Vec<Described>) -> Vec<Explained> {
-    let [ns2, ns3, linux] = HostStack::ALL.map(describe);
+    let [ns2, ns3, linux] = HostStack::SIMULATED.map(describe);
     let rows = ns2.into_iter().zip(ns3).zip(linux);
     let explained = |((ns2, ns3), linux): ((Described, Described), Described)| Explained {
         key: ns2.key,
@@ -49,7 +49,7 @@ impl Explained {
             return format!("{about} Default: {default}.");
         }
         let mut by_value: Vec<(&str, Vec<&str>)> = Vec::new();
-        for (stack, default) in HostStack::ALL.into_iter().zip(&self.defaults) {
+        for (stack, default) in HostStack::SIMULATED.into_iter().zip(&self.defaults) {
             let Some(default) = default.as_deref() else { continue };
             match by_value.iter_mut().find(|(value, _)| *value == default) {
                 Some((_, stacks)) => stacks.push(stack.word()),

@@ -122,7 +122,7 @@ fn cells(row: &Explained) -> (&'static str, String, Vec<String>) {
 fn markdown(rows: &[Explained]) -> String {
     let by_stack =
         rows.iter().map(cells).any(|(_, _, defaults)| defaults.iter().any(|it| *it != defaults[0]));
-    let stacks = HostStack::ALL.map(Words::word);
+    let stacks = HostStack::SIMULATED.map(Words::word);
     let heads = if by_stack { stacks.join(" | ") } else { "default".to_owned() };
     let rules = "|---".repeat(if by_stack { stacks.len() } else { 1 });
     let mut table = format!("| key | takes | {heads} | meaning |\n|---|---{rules}|---|\n");

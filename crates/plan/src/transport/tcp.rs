@@ -18,6 +18,8 @@ pub struct Tcp {
     pub config: tcp::Config,
     /// The controller.
     pub controller: window::Config,
+    /// The name of the controller, if the hosts are real kernels: it is their own TCP, and no other option holds.
+    pub kernel: Option<&'static str>,
 }
 
 /// The origin of the defaults of TCP.
@@ -47,7 +49,7 @@ const fn preset(stack: HostStack) -> Stack {
     match stack {
         HostStack::Ns2 => Stack::NS2,
         HostStack::Ns3 => Stack::NS3,
-        HostStack::Linux => Stack::LINUX,
+        HostStack::Linux | HostStack::Kernel => Stack::LINUX,
     }
 }
 
@@ -200,7 +202,8 @@ impl Configured for Tcp {
         if let Some(threshold) = controller.initial_threshold() {
             config.initial_threshold = threshold;
         }
-        Ok(Self { config, controller })
+        let name = window::Config::kinds().map(|of| of.name).find(|&name| name == kind);
+        Ok(Self { config, controller, kernel: name.filter(|_| stack == HostStack::Kernel) })
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {

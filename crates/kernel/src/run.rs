@@ -1,0 +1,278 @@
+//! Runs a plan whose hosts, or some of them, are kernels.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{Node, Span, Time};
+use shallop_lab::ends::{self, EndpointFactory};
+use shallop_lab::{RunError, run_with_hosts};
+use shallop_measure::Outcome;
+use shallop_measure::observer::Observer;
+use shallop_plan::flows::{Flow, FlowGenerator};
+use shallop_plan::plan::{Plan, Transport};
+use shallop_plan::{Setup, SetupError};
+use shallop_proto::AnyEnd;
+
+use crate::endpoint::{AnyHostEnd, KernelEnd};
+use crate::error::KernelError;
+use crate::hosts::{KernelCounters, Kernels};
+use crate::installed::Installed;
+use crate::launch::{BOOTED, Start};
+use crate::orders::{self, FlowOrder, Settings};
+use crate::time_travel::Mode;
+
+/// How hosts that are kernels are set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelHosts {
+    /// The queue discipline of their cards.
+    pub qdisc: String,
+    /// The most segments of a segmentation-offload packet; `None` for what the kernel chooses.
+    pub gso_max_segs: Option<u32>,
+    /// The least time between two interrupts of a card.
+    pub moderation: Span,
+    /// Sysctls of each host with their values.
+    pub sysctls: Vec<(String, String)>,
+    /// How kernels are told the time.
+    pub mode: Mode,
+}
+
+impl Default for KernelHosts {
+    fn default() -> Self {
+        Self {
+            qdisc: "fq".to_owned(),
+            gso_max_segs: None,
+            moderation: Span::from_us(20),
+            sysctls: Vec::new(),
+            mode: Mode::default(),
+        }
+    }
+}
+
+/// The most hosts that one kernel carries: a card and a network namespace each.
+const MAX_HOSTS_OF_KERNEL: usize = 200;
+/// As many hosts share a kernel before there is another, up to this many kernels.
+const HOSTS_OF_KERNEL: usize = 16;
+const KERNELS: usize = 16;
+/// The most kernels of a run.
+const MAX_KERNELS: usize = 64;
+/// The most bytes of a socket's send and receive buffer.
+const SOCKET_BUFFER: u64 = 64 << 20;
+/// Memory of each kernel in MiB; it takes what it uses.
+const MEMORY_MB: u32 = 1_024;
+
+/// Why a run with kernels has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelRunError {
+    /// As any run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A kernel failed.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The plan asks for what kernels cannot do.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<SetupError> for KernelRunError {
+    fn from(why: SetupError) -> Self {
+        Self::Run(why.into())
+    }
+}
+
+/// Whether any flow of a scheme is between kernels.
+#[must_use]
+pub fn has_kernels(plan: &Plan, scheme: usize) -> bool {
+    (0..plan.groups.len()).any(|group| kernel_tcp(plan, scheme, group).is_some())
+}
+
+/// The controller of a group whose hosts are kernels.
+fn kernel_tcp(plan: &Plan, scheme: usize, group: usize) -> Option<&'static str> {
+    match &plan.transport(scheme, group).transport {
+        Transport::Tcp(tcp) => tcp.kernel,
+        _ => None,
+    }
+}
+
+/// The kernel's name of a controller; `None` if it has none.
+#[must_use]
+pub fn controller(name: &str) -> Option<&'static str> {
+    match name {
+        "cubic" => Some("cubic"),
+        "newreno" => Some("reno"),
+        "bbr" => Some("bbr"),
+        "vegas" => Some("vegas"),
+        "dctcp" => Some("dctcp"),
+        _ => None,
+    }
+}
+
+/// A run with kernels: what it measured, and what its kernels counted.
+#[derive(Debug)]
+pub struct KernelOutcome {
+    /// As of any run.
+    pub outcome: Outcome,
+    /// Of the kernels.
+    pub counters: KernelCounters,
+}
+
+/// Runs a scheme of a plan with a seed, in which some hosts are kernels. Rows of flows go to the observer.
+///
+/// # Errors
+/// If the run cannot be set up, was stopped, or a kernel failed.
+pub fn run_observed(
+    plan: &Plan,
+    (scheme, seed): (usize, u64),
+    (installed, hosts): (&Installed, &KernelHosts),
+    observer: &mut dyn Observer,
+) -> Result<KernelOutcome, KernelRunError> {
+    let setup = Setup::new(plan, scheme, seed)?;
+    let traffic = Traffic::of(&setup)?;
+    let settings = Settings {
+        qdisc: hosts.qdisc.clone(),
+        gso_max_segs: hosts.gso_max_segs,
+        controllers: traffic.controllers.iter().map(|&name| name.to_owned()).collect(),
+        sysctls: [traffic.ecn(), hosts.sysctls.clone()].concat(),
+        socket_buffer: SOCKET_BUFFER,
+    };
+    let start = Start {
+        installed,
+        settings: &settings,
+        hosts: &traffic.kernels()?,
+        flows: &traffic.orders,
+        stop: BOOTED + plan.duration.as_ps().div_ceil(1_000),
+        seed,
+        mode: hosts.mode,
+        memory_mb: MEMORY_MB,
+    };
+    let legacy = plan.groups.iter().any(|group| group.transport.is_some());
+    let kernels = Kernels::boot(&start, hosts.moderation, legacy)?;
+    let factory = Factory { setup: &setup, simulated: ends::mixed(&setup)?, traffic: &traffic };
+    let (outcome, kernels) = run_with_hosts(&setup, &factory, kernels, observer)?;
+    let end = Time::after_start(plan.duration);
+    let (counters, logs) = kernels.finish(end)?;
+    check_reports(&logs)?;
+    Ok(KernelOutcome { outcome, counters })
+}
+
+/// Checks that no kernel's limit on memory held a flow back, and that agents had no errors.
+fn check_reports(logs: &[String]) -> Result<(), KernelRunError> {
+    for (kernel, log) in logs.iter().enumerate() {
+        for line in log.lines() {
+            let words = line.split_whitespace().filter_map(|word| word.split_once('='));
+            let short = |(name, value): (&str, &str)| {
+                ["TCPMemoryPressures", "TCPAbortOnMemory"].contains(&name) && value != "0"
+            };
+            if line.starts_with("error:") || words.into_iter().any(short) {
+                let log = format!("its agent said: {line}");
+                return Err(KernelError::Ended { kernel, log }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The flows between kernels, and the hosts that they are between.
+struct Traffic {
+    orders: Vec<FlowOrder>,
+    /// The order of each flow between kernels, by the flow's number.
+    order_of: BTreeMap<u32, u32>,
+    controllers: Vec<&'static str>,
+    hosts: usize,
+}
+
+impl Traffic {
+    fn of(setup: &Setup<'_>) -> Result<Self, KernelRunError> {
+        let mut hosts = BTreeMap::<Node, u32>::new();
+        let (mut controllers, mut local) = (Vec::new(), BTreeMap::<u32, u16>::new());
+        let (mut all, mut order_of) = (Vec::new(), BTreeMap::new());
+        let end = Time::after_start(setup.plan.duration);
+        for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
+            let Some(name) = kernel_tcp(setup.plan, setup.scheme, flow.group) else { continue };
+            let name = controller(name).ok_or_else(|| unknown(name))?;
+            let controller = position(&mut controllers, name);
+            let mut host = |node: Node| {
+                let next = hosts.len() as u32;
+                *hosts.entry(node).or_insert(next)
+            };
+            let (from, to) = (host(flow.from), host(flow.to));
+            let used = local.entry(from).or_insert(0);
+            if usize::from(*used) >= orders::MAX_FLOWS_OF_HOST {
+                let most = orders::MAX_FLOWS_OF_HOST;
+                return Err(KernelRunError::Refused(format!(
+                    "a kernel's host sends at most {most} flows in a run"
+                )));
+            }
+            let port = orders::FIRST_LOCAL_PORT + *used;
+            *used += 1;
+            let number = all.len() as u32;
+            order_of.insert(flow.number, number);
+            let start = BOOTED + flow.start.since_start().as_ps().div_ceil(1_000);
+            let size = flow.size;
+            all.push(FlowOrder { number, start, size, from, to, local: port, controller });
+        }
+        Ok(Self { orders: all, order_of, controllers, hosts: hosts.len() })
+    }
+
+    /// The sysctls that the controllers need.
+    fn ecn(&self) -> Vec<(String, String)> {
+        let needed = self.controllers.contains(&"dctcp");
+        let ecn = ("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
+        needed.then_some(ecn).into_iter().collect()
+    }
+
+    /// The hosts of each kernel, in turn.
+    fn kernels(&self) -> Result<Vec<Vec<u32>>, KernelRunError> {
+        let kernels = self.hosts.div_ceil(HOSTS_OF_KERNEL).clamp(1, KERNELS);
+        let kernels = kernels.max(self.hosts.div_ceil(MAX_HOSTS_OF_KERNEL));
+        if kernels > MAX_KERNELS {
+            let most = MAX_KERNELS * MAX_HOSTS_OF_KERNEL;
+            return Err(KernelRunError::Refused(format!(
+                "{} hosts are kernels, and at most {most} can be",
+                self.hosts
+            )));
+        }
+        let of = |kernel: usize| {
+            (0..self.hosts as u32).filter(move |&host| host as usize % kernels == kernel)
+        };
+        Ok((0..kernels).map(|kernel| of(kernel).collect()).collect())
+    }
+}
+
+fn unknown(name: &str) -> KernelRunError {
+    let known = "cubic, newreno, bbr, vegas and dctcp";
+    KernelRunError::Refused(format!("the kernel has no \"{name}\"; it has {known}"))
+}
+
+/// The index of a name, which is added if it is new.
+fn position(names: &mut Vec<&'static str>, name: &'static str) -> u16 {
+    let known = names.iter().position(|&known| known == name);
+    known.unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    }) as u16
+}
+
+/// The endpoints of flows between kernels, and of others.
+struct Factory<'a, S> {
+    setup: &'a Setup<'a>,
+    simulated: S,
+    traffic: &'a Traffic,
+}
+
+impl<S: EndpointFactory<End = AnyEnd>> EndpointFactory for Factory<'_, S> {
+    type End = AnyHostEnd<AnyEnd>;
+
+    fn flow(&self, flow: &Flow) -> shallop_sim::Flow<Self::End> {
+        let Some(&order) = self.traffic.order_of.get(&flow.number) else {
+            let shallop_sim::Flow { start, from, to, sender, receiver, facts, connections } =
+                self.simulated.flow(flow);
+            let [sender, receiver] = [sender, receiver].map(AnyHostEnd::Simulated);
+            return shallop_sim::Flow { start, from, to, sender, receiver, facts, connections };
+        };
+        let ends = KernelEnd::pair(order, flow.size);
+        let ends = ends.map(|end| AnyHostEnd::Kernel(Box::new(end)));
+        let with_ends = ends::flow(self.setup, flow, ends);
+        // A kernel opens a connection for each flow.
+        shallop_sim::Flow { connections: None, ..with_ends }
+    }
+}
