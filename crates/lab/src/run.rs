@@ -111,7 +111,7 @@ impl ends::EndpointVisitor for RunWith<'_> {
             nic: plan.nic,
         };
         let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
-        let probe = Measurements::new(layout, plan, measures);
+        let probe = Measurements::new(self.setup, measures);
         let mut probe = probe;
         probe.capture = capture(self.setup);
         let flows = FlowGenerator::new(self.setup).map(|flow| ends.flow(&flow));
@@ -186,7 +186,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>> Drive<'_, '_, E, M> {
     fn sampled(&mut self) -> Result<Series, RunError> {
         let plan = self.setup.plan;
         let mut series = Series::new(self.setup);
-        let judged = plan.counted_flows();
+        let judged = self.world.probe.counted;
         let mut edges = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
         // The last second is always a window.
         edges.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);

@@ -15,7 +15,7 @@ use shallop_results::Link;
 const MAX_PLACES: usize = 1_000;
 
 /// The links that carried, or were offered, anything, each direction by itself, the most utilised first. `offered` is
-/// the payload offered to each port, in bits per second, if flows start at random.
+/// the payload offered to each port, in bits per second, if it is known.
 pub(crate) fn links(
     setup: &Setup<'_>,
     measure: &Measurements,

@@ -1,6 +1,6 @@
 //! The traffic of a scenario.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shallop_core::form::Key;
@@ -159,7 +159,7 @@ impl Reader<'_, '_> {
         let text = self.files.open(&name);
         let text = text
             .map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
-        let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeSet::new(), 0);
+        let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeMap::new(), 0);
         let mut first = None;
         let mut rows = TraceReader::new(&name, text, self.network.hosts());
         while let Some(row) = rows.next() {
@@ -169,7 +169,10 @@ impl Reader<'_, '_> {
             flows += 1;
             late += usize::from(row.start >= self.duration);
             first.get_or_insert((rows.line(), row.start));
-            pairs.insert((row.from.0, row.to.0));
+            let bytes: &mut u64 = pairs.entry((row.from.0, row.to.0)).or_default();
+            if row.start < self.duration {
+                *bytes = bytes.saturating_add(row.bytes);
+            }
             let hosts = u64::from(row.from.0) << 32 | u64::from(row.to.0);
             for value in [row.start.as_ps(), hosts, row.bytes] {
                 digest = hash(digest ^ value);
@@ -454,7 +457,7 @@ fn paths(
         Err(section.reject(key, message).with_help(help))
     };
     if let Starts::Trace(trace) = &group.start {
-        return trace.pairs.iter().try_for_each(|&(from, to)| joined(from, to));
+        return trace.pairs.keys().try_for_each(|&(from, to)| joined(from, to));
     }
     if group.pattern == Pattern::RoundRobin {
         for flow in 0..group.flows.min(MAX_PAIRS) {
