@@ -8,6 +8,9 @@
 //! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
 //! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
 //!
+//! The data of `ExpressPass` and `FlashPass` is ECN-capable, so that switches can tell it from unscheduled data
+//! (Aeolus): it is marked, and results have the number of marks, although no endpoint responds to them.
+//!
 //! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that
 //! drop packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served
 //! in another order.

@@ -7,7 +7,7 @@ use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::wire;
 
 use crate::load;
-use crate::plan::{Group, Scheme, Switch, Transport};
+use crate::plan::{Group, Marking, Scheme, Switch, Transport};
 use crate::setup::Setup;
 use crate::sources;
 use crate::switches::in_bytes;
@@ -152,9 +152,12 @@ fn rarely_marked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String
 }
 
 /// Rule: the threshold of a queue is at its buffer or above, or that of a pool at the size of the pool, so that
-/// nothing is ever marked.
+/// nothing is ever marked. It does not matter to transports that do not respond to marks, unless it drops as well.
 fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     let switches = setup.plan.switches(setup.scheme);
+    let responds = setup.plan.schemes[setup.scheme].clean.is_some()
+        || first(setup, Transport::responds_to_marks).is_some();
+    let matters = |marking: &Marking| responds || marking.drops;
     let mut lines = Vec::new();
     for &(number, rate, mtu) in kinds {
         let switch = &switches[number];
@@ -163,8 +166,10 @@ fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
             Some(shared) => shared.of(1),
             None => in_bytes(switch.buffer, rate, frame),
         };
-        let queue = switch.marking(rate).map(|marking| ("queue", marking.min, buffer));
-        let pool = switch.shared.and_then(|shared| Some((shared.mark?.min, shared.size)));
+        let queue =
+            switch.marking(rate).filter(matters).map(|marking| ("queue", marking.min, buffer));
+        let pool =
+            switch.shared.and_then(|shared| Some((shared.mark.filter(matters)?.min, shared.size)));
         let pool = pool.map(|(min, size)| ("pool", min, size));
         for (what, min, most) in [queue, pool].into_iter().flatten() {
             let threshold = in_bytes(min, rate, frame);

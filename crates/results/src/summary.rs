@@ -192,7 +192,8 @@ pub struct Run {
     pub utilization: f64,
     /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts. Those of `FlashPass` and `ExpressPass` may follow the loss of acknowledgements alone;
+    /// then nothing is sent again.
     pub timeouts: u64,
     /// Counts of credits; null for transports without credits.
     pub credit: Option<Credit>,
