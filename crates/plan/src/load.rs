@@ -54,8 +54,8 @@ pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
 
 /// The payload offered to each port on average, in bits per second, if equal-cost paths are equally likely: by groups
 /// with random arrivals while flows arrive, where `rates` has the flows per second of each group, and by the rows of
-/// traces that start within the duration, over the duration. A leaf is treated as a part of its switch, so that the work
-/// grows with the pairs of switches and not of hosts.
+/// traces that start within the duration, over the duration. A leaf is treated as a part of its switch, so that the
+/// work grows with the pairs of switches and not of hosts.
 #[must_use]
 pub fn by_port(
     plan: &Plan,

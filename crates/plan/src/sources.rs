@@ -42,8 +42,8 @@ pub fn of<'a>(setup: &'a Setup<'_>, index: usize) -> Source<'a> {
     }))
 }
 
-/// When the last flow of a group with random arrivals starts on average, at so many flows per second, in seconds; `None`
-/// for other groups.
+/// When the last flow of a group with random arrivals starts on average, at so many flows per second, in seconds;
+/// `None` for other groups.
 #[must_use]
 pub fn mean_last_start(group: &Group, rate: f64) -> Option<f64> {
     let (Starts::Poisson(_, begin) | Starts::OnOff(_, begin, _)) = group.start else { return None };
