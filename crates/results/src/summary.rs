@@ -192,7 +192,7 @@ pub struct Run {
     pub utilization: f64,
     /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Retransmission timeouts. One of FlashPass that follows the loss of acknowledgements alone sends nothing again.
+    /// Retransmission timeouts. One of `FlashPass` after the loss of acknowledgements alone sends nothing again.
     pub timeouts: u64,
     /// Counts of credits; null for transports without credits.
     pub credit: Option<Credit>,
