@@ -133,7 +133,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     }
     if points.is_empty() {
         let problem = top.at.problem("every point is for full runs only".to_owned());
-        return Err(problem.with_help("leave full_only = true away from at least one point"));
+        return Err(problem.with_help("leave out full_only = true in at least one point"));
     }
     let claims = if options.vary.is_empty() {
         let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();

@@ -118,9 +118,26 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     Ok(axes)
 }
 
+/// Whether two values are those that a number with a decimal comma and a unit falls into.
+fn is_decimal_comma(pair: &[String]) -> bool {
+    let [whole, rest] = pair else { return false };
+    let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    whole.bytes().all(|byte| byte.is_ascii_digit())
+        && unit.len() < rest.len()
+        && unit.trim_start().starts_with(|c: char| c.is_alphabetic())
+}
+
 /// The changes of an axis.
 fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, Change)>, Problem> {
     let mut steps: Vec<(String, Change)> = Vec::new();
+    if let Some([whole, rest]) = values.windows(2).find(|pair| is_decimal_comma(pair)) {
+        let place = At { span: None, via: Some(format!("--vary {key}={whole},{rest}")) };
+        let problem = place.problem(format!("{whole} has no unit, and {rest} has one"));
+        let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        return Err(problem.with_help(format!(
+            "commas separate values: write {whole}.{rest} for one value with a decimal point, or {whole}{unit},{rest}"
+        )));
+    }
     for text in values {
         let via = format!("--vary {key}={text}");
         let item = tree::parse_value(text, &via);

@@ -127,8 +127,9 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         }
         let field = |column: usize| {
             let missing = || {
-                let message = format!("the line has {count} columns and this is not there");
-                (Some(column), message, format!("as many as the first line names: {HEADER}"))
+                let message = format!("the line has {count} values, and none for this column");
+                let help = "write a value for each column that the first line names";
+                (Some(column), message, help.to_owned())
             };
             let field: &[u8] = fields[column].ok_or_else(missing)?;
             let no_text = |_| {

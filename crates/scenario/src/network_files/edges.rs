@@ -15,6 +15,9 @@ const HELP: &str = "the first line is a header: from,to and, if wanted, a column
 const ENDS: [&str; 2] = ["from", "to"];
 
 pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
+    if text.trim().is_empty() {
+        return Err(Wrong { line: None, message: "the file is empty".into(), help: HELP.into() });
+    }
     let mut reader = ReaderBuilder::new()
         .flexible(true)
         .trim(Trim::All)
@@ -32,8 +35,14 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
         let record = record.map_err(|error| wrong(&error))?;
         let line = record.position().map_or(1, |at| at.line() as usize);
         if record.len() != header.len() {
-            let message = format!("{} values for {} columns", record.len(), header.len());
-            return Err(Wrong::new(line, message, "one value, or an empty one, for each column"));
+            let values = if record.len() == 1 { "value" } else { "values" };
+            let message = format!("{} {values} for {} columns", record.len(), header.len());
+            let help = if record.iter().any(|value| value.contains('\n')) {
+                "a quote is opened in this line and closed in another: close it in the same line"
+            } else {
+                "one value, or an empty one, for each column"
+            };
+            return Err(Wrong::new(line, message, help));
         }
         let [from, to] = ends.map(|column| record.get(column).unwrap_or_default());
         let attributes = header.iter().zip(record.iter()).filter(|(key, _)| !is_one_of(key, &ENDS));
