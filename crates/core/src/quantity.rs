@@ -78,7 +78,9 @@ pub enum QuantityError {
         example: &'static str,
     },
     /// The unit is not one of this quantity's.
-    #[error("\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}")]
+    #[error(
+        "\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}"
+    )]
     UnknownUnit {
         /// The text.
         found: String,

@@ -355,7 +355,9 @@ fn range(
         && low > high
     {
         let message = format!("{low} is above `high`, {high}");
-        return Err(section.reject(of_low, message).with_help("`low` is the least value that is right, `high` the largest"));
+        return Err(section
+            .reject(of_low, message)
+            .with_help("`low` is the least value that is right, `high` the largest"));
     }
     Ok(Range { low, high })
 }

@@ -257,7 +257,7 @@ impl Reader<'_, '_> {
                 let message = format!("there is no distribution of sizes \"{name}\"");
                 let problem = section.reject(GroupOptions::KEY.sizes, message);
                 return problem.with_help(format!(
-                    "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and {why}"
+                    "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and \"{name}\": {why}"
                 ));
             }
             let problem = section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}"));

@@ -184,6 +184,11 @@ pub(super) fn parse(text: &str) -> Result<Item, Problem> {
     Ok(Item { value: Value::Table(table(root.get_ref(), text)), at })
 }
 
+/// What was typed, with its line ends escaped.
+pub(super) fn on_a_line(typed: &str) -> String {
+    typed.replace('\n', "\\n")
+}
+
 /// Whether a text is a value of TOML.
 pub(super) fn is_value(text: &str) -> bool {
     DeValue::parse(text).is_ok()

@@ -6,7 +6,7 @@ use super::plans;
 use super::problem::Problem;
 use super::section::Section;
 use super::set::{self, Change};
-use super::tree::{self, At, Item, Value};
+use super::tree::{self, At, Item, Value, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
 
 /// A key that is varied: a change for each of its values, with what it adds to the name of a point.
@@ -96,7 +96,7 @@ pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Var
 fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, values) in &options.vary {
-        let place = At { span: None, via: Some(format!("--vary {key}")) };
+        let place = At { span: None, via: Some(on_a_line(&format!("--vary {key}"))) };
         let Some(path) = set::steps(key) else {
             let problem = place.problem(format!("`{key}` is no key"));
             return Err(problem.with_help("write it like --vary topology.senders=20,200"));
@@ -139,7 +139,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
         )));
     }
     for text in values {
-        let via = format!("--vary {key}={text}");
+        let via = on_a_line(&format!("--vary {key}={text}"));
         let item = tree::parse_value(text, &via);
         let at = item.at.clone();
         let name = match &item.value {

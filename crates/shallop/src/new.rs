@@ -105,8 +105,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     });
     if !guessed.is_empty() {
         // There is nobody to tell if this cannot be written.
-        let _ =
-            writeln!(std::io::stderr(), "Defaults are used for {}", guessed.join(", "));
+        let _ = writeln!(std::io::stderr(), "Defaults are used for {}", guessed.join(", "));
     }
     Ok(Choice { topology, transports, traffic, network, longest_rtt: Span::ZERO })
 }

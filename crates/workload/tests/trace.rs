@@ -19,6 +19,15 @@ fn row(start: Span, from: u32, to: u32, bytes: u64) -> TraceRow {
 }
 
 #[test]
+fn hosts_may_be_called_from_and_to_as_in_network_files() {
+    let usual = read(b"start,source,destination,bytes\n0,a0,b0,5\n");
+    assert_eq!(usual, Ok(vec![row(Span::ZERO, 0, 2, 5)]));
+    assert_eq!(read(b"start,from,to,bytes\n0,a0,b0,5\n"), usual);
+    // Beside the usual name the other one is a column like any other.
+    assert_eq!(read(b"from,start,source,destination,bytes\nx,0,a0,b0,5\n"), usual);
+}
+
+#[test]
 fn rows_are_read_whatever_the_order_of_the_columns_and_the_units() {
     let text = "# two sites\nstart,source,destination,bytes\n0,a0,b0,1\n0.25,a1,b1,2.5MB\r\n\
                 0.25 , b0 , a0 , 1460\n\n2.5e-1,b1,a0,7\n250.5ms,a0,a1,8\n12.000000000001,a0,a1,9";
