@@ -95,7 +95,7 @@ fn a_key_with_an_effect_somewhere_is_swept_without_a_note() {
     for (top, switch, transport, key, values) in [
         (
             "",
-            "buffer = \"1MB\"\nchip = \"jericho2\"",
+            "buffer = \"1MB\"\nchip = \"jericho2c\"",
             "cubic",
             "switch.default.buffer",
             ["1MB", "2MB"],

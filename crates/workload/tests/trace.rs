@@ -83,7 +83,7 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
             "line 2, column start: \"soon\" does not start with a number",
             "250us",
         ),
-        ("H\n5h,a0,b0,1\n", "line 2, column start: \"5h\" needs a unit", "250us"),
+        ("H\n5h,a0,b0,1\n", "line 2, column start: \"5h\" has an unknown unit", "250us"),
         ("H\n1e9,a0,b0,1\n", "line 2, column start: \"1e9\" is out of range", "200 days"),
         ("H\n9999999999,a0,b0,1\n", "column start: \"9999999999\" is out of range", "200 days"),
         ("H\nnan,a0,b0,1\n", "column start: \"nan\" is out of range", "seconds"),

@@ -1,6 +1,6 @@
-//! Lists of links: CSV with a header. `from` and `to` name the nodes (or `source` and `destination`, as in traces); further columns say rates and delays. A line
-//! without `to` is about the node `from`: its `switch`, its `chip`, where it is. Lines that begin with `#` are
-//! comments.
+//! Lists of links: CSV with a header. `from` and `to` name the nodes (or `source` and `destination`, as in traces);
+//! further columns say rates and delays. A line without `to` is about the node `from`: its `switch`, its `chip`, where
+//! it is. Lines that begin with `#` are comments.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use super::facts::{DELAYS, LENGTHS, OF_NODES, RATES};
 use super::{Drawing, Element, Wrong};
 
-pub(super) const HELP: &str = "the first line is a header: from,to and, if wanted, a column for the rate and one for the delay";
+pub(super) const HELP: &str =
+    "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
 
 /// The columns that name the ends of a link, each with its other name.
 const ENDS: [[&str; 2]; 2] = [["from", "source"], ["to", "destination"]];
