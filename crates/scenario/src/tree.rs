@@ -123,16 +123,9 @@ impl Item {
 /// What is wrong with a text that is not TOML, and what to do about it. `before` is the part of the line before the
 /// place that the parser names, `behind` the part from there on.
 fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
-    let starts_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    let whole = before.trim_end_matches(|c: char| c.is_ascii_digit());
-    let decimals: String = behind.chars().take_while(char::is_ascii_digit).collect();
-    if let Some(number) = whole.strip_suffix(',').filter(|_| starts_with_digit(behind)) {
-        let at = number.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').len();
-        let (digits, more) = (&number[at..], &before[whole.len()..]);
-        if !digits.is_empty() && !before.contains('[') {
-            let message = format!("a number with a comma: {digits},{more}{decimals}");
-            return (message, format!("write {digits}.{more}{decimals}, with a decimal point"));
-        }
+    if let Some((whole, decimals)) = decimal_comma(before, behind) {
+        let message = format!("a number with a comma: {whole},{decimals}");
+        return (message, format!("write {whole}.{decimals}, with a decimal point"));
     }
     let no_value = before.trim_end().ends_with('=')
         && behind.trim_start_matches([' ', '\t']).starts_with(['\n', '\r', '#']);
@@ -143,6 +136,21 @@ fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
         return ("typographic quotes".to_owned(), "write straight quotes: \"...\"".to_owned());
     }
     (message.to_owned(), remedy(message).to_owned())
+}
+
+/// The parts of a number with a comma that stands or ends here.
+fn decimal_comma<'a>(before: &'a str, behind: &'a str) -> Option<(&'a str, String)> {
+    fn ending(text: &str) -> &str {
+        &text[text.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
+    }
+    let leading = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let here = ending(before);
+    let (whole, decimals) = match (before[..before.len() - here.len()].strip_suffix(','), behind) {
+        (Some(number), _) => (ending(number), format!("{here}{}", leading(behind))),
+        (None, behind) => (here, leading(behind.strip_prefix(',')?)),
+    };
+    (!whole.is_empty() && !decimals.is_empty() && !before.contains('['))
+        .then_some((whole, decimals))
 }
 
 fn remedy(message: &str) -> &'static str {

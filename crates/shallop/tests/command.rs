@@ -244,9 +244,11 @@ fn check_counts_the_runs_and_explains_the_numbers() {
 
 #[test]
 fn check_explains_each_link_with_its_switch_and_chip() {
-    let folder = Folder::with(
-        SCENARIO.replace("[[scheme]]", "[switch.default]\nchip = \"trident2\"\n[[scheme]]"),
-    );
+    let folder = Folder::with(SCENARIO.replacen(
+        "[[scheme]]",
+        "[switch.default]\nchip = \"trident2\"\n[[scheme]]",
+        1,
+    ));
     let explained = text(&folder.shallop(&["check", "scenario.toml", "--explain"]).stdout);
     let row = |start: &str| {
         let line = explained.lines().find(|line| line.starts_with(start));

@@ -95,7 +95,11 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
         ("H\n0,a0,b0,-3\n", "line 2, column bytes: \"-3\" is no size", "whole bytes from 1"),
         ("H\n0,a0,b0,1.5\n", "line 2, column bytes: \"1.5\" is no size", "2.5MB"),
         ("H\n0,\"a0\",b0,1\n", "line 2: there is a quote on the line", "quotes are not read"),
-        ("H\n0,a0,b0\n", "line 2, column bytes: the line has 3 columns", "as many as"),
+        (
+            "H\n0,a0,b0\n",
+            "line 2, column bytes: the line has 3 values, and none",
+            "a value for each column",
+        ),
     ] {
         let text = text.replacen('H', "start,source,destination,bytes", 1);
         let error = read(text.as_bytes()).map(|rows| panic!("{text}: {rows:?}")).unwrap_err();
