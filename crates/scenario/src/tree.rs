@@ -144,6 +144,7 @@ fn decimal_comma<'a>(before: &'a str, behind: &'a str) -> Option<(&'a str, Strin
         &text[text.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
     }
     let leading = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let before = before.trim_end();
     let here = ending(before);
     let (whole, decimals) = match (before[..before.len() - here.len()].strip_suffix(','), behind) {
         (Some(number), _) => (ending(number), format!("{here}{}", leading(behind))),

@@ -1,9 +1,9 @@
 //! Traces of flows: CSV with a line per flow, read one at a time in memory that does not grow with their number.
 //!
 //! The first line names the columns; `start`, `source`, `destination` and `bytes` are needed, in any order, others are
-//! passed over. `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds unless it has a unit, and must not come before the one above it; bytes may have
-//! a unit too. Fields are plain text, without quotes; lines that begin with `#` are comments. State: the line at hand.
-//! docs/workloads.md, "Traces".
+//! passed over. `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds
+//! unless it has a unit, and must not come before the one above it; bytes may have a unit too. Fields are plain text,
+//! without quotes; lines that begin with `#` are comments. State: the line at hand. docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
