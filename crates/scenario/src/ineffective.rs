@@ -125,7 +125,9 @@ fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Inef
         add(found, place, keys.chip, SIZE_WRITTEN);
     }
     if !has_credits(plan) {
-        OF_CREDITS.iter().for_each(|key| add(found, place, key, NO_CREDITS));
+        for key in OF_CREDITS {
+            add(found, place, key, NO_CREDITS);
+        }
     }
     if is_ecn_capable(plan) {
         return;

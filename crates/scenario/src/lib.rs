@@ -177,13 +177,16 @@ fn notes(no_quick: bool) -> Vec<String> {
     no_quick.then(|| text.to_owned()).into_iter().collect()
 }
 
+/// The seeds of a point, and its keys without effect.
+type SeedsAndKeys = (Vec<u64>, Vec<Ineffective>);
+
 /// A point with its plan, the seeds it is to be run with, and its keys without effect.
 fn point(
     base: &Item,
     variation: &Variation,
     asked: &[Change],
     files: &Arc<dyn Files>,
-) -> Result<(Variant, (Vec<u64>, Vec<Ineffective>)), Problem> {
+) -> Result<(Variant, SeedsAndKeys), Problem> {
     let Variation { name, changes, .. } = variation;
     let mut varied = base.clone();
     for change in changes.iter().chain(asked) {
