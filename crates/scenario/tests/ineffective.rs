@@ -27,8 +27,11 @@ fn sweep(text: &str, key: &str, values: &[&str]) -> Result<Vec<String>, Problem>
     read(text, &Options { vary, ..Options::default() }).map(|study| study.notes)
 }
 
+type Case =
+    (&'static str, &'static str, &'static str, &'static str, [&'static str; 2], &'static str);
+
 /// What stands at the top and in the switch, the transport, the key without effect, two values of it, the reason.
-const CASES: [(&str, &str, &str, &str, [&str; 2], &str); 8] = [
+const CASES: [Case; 8] = [
     (
         "",
         "buffer = \"1MB\"\nchip = \"trident2\"",
