@@ -143,7 +143,8 @@ pub struct Run {
     pub drops_by_cause: Vec<DropCount>,
     /// For each port that lost data, the fraction of the data offered to it that was lost.
     pub loss_by_place: BTreeMap<String, f64>,
-    /// For each named set of links, data packets lost at its ports and on its wires, as a fraction of all sent.
+    /// For each named set of links (`bottleneck`, `access`, `all` and so on), data packets that its ports drop or that
+    /// are lost on its wires, as a fraction of all data packets sent. Sets that share no link add up.
     pub loss_by_set: BTreeMap<String, f64>,
     /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
     pub utilization_by_place: BTreeMap<String, f64>,

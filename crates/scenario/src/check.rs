@@ -65,7 +65,7 @@ pub(super) fn routes(top: &Section<'_>, network: &Network) -> Result<(), Problem
 }
 
 /// That every buffer holds a full frame, and every credit queue a credit.
-pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     let credit = plan.schemes.iter().map(|scheme| scheme.transport.largest_metered());
     let credit = credit.max().unwrap_or_default();
     for port in 0..network.graph.ports() as u32 {

@@ -233,7 +233,7 @@ impl Reader<'_, '_> {
             return Err(self.section.lacks(GroupOptions::KEY.matrix));
         }
         let entry = |(index, (_, item)): (usize, (String, _))| {
-            let name = format!("`matrix` {index} in {}", self.section.name);
+            let name = format!("`matrix` number {} in {}", index + 1, self.section.name);
             let section = Section::open::<PairOptions>(name, item)?;
             let PairOptions { from, to, weight } = section.read(())?;
             let set = |key, named| hosts(&section, (key, Some(named)), "", self.network);
@@ -260,7 +260,7 @@ impl Reader<'_, '_> {
                 let message = format!("there is no distribution of sizes \"{name}\"");
                 let problem = section.reject(GroupOptions::KEY.sizes, message);
                 return problem.with_help(format!(
-                    "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and {why}"
+                    "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and \"{name}\": {why}"
                 ));
             }
             let problem = section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}"));
@@ -383,8 +383,12 @@ fn hosts(
     for name in names {
         let Some(set) = network.sets.get(name) else {
             let node = network.names.iter().any(|known| known == name);
-            let what = if node { "is a switch" } else { "is not there" };
-            let problem = section.reject(key, format!("\"{name}\" {what}"));
+            let message = if node {
+                format!("\"{name}\" is a switch")
+            } else {
+                format!("there is no host and no set of hosts \"{name}\"")
+            };
+            let problem = section.reject(key, message);
             let near = near(name, network.sets.keys().map(String::as_str));
             let guess =
                 near.first().map_or_else(String::new, |it| format!("did you mean \"{it}\"? "));

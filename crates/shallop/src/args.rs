@@ -333,6 +333,13 @@ fn setting(text: &str) -> Result<(String, String), String> {
                     "a quote is opened and not closed; close it on the same line".to_owned()
                 );
             }
+            let closing = [('[', ']'), ('{', '}')];
+            let open = |(open, close)| {
+                value.trim_start().starts_with(open) && !value.trim_end().ends_with(close)
+            };
+            if closing.into_iter().any(open) {
+                return Err("a bracket is opened and not closed; close it".to_owned());
+            }
             Ok((key.trim().to_owned(), value.to_owned()))
         }
         _ => Err("expected KEY=VALUE, for example duration=2s".to_owned()),

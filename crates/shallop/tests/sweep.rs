@@ -293,7 +293,7 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
             &["--vary", "topology.sendrs=3,4"][..],
             &["--vary topology.sendrs", "topology.senders"][..],
         ),
-        (&long, &["--vary topology.delay=10Gbps", "needs a unit"]),
+        (&long, &["--vary topology.delay=10Gbps", "unknown unit"]),
         (&["--vary", "topology.senders"], &["KEY=V1,V2"]),
         (&["--vary", "topology.senders=3,,4"], &["value 2 is empty"]),
         (&["--vary", "seed=3,4"], &["--seeds N"]),

@@ -47,13 +47,12 @@ pub enum ReportError {
         path: PathBuf,
     },
     /// The folder has no results.
-    #[error(
-        "{}: holds no summary.json, nor does a folder in it; run, sweep and reproduce write one with --out",
-        folder.display()
-    )]
+    #[error("{}: {what}; run, sweep and reproduce write results to a folder with --out", folder.display())]
     Nothing {
         /// The folder.
         folder: PathBuf,
+        /// What there is in its place.
+        what: &'static str,
     },
 }
 
@@ -202,7 +201,14 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
         all.extend(summary.claims);
     }
     if entries.is_empty() {
-        return Err(ReportError::Nothing { folder: folder.to_owned() });
+        let what = if folder.is_dir() {
+            "holds no summary.json, nor does a folder in it"
+        } else if folder.exists() {
+            "is a file, not a folder of results"
+        } else {
+            "there is no such folder"
+        };
+        return Err(ReportError::Nothing { folder: folder.to_owned(), what });
     }
     check_page(folder)?;
     let path = folder.join(REPORT);
