@@ -258,10 +258,15 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         shallop_results::links::table(&summary.points, &runs, shallop_results::links::MAX_ROWS);
     if !links.rows.is_empty() {
         let legend = format!(
-            "Each direction of a link, the most utilised first; means over seeds, and of the queue the longest. \
-             offered: payload of random arrivals. {note}"
+            "Each direction of a link: those that lost or marked packets first, by their loss (at most half of the \
+             rows), and then the busiest. Means over seeds, and of the queue the longest. offered: payload of random \
+             arrivals. {note}"
         );
-        tables.push(of_grid("The most utilised links", links, legend.trim_end()));
+        tables.push(of_grid(
+            "The links with the largest loss, and the busiest",
+            links,
+            legend.trim_end(),
+        ));
     }
     if !summary.claims.is_empty() {
         let legend = format!(

@@ -119,10 +119,12 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             text.push_str(&render(&drops, form));
             text.push_str("\n\n");
         }
-        if !sweep && summary.claims.is_empty() {
-            let links = links::table(points, &runs, links::MAX_PRINTED);
-            text.push_str(&titled("Groups of flows", groups(points, &runs), form));
-            text.push_str(&titled("The most utilised links", links, form));
+        if summary.claims.is_empty() {
+            let (title, links) = links::printed(points, &runs, sweep);
+            if !sweep {
+                text.push_str(&titled("Groups of flows", groups(points, &runs), form));
+            }
+            text.push_str(&titled(title, links, form));
         }
     }
     if !summary.claims.is_empty() {
