@@ -20,6 +20,7 @@ use shallop_results::group_table;
 use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
+use shallop_results::warning_lines;
 
 /// The file name of a page.
 pub const REPORT: &str = "report.html";
@@ -132,6 +133,19 @@ pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
     Ok(with_point_columns(&summary, drops_table(&summary)))
 }
 
+/// The warnings of the results in a folder, a line each; none of them twice.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn warnings(folder: &Path) -> Result<Vec<String>, ReportError> {
+    let summary = read_summary(folder)?;
+    let each = warning_lines::warnings_and_places(&summary.points, &table::placed(&summary));
+    let line = |(line, place): (String, String)| {
+        if place.is_empty() { line } else { format!("{line} ({place})") }
+    };
+    Ok(each.into_iter().map(line).collect())
+}
+
 /// The means over seeds in a folder of results: [`aggregate_table`].
 ///
 /// # Errors
@@ -239,7 +253,7 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         lines.retain(|line| !line.is_empty());
         tables.push(of_grid("Results", grid, &lines.join("\n")));
         if let Some(table) = tables.last_mut() {
-            table.warnings = table::warnings(&summary.points, &runs);
+            table.warnings = warning_lines::warnings(&summary.points, &runs);
             table.warnings.extend(summary.reused.iter().map(Reuse::line));
         }
     }

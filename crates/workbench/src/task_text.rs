@@ -14,7 +14,9 @@ use shallop_results::legend::longest_queues;
 use shallop_results::links;
 use shallop_results::summary::Summary;
 use shallop_results::table::{self, Grid};
+use shallop_results::warning_lines;
 use shallop_results::{Reuse, Shard};
+use shallop_view::Headline;
 
 impl Task {
     /// The results as text: tables, and the folder of the files. A sweep has a row for each point. In CSV the tables
@@ -28,6 +30,9 @@ impl Task {
             TableForm::Markdown => format!("## {id}{}{quick}\n\n", markdown_text(&title)),
             _ => format!("{id}{title}{quick}\n\n"),
         };
+        if shard.is_whole() {
+            text.push_str(&headline(summary, form));
+        }
         text.push_str(&tables(summary, sweep, form));
         text.push_str(&self.notes(summary, shard));
         text
@@ -59,10 +64,24 @@ impl Task {
     }
 }
 
+/// The sentences that the report begins with, a line each, and what limits them.
+fn headline(summary: &Summary, form: TableForm) -> String {
+    let Headline { sentences, caveat, .. } = Headline::of(summary);
+    let lines: Vec<String> = sentences
+        .iter()
+        .chain((!caveat.is_empty()).then_some(&caveat))
+        .map(|line| match form {
+            TableForm::Markdown => markdown_text(&printable(line)),
+            _ => printable(line).into_owned(),
+        })
+        .collect();
+    if lines.is_empty() { String::new() } else { format!("{}\n\n", lines.join("\n")) }
+}
+
 /// The warnings of a summary, a line each.
 #[must_use]
 pub fn warnings(summary: &Summary) -> String {
-    let mut lines = table::warnings(&summary.points, &table::placed(summary));
+    let mut lines = warning_lines::warnings(&summary.points, &table::placed(summary));
     lines.extend(summary.reused.iter().map(Reuse::line));
     lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
 }
