@@ -306,7 +306,7 @@ impl Comparison {
         let tested = tested.filter(|of| of.low.is_some()).count();
         if tested > 0 {
             lines.push(format!(
-                "Intervals are 95 %, paired by seed. {tested} differences have one; if nothing differed, chance \
+                "Intervals are 95 %, paired by seed.\n{tested} differences have one; if nothing differed, chance \
                  would make about {:.1} of them significant.",
                 tested as f64 * 0.05
             ));

@@ -19,8 +19,8 @@ struct Shared<'a> {
     warned: usize,
 }
 
-/// The warnings of the runs: each with the names of the schemes that have it, and below it the first run that has it and
-/// the number of such runs.
+/// The warnings of the runs: each with the names of the schemes that have it, and below it the first run that has it
+/// and the number of such runs.
 #[must_use]
 pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
     let each = warnings_and_places(points, runs).into_iter();

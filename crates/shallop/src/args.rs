@@ -197,7 +197,8 @@ pub struct Printed {
     #[arg(long)]
     json: bool,
     /// Print all columns of tables. Without it a terminal that is too narrow is spared some: Mhop/s, wall s, RTOs,
-    /// resent, goodput, KB, credit loss %, open, in load, RTT p99, FCT p99, small p99, in this order, then the rightmost. Pipes get all
+    /// resent, goodput, KB, credit loss %, open, in load, RTT p99, FCT p99, small p99, in this order, then the
+    /// rightmost. Pipes get all
     #[arg(long)]
     pub wide: bool,
 }

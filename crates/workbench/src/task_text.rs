@@ -18,6 +18,9 @@ use shallop_results::warning_lines;
 use shallop_results::{Reuse, Shard};
 use shallop_view::Headline;
 
+/// The widest line of the sentences.
+const WIDTH: usize = 120;
+
 impl Task {
     /// The results as text: tables, and the folder of the files. A sweep has a row for each point. In CSV the tables
     /// alone, without the title and what [`Task::notes`] says.
@@ -72,10 +75,26 @@ fn headline(summary: &Summary, form: TableForm) -> String {
         .chain((!caveat.is_empty()).then_some(&caveat))
         .map(|line| match form {
             TableForm::Markdown => markdown_text(&printable(line)),
-            _ => printable(line).into_owned(),
+            _ => wrapped(&printable(line)),
         })
         .collect();
     if lines.is_empty() { String::new() } else { format!("{}\n\n", lines.join("\n")) }
+}
+
+/// A sentence in lines of at most [`WIDTH`] columns, unless a word is longer.
+fn wrapped(sentence: &str) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for word in sentence.split(' ') {
+        let width = word.chars().count();
+        if used > 0 {
+            let fits = used + 1 + width <= WIDTH;
+            text.push(if fits { ' ' } else { '\n' });
+            used = if fits { used + 1 } else { 0 };
+        }
+        text.push_str(word);
+        used += width;
+    }
+    text
 }
 
 /// The warnings of a summary, a line each.

@@ -85,8 +85,8 @@ fn caption(more: usize, omission: &str) -> String {
     };
     format!(
         "Each direction of a link, named by the nodes from and to which it leads: those that lost or marked packets \
-         first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any seed; hosts' \
-         links have none.{rest}{omission}"
+         first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any seed; \
+         hosts' links have none.{rest}{omission}"
     )
 }
 
