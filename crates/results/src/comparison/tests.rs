@@ -190,14 +190,14 @@ fn runs_that_stand_for_several_points_are_one_comparison() {
     }
     let lines = |found: &Comparison| found.table().1.join("\n");
     let apart = compare(&a, &b, Selection::default()).unwrap();
-    assert!(lines(&apart).contains(" 2 differences have one; "), "{}", lines(&apart));
+    assert!(lines(&apart).contains("\n2 differences have one; "), "{}", lines(&apart));
     b.reused.push(Reuse { scheme: "cubic".to_owned(), runs: 3, ..Reuse::default() });
     let found = compare(&a, &b, Selection::default()).unwrap();
     assert_eq!(
         (found.pairs.len(), found.pairs[0].same_as, found.pairs[1].same_as),
         (2, None, Some(0))
     );
-    assert!(lines(&found).contains(" 1 differences have one; "), "{}", lines(&found));
+    assert!(lines(&found).contains("\n1 differences have one; "), "{}", lines(&found));
     assert!(lines(&found).contains("1 of 2 pairs are made of the same runs"), "{}", lines(&found));
     let points = found.table().0.rows.into_iter().map(|row| row[0].clone());
     assert_eq!(points.collect::<BTreeSet<_>>().len(), 1, "shown once");
