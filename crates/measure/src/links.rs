@@ -45,6 +45,11 @@ pub(crate) fn links(
     links
 }
 
+/// What decides which links are kept if there are many: those that lost data, by their loss, and then the busiest.
+pub(crate) fn weight(link: &Link) -> f64 {
+    if link.loss_rate > 0.0 { 1.0 + link.loss_rate } else { link.utilization.min(1.0) }
+}
+
 /// The maximum length of the data queue of each port that is measured.
 fn longest_queues(setup: &Setup<'_>, measure: &Measurements) -> BTreeMap<u32, u64> {
     let data = setup.layout.data;
@@ -91,6 +96,10 @@ mod tests {
         let kept = bounded(list, |&value| f64::from(value), ("links", &mut left_out));
         assert_eq!((kept.len(), kept[0], kept[MAX_PLACES - 1]), (MAX_PLACES, 3, 1_002));
         assert_eq!(left_out, BTreeMap::from([("links".to_owned(), 3)]));
+        let mut links = vec![Link { utilization: 0.9, ..Link::default() }; MAX_PLACES];
+        links.push(Link { utilization: 0.19, loss_rate: 0.11, ..Link::default() });
+        let kept = bounded(links, weight, ("busy", &mut BTreeMap::new()));
+        assert!(kept.iter().any(|link| link.loss_rate > 0.0), "a link that loses is kept");
         let short = bounded(vec![1, 2], |_| 0.0, ("queues", &mut left_out));
         assert!(short == [1, 2] && !left_out.contains_key("queues"));
     }

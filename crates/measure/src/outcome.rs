@@ -145,7 +145,7 @@ impl Places {
             ),
             loss_by_place: bounded_map(lost, ("loss_by_place", &mut left_out)),
             utilization_by_place: bounded_map(used, ("utilization_by_place", &mut left_out)),
-            links: bounded(links, |link| link.utilization, ("links", &mut left_out)),
+            links: bounded(links, links::weight, ("links", &mut left_out)),
             queues: bounded(queues, |it| it.max_bytes as f64, ("queues", &mut left_out)),
             left_out,
         }

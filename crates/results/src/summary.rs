@@ -151,8 +151,8 @@ pub struct Run {
     /// The links, each direction by itself, the most utilised first.
     #[serde(default)]
     pub links: Vec<Link>,
-    /// The number of entries that a list or map of places leaves out, by its name: each keeps its 1,000 largest. Empty
-    /// if none leaves out any.
+    /// The number of entries that a list or map of places leaves out, by its name: each keeps its 1,000 largest, and
+    /// `links` those that lost data before the busiest. Empty if none leaves out any.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
     /// Results of the groups.

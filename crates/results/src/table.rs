@@ -1,8 +1,6 @@
 //! Tables of results as rows of text, which `run` and `reproduce` print. The columns and their units depend on the
 //! values; the caller renders the rows.
 
-use std::collections::BTreeSet;
-
 use crate::aggregate::{Estimate, MIN_VALUES};
 use crate::claim::Range;
 use crate::columns::{self, Column, NOTHING, Row};
@@ -116,81 +114,6 @@ pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
         grid.rows.push(cells.collect());
     }
     grid
-}
-
-/// The warnings of the runs, and one of flows that were not complete. A warning of a scheme that differs between runs
-/// only in numbers is shown once, with the first run that has it and the number of such runs; one that is the same for
-/// several schemes once, with their names.
-#[must_use]
-pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
-    let mut told = BTreeSet::new();
-    // Each warning, in which runs it was given, and the schemes for which both are the same.
-    let mut found: Vec<(&String, String, Vec<&str>)> = Vec::new();
-    for &(at, run) in runs {
-        for text in &run.warnings {
-            if !told.insert((&run.scheme, kind(text))) {
-                continue;
-            }
-            let place = place(points, runs, (at, run), text);
-            match found.iter_mut().find(|(known, there, _)| *known == text && *there == place) {
-                Some((.., schemes)) => schemes.push(&run.scheme),
-                None => found.push((text, place, vec![&run.scheme])),
-            }
-        }
-    }
-    let mut lines = Vec::new();
-    for (text, place, schemes) in found {
-        lines.push(format!("warning: {}: {text}", schemes.join(", ")));
-        let of = if schemes.len() == 1 { schemes[0] } else { "each" };
-        lines.extend((!place.is_empty()).then(|| format!("  ({place} of {of})")));
-    }
-    lines.extend(unfinished(runs));
-    lines
-}
-
-/// A warning without its numbers.
-fn kind(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
-}
-
-/// The run in which a warning was given first, and in how many runs of its scheme it was; empty if there is one run.
-fn place(points: &[Point], runs: &[(usize, &Run)], (at, run): (usize, &Run), text: &str) -> String {
-    let has = |run: &Run| run.warnings.iter().any(|other| kind(other) == kind(text));
-    let same = runs.iter().filter(|(_, other)| other.scheme == run.scheme);
-    let (all, warned) =
-        same.fold((0, 0), |(all, warned), (_, other)| (all + 1, warned + usize::from(has(other))));
-    if all == 1 {
-        return String::new();
-    }
-    let point = points.get(at).map_or("", |point| point.name.as_str());
-    let point = if point.is_empty() { String::new() } else { format!("{point}, ") };
-    let count =
-        if warned == 1 { "only there".to_owned() } else { format!("in {warned} of {all} runs") };
-    format!("{point}seed {}; {count}", run.seed)
-}
-
-/// Rule: counted flows were not complete at the end.
-fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
-    let mut schemes: Vec<(&str, u64, u64)> = Vec::new();
-    for (_, run) in runs {
-        let Some(all) = &run.fct.all else { continue };
-        let number = schemes.iter().position(|(name, ..)| *name == run.scheme);
-        let number = number.unwrap_or_else(|| {
-            schemes.push((&run.scheme, 0, 0));
-            schemes.len() - 1
-        });
-        schemes[number].1 += all.unfinished;
-        schemes[number].2 += all.count;
-    }
-    let open = schemes.iter().filter(|(_, open, _)| *open > 0);
-    let open: Vec<String> =
-        open.map(|(name, open, all)| format!("{name}: {open} of {all}")).collect();
-    (!open.is_empty()).then(|| {
-        format!(
-            "warning: flows that were not complete at the end, {}: a longer `duration` gives them time",
-            open.join(", ")
-        )
-    })
 }
 
 /// The table of claims with their verdicts, and the reasons below claims that do not hold.
@@ -323,52 +246,6 @@ mod tests {
         assert_eq!(names, ["cubic", "95 % from", "95 % to", "least", "most"]);
         let two = runs(&points, &placed[..2]);
         assert_eq!(two.rows.len(), 3, "no interval of two seeds");
-    }
-
-    /// A run of this scheme with this seed and these warnings.
-    fn warned(scheme: &str, seed: u64, warnings: &[&str]) -> Run {
-        let warnings = warnings.iter().map(|&text| text.to_owned()).collect();
-        Run { scheme: scheme.to_owned(), seed, warnings, ..Run::default() }
-    }
-
-    fn lines(all: &[Run]) -> Vec<String> {
-        let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
-        warnings(&[Point::default()], &placed)
-    }
-
-    #[test]
-    fn a_warning_that_is_the_same_for_several_schemes_is_given_once() {
-        let late = "only 2 of the 4 flows start";
-        let runs = [warned("cubic", 1, &[late]), warned("bbr", 1, &[late]), warned("copa", 1, &[])];
-        assert_eq!(lines(&runs), [format!("warning: cubic, bbr: {late}")]);
-        let other =
-            [warned("cubic", 1, &[late]), warned("bbr", 1, &["only 3 of the 4 flows start"])];
-        assert_eq!(lines(&other).len(), 2, "the numbers differ");
-        let twice = ["cubic", "bbr"].map(|name| [1, 2].map(|seed| warned(name, seed, &[late])));
-        let said = lines(&twice.concat());
-        assert_eq!(said[1..], ["  (seed 1; in 2 of 2 runs of each)"], "{said:?}");
-    }
-
-    #[test]
-    fn one_seed_of_three_in_which_a_flow_starves_is_told() {
-        let unfair = "one flow has 97 % (Jain's index 0.053)";
-        let seeds = [(1, &[][..]), (2, &[unfair][..]), (3, &[][..])];
-        let said = lines(&seeds.map(|(seed, warnings)| warned("cubic", seed, warnings)));
-        let told = [format!("warning: cubic: {unfair}"), "  (seed 2; only there of cubic)".into()];
-        assert_eq!(said, told);
-    }
-
-    #[test]
-    fn flows_that_were_not_complete_ask_for_a_longer_duration() {
-        let (_, mut all) = runs_of(&[0.5, 0.5], None);
-        assert!(lines(&all).is_empty());
-        for (run, unfinished) in all.iter_mut().zip([0, 3]) {
-            run.fct.all = Some(Completion { count: 40, unfinished, ..Completion::default() });
-        }
-        let said = lines(&all);
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].contains("cubic: 3 of 80: a longer `duration`"), "{said:?}");
-        assert!(lines(&all[..1]).is_empty(), "all were complete");
     }
 
     #[test]

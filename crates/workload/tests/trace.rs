@@ -107,6 +107,10 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
         assert!(said.starts_with("flows.csv, line ") && said.contains(at), "{text}: {said}");
         assert!(error.help.contains(words), "{text}: {}", error.help);
     }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_long_lines_are_refused() {
     let error = read(b"start,source,destination,bytes\n0,\xff,b0,1\n").unwrap_err();
     assert!(error.to_string().contains("line 2, column source"), "{error}");
     let long = format!("start,source,destination,bytes\n0,a0,b0,{}1\n", " ".repeat(5_000));
