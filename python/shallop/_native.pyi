@@ -112,7 +112,12 @@ def aggregates(folder: str) -> Table:
 def checked_folder(out: str | os.PathLike[str]) -> Path:
     """The folder of results; ValueError if it has no name."""
 
-def compare(a: str, b: str, schemes: tuple[str, str] | None = None) -> tuple[str, str]:
+def compare(
+    a: str,
+    b: str,
+    schemes: tuple[str, str] | None = None,
+    points: tuple[str, str] | None = None,
+) -> tuple[str, str]:
     """The results in two folders compared: as JSON, and as the text that the command prints."""
 
 def completion(folder: str) -> Table:
@@ -120,6 +125,9 @@ def completion(folder: str) -> Table:
 
 def drops_by_cause(folder: str) -> Table:
     """The causes of drops of the results in a folder: a row for each run, port, class and cause."""
+
+def warnings(folder: str) -> list[str]:
+    """The warnings of the results in a folder, each once."""
 
 def links(folder: str) -> Table:
     """The links of the results in a folder: a row for each run and direction of a link."""

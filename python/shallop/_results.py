@@ -95,10 +95,22 @@ class Results:
         self._results_folder = results_folder
 
     def __repr__(self) -> str:
-        return f"<Results of {self.summary['scenario']!r} in {str(self.folder)!r}>"
+        warned = sum(1 for run in self.runs if run["warnings"])
+        warnings = f", {warned} of {len(self.runs)} runs with warnings" if warned else ""
+        return f"<Results of {self.summary['scenario']!r} in {str(self.folder)!r}{warnings}>"
 
     def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.warnings)
+        warnings = f"<ul>{lines}</ul>" if lines else ""
+        return warnings + self.summary._repr_html_()
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a reader should know before trusting the figures, as the command prints it; empty if nothing.
+
+        A warning that several schemes and runs have is there once. `warnings` of each of `runs` has all of them.
+        """
+        return _native.warnings(str(self.folder))
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -205,6 +217,7 @@ def compare(
     b: Results | str | os.PathLike[str],
     *,
     schemes: tuple[str, str] | None = None,
+    points: tuple[str, str] | None = None,
 ) -> Comparison:
     """Compares two results pair by pair of seeds; each is `Results` or their folder.
 
@@ -212,6 +225,9 @@ def compare(
     ----------
     schemes
         A scheme of `a` and one of `b` to compare; schemes of equal names unless given.
+    points
+        Points of `a` and of `b` to compare, ``KEY=VALUE`` or their names: ``("buffer=20KB", "buffer=200KB")``; points
+        with equal keys unless given.
 
     Raises
     ------
@@ -219,4 +235,4 @@ def compare(
         If nothing in them can be paired.
     """
     folders = [str(one.folder if isinstance(one, Results) else Path(one)) for one in (a, b)]
-    return Comparison(*_native.compare(folders[0], folders[1], schemes))
+    return Comparison(*_native.compare(folders[0], folders[1], schemes, points))

@@ -100,6 +100,15 @@ def test_two_results_are_compared_seed_by_seed(tmp_path: Path) -> None:
         shallop.compare(one, other, schemes=("cubic", "bbr"))
 
 
+def test_warnings_are_shown() -> None:
+    never_marks = {"default": {"buffer": "20KB", "mark": {"above": "30KB"}}}
+    results = shallop.run({**TWO, "switch": never_marks})
+    assert len(results.warnings) == 1, results.warnings
+    assert results.warnings[0].startswith("cubic, flashpass: ")
+    assert "2 of 2 runs with warnings" in repr(results)
+    assert "<li>cubic, flashpass: " in results._repr_html_()
+
+
 def test_the_files_are_those_of_the_command(tmp_path: Path) -> None:
     results = shallop.run(TWO, out=tmp_path / "out", progress=False)
     on_disk = json.loads((tmp_path / "out" / "summary.json").read_text())

@@ -37,7 +37,8 @@ options! {
     /// Parameters of Gemini. Symbols are those of Table 3.4 of the thesis, where the defaults are from.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Config(const stack: HostStack) {
-        /// C, the bandwidth of the network.
+        /// C, the bandwidth of the network. The sender's link has the rate `access_rate` of the topology, so that this
+        /// changes C unless `capacity` is written.
         key capacity: Option<BitsPerSec>
             [Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000))] =
             None, "the rate of the sender's link";

@@ -202,7 +202,7 @@ impl Form {
                 format!("one of {}", words.join(", "))
             }
             Self::List(Self::Text) => "a list of texts in quotes".into(),
-            Self::List(form) => format!("a list of {}", form.expected()),
+            Self::List(form) => format!("a list, each value {}", form.expected()),
             Self::AnyOf(forms) => {
                 forms.iter().map(Self::expected).collect::<Vec<_>>().join("; or ")
             }

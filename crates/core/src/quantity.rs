@@ -61,7 +61,37 @@ pub enum QuantityError {
         /// A valid text.
         example: &'static str,
     },
-    /// The unit is missing or not one of this quantity's.
+    /// The number has more than one decimal point.
+    #[error("\"{found}\" has more than one decimal point; write it like {example}")]
+    Points {
+        /// The text.
+        found: String,
+        /// A valid text.
+        example: &'static str,
+    },
+    /// The number has an exponent.
+    #[error("\"{found}\" has an exponent; write the number out, like {example}")]
+    Exponent {
+        /// The text.
+        found: String,
+        /// A valid text.
+        example: &'static str,
+    },
+    /// The unit is not one of this quantity's.
+    #[error(
+        "\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}"
+    )]
+    UnknownUnit {
+        /// The text.
+        found: String,
+        /// The unit.
+        unit: String,
+        /// The valid units.
+        allowed: String,
+        /// A valid text.
+        example: &'static str,
+    },
+    /// The unit is missing.
     #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
     Unit {
         /// The text.
@@ -168,10 +198,26 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
             }
             None if c == '.' && !seen_point => seen_point = true,
             None if c == '_' => {}
+            None if c == '.' => return Err(QuantityError::Points { found: found(), example }),
             None => return Err(QuantityError::NoNumber { found: found(), example }),
         }
     }
     Ok(Number { digits, decimals, unit: unit.trim() })
+}
+
+/// That a unit is missing or unknown.
+fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> QuantityError {
+    let (found, unit) = (text.to_owned(), unit.trim().to_owned());
+    let exponent = unit.strip_prefix(['e', 'E']).is_some_and(|rest| {
+        rest.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit())
+    });
+    if unit.is_empty() {
+        QuantityError::Unit { found, allowed, example }
+    } else if exponent {
+        QuantityError::Exponent { found, example }
+    } else {
+        QuantityError::UnknownUnit { found, unit, allowed, example }
+    }
 }
 
 /// What is wrong with a number in which a comma stands before a digit.
@@ -211,7 +257,7 @@ fn ticks(text: &str, scale: Scale, example: &'static str) -> Result<u64, Quantit
             return Err(error);
         }
         let allowed = scale.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        return Err(QuantityError::Unit { found: text.to_owned(), allowed, example });
+        return Err(no_unit(text, number.unit, allowed, example));
     };
     let too_large = || QuantityError::TooLarge { found: text.to_owned() };
     let too_fine = || QuantityError::TooFine { found: text.to_owned(), tick: scale[0].0 };
@@ -268,9 +314,10 @@ impl FromStr for BufferSize {
         const EXAMPLE: &str = "\"200KB\", \"8pkt\" or \"20KB/Gbps\"";
         if let Some((bytes, per)) = text.split_once('/') {
             if per.trim() != "Gbps" {
-                let (found, allowed) = (text.to_owned(), "B/Gbps, KB/Gbps, MB/Gbps".to_owned());
-                let unit = QuantityError::Unit { found, allowed, example: EXAMPLE };
-                return Err(in_case(text, per.trim(), ["Gbps"].into_iter()).unwrap_or(unit));
+                let unit = number(text, EXAMPLE)?.unit;
+                let allowed = "B/Gbps, KB/Gbps, MB/Gbps".to_owned();
+                let wrong = || no_unit(text, unit, allowed, EXAMPLE);
+                return Err(in_case(text, per.trim(), ["Gbps"].into_iter()).unwrap_or_else(wrong));
             }
             return ticks(bytes, BYTES, EXAMPLE).map(|b| Self::PerGbps(Bytes::new(b)));
         }
@@ -279,9 +326,13 @@ impl FromStr for BufferSize {
             let packets = || in_case(text, number.unit, PACKETS.into_iter());
             return match ticks(text, BYTES, EXAMPLE) {
                 Ok(bytes) => Ok(Self::Bytes(Bytes::new(bytes))),
-                Err(QuantityError::Unit { found, allowed, example }) => {
+                Err(
+                    QuantityError::Unit { allowed, .. }
+                    | QuantityError::UnknownUnit { allowed, .. },
+                ) => {
                     let allowed = format!("{allowed}, pkt, KB/Gbps");
-                    Err(packets().unwrap_or(QuantityError::Unit { found, allowed, example }))
+                    let wrong = || no_unit(text, number.unit, allowed, EXAMPLE);
+                    Err(packets().unwrap_or_else(wrong))
                 }
                 Err(other) => Err(other),
             };
@@ -381,7 +432,10 @@ mod tests {
         assert!("10Gb".parse::<BitsPerSec>().unwrap_err().to_string().contains("Gbps"));
         assert!("20KB/Mbps".parse::<BufferSize>().unwrap_err().to_string().contains("KB/Gbps"));
         assert!("1.5pkt".parse::<BufferSize>().unwrap_err().to_string().contains("one packet"));
-        assert!("1.2.3ms".parse::<Span>().is_err());
+        assert!(bad("1.2.3ms").contains("more than one decimal point"));
+        assert!(bad("2e1ms").contains("has an exponent"));
+        assert!(bad("1h").contains("an unknown unit, \"h\": the units are ps"));
+        assert!("2kg".parse::<BufferSize>().unwrap_err().to_string().contains("unit, \"kg\""));
     }
 
     #[test]

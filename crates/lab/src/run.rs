@@ -151,9 +151,9 @@ fn network(setup: &Setup<'_>) -> shallop_sim::Network {
 
 /// What measures the run of a setup.
 fn probe(setup: &Setup<'_>) -> Measurements {
-    let Setup { network, layout, plan, .. } = setup;
+    let Setup { network, plan, .. } = setup;
     let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
-    let mut probe = Measurements::new(layout, plan, measures);
+    let mut probe = Measurements::new(setup, measures);
     probe.capture = capture(setup);
     probe
 }
@@ -212,7 +212,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M,
     fn sampled(&mut self) -> Result<Series, RunError> {
         let plan = self.setup.plan;
         let mut series = Series::new(self.setup);
-        let judged = plan.counted_flows();
+        let judged = self.world.probe.counted;
         let mut edges = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
         // The last second is always a window.
         edges.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);

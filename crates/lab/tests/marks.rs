@@ -84,6 +84,25 @@ fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are
 }
 
 #[test]
+fn a_run_depends_on_marks_only_if_packets_are_ecn_capable() {
+    let effective = |scheme: &str, switch: &str| {
+        let study = read(&text(scheme, switch), &Options::default()).unwrap();
+        format!("{:?}", shallop_plan::effective(&study.points[0].plan, 0))
+    };
+    let (low, high) = (r#"mark = { above = "4pkt" }"#, r#"mark = { above = "24pkt" }"#);
+    let (low, high) = (format!("{PLAIN}\n{low}"), format!("{PLAIN}\n{high}"));
+    for (scheme, depends) in
+        [("cubic", false), ("vegas", false), ("dctcp", true), ("flashpass", true)]
+    {
+        let scheme = format!("transport = \"{scheme}\"");
+        assert_eq!(effective(&scheme, &low) != effective(&scheme, &high), depends, "{scheme}");
+        // FlashPass does not respond to marks, but its data is marked, and marks are results.
+        let marks = [&low, &high].map(|switch| outcome(&scheme, switch).marks);
+        assert_eq!(marks[0] != marks[1], depends, "{scheme}: {marks:?}");
+    }
+}
+
+#[test]
 fn a_sender_that_does_not_echo_each_mark_cannot_be_l4s() {
     for ecn in ["off", "classic"] {
         let scheme = format!("transport = \"dctcp\"\nl4s = true\necn = \"{ecn}\"");

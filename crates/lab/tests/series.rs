@@ -33,7 +33,7 @@ fn near_idle(duration: Span, sample: Span) -> Plan {
 fn stored_samples_stay_below_a_bound_and_at_equal_intervals() {
     let plan = near_idle(Span::from_secs(100), Span::from_ms(1));
     let setup = Setup::new(&plan, 0, 1).unwrap();
-    let mut probe = Measurements::new(&setup.layout, &plan, |_| true);
+    let mut probe = Measurements::new(&setup, |_| true);
     let mut series = Series::new(&setup).with_bound(100);
     for number in 1..=100_000 {
         let now = Span::from_ms(number);

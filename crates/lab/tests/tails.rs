@@ -65,6 +65,14 @@ fn the_load_phase_does_not_wait_for_stragglers() {
     let warned = |outcome: &Outcome| outcome.run.warnings.iter().any(|it| it.contains("take"));
     assert!(warned(&all), "{:?}", all.run.warnings);
     assert!(!warned(&outcome("60s", "", SIZED)), "they end when the arrivals do");
+    // The first of these starts after a million seconds on average: none is waited for, and none counts.
+    let never = "[[group]]\nname = \"never\"\nflows = 1000\nsize = \"1KB\"\n\
+                 arrivals = { per_second = 0.000001 }\n";
+    let left_out = outcome("60s", "", &format!("{SIZED}{straggler}{never}")).run;
+    assert!((left_out.duration_s - all.run.duration_s).abs() < 1e-9, "{}", left_out.duration_s);
+    let said = left_out.warnings.join("\n");
+    assert!(said.contains("the last 3 of 61 flows take"), "{said}");
+    assert!(said.contains("only 0 of the 1000 flows of group \"never\" start"), "{said}");
     let at_once = SIZED.replace("\"0s..2s\"", "\"0s\"");
     assert_eq!(outcome("60s", "", &at_once).run.load_throughput_bps, None);
     let endless = "[[group]]\nname = \"all\"\nflows = 4\nstart = \"0s..10ms\"\n";

@@ -35,7 +35,8 @@ name = "all"
 fn try_study(text: &str) -> Result<Study, Problem> {
     let late = "start,source,destination,bytes\n0,s0,r0,1460\n0.1,s1,r1,1460\n0.2,s0,r1,1460\n5,s0,r0,1460\n";
     let never = "start,source,destination,bytes\n# a remark\n0.2,s0,r0,1460\n7,s1,r1,1460\n";
-    let files = FilesInMemory::of([("late.csv", late), ("never.csv", never)]);
+    let heavy = "start,source,destination,bytes\n0,s0,r0,6MB\n";
+    let files = FilesInMemory::of([("late.csv", late), ("never.csv", never), ("heavy.csv", heavy)]);
     read(text, &Options { files: Arc::new(files), ..Options::default() })
 }
 
@@ -67,6 +68,22 @@ fn rows_of_a_trace_that_start_after_the_run_are_counted() {
     let text = text("", "", "cubic", "trace = \"late.csv\"");
     let said = warning(&text);
     assert_eq!(said, "only 2 of the 4 flows of group \"all\" start within the duration, 200ms");
+    // The run does not wait for them, and links are offered the others: 2,920 B in 200 ms.
+    let study = try_study(&text).unwrap();
+    let run = run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run;
+    assert!(run.duration_s > 0.1 && run.duration_s < 0.12, "{} s", run.duration_s);
+    assert_eq!(run.fct.all.unwrap().unfinished, 0);
+    let offered = |place: &str| run.links.iter().find(|link| link.place == place).unwrap().offered;
+    let expected = 2_920.0 * 8.0 / 0.2 / 100e6;
+    assert!((offered("left>right").unwrap() - expected).abs() < 1e-12, "{:?}", run.links);
+    assert!((offered("s1>left").unwrap() - expected / 2.0).abs() < 1e-12, "{:?}", run.links);
+}
+
+#[test]
+fn a_trace_that_offers_a_link_more_than_it_carries_is_warned_of() {
+    let (before, _) = warnings(&text("", "", "cubic", "trace = \"heavy.csv\""));
+    assert_eq!(before.len(), 1, "{before:?}");
+    assert!(before[0].contains("2.40 times its 100Mbps"), "{before:?}");
 }
 
 #[test]
@@ -84,6 +101,7 @@ fn flows_that_the_duration_leaves_out_are_counted() {
     assert!(said.contains("of the 2000 flows of group \"all\" start within"), "{said}");
     let started: u32 = said.split(' ').nth(1).unwrap().parse().unwrap();
     assert!((20..60).contains(&started), "{said}");
+    assert!(said.ends_with("; on average the last starts at 10.000 s"), "{said}");
 }
 
 #[test]
@@ -142,6 +160,8 @@ fn a_threshold_at_the_buffer_or_above_never_marks() {
                 "{after:?}"
             );
         }
+        let (before, after) = warnings(&text("", &switch, "cubic", ""));
+        assert!(before.is_empty() && after.is_empty(), "cubic ignores marks: {after:?}");
     }
 }
 

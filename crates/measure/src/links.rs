@@ -15,7 +15,7 @@ use shallop_results::Link;
 const MAX_PLACES: usize = 1_000;
 
 /// The links that carried, or were offered, anything, each direction by itself, the most utilised first. `offered` is
-/// the payload offered to each port, in bits per second, if flows start at random.
+/// the payload offered to each port, in bits per second, if it is known.
 pub(crate) fn links(
     setup: &Setup<'_>,
     measure: &Measurements,
@@ -43,6 +43,11 @@ pub(crate) fn links(
     // Ports that are equally busy stay in the order of their numbers.
     links.sort_by(|one, other| other.utilization.total_cmp(&one.utilization));
     links
+}
+
+/// What decides which links are kept if there are many: those that lost data, by their loss, and then the busiest.
+pub(crate) fn weight(link: &Link) -> f64 {
+    if link.loss_rate > 0.0 { 1.0 + link.loss_rate } else { link.utilization.min(1.0) }
 }
 
 /// The maximum length of the data queue of each port that is measured.
@@ -91,6 +96,10 @@ mod tests {
         let kept = bounded(list, |&value| f64::from(value), ("links", &mut left_out));
         assert_eq!((kept.len(), kept[0], kept[MAX_PLACES - 1]), (MAX_PLACES, 3, 1_002));
         assert_eq!(left_out, BTreeMap::from([("links".to_owned(), 3)]));
+        let mut links = vec![Link { utilization: 0.9, ..Link::default() }; MAX_PLACES];
+        links.push(Link { utilization: 0.19, loss_rate: 0.11, ..Link::default() });
+        let kept = bounded(links, weight, ("busy", &mut BTreeMap::new()));
+        assert!(kept.iter().any(|link| link.loss_rate > 0.0), "a link that loses is kept");
         let short = bounded(vec![1, 2], |_| 0.0, ("queues", &mut left_out));
         assert!(short == [1, 2] && !left_out.contains_key("queues"));
     }

@@ -2,7 +2,6 @@
 //! throughput of a run with a finite workload is set by the flow that completes last; that of the load phase is not.
 
 use shallop_core::{Span, Time};
-use shallop_plan::Setup;
 
 use crate::fractions::rate;
 
@@ -12,6 +11,8 @@ const MIN_FLOWS: usize = 20;
 /// What is counted of the load phase.
 #[derive(Clone, Debug, Default)]
 pub struct LoadPhase {
+    /// The counted flows that start before the end of the run, if all flows have an end.
+    counted: Option<usize>,
     /// The start of the first flow.
     first: Option<Time>,
     /// The start of the last flow so far, and the IP bytes of data that had arrived then.
@@ -21,33 +22,38 @@ pub struct LoadPhase {
 }
 
 impl LoadPhase {
+    /// The load phase of a run in which so many counted flows start; `None` if some have no end.
+    pub(crate) fn new(counted: Option<usize>) -> Self {
+        Self { counted, ..Self::default() }
+    }
+
     /// A flow starts, when so many IP bytes of data have arrived.
     pub(crate) fn on_start(&mut self, now: Time, ip_bytes: u64) {
         self.first.get_or_insert(now);
         self.last = (now, ip_bytes);
     }
 
-    /// So many counted flows are complete, of so many in all.
-    pub(crate) fn on_complete(&mut self, now: Time, complete: usize, flows: Option<usize>) {
-        if flows.is_some_and(|flows| complete == flows - flows / 20) {
+    /// So many counted flows are complete.
+    pub(crate) fn on_complete(&mut self, now: Time, complete: usize) {
+        if self.counted.is_some_and(|flows| complete == flows - flows / 20) {
             self.nearly_all = Some(now);
         }
     }
 
     /// The throughput in the load phase, in bits per second; `None` if flows have no end, or all start at once.
-    pub(crate) fn throughput(&self, setup: &Setup<'_>) -> Option<f64> {
-        setup.plan.counted_flows()?;
+    pub(crate) fn throughput(&self) -> Option<f64> {
+        self.counted?;
         let (last, ip_bytes) = self.last;
         let span = last.saturating_since(self.first?);
         (!span.is_zero()).then(|| rate(ip_bytes, span))
     }
 
     /// Rule: the last five percent of the flows take more than half of the run, which lasts until `end`.
-    pub(crate) fn warning(&self, setup: &Setup<'_>, end: Span) -> Option<String> {
-        let flows = setup.plan.counted_flows().filter(|flows| *flows >= MIN_FLOWS)?;
+    pub(crate) fn warning(&self, end: Span) -> Option<String> {
+        let flows = self.counted.filter(|flows| *flows >= MIN_FLOWS)?;
         let alone = end.saturating_sub(self.nearly_all?.since_start());
         let part = alone.ratio(end);
-        let instead = match self.throughput(setup) {
+        let instead = match self.throughput() {
             Some(_) => {
                 ": throughput is that of the whole run; load_throughput_bps that of the load phase"
             }

@@ -46,10 +46,9 @@ pub fn summarise(
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
     let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
-    let random = setup.rates.iter().any(Option::is_some);
-    let offered = random.then(|| load::offered(setup)).flatten();
+    let offered = load::offered(setup);
     let mut warnings = warn::warnings(setup, measure, (ports, offered.as_deref()), series);
-    warnings.extend(measure.load_phase.warning(setup, end));
+    warnings.extend(measure.load_phase.warning(end));
     warnings.extend(series.note());
     let places = Places::of(setup, measure, (ports, offered.as_deref()), end);
     let longest = longest_data_queue(setup, measure);
@@ -63,7 +62,7 @@ pub fn summarise(
         throughput_bps: rate(measure.ip_bytes(), end),
         wire_bps: rate(measure.wire_bytes, end),
         goodput_bps: rate(total.counters.received, end),
-        load_throughput_bps: measure.load_phase.throughput(setup),
+        load_throughput_bps: measure.load_phase.throughput(),
         windows: windows(setup, measure, series),
         loss_rate: ratio(data, total.counters.sent),
         mean_port_drop_rate: mean_drop_rate(setup, ports),
@@ -146,7 +145,7 @@ impl Places {
             ),
             loss_by_place: bounded_map(lost, ("loss_by_place", &mut left_out)),
             utilization_by_place: bounded_map(used, ("utilization_by_place", &mut left_out)),
-            links: bounded(links, |link| link.utilization, ("links", &mut left_out)),
+            links: bounded(links, links::weight, ("links", &mut left_out)),
             queues: bounded(queues, |it| it.max_bytes as f64, ("queues", &mut left_out)),
             left_out,
         }

@@ -11,8 +11,7 @@ use crate::drops::DropCounts;
 use crate::flow_records::FlowRecords;
 use crate::load_phase::LoadPhase;
 use crate::rtts::Rtts;
-use shallop_plan::layout::Layout;
-use shallop_plan::plan::Plan;
+use shallop_plan::{Setup, sources};
 
 /// The counts of a group of flows.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +46,10 @@ pub struct Measurements {
     pub marks_at: Vec<u64>,
     /// Counted flows whose receiver has all data.
     pub complete: usize,
-    /// The counted flows of the run, if all flows have an end.
-    counted: Option<usize>,
+    /// The flows of each group that start before the end of the run.
+    pub starting: Vec<usize>,
+    /// The counted ones of these, if all flows have an end: the run ends when they are complete.
+    pub counted: Option<usize>,
     /// The load phase.
     pub load_phase: LoadPhase,
     /// Data packets that arrived.
@@ -63,10 +64,13 @@ pub struct Measurements {
 const NONE: u32 = u32::MAX;
 
 impl Measurements {
-    /// A probe for the groups of this plan that measures the queues of each port for which `measures` is true.
+    /// A probe for this run that measures the queues of each port for which `measures` is true.
     #[must_use]
-    pub fn new(layout: &Layout, plan: &Plan, measures: impl Fn(u32) -> bool) -> Self {
+    pub fn new(setup: &Setup<'_>, measures: impl Fn(u32) -> bool) -> Self {
+        let Setup { layout, plan, .. } = setup;
         let (ports, queues) = (layout.ports.len(), layout.queues.len());
+        let starting = sources::starting_by_group(setup);
+        let counted = plan.counted_flows(&starting);
         let mut measurements = Self {
             flows: FlowRecords::default(),
             groups: vec![GroupCounts::default(); plan.groups.len()],
@@ -77,8 +81,9 @@ impl Measurements {
             marks: 0,
             marks_at: vec![0; ports],
             complete: 0,
-            counted: plan.counted_flows(),
-            load_phase: LoadPhase::default(),
+            starting,
+            counted,
+            load_phase: LoadPhase::new(counted),
             data: 0,
             metered: 0,
             metered_class: layout.metered,
@@ -204,7 +209,7 @@ impl Probe for Measurements {
             flow.complete = Some(now);
             if flow.facts.counted {
                 self.complete += 1;
-                self.load_phase.on_complete(now, self.complete, self.counted);
+                self.load_phase.on_complete(now, self.complete);
             }
         }
     }

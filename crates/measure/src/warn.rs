@@ -5,12 +5,12 @@ use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
 use crate::flow_records::FlowRecord;
-use crate::probe::{GroupCounts, Measurements};
+use crate::probe::Measurements;
 use crate::series::Series;
 use crate::shares::shares;
 use shallop_plan::Setup;
 use shallop_plan::flows;
-use shallop_plan::plan::{Group, Starts};
+use shallop_plan::plan::Group;
 use shallop_plan::transport::Credits;
 use shallop_results::summary::jain;
 
@@ -20,7 +20,7 @@ const MAX_NAMED_PORTS: usize = 5;
 /// Jain's index below which flows that should share equally do not: less than a fifth of them have all there is.
 const UNFAIR: f64 = 0.2;
 
-/// The warnings of a run that has ended. `offered` is the payload offered to each port, if flows start at random.
+/// The warnings of a run that has ended. `offered` is the payload offered to each port, if it is known.
 pub(crate) fn warnings(
     setup: &Setup<'_>,
     measure: &Measurements,
@@ -38,16 +38,13 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// Rule: flows of a group start after the end of the run. A run that ends because all counted flows are complete leaves
-/// out nothing that was asked for.
+/// Rule: flows of a group start after the duration. A run that ends earlier, because all counted flows are complete,
+/// leaves out nothing that was asked for if the late flows are not counted.
 fn late(setup: &Setup<'_>, measure: &Measurements, end: Span) -> Vec<String> {
-    if end < setup.plan.duration {
-        return Vec::new();
-    }
-    let groups = setup.plan.groups.iter().zip(&measure.groups);
-    let started = |(group, counts): (&Group, &GroupCounts)| {
-        let late = if let Starts::Trace(trace) = &group.start { trace.late } else { 0 };
-        (group.flows - late).min(counts.started as usize)
+    let groups = setup.plan.groups.iter().zip(&measure.starting);
+    let started = |(group, &starting): (&Group, &usize)| {
+        let uncounted = starting + group.uncounted.1 >= group.flows;
+        if end < setup.plan.duration && uncounted { group.flows } else { starting }
     };
     shallop_plan::warn::late(setup, &groups.map(started).collect::<Vec<_>>())
 }

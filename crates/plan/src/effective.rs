@@ -4,9 +4,13 @@
 //! | left out | because |
 //! |---|---|
 //! | the title, the default seed, the other schemes, the label of the scheme | no run reads them |
+//! | the chip that a switch says it has | its buffers and pools are read |
 //! | whether the scheme or the scenario configures switches | the run has the switches of the scheme |
 //! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
 //! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
+//!
+//! The data of `ExpressPass` and `FlashPass` is ECN-capable, so that switches can tell it from unscheduled data
+//! (Aeolus): it is marked, and results have the number of marks, although no endpoint responds to them.
 //!
 //! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that
 //! drop packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served
@@ -27,6 +31,7 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     let is_ecn_capable = clean.is_some() || transports().any(Transport::is_ecn_capable);
     let mut switches = plan.switches(scheme).to_vec();
     for switch in &mut switches {
+        switch.chip = None;
         if !is_ecn_capable {
             leave_out_marks(switch);
         }

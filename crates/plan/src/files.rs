@@ -20,7 +20,9 @@ pub trait Files: Debug + Send + Sync {
     fn text(&self, name: &str, max_bytes: u64) -> Result<String, String> {
         let mut bytes = Vec::new();
         let read = self.open(name)?.take(max_bytes + 1).read_to_end(&mut bytes);
-        read.map_err(|error| format!("it cannot be read: {error}; name a file that you may read"))?;
+        read.map_err(|error| {
+            format!("could not read the file: {error}; name a file that you may read")
+        })?;
         if bytes.len() as u64 > max_bytes {
             return Err(format!("it is longer than {max_bytes} bytes"));
         }

@@ -78,7 +78,7 @@ impl HostPairs {
         let mut all = Self::none(network, paths);
         for (index, group) in groups {
             if let Starts::Trace(trace) = &group.start {
-                trace.pairs.iter().for_each(|&(from, to)| all.insert(Node(from), Node(to)));
+                trace.pairs.keys().for_each(|&(from, to)| all.insert(Node(from), Node(to)));
             } else if group.pattern == Pattern::RoundRobin {
                 // At most as many pairs as there are before they repeat.
                 let pairs = group.from.len().saturating_mul(group.to.len());

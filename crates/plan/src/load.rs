@@ -9,7 +9,7 @@ use shallop_workload::Pairs;
 use crate::host_pairs::HostPairs;
 use crate::network::Network;
 use crate::pairs::{intensity, pairs};
-use crate::plan::{Group, Intensity, Plan};
+use crate::plan::{Group, Intensity, Plan, Starts};
 use crate::setup::Setup;
 use crate::traffic_paths::{Crossings, TrafficPaths};
 
@@ -27,13 +27,23 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
     groups.map(rate).collect()
 }
 
-/// [`by_port`] of a run that is set up.
+/// [`by_port`] of a run that is set up. `None` if nothing is offered over time ([`is_offered`]) or the pairs of hosts
+/// are too many ([`is_summed`]).
 #[must_use]
 pub fn offered(setup: &Setup<'_>) -> Option<Vec<f64>> {
-    by_port(setup.plan, &setup.network, &setup.paths, &setup.rates, setup.root())
+    let Setup { plan, network, paths, rates, .. } = setup;
+    let summed = is_offered(plan) && is_summed(plan, network, setup.root());
+    summed.then(|| by_port(plan, network, paths, rates, setup.root()))
 }
 
-/// Whether so few pairs of hosts communicate that [`by_port`] sums what they offer.
+/// Whether some flows start at random, or as a trace says: the others offer no amount over time.
+#[must_use]
+pub fn is_offered(plan: &Plan) -> bool {
+    let is_trace = |group: &Group| matches!(group.start, Starts::Trace(_));
+    plan.groups.iter().any(|group| intensity(group).is_some() || is_trace(group))
+}
+
+/// Whether so few pairs of hosts have random arrivals, up to four million in a group, that what they offer is summed.
 #[must_use]
 pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     let mut groups = plan.groups.iter().enumerate().filter(|(_, group)| intensity(group).is_some());
@@ -42,10 +52,10 @@ pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     })
 }
 
-/// The payload that the groups with random arrivals offer to each port on average, in bits per second, if equal-cost
-/// paths are equally likely. `rates` has the flows per second of each group. A leaf is treated as a part of its switch,
-/// so that the work grows with the pairs of switches and not of hosts. `None` if more than four million pairs of hosts
-/// communicate.
+/// The payload offered to each port on average, in bits per second, if equal-cost paths are equally likely: by groups
+/// with random arrivals while flows arrive, where `rates` has the flows per second of each group, and by the rows of
+/// traces that start within the duration, over the duration. A leaf is treated as a part of its switch, so that the
+/// work grows with the pairs of switches and not of hosts.
 #[must_use]
 pub fn by_port(
     plan: &Plan,
@@ -53,26 +63,30 @@ pub fn by_port(
     paths: &Paths,
     rates: &[Option<f64>],
     seed: Seed,
-) -> Option<Vec<f64>> {
+) -> Vec<f64> {
     let mut offered = vec![0.0; network.graph.ports()];
     // What each node that is no leaf sends to each other one, by destination and source.
     let mut between: BTreeMap<(Node, Node), f64> = BTreeMap::new();
+    let mut add = |(from, to): (Node, Node), bits: f64| {
+        if let Some(leaf) = paths.leaf(from) {
+            offered[leaf.exit as usize] += bits;
+        }
+        if let Some(leaf) = paths.leaf(to) {
+            offered[leaf.entry as usize] += bits;
+        }
+        *between.entry((paths.inner(to), paths.inner(from))).or_default() += bits;
+    };
     for ((index, group), rate) in plan.groups.iter().enumerate().zip(rates) {
+        if let Starts::Trace(trace) = &group.start {
+            let seconds = plan.duration.as_secs_f64();
+            for (&(from, to), &bytes) in &trace.pairs {
+                add((Node(from), Node(to)), bytes as f64 * 8.0 / seconds);
+            }
+        }
         let (Some(rate), Some(sizes)) = (rate, &group.sizes) else { continue };
         let Ok(pairs) = pairs(group, index, network, seed) else { continue };
-        if pairs.count() > MAX_SUMMED_PAIRS {
-            return None;
-        }
         let bits = rate * sizes.mean() * 8.0;
-        for ((from, to), weight) in pairs.weights() {
-            if let Some(leaf) = paths.leaf(from) {
-                offered[leaf.exit as usize] += weight * bits;
-            }
-            if let Some(leaf) = paths.leaf(to) {
-                offered[leaf.entry as usize] += weight * bits;
-            }
-            *between.entry((paths.inner(to), paths.inner(from))).or_default() += weight * bits;
-        }
+        pairs.weights().for_each(|(pair, weight)| add(pair, weight * bits));
     }
     let mut amounts = vec![0.0; network.graph.nodes.len()];
     let all: Vec<_> = between.into_iter().collect();
@@ -82,7 +96,7 @@ pub fn by_port(
         }
         spread(network, paths, same[0].0.0, (&mut amounts, &mut offered));
     }
-    Some(offered)
+    offered
 }
 
 /// Sends what each node that is no leaf has (`amounts`) to this one, in equal parts over equal-cost paths, and adds

@@ -1,7 +1,7 @@
 //! A plan: a checked scenario, with every name resolved, every quantity in its unit and every default filled in. It has
 //! what a run needs and no positions in the text.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
@@ -25,7 +25,7 @@ pub struct Plan {
     pub title: String,
     /// The default run seed.
     pub seed: u64,
-    /// The longest duration of a run. It ends earlier if every counted flow is complete.
+    /// The longest duration of a run. It ends earlier if every counted flow that starts by then is complete.
     pub duration: Span,
     /// The sampling interval of time series.
     pub sample: Span,
@@ -79,13 +79,17 @@ impl Plan {
         self.groups.iter().map(|group| group.flows).sum()
     }
 
-    /// The number of counted flows; the run ends when these are complete. `None` if some flows have no end.
+    /// The number of counted flows if so many of each group start; the run ends when these are complete. `None` if some
+    /// flows have no end, or none of those that start is counted.
     #[must_use]
-    pub fn counted_flows(&self) -> Option<usize> {
+    pub fn counted_flows(&self, starting: &[usize]) -> Option<usize> {
         let finite = self.groups.iter().all(Group::is_finite);
-        let counted =
-            |group: &Group| group.flows.saturating_sub(group.uncounted.0 + group.uncounted.1);
-        finite.then(|| self.groups.iter().map(counted).sum())
+        let counted = |(group, starting): (&Group, &usize)| {
+            let end = group.flows.saturating_sub(group.uncounted.1).min(*starting);
+            end.saturating_sub(group.uncounted.0)
+        };
+        let counted = self.groups.iter().zip(starting).map(counted).sum();
+        (finite && counted > 0).then_some(counted)
     }
 }
 
@@ -246,8 +250,9 @@ pub struct Trace {
     pub name: String,
     /// The source of the file.
     pub files: Arc<dyn Files>,
-    /// The pairs of sender and receiver in it, by node number.
-    pub pairs: BTreeSet<(u32, u32)>,
+    /// The pairs of sender and receiver in it, by node number, with the bytes of their flows that start before the run
+    /// ends.
+    pub pairs: BTreeMap<(u32, u32), u64>,
     /// The number of its flows that start when the run has ended.
     pub late: usize,
     /// A hash of its rows.

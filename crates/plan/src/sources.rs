@@ -42,9 +42,16 @@ pub fn of<'a>(setup: &'a Setup<'_>, index: usize) -> Source<'a> {
     }))
 }
 
-/// The number of flows of this group that start before `end`.
+/// When the last flow of a group with random arrivals starts on average, at so many flows per second, in seconds;
+/// `None` for other groups.
 #[must_use]
-pub fn starting(setup: &Setup<'_>, index: usize, end: Span) -> usize {
+pub fn mean_last_start(group: &Group, rate: f64) -> Option<f64> {
+    let (Starts::Poisson(_, begin) | Starts::OnOff(_, begin, _)) = group.start else { return None };
+    Some(begin.as_secs_f64() + group.flows as f64 / rate)
+}
+
+/// The number of flows of this group that start before `end`.
+fn starting(setup: &Setup<'_>, index: usize, end: Span) -> usize {
     let group = &setup.plan.groups[index];
     match (&group.start, starts(setup, index)) {
         (Starts::Trace(trace), _) => group.flows - trace.late,
@@ -56,6 +63,13 @@ pub fn starting(setup: &Setup<'_>, index: usize, end: Span) -> usize {
             starts.filter(|start| *start < end).count()
         }
     }
+}
+
+/// The number of flows of each group that start before the end of the run.
+#[must_use]
+pub fn starting_by_group(setup: &Setup<'_>) -> Vec<usize> {
+    let end = setup.plan.duration;
+    (0..setup.plan.groups.len()).map(|index| starting(setup, index, end)).collect()
 }
 
 /// A generator of the senders, receivers and sizes of a group's flows, given their start times.

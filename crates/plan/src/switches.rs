@@ -8,6 +8,8 @@ use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
 pub struct Switch {
     /// Its name in the scenario.
     pub name: String,
+    /// The chip that it says it has, for tables.
+    pub chip: Option<&'static str>,
     /// Data buffer of each port.
     pub buffer: BufferSize,
     /// The shared memory that replaces the buffers of ports, if there is one.

@@ -7,7 +7,7 @@ use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::wire;
 
 use crate::load;
-use crate::plan::{Scheme, Switch, Transport};
+use crate::plan::{Group, Marking, Scheme, Switch, Transport};
 use crate::setup::Setup;
 use crate::sources;
 use crate::switches::in_bytes;
@@ -16,7 +16,7 @@ use crate::switches::in_bytes;
 const MAX_NAMED: usize = 5;
 
 /// The warnings of a run that is set up, but for flows that start too late ([`late`]). `offered` is the payload offered
-/// to each port, in bits per second ([`load::offered`]), if flows start at random.
+/// to each port, in bits per second ([`load::offered`]), if it is known.
 #[must_use]
 pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
     let kinds = data_ports(setup);
@@ -30,24 +30,25 @@ pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
 /// All warnings that can be given of a run before it is made.
 #[must_use]
 pub fn before(setup: &Setup<'_>) -> Vec<String> {
-    let random = setup.rates.iter().any(Option::is_some);
-    let offered = random.then(|| load::offered(setup)).flatten();
-    let end = setup.plan.duration;
-    let started = (0..setup.plan.groups.len()).map(|index| sources::starting(setup, index, end));
-    let started: Vec<usize> = started.collect();
-    [warnings(setup, offered.as_deref()), late(setup, &started)].concat()
+    let offered = load::offered(setup);
+    [warnings(setup, offered.as_deref()), late(setup, &sources::starting_by_group(setup))].concat()
 }
 
-/// Rule: some flows of a group do not start before the end of the run. `started` has the number of those that do.
+/// Rule: some flows of a group do not start before the end of the run. `started` has the number of those that do, of
+/// each group.
 #[must_use]
 pub fn late(setup: &Setup<'_>, started: &[usize]) -> Vec<String> {
     let duration = setup.plan.duration;
     let groups = setup.plan.groups.iter().zip(started);
-    let late = groups.filter(|(group, started)| group.flows > **started);
-    let text = |(group, started): (&crate::plan::Group, &usize)| {
+    let late = groups.zip(&setup.rates).filter(|((group, started), _)| group.flows > **started);
+    let text = |((group, started), rate): ((&Group, &usize), &Option<f64>)| {
+        let end = rate.and_then(|rate| sources::mean_last_start(group, rate));
+        let end = end.map(|end| format!("; on average the last starts at {end:.3} s"));
         format!(
-            "only {started} of the {} flows of group \"{}\" start within the duration, {duration}",
-            group.flows, group.name
+            "only {started} of the {} flows of group \"{}\" start within the duration, {duration}{}",
+            group.flows,
+            group.name,
+            end.unwrap_or_default()
         )
     };
     bounded(late.map(text).collect(), "groups")
@@ -151,9 +152,12 @@ fn rarely_marked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String
 }
 
 /// Rule: the threshold of a queue is at its buffer or above, or that of a pool at the size of the pool, so that
-/// nothing is ever marked.
+/// nothing is ever marked. It does not matter to transports that do not respond to marks, unless it drops as well.
 fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     let switches = setup.plan.switches(setup.scheme);
+    let responds = setup.plan.schemes[setup.scheme].clean.is_some()
+        || first(setup, Transport::responds_to_marks).is_some();
+    let matters = |marking: &Marking| responds || marking.drops;
     let mut lines = Vec::new();
     for &(number, rate, mtu) in kinds {
         let switch = &switches[number];
@@ -162,8 +166,10 @@ fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
             Some(shared) => shared.of(1),
             None => in_bytes(switch.buffer, rate, frame),
         };
-        let queue = switch.marking(rate).map(|marking| ("queue", marking.min, buffer));
-        let pool = switch.shared.and_then(|shared| Some((shared.mark?.min, shared.size)));
+        let queue =
+            switch.marking(rate).filter(matters).map(|marking| ("queue", marking.min, buffer));
+        let pool =
+            switch.shared.and_then(|shared| Some((shared.mark.filter(matters)?.min, shared.size)));
         let pool = pool.map(|(min, size)| ("pool", min, size));
         for (what, min, most) in [queue, pool].into_iter().flatten() {
             let threshold = in_bytes(min, rate, frame);
@@ -179,7 +185,7 @@ fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     bounded(lines, "kinds of port")
 }
 
-/// Rule: flows with random arrivals offer a link more payload than it carries.
+/// Rule: random arrivals, or the rows of traces, offer a link more payload than it carries.
 fn overloaded(setup: &Setup<'_>, offered: &[f64]) -> Option<String> {
     let rate = |port: usize| setup.network.graph.link_of(port as u32).rate;
     let load = |(port, bits): (usize, &f64)| (port, bits / rate(port).get() as f64);

@@ -246,6 +246,17 @@ fn data_that_nothing_follows_is_sent_again_after_the_timeout() {
 }
 
 #[test]
+fn a_timeout_after_the_loss_of_acknowledgements_alone_sends_nothing_again() {
+    let setting = setting();
+    let drops = lose(|packet| packet.class == Class::Ack, |_| true);
+    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_drops(drops);
+    finish(&mut pair, &setting);
+    let report = pair.ends[0].counters();
+    // The credit for which the sender asks then carries the acknowledgement.
+    assert_eq!((report.sent, report.retransmits, report.timeouts), (20, 0, 1));
+}
+
+#[test]
 fn emulation_that_is_lost_altogether_is_repeated_even_without_over_provisioning() {
     let setting = with(|engine| engine.over_provision = false);
     let mut pair = setting

@@ -10,6 +10,7 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use shallop_results::comparison::Selection;
 use shallop_scenario::experiments;
 use shallop_scenario::{self as scenario, Options};
 use shallop_workbench::{
@@ -25,8 +26,8 @@ type ExperimentRow = (String, String, String, String, String);
 mod _native {
     use super::{
         Bound, ExperimentRow, Options, Path, PathBuf, PyModule, PyModuleMethods as _, PyResult,
-        Python, REPORT, Results, TableForm, Task, arguments, checked, diagnostic, experiments,
-        in_run, in_scenario, plain, pyfunction, scenario, workbench,
+        Python, REPORT, Results, Selection, TableForm, Task, arguments, checked, diagnostic,
+        experiments, in_run, in_scenario, plain, pyfunction, scenario, workbench,
     };
 
     #[pymodule_export]
@@ -109,20 +110,30 @@ mod _native {
 
     /// Compares the results in two folders: as JSON, and as text.
     #[pyfunction]
-    #[pyo3(signature = (a, b, schemes=None))]
+    #[pyo3(signature = (a, b, schemes=None, points=None))]
     fn compare(
         py: Python<'_>,
         a: &str,
         b: &str,
         schemes: Option<(String, String)>,
+        points: Option<(String, String)>,
     ) -> PyResult<(String, String)> {
         let found = py.detach(move || {
-            let schemes = schemes.as_ref().map(|(one, other)| (one.as_str(), other.as_str()));
-            workbench::compare::folders(Path::new(a), Path::new(b), schemes)
+            let [schemes, points] = [&schemes, &points]
+                .map(|pair| pair.as_ref().map(|(one, other)| (one.as_str(), other.as_str())));
+            let selection = Selection { schemes, points };
+            workbench::compare::folders(Path::new(a), Path::new(b), selection)
         });
         let found = found.map_err(in_run)?;
         let json = serde_json::to_string(&found).map_err(|why| plain(&why))?;
         Ok((json, workbench::compare::text(&found, TableForm::Text(None))))
+    }
+
+    /// The warnings of the results in a folder, a line each.
+    #[pyfunction]
+    fn warnings(py: Python<'_>, folder: &str) -> PyResult<Vec<String>> {
+        let read = || workbench::report::warnings(Path::new(folder));
+        py.detach(read).map_err(|why| plain(&why))
     }
 
     /// The links of the results in a folder.

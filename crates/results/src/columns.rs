@@ -18,6 +18,9 @@ pub(crate) const EQUAL: &str = " =";
 /// Packet-hops in a second of computing time.
 const SPEED: &str = "packet_hops_per_s";
 
+/// Throughput of the load phase is shown if it is that of the whole run times more than this.
+const STRAGGLERS: f64 = 1.05;
+
 /// What the marks in cells mean: the mark, and a line below the table.
 const NOTES: [(&str, &str); 5] = [
     (
@@ -156,8 +159,8 @@ pub(crate) const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6
 pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let (rate, bits) = unit(runs.clone().map(|run| run.throughput_bps), RATES);
     let (span, seconds) = unit(runs.clone().filter_map(|run| run.rtt.mean_s), TIMES);
-    let (lasted, fct_seconds) = unit(runs.filter_map(mean_completion), TIMES);
-    vec![
+    let (lasted, fct_seconds) = unit(runs.clone().filter_map(mean_completion), TIMES);
+    let mut columns = vec![
         Column::new(rate, "throughput_bps", bits, 3),
         Column::new("goodput", "goodput_bps", bits, 3),
         Column::new("loss %", "loss_rate", 0.01, 3),
@@ -170,24 +173,41 @@ pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column
         Column::new("resent", "retransmits", 1.0, 0),
         Column::new("RTOs", "timeouts", 1.0, 0),
         Column::new(format!("FCT {lasted}"), "fct.all.mean_s", fct_seconds, 2),
+        Column::new("FCT p99", "fct.all.p99_s", fct_seconds, 2),
+        Column::new("small p99", "fct.small.p99_s", fct_seconds, 2),
         Column::new("open", "fct.all.unfinished", 1.0, 0),
         Column::new("wall s", "wall_s", 1.0, 1),
         Column::new("Mhop/s", SPEED, 1e6, 1),
-    ]
+    ];
+    add_load(&mut columns, runs, bits);
+    columns
+}
+
+/// Adds the throughput of the load phase beside that of the whole run if stragglers decide the latter.
+fn add_load<'a>(columns: &mut Vec<Column>, mut runs: impl Iterator<Item = &'a Run>, bits: f64) {
+    let stragglers = |run: &Run| {
+        run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps)
+    };
+    if runs.any(stragglers) {
+        columns.insert(1, Column::new("in load", "load_throughput_bps", bits, 3));
+    }
 }
 
 /// Throughput, loss, queue, fairness and completion.
 pub(crate) fn main<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let (rate, bits) = unit(runs.clone().map(|run| run.throughput_bps), RATES);
-    let (lasted, seconds) = unit(runs.filter_map(mean_completion), TIMES);
-    vec![
+    let (lasted, seconds) = unit(runs.clone().filter_map(mean_completion), TIMES);
+    let mut columns = vec![
         Column::new(rate, "throughput_bps", bits, 3),
         Column::new("loss %", "loss_rate", 0.01, 3),
         Column::new("queue pkt", "max_queue_bytes", FULL_FRAME, 1),
         Column::new("Jain", "jain", 1.0, 3),
         Column::new(format!("FCT {lasted}"), "fct.all.mean_s", seconds, 2),
         Column::new("FCT p99", "fct.all.p99_s", seconds, 2),
-    ]
+        Column::new("small p99", "fct.small.p99_s", seconds, 2),
+    ];
+    add_load(&mut columns, runs, bits);
+    columns
 }
 
 fn mean_completion(run: &Run) -> Option<f64> {
@@ -197,6 +217,21 @@ fn mean_completion(run: &Run) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_load_phase_has_a_column_if_stragglers_lower_the_throughput() {
+        let run = |load: Option<f64>| Run {
+            throughput_bps: 1e9,
+            load_throughput_bps: load,
+            ..Run::default()
+        };
+        for (load, shown) in [(None, false), (Some(1.04e9), false), (Some(3e9), true)] {
+            let runs = [run(None), run(load)];
+            for columns in [all(runs.iter()), main(runs.iter())] {
+                assert_eq!(columns[1].heading == "in load", shown, "{load:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_largest_figure_chooses_the_unit() {

@@ -1,12 +1,15 @@
 //! Two results compared: schemes of equal names, or two named ones, at equal points, pair by pair of seeds.
 
+mod points;
+mod sentence;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Figure, figures};
-use crate::paired::{Finding, PairedDifference};
+use crate::figures::{Figure, figures, possible};
+use crate::paired::PairedDifference;
 use crate::summary::{FULL_FRAME, Run, Summary};
 use crate::table::{Grid, significant};
 
@@ -15,6 +18,9 @@ use crate::table::{Grid, significant};
 pub struct Comparison {
     /// The most notable differences, in a sentence.
     pub finding: String,
+    /// The points that were compared with each other, as they were named. Left out if points with equal keys were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<[String; 2]>,
     /// What was compared, in the order of the results.
     pub pairs: Vec<ComparedRuns>,
     /// What limits the comparison: what was not compared, and why.
@@ -24,7 +30,7 @@ pub struct Comparison {
 /// The runs of a scheme at a point, compared with those of a scheme of the other results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRuns {
-    /// The name of the point; empty if there is only one.
+    /// The name of the point; empty if there is only one. If two points are compared: the keys in which they are equal.
     pub point: String,
     /// The label of the scheme in the first results.
     pub a: String,
@@ -32,6 +38,10 @@ pub struct ComparedRuns {
     pub b: String,
     /// The seeds that both have.
     pub seeds: Vec<u64>,
+    /// The index of the first entry with the same runs, which were made once for several points: both are one
+    /// comparison. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<u64>,
     /// The differences by metric, in the unit that its name ends in.
     pub metrics: BTreeMap<String, PairedDifference>,
 }
@@ -79,24 +89,74 @@ const METRICS: [Metric; 16] = [
     metric("fct.large.p99_s", "completion time p99 of large flows", ("ms", 1e-3), TIME),
 ];
 
-/// The most differences in the sentence.
-const MAX_NAMED: usize = 3;
 /// The most rows of the table; with more, only what differs is in it.
 const MAX_ROWS: usize = 40;
 
-/// Compares two results. With `schemes`, one of the first results is compared with one of the second, and otherwise
-/// every scheme with that of its name.
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection<'a> {
+    /// A scheme of the first results and one of the second; without them every scheme with that of its name.
+    pub schemes: Option<(&'a str, &'a str)>,
+    /// Points of the first results and of the second, by name or as `KEY=VALUE`; without them points with equal keys.
+    pub points: Option<(&'a str, &'a str)>,
+}
+
+/// Compares two results.
 ///
 /// # Errors
 /// If nothing can be compared, and why.
-pub fn compare(
-    a: &Summary,
-    b: &Summary,
-    schemes: Option<(&str, &str)>,
-) -> Result<Comparison, String> {
+pub fn compare(a: &Summary, b: &Summary, selection: Selection<'_>) -> Result<Comparison, String> {
+    let pairs = schemes(a, b, selection.schemes)?;
+    let mut unpaired = pairs.1;
+    if a.quick != b.quick {
+        unpaired.push("a quick run is compared with a full one".to_owned());
+    }
+    let points = match selection.points {
+        Some((one, other)) => points::named((a, one), (b, other), &mut unpaired)?,
+        None => points::equal(a, b, &mut unpaired)?,
+    };
+    let mut compared: Vec<ComparedRuns> = Vec::new();
+    for (point, at_a, at_b) in &points {
+        for &(one, other) in &pairs.0 {
+            let (runs_a, runs_b) = (runs(a, *at_a, one), runs(b, *at_b, other));
+            compared.extend(compared_runs((point, one, other), &runs_a, &runs_b, &mut unpaired));
+        }
+    }
+    if compared.is_empty() {
+        let why = unpaired.join("; ");
+        return Err(format!("no two runs have the same point and seed: {why}"));
+    }
+    if !(a.reused.is_empty() && b.reused.is_empty()) {
+        mark_same(&mut compared);
+    }
+    let points = selection.points.map(|(one, other)| [one.to_owned(), other.to_owned()]);
+    let mut comparison = Comparison { finding: String::new(), points, pairs: compared, unpaired };
+    comparison.finding = sentence::sentence(&comparison);
+    Ok(comparison)
+}
+
+/// Marks what is made of the same runs as an earlier entry: every mean and every difference is the same.
+fn mark_same(compared: &mut [ComparedRuns]) {
+    for index in 1..compared.len() {
+        let (before, rest) = compared.split_at_mut(index);
+        let own = &mut rest[0];
+        let same = |other: &ComparedRuns| {
+            other.same_as.is_none() && other.seeds == own.seeds && other.metrics == own.metrics
+        };
+        own.same_as = before.iter().position(same).map(|first| first as u64);
+    }
+}
+
+/// The schemes that are compared, and what only one of the results has.
+#[expect(clippy::type_complexity, reason = "two lists")]
+fn schemes<'a>(
+    a: &'a Summary,
+    b: &'a Summary,
+    named: Option<(&'a str, &'a str)>,
+) -> Result<(Vec<(&'a str, &'a str)>, Vec<String>), String> {
     let (labels_a, labels_b) = (labels(a), labels(b));
     let mut unpaired = Vec::new();
-    let pairs: Vec<(&str, &str)> = if let Some((one, other)) = schemes {
+    let pairs: Vec<(&str, &str)> = if let Some((one, other)) = named {
         known(one, &labels_a, "the first")?;
         known(other, &labels_b, "the second")?;
         vec![(one, other)]
@@ -111,24 +171,7 @@ pub fn compare(
             labels_b.join(", ")
         ));
     }
-    if a.quick != b.quick {
-        unpaired.push("a quick run is compared with a full one".to_owned());
-    }
-    let points = points(a, b, &mut unpaired)?;
-    let mut compared = Vec::new();
-    for (point, at_a, at_b) in points {
-        for &(one, other) in &pairs {
-            let (runs_a, runs_b) = (runs(a, at_a, one), runs(b, at_b, other));
-            compared.extend(compared_runs((point, one, other), &runs_a, &runs_b, &mut unpaired));
-        }
-    }
-    if compared.is_empty() {
-        let why = unpaired.join("; ");
-        return Err(format!("no two runs have the same point and seed: {why}"));
-    }
-    let mut comparison = Comparison { finding: String::new(), pairs: compared, unpaired };
-    comparison.finding = comparison.sentence();
-    Ok(comparison)
+    Ok((pairs, unpaired))
 }
 
 /// The labels of the schemes, in the order of the runs.
@@ -166,29 +209,6 @@ fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
     }
 }
 
-/// The points that both have, each with its index in both. If each has one point, these are compared.
-fn points<'a>(
-    a: &'a Summary,
-    b: &Summary,
-    unpaired: &mut Vec<String>,
-) -> Result<Vec<(&'a str, usize, usize)>, String> {
-    if let ([one], [_]) = (&a.points[..], &b.points[..]) {
-        return Ok(vec![(one.name.as_str(), 0, 0)]);
-    }
-    let names = |summary: &'a Summary| -> Vec<&'a str> {
-        summary.points.iter().map(|point| point.name.as_str()).collect()
-    };
-    let numbered = a.points.iter().enumerate();
-    let both = numbered.filter_map(|(at_a, point)| {
-        let at_b = b.points.iter().position(|other| other.set == point.set)?;
-        Some((point.name.as_str(), at_a, at_b))
-    });
-    let both: Vec<_> = both.collect();
-    let names_b: Vec<&str> = b.points.iter().map(|point| point.name.as_str()).collect();
-    only(&names(a), &names_b, "point", unpaired);
-    if both.is_empty() { Err("no point is in both results".to_owned()) } else { Ok(both) }
-}
-
 /// The runs of a scheme at a point, by seed.
 fn runs<'a>(summary: &'a Summary, point: usize, label: &str) -> BTreeMap<u64, &'a Run> {
     let set = &summary.points[point].set;
@@ -216,17 +236,20 @@ fn compared_runs(
         seeds.iter().map(|seed| figures(runs[seed])).collect()
     };
     let (of_a, of_b) = (of(a), of(b));
+    let of_b_runs: Vec<&Run> = seeds.iter().map(|seed| b[seed]).collect();
     let metrics = METRICS.iter().filter_map(|metric| {
         let pairs = of_a
             .iter()
             .zip(&of_b)
             .filter_map(|(a, b)| Some((*a.get(metric.name)?, *b.get(metric.name)?)));
-        let difference = PairedDifference::of(&pairs.collect::<Vec<_>>())?;
+        let possible = possible(metric.name, &of_b_runs);
+        let difference = PairedDifference::of(&pairs.collect::<Vec<_>>(), possible)?;
         Some((metric.name.to_owned(), difference))
     });
     let metrics = metrics.collect();
     let (point, one, other) = (point.to_owned(), one.to_owned(), other.to_owned());
-    (!seeds.is_empty()).then_some(ComparedRuns { point, a: one, b: other, seeds, metrics })
+    let same_as = None;
+    (!seeds.is_empty()).then_some(ComparedRuns { point, a: one, b: other, seeds, same_as, metrics })
 }
 
 impl ComparedRuns {
@@ -242,44 +265,9 @@ impl ComparedRuns {
 }
 
 impl Comparison {
-    /// The largest differences that are not chance: those with the largest ratio, in either direction.
-    fn sentence(&self) -> String {
-        let mut notable: Vec<(f64, String)> = Vec::new();
-        for pair in &self.pairs {
-            let place =
-                if pair.point.is_empty() { String::new() } else { format!(" at {}", pair.point) };
-            for (metric, of) in pair.in_order().filter(|(_, of)| of.finding.is_difference()) {
-                let Some((relative, interval)) = of.relative() else { continue };
-                let word = metric.words[usize::from(relative > 0.0)];
-                let percent = |part: f64| significant_percent(part.abs());
-                let interval = interval.map_or_else(String::new, |(low, high)| {
-                    let (least, most) = if relative > 0.0 { (low, high) } else { (high, low) };
-                    format!(" ({} to {} %)", percent(least), percent(most))
-                });
-                let text = format!(
-                    "{}{place}: {} {} % {word}{interval}",
-                    pair.b,
-                    metric.what,
-                    percent(relative)
-                );
-                notable.push(((of.b / of.a).max(of.a / of.b), text));
-            }
-        }
-        let all: Vec<&PairedDifference> =
-            self.pairs.iter().flat_map(|pair| pair.metrics.values()).collect();
-        if notable.is_empty() {
-            let few = all.iter().filter(|of| of.finding == Finding::TooFewSeeds).count();
-            return match (few, all.iter().all(|of| of.finding == Finding::Equal)) {
-                (_, true) => "Both are equal in every metric.".to_owned(),
-                (0, _) => format!("No significant difference in {} comparisons.", all.len()),
-                _ => "Fewer than three seeds are in both: no difference can be told from chance."
-                    .to_owned(),
-            };
-        }
-        notable.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        notable.truncate(MAX_NAMED);
-        let texts: Vec<String> = notable.into_iter().map(|(_, text)| text).collect();
-        format!("{}.", texts.join("; "))
+    /// What was compared, without what is made of the same runs as something before it.
+    fn distinct(&self) -> impl Iterator<Item = &ComparedRuns> {
+        self.pairs.iter().filter(|pair| pair.same_as.is_none())
     }
 
     /// The differences as a table that fits a page, and lines on what is not in it.
@@ -292,9 +280,9 @@ impl Comparison {
             header.insert(0, "point".to_owned());
         }
         let words = if several { 3 } else { 2 };
-        let all: usize = self.pairs.iter().map(|pair| pair.metrics.len()).sum();
+        let all: usize = self.distinct().map(|pair| pair.metrics.len()).sum();
         let mut rows = Vec::new();
-        for pair in &self.pairs {
+        for pair in self.distinct() {
             for (metric, of) in pair.in_order() {
                 if all > MAX_ROWS && !of.finding.is_difference() {
                     continue;
@@ -314,13 +302,20 @@ impl Comparison {
                 all - differ
             ));
         }
-        let tested = self.pairs.iter().flat_map(|pair| pair.metrics.values());
+        let tested = self.distinct().flat_map(|pair| pair.metrics.values());
         let tested = tested.filter(|of| of.low.is_some()).count();
         if tested > 0 {
             lines.push(format!(
-                "Intervals are 95 %, paired by seed. If nothing differed, chance would make about {:.1} of \
-                 these {tested} significant.",
+                "Intervals are 95 %, paired by seed.\n{tested} differences have one; if nothing differed, chance \
+                 would make about {:.1} of them significant.",
                 tested as f64 * 0.05
+            ));
+        }
+        let same = self.pairs.len() - self.distinct().count();
+        if same > 0 {
+            lines.push(format!(
+                "{same} of {} pairs are made of the same runs as another one: they are shown and counted once.",
+                self.pairs.len()
             ));
         }
         lines.extend(self.unpaired.iter().map(|line| format!("{line}.")));
@@ -330,13 +325,12 @@ impl Comparison {
 
 /// The cells of a difference, after its point.
 fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String; 8] {
-    let (unit, size) = metric.unit;
-    let figure = |value: f64| significant(value / size);
+    let unit = metric.unit.0;
+    let figure = |value: f64| figure(metric, value);
     let what =
         if unit.is_empty() { metric.what.to_owned() } else { format!("{}, {unit}", metric.what) };
-    let percent = of
-        .relative()
-        .map_or_else(|| "-".to_owned(), |(relative, _)| format!("{:+.1}", relative * 100.0));
+    let percent =
+        of.relative().map_or_else(|| "-".to_owned(), |(relative, _)| signed_percent(relative));
     let interval = of.low.zip(of.high).map_or_else(
         || "-".to_owned(),
         |(low, high)| format!("{} to {}", figure(low), figure(high)),
@@ -346,10 +340,15 @@ fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String
     [pair.schemes(), what, figure(of.a), figure(of.b), difference, percent, interval, finding]
 }
 
-/// A fraction as percent with two digits or more.
-fn significant_percent(part: f64) -> String {
-    let percent = part * 100.0;
-    if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+/// A value in the unit of tables.
+fn figure(metric: &Metric, value: f64) -> String {
+    significant(value / metric.unit.1)
+}
+
+/// A fraction as percent with its sign; what reads as zero has none.
+fn signed_percent(part: f64) -> String {
+    let text = format!("{:+.1}", part * 100.0);
+    if text.ends_with("0.0") && text.len() == 4 { "0.0".to_owned() } else { text }
 }
 
 #[cfg(test)]

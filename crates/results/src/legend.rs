@@ -7,7 +7,8 @@ use crate::table::Grid;
 const WIDTH: usize = 110;
 
 /// The meaning of a column, by the beginning of its heading; longer beginnings first.
-const MEANINGS: [(&str, &str); 11] = [
+const MEANINGS: [(&str, &str); 13] = [
+    ("in load", "in load: throughput while flows start, which stragglers do not lower"),
     ("goodput", "goodput: new payload in the same unit"),
     ("credit loss %", "credit loss: credits or emulation packets dropped, of those sent"),
     ("queue pkt", "queue: longest data queue of a switch, in full frames"),
@@ -18,6 +19,7 @@ const MEANINGS: [(&str, &str); 11] = [
     ("RTOs", "RTOs: retransmission timeouts"),
     ("FCT p99", "FCT p99: 99th percentile of the flow completion times"),
     ("FCT ", "FCT: mean flow completion time"),
+    ("small p99", "small p99: 99th percentile of the completion times of small flows"),
     ("open", "open: flows not complete at the end"),
 ];
 

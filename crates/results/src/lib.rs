@@ -23,6 +23,7 @@ pub mod setup;
 pub mod summary;
 pub mod table;
 pub mod verdict;
+pub mod warning_lines;
 
 pub use aggregate::{Aggregate, Estimate};
 pub use claim::{Claim, Differs, Range, Seeds};

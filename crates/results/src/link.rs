@@ -10,8 +10,9 @@ pub struct Link {
     pub place: String,
     /// The rate, at the start of the run.
     pub rate_bps: u64,
-    /// The payload that the flows with random arrivals offer to the link on average, as a fraction of its rate; null if
-    /// no flows start at random.
+    /// The payload offered to the link on average, as a fraction of its rate: by random arrivals while flows arrive,
+    /// and by the rows of traces that start within the duration, over the duration. Other flows offer no amount over
+    /// time and are left out; null if there are no others, or too many pairs of hosts to sum.
     pub offered: Option<f64>,
     /// The bits it sent, as a fraction of what it could carry in the run.
     pub utilization: f64,

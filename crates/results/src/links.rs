@@ -1,4 +1,5 @@
-//! The links of runs as means over seeds, and the table of the most loaded ones.
+//! The links of runs as means over seeds, and the tables of those that matter: those that lost or marked packets, and
+//! the busiest.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,10 @@ use crate::table::Grid;
 pub const MAX_ROWS: usize = 20;
 /// The most rows that a command prints of it.
 pub const MAX_PRINTED: usize = 8;
+/// The most rows of the table of the worst port of each scheme at each point.
+pub const MAX_WORST: usize = 24;
+/// So many schemes and points have the table of links in a command; more have that of the worst port of each.
+pub const MAX_KINDS: usize = 4;
 
 /// The means over the seeds of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,8 +62,28 @@ pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans
     links
 }
 
-/// The table of the most utilised links of each scheme at each point, in at most so many rows, and a note on what it
-/// leaves out. No rows if no network has more than a few links.
+/// The indices of the `most` links that matter. At most half of them, and at least one, are links that lost or marked
+/// data: the largest loss first, then the most marks. The others are the busiest, in that order.
+#[must_use]
+pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
+    let by_use = |a: &usize, b: &usize| {
+        links[*b].utilization.total_cmp(&links[*a].utilization).then(a.cmp(b))
+    };
+    let mut order: Vec<usize> = (0..links.len()).collect();
+    order.sort_by(|a, b| {
+        let (one, other) = (&links[*a], &links[*b]);
+        let loss = other.loss_rate.total_cmp(&one.loss_rate);
+        loss.then(other.marks.total_cmp(&one.marks)).then_with(|| by_use(a, b))
+    });
+    let troubled = |index: &usize| links[*index].loss_rate > 0.0 || links[*index].marks > 0.0;
+    let count = order.iter().take(most.div_ceil(2)).take_while(|index| troubled(index)).count();
+    order[count..].sort_by(by_use);
+    order.truncate(most);
+    order
+}
+
+/// The table of the links that matter ([`chosen`]) of each scheme at each point, in at most so many rows, and a note
+/// on what it leaves out. No rows if no network has more than a few links.
 #[must_use]
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
     let several = points.len() > 1;
@@ -69,9 +94,7 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
     }
     let header = header.into_iter().map(str::to_owned).collect();
     let mut grid = Grid { header, rows: Vec::new(), words: 2 + usize::from(several) };
-    let kinds = points.iter().enumerate().flat_map(|(number, point)| {
-        point.schemes.iter().map(move |scheme| (number, point, scheme))
-    });
+    let kinds = kinds(points);
     let each = (rows / kinds.clone().count().max(1)).max(1);
     let (mut left_out, mut all) = (0, 0);
     for (number, point, scheme) in kinds {
@@ -81,7 +104,8 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
         let shown = each.min(links.len()).min(rows - grid.rows.len());
         all = all.max(links.len());
         left_out += links.len() - shown + unlisted.copied().unwrap_or(0) as usize;
-        for (place, link) in links.iter().take(shown) {
+        let means: Vec<LinkMeans> = links.iter().map(|(_, link)| *link).collect();
+        for (place, link) in chosen(&means, shown).into_iter().map(|index| &links[index]) {
             let words = several.then(|| point.name.clone()).into_iter();
             let words = words.chain([scheme.clone(), (*place).to_owned()]);
             grid.rows.push(words.chain(cells(link)).collect());
@@ -97,6 +121,68 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
         more => format!("{more} links more are not shown; `links` of summary.json has them."),
     };
     (grid, note)
+}
+
+/// Each scheme at each point, with the index of the point.
+fn kinds(points: &[Point]) -> impl Iterator<Item = (usize, &Point, &String)> + Clone {
+    points
+        .iter()
+        .enumerate()
+        .flat_map(|(number, point)| point.schemes.iter().map(move |scheme| (number, point, scheme)))
+}
+
+/// The tables of links that a command prints, with a title and a note: the links that matter, or of a sweep and of many
+/// schemes the worst port of each.
+#[must_use]
+pub fn printed(
+    points: &[Point],
+    runs: &[(usize, &Run)],
+    sweep: bool,
+) -> (&'static str, (Grid, String)) {
+    if sweep || kinds(points).count() > MAX_KINDS {
+        let title = if points.len() > 1 {
+            "The worst port at each point"
+        } else {
+            "The worst port of each scheme"
+        };
+        return (title, worst(points, runs));
+    }
+    ("The links with the largest loss, and the busiest", table(points, runs, MAX_PRINTED))
+}
+
+/// The table of the worst port of each scheme at each point: the first one of [`chosen`]. If there are more rows than
+/// [`MAX_WORST`], it has the worst ones of all, and a note counts the others. No rows if no network has more than a few
+/// links.
+fn worst(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
+    let mut all = 0;
+    let mut found: Vec<(&Point, &str, &str, LinkMeans)> = Vec::new();
+    for (number, point, scheme) in kinds(points) {
+        let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
+        let links = means(same.map(|(_, run)| *run));
+        all = all.max(links.len());
+        let values: Vec<LinkMeans> = links.iter().map(|(_, link)| *link).collect();
+        let first = chosen(&values, 1).into_iter().map(|index| links[index]);
+        found.extend(first.map(|(place, link)| (point, scheme.as_str(), place, link)));
+    }
+    let several = points.len() > 1;
+    let header = ["point", "scheme", "port", "used %", "loss %", "marks", "longest queue KB"];
+    let header = header.into_iter().skip(usize::from(!several)).map(str::to_owned).collect();
+    let mut grid = Grid { header, rows: Vec::new(), words: 2 + usize::from(several) };
+    if all <= FEW {
+        return (grid, String::new());
+    }
+    let values: Vec<LinkMeans> = found.iter().map(|row| row.3).collect();
+    let mut shown = chosen(&values, MAX_WORST);
+    shown.sort_unstable();
+    for (point, scheme, place, link) in shown.into_iter().map(|index| found[index]) {
+        let words = several.then(|| point.name.clone()).into_iter();
+        let words = words.chain([scheme.to_owned(), place.to_owned()]);
+        let [_, _, used, loss, marks, queue] = cells(&link);
+        grid.rows.push(words.chain([used, loss, marks, queue]).collect());
+    }
+    let more = found.len() - grid.rows.len();
+    let note = format!("… {more} more; `links` of summary.json has all ports.");
+    (grid, if more > 0 { note } else { String::new() })
 }
 
 /// So many links, counted by direction, are in no need of a table: a dumbbell with one sender has six.
@@ -154,5 +240,65 @@ mod tests {
         let one = run("cubic", &[("a>b", 0.5, 0), ("b>a", 0.1, 0)]);
         let (grid, note) = table(&[point()], &[(0, &one)], 20);
         assert!(grid.rows.is_empty() && note.is_empty());
+        let (grid, note) = worst(&[point()], &[(0, &one)]);
+        assert!(grid.rows.is_empty() && note.is_empty());
+    }
+
+    fn link(utilization: f64, loss_rate: f64, marks: f64) -> LinkMeans {
+        LinkMeans { utilization, loss_rate, marks, ..LinkMeans::default() }
+    }
+
+    #[test]
+    fn a_port_that_loses_is_shown_before_busier_ones() {
+        let busy: Vec<LinkMeans> =
+            (0..9).map(|n| link(0.9 - 0.01 * f64::from(n), 0.0, 0.0)).collect();
+        let with = |more: &[LinkMeans]| [&busy, more].concat();
+        assert_eq!(chosen(&busy, 3), [0, 1, 2]);
+        assert_eq!(chosen(&with(&[link(0.19, 0.11, 0.0)]), 4), [9, 0, 1, 2]);
+        assert_eq!(chosen(&with(&[link(0.1, 0.0, 5.0), link(0.1, 0.0, 7.0)]), 4), [10, 9, 0, 1]);
+        // Not more than half: many small losses do not hide the busiest.
+        let small: Vec<LinkMeans> =
+            (0..9).map(|n| link(0.1, 1e-6 * f64::from(n + 1), 0.0)).collect();
+        assert_eq!(chosen(&with(&small), 4), [17, 16, 0, 1]);
+        assert_eq!(chosen(&with(&small), 1), [17]);
+    }
+
+    /// Runs at so many points over nine links, of which one loses a part that grows with the point.
+    fn swept(count: usize) -> (Vec<Point>, Vec<Run>) {
+        let names: Vec<String> = (0..9).map(|number| format!("a{number}>b")).collect();
+        let links: Vec<(&str, f64, u64)> = names.iter().map(|name| (&**name, 0.9, 1_000)).collect();
+        let points = (0..count).map(|at| Point { name: format!("load={at}"), ..point() }).collect();
+        let runs = (0..count).map(|at| {
+            let mut run = run("cubic", &links);
+            run.links[3].loss_rate = 0.001 * at as f64;
+            run.links[3].utilization = 0.2;
+            run
+        });
+        (points, runs.collect())
+    }
+
+    #[test]
+    fn a_sweep_has_the_worst_port_of_each_point() {
+        let (points, runs) = swept(3);
+        let placed: Vec<(usize, &Run)> = runs.iter().enumerate().collect();
+        let (title, (grid, note)) = printed(&points, &placed, true);
+        assert_eq!((title, note.as_str()), ("The worst port at each point", ""));
+        assert_eq!(grid.rows.len(), 3);
+        assert_eq!(grid.rows[0][..3], ["load=0", "cubic", "a0>b"].map(str::to_owned));
+        let last = ["load=2", "cubic", "a3>b", "20.0", "0.200", "0", "1.0"].map(str::to_owned);
+        assert_eq!(grid.rows[2], last);
+    }
+
+    #[test]
+    fn many_points_show_the_worst_ports_and_count_the_rest() {
+        let (points, runs) = swept(60);
+        let placed: Vec<(usize, &Run)> = runs.iter().enumerate().collect();
+        // Without a sweep as well: so many schemes and points have no room for more.
+        let (_, (grid, note)) = printed(&points, &placed, false);
+        assert_eq!(grid.rows.len(), MAX_WORST);
+        assert_eq!(note, "… 36 more; `links` of summary.json has all ports.");
+        assert!(grid.rows.iter().any(|row| row[0] == "load=59"));
+        let (_, (grid, _)) = printed(&points[..1], &placed[..1], false);
+        assert_eq!(grid.rows.len(), MAX_PRINTED, "one scheme at one point has the table of links");
     }
 }

@@ -20,7 +20,8 @@ pub struct PairedDifference {
     /// The mean of the differences, the second less the first.
     pub difference: f64,
     /// The lower end of the 95 % confidence interval of the difference; null for fewer than three seeds, for
-    /// differences that are equal for all seeds, and for lower bounds.
+    /// differences that are equal for all seeds, and for lower bounds. Cut off where the second would have an
+    /// impossible value.
     pub low: Option<f64>,
     /// The upper end of that interval.
     pub high: Option<f64>,
@@ -75,9 +76,10 @@ impl Finding {
 }
 
 impl PairedDifference {
-    /// The difference of these pairs, one for each seed; `None` without pairs.
+    /// The difference of these pairs, one for each seed, of which the second has values in a range; `None` without
+    /// pairs.
     #[must_use]
-    pub fn of(pairs: &[(Figure, Figure)]) -> Option<Self> {
+    pub fn of(pairs: &[(Figure, Figure)], (least, most): (f64, f64)) -> Option<Self> {
         let n = pairs.len() as u64;
         let mean =
             |of: &dyn Fn(&(Figure, Figure)) -> f64| pairs.iter().map(of).sum::<f64>() / n as f64;
@@ -102,7 +104,8 @@ impl PairedDifference {
         let interval = matches!(finding, Finding::Significant | Finding::NotSignificant);
         let end = |end: f64| interval.then_some(end);
         let (a, b) = (mean(&|(a, _)| a.value), mean(&|(_, b)| b.value));
-        let (low, high) = (end(difference - half), end(difference + half));
+        let low = end((difference - half).max(least - a));
+        let high = end((difference + half).min(most - a));
         Some(Self { n, a, b, difference, low, high, finding })
     }
 
@@ -119,10 +122,12 @@ impl PairedDifference {
 mod tests {
     use super::*;
 
+    const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
     fn paired(pairs: &[(f64, f64)]) -> PairedDifference {
         let figure = |value| Figure { value, ..Figure::default() };
         let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (figure(a), figure(b))).collect();
-        PairedDifference::of(&pairs).unwrap()
+        PairedDifference::of(&pairs, ANY).unwrap()
     }
 
     #[test]
@@ -159,10 +164,22 @@ mod tests {
         let bound = Figure { value: 9.0, at_least: true, few_samples: false };
         let exact = Figure { value: 1.0, ..Figure::default() };
         let found =
-            PairedDifference::of(&[(exact, bound), (exact, exact), (exact, exact)]).unwrap();
+            PairedDifference::of(&[(exact, bound), (exact, exact), (exact, exact)], ANY).unwrap();
         assert_eq!((found.finding, found.low), (Finding::Unfinished, None));
-        assert_eq!(PairedDifference::of(&[]), None);
+        assert_eq!(PairedDifference::of(&[], ANY), None);
         assert_eq!(paired(&[(0.0, 1.0)]).relative(), None);
+    }
+
+    #[test]
+    fn an_interval_ends_where_the_second_would_be_impossible() {
+        let figure = |value| Figure { value, ..Figure::default() };
+        let pairs = [(0.09, 0.0), (0.10, 0.0), (0.14, 0.001)].map(|(a, b)| (figure(a), figure(b)));
+        let free = PairedDifference::of(&pairs, ANY).unwrap();
+        assert!(free.relative().unwrap().1.unwrap().0 < -1.0, "more than all of it: {free:?}");
+        let found = PairedDifference::of(&pairs, (0.0, 1.0)).unwrap();
+        let (low, high) = found.relative().unwrap().1.unwrap();
+        assert!((low + 1.0).abs() < 1e-12 && high < 0.0, "{found:?}");
+        assert_eq!((found.finding, found.high), (free.finding, free.high));
     }
 
     #[test]

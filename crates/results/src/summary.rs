@@ -143,15 +143,16 @@ pub struct Run {
     pub drops_by_cause: Vec<DropCount>,
     /// For each port that lost data, the fraction of the data offered to it that was lost.
     pub loss_by_place: BTreeMap<String, f64>,
-    /// For each named set of links, data packets lost at its ports and on its wires, as a fraction of all sent.
+    /// For each named set of links (`bottleneck`, `access`, `all` and so on), data packets that its ports drop or that
+    /// are lost on its wires, as a fraction of all data packets sent. Sets that share no link add up.
     pub loss_by_set: BTreeMap<String, f64>,
     /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
     pub utilization_by_place: BTreeMap<String, f64>,
     /// The links, each direction by itself, the most utilised first.
     #[serde(default)]
     pub links: Vec<Link>,
-    /// The number of entries that a list or map of places leaves out, by its name: each keeps its 1,000 largest. Empty
-    /// if none leaves out any.
+    /// The number of entries that a list or map of places leaves out, by its name: each keeps its 1,000 largest, and
+    /// `links` those that lost data before the busiest. Empty if none leaves out any.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
     /// Results of the groups.
@@ -192,7 +193,7 @@ pub struct Run {
     pub utilization: f64,
     /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts. One of `FlashPass` after the loss of acknowledgements alone sends nothing again.
     pub timeouts: u64,
     /// Counts of credits; null for transports without credits.
     pub credit: Option<Credit>,

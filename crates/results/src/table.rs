@@ -1,8 +1,6 @@
 //! Tables of results as rows of text, which `run` and `reproduce` print. The columns and their units depend on the
 //! values; the caller renders the rows.
 
-use std::collections::BTreeSet;
-
 use crate::aggregate::{Estimate, MIN_VALUES};
 use crate::claim::Range;
 use crate::columns::{self, Column, NOTHING, Row};
@@ -116,40 +114,6 @@ pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
         grid.rows.push(cells.collect());
     }
     grid
-}
-
-/// The warnings of the runs. A warning of a scheme that differs between runs only in numbers is shown once, with the
-/// first run that has it and the number of such runs.
-#[must_use]
-pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
-    let words = |text: &str| -> String { text.chars().filter(|c| !c.is_ascii_digit()).collect() };
-    let has = |run: &Run, kind: &str| run.warnings.iter().any(|text| words(text) == kind);
-    let mut told = BTreeSet::new();
-    let mut lines = Vec::new();
-    for (at, run) in runs {
-        for text in &run.warnings {
-            let kind = words(text);
-            if !told.insert((run.scheme.clone(), kind.clone())) {
-                continue;
-            }
-            lines.push(format!("warning: {}: {text}", run.scheme));
-            let same = runs.iter().filter(|(_, other)| other.scheme == run.scheme);
-            let (all, warned) = same.fold((0, 0), |(all, warned), (_, other)| {
-                (all + 1, warned + usize::from(has(other, &kind)))
-            });
-            if all > 1 {
-                let point = points.get(*at).map_or("", |point| point.name.as_str());
-                let place = if point.is_empty() { String::new() } else { format!("{point}, ") };
-                let runs = if warned == 1 {
-                    "only there".to_owned()
-                } else {
-                    format!("in {warned} of {all} runs")
-                };
-                lines.push(format!("  ({place}seed {}; {runs} of {})", run.seed, run.scheme));
-            }
-        }
-    }
-    lines
 }
 
 /// The table of claims with their verdicts, and the reasons below claims that do not hold.

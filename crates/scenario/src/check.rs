@@ -65,7 +65,7 @@ pub(super) fn routes(top: &Section<'_>, network: &Network) -> Result<(), Problem
 }
 
 /// That every buffer holds a full frame, and every credit queue a credit.
-pub(super) fn room(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     let credit = plan.schemes.iter().map(|scheme| scheme.transport.largest_metered());
     let credit = credit.max().unwrap_or_default();
     for port in 0..network.graph.ports() as u32 {
@@ -170,13 +170,13 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     let relative = |(port, bits): (usize, f64)| {
         (port, bits / network.graph.link_of(port as u32).rate.get() as f64)
     };
-    let Some(all) = by_port(&rates) else { return loads_as_written(top) };
-    let all = all.into_iter().enumerate().map(relative);
+    let all = by_port(&rates).into_iter().enumerate().map(relative);
     let worst = all.reduce(|worst, one| if one.1 > worst.1 { one } else { worst });
     let Some((port, most)) = worst.filter(|(_, most)| *most > MAX_LOAD) else { return Ok(()) };
     let items = top.item(Scenario::KEY.group).map(Item::items).unwrap_or_default();
     let keys = ArrivalsOptions::KEY;
     let arrivals = items.iter().map(|item| item.at_key(GroupOptions::KEY.arrivals.key));
+    let traced = by_port(&vec![None; rates.len()])[port];
     // The group that offers this link most, among those that do not force it.
     let mut chosen: Option<(f64, &Item)> = None;
     for (index, arrivals) in arrivals.enumerate() {
@@ -184,7 +184,7 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
         let section = Section::open::<ArrivalsOptions>("`arrivals`", arrivals)?;
         let options: ArrivalsOptions = section.read(())?;
         let only = rates.iter().enumerate().map(|(at, rate)| rate.filter(|_| at == index));
-        let share = by_port(&only.collect::<Vec<_>>()).map_or(0.0, |all| all[port]);
+        let share = by_port(&only.collect::<Vec<_>>())[port] - traced;
         if !options.force && share > chosen.map_or(0.0, |(share, _)| share) {
             chosen = Some((share, arrivals));
         }

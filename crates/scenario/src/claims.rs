@@ -354,8 +354,10 @@ fn range(
     if let (Some(low), Some(high)) = (low, high)
         && low > high
     {
-        let message = format!("no number is from {low} to {high}");
-        return Err(section.reject(of_low, message).with_help("`low` is not above `high`"));
+        let message = format!("{low} is above `high`, {high}");
+        return Err(section
+            .reject(of_low, message)
+            .with_help("`low` is the least value that is right, `high` the largest"));
     }
     Ok(Range { low, high })
 }

@@ -1,8 +1,11 @@
 //! What a scenario comes to before anything runs: every derived value with the formula it comes from.
 
+mod links;
 mod traffic;
 
 use std::collections::BTreeSet;
+
+pub use links::LinkRow;
 
 use shallop_core::form::Key;
 use shallop_core::options::Words;
@@ -28,6 +31,8 @@ pub struct Section {
     pub title: String,
     /// The values.
     pub lines: Vec<DerivedValue>,
+    /// The directions of the links of a network, the most loaded first.
+    pub links: Vec<LinkRow>,
 }
 
 impl Section {
@@ -81,7 +86,8 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
         for scheme in 0..point.plan.schemes.len() {
             let setup = common.scheme(scheme)?;
             if scheme == 0 {
-                sections.push(network(&setup, named("network")));
+                let links = links::rows(&setup);
+                sections.push(Section { links, ..network(&setup, named("network")) });
             }
             let title = named(&format!("scheme {}", point.plan.schemes[scheme].name));
             let mut section = transport(&setup, title)?;

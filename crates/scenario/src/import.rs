@@ -127,6 +127,7 @@ impl OwnChip {
         };
         Some(Switch {
             name: format!("{}, {}", like.name, chip.id),
+            chip: Some(chip.id),
             buffer: BufferSize::PerGbps(buffer),
             shared,
             ..like.clone()

@@ -14,6 +14,7 @@ pub mod explain;
 mod format;
 mod groups;
 mod import;
+mod ineffective;
 mod like;
 mod metrics;
 pub mod network_files;
@@ -43,11 +44,12 @@ pub use vary::values;
 
 use claims::Subjects;
 use format::{PointOptions, Scenario};
+use ineffective::Ineffective;
 use section::{Section, rows, unique};
 use set::Change;
 use shallop_plan::files::{Files, NoFiles};
 use shallop_plan::study::{Study, Variant};
-use tree::{At, Item};
+use tree::{At, Item, on_a_line};
 
 /// What a command line adds to a scenario.
 #[derive(Clone, Debug)]
@@ -117,7 +119,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     }
     let asked = asked(&base, options)?;
     let mut points: Vec<Variant> = Vec::new();
-    let mut seeds = Vec::new();
+    let (mut seeds, mut ineffective) = (Vec::new(), Vec::new());
     let variations = variations(&top)?;
     let names = variations.iter().map(|variation| (variation.name.clone(), variation.full_only));
     let names: Vec<(String, bool)> = names.collect();
@@ -127,14 +129,18 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let made = |variation: &&Variation| !(quick && variation.full_only);
     let varied = vary::cross(variations, options)?;
     for variation in varied.iter().filter(made) {
-        let (point, of_point) = point(&base, variation, &asked, &options.files)?;
+        let (point, read) = point(&base, variation, &asked, &options.files)?;
         points.push(point);
-        seeds = of_point;
+        seeds = read.0;
+        ineffective.push(read.1);
     }
     if points.is_empty() {
         let problem = top.at.problem("every point is for full runs only".to_owned());
-        return Err(problem.with_help("leave full_only = true away from at least one point"));
+        return Err(problem.with_help("leave out full_only = true in at least one point"));
     }
+    let varied = options.vary.iter().map(|(key, _)| key.as_str());
+    let mut notes = notes(options.quick && !has_quick);
+    notes.extend(ineffective::judge(&ineffective, varied)?);
     let claims = if options.vary.is_empty() {
         let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();
         claims::read(
@@ -157,7 +163,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         about: scenario.about.unwrap_or_default(),
         takes: (take(0), take(1)),
         quick,
-        notes: notes(options.quick && !has_quick),
+        notes,
         points,
         seeds,
         claims,
@@ -171,19 +177,22 @@ fn notes(no_quick: bool) -> Vec<String> {
     no_quick.then(|| text.to_owned()).into_iter().collect()
 }
 
-/// A point with its plan, and the seeds it is to be run with.
+/// The seeds of a point, and its keys without effect.
+type SeedsAndKeys = (Vec<u64>, Vec<Ineffective>);
+
+/// A point with its plan, the seeds it is to be run with, and its keys without effect.
 fn point(
     base: &Item,
     variation: &Variation,
     asked: &[Change],
     files: &Arc<dyn Files>,
-) -> Result<(Variant, Vec<u64>), Problem> {
+) -> Result<(Variant, SeedsAndKeys), Problem> {
     let Variation { name, changes, .. } = variation;
     let mut varied = base.clone();
     for change in changes.iter().chain(asked) {
         set::apply(&mut varied, change)?;
     }
-    let (plan, seeds) = plans::read(&varied, files).map_err(|problem| {
+    let (plan, seeds, ineffective) = plans::read(&varied, files).map_err(|problem| {
         // What a varied key makes wrong elsewhere would be looked for in the file.
         let via = changes.iter().filter_map(|change| change.key.via.as_deref());
         let via: Vec<&str> = via.collect();
@@ -193,7 +202,7 @@ fn point(
         problem.within(&format!("with {}", via.join(" ")))
     })?;
     let set = changes.iter().map(|change| (change.key(), change.item.json())).collect();
-    Ok((Variant { name: name.clone(), set, plan }, seeds))
+    Ok((Variant { name: name.clone(), set, plan }, (seeds, ineffective)))
 }
 
 /// The changes that were asked for on a command line, for all points.
@@ -210,10 +219,10 @@ fn asked(base: &Item, options: &Options) -> Result<Vec<Change>, Problem> {
 }
 
 fn asked_one(key: &str, value: &str) -> Result<Change, Problem> {
-    let via = format!("--set {key}={value}");
+    let via = on_a_line(&format!("--set {key}={value}"));
     let place = At { span: None, via: Some(via.clone()) };
     let path = set::steps(key).ok_or_else(|| {
-        let problem = place.problem(format!("`{key}` is no key"));
+        let problem = place.problem(format!("`{}` is no key", on_a_line(key)));
         problem.with_help("write it like --set topology.senders=200")
     })?;
     Ok(Change { path, key: place, item: tree::parse_value(value, &via) })

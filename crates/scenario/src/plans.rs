@@ -7,12 +7,13 @@ use shallop_core::options::Source;
 
 use super::format::Scenario;
 use super::import::OwnChip;
+use super::ineffective::Ineffective;
 use super::problem::{Problem, advice};
 use super::section::Section;
 use super::set;
 use super::shapes::Ecmp;
 use super::tree::Item;
-use super::{check, proxy, schemes, switches, topology, traffic};
+use super::{check, ineffective, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::files::Files;
 use shallop_plan::network::Network;
@@ -23,8 +24,11 @@ const MOST: usize = 10_000;
 /// A run of more seconds than this is not cut into seconds unless asked to.
 const MAX_SECONDS: u64 = 1_000;
 
-/// Reads a plan and the seeds it is to be run with.
-pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64>), Problem> {
+/// Reads a plan, the seeds it is to be run with, and the keys without effect.
+pub(super) fn read(
+    root: &Item,
+    files: &Arc<dyn Files>,
+) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
     let keys = Scenario::KEY;
     let top = Section::open::<Scenario>("the scenario", root)?;
     let options: Scenario = top.read(())?;
@@ -74,13 +78,14 @@ pub(super) fn read(root: &Item, files: &Arc<dyn Files>) -> Result<(Plan, Vec<u64
     plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
     check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;
-    check::room(&top, &plan, &network)?;
+    check::frames_fit(&top, &plan, &network)?;
     let models: Vec<usize> = topology.chips.iter().map(|own| own.like).collect();
     check::switches(&top, &plan, &network, &models)?;
     check::pools(&top, &plan, &network)?;
     schemes_fit(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
-    Ok((plan, seeds))
+    let ineffective = ineffective::find(root, &plan, &network, &models);
+    Ok((plan, seeds, ineffective))
 }
 
 /// That the switches fit the network with the changes that each scheme makes to them.
@@ -90,7 +95,7 @@ fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), 
             let under = Plan { switches, ..plan.clone() };
             let name = &plan.schemes[scheme].name;
             let within = |problem: Problem| problem.within(&format!("with `set` of \"{name}\""));
-            check::room(top, &under, network).map_err(within)?;
+            check::frames_fit(top, &under, network).map_err(within)?;
             check::pools(top, &under, network).map_err(within)?;
         }
     }

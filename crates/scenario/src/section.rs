@@ -59,7 +59,12 @@ impl<'a> Section<'a> {
         let names = || keys.iter().map(|key| key.name);
         let Some(table) = item.table() else {
             let message = format!("{name} should be a table, found {}", item.found());
-            return Err(item.problem(message).with_help(format!("keys: {}", list(names()))));
+            let help = if keys.is_empty() {
+                format!("write {name}, and its keys in the lines below it")
+            } else {
+                format!("keys: {}", list(names()))
+            };
+            return Err(item.problem(message).with_help(help));
         };
         let stranger = table.iter().find(|(key, _)| find(&keys, key).is_none());
         if let Some((key, entry)) = stranger {
@@ -288,6 +293,10 @@ impl Written for Item {
             let item = Self { value: Value::Text(text.trim().to_owned()), at: self.at.clone() };
             item.time(&bounds)
         };
+        if low.trim().is_empty() || high.trim().is_empty() {
+            let message = format!("{} lacks one of its two times", self.found());
+            return Err(self.refuse(message, "write it from..to".into()));
+        }
         let (low, high) = (end(low)?, end(high)?);
         if low > high {
             let message = format!("{} ends before it begins", self.found());
@@ -375,9 +384,13 @@ pub(super) fn rows<'a>(
         let message = format!("`{key}` should be sections in double brackets, [[{key}]]");
         return Err(item.problem(message));
     };
+    if items.is_empty() {
+        let problem = item.problem(format!("`{key}` in {}: the list is empty", of.name));
+        return Err(problem.with_help(format!("write one [[{key}]] or more")));
+    }
     let inside = if of.name == "[topology]" { "topology." } else { "" };
     let named = |(index, item): (usize, &'a Item)| {
-        let name = super::schemes::name(item);
+        let name = super::schemes::name(item).filter(|name| !name.trim().is_empty());
         let name =
             name.map_or_else(|| format!("number {}", index + 1), |name| format!("\"{name}\""));
         (format!("[[{inside}{key}]] {name}"), item)

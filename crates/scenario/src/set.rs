@@ -18,6 +18,9 @@ const FIXED: [&str; 4] = [
     Scenario::KEY.claim.key.name,
 ];
 
+/// What the message says of a path that ends at a section.
+const SECTION: &str = "it is a section";
+
 /// A change: the path, and what it says from now on.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
@@ -99,7 +102,11 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
     insert(&Scenario::keys(), table, &change.path, change).map_err(|why| {
         let known = known(&snapshot);
         let key = change.key();
-        let help = suggestion(&key, &known);
+        let help = if why.starts_with(SECTION) {
+            format!("write the whole path of the key, as in {key}.KEY")
+        } else {
+            suggestion(&key, &known)
+        };
         change.key.problem(format!("there is no key `{key}`: {why}")).with_help(help)
     })
 }
@@ -152,7 +159,7 @@ fn insert(
     path: &[String],
     change: &Change,
 ) -> Result<(), String> {
-    let Some((step, rest)) = path.split_first() else { return Err("it is a section".into()) };
+    let Some((step, rest)) = path.split_first() else { return Err(SECTION.into()) };
     let Some(key) = find(keys, step) else {
         if let Some(now) = keys.iter().find(|key| key.formerly.contains(&step.as_str())) {
             return Err(format!("`{step}` is now called `{}`", now.name));
@@ -195,7 +202,7 @@ fn down(
 ) -> Result<(), String> {
     if rest.is_empty() {
         let names = list(names(keys));
-        return Err(format!("it is a section; name one of its keys: {names}"));
+        return Err(format!("{SECTION}; name one of its keys: {names}"));
     }
     insert(keys, table, rest, change)
 }

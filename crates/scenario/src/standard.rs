@@ -117,7 +117,7 @@ group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", 
 
 /// Memory that ports share.
 const SHARED: &str = r#"shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }"#;
-/// What a queue alone may have of that, and private room, for each port.
+/// What a queue alone may have of that, and private memory, for each port.
 const OWN: &str = r#"buffer = "2648KB""#;
 
 /// This many flows over a dumbbell for this long, under each of [`TRANSPORTS`].

@@ -111,6 +111,7 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     let aqm = aqm(section)?;
     Ok(Switch {
         name: name.to_owned(),
+        chip: chip.map(|chip| chip.id),
         buffer,
         bcc: buffers::bcc(section, shared.as_ref())?,
         shared,

@@ -198,7 +198,7 @@ type Change = (Span, Option<BitsPerSec>, Option<Span>);
 fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
     let mut changes: Vec<Change> = Vec::new();
     for (index, (_, item)) in rows(section, LinkOptions::KEY.changes)?.into_iter().enumerate() {
-        let name = format!("`changes` {index} in {}", section.name);
+        let name = format!("`changes` number {} in {}", index + 1, section.name);
         let change = Section::open::<ChangeOptions>(name, item)?;
         let ChangeOptions { at, rate, delay } = change.read(())?;
         if rate.is_none() && delay.is_none() {

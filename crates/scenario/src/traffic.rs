@@ -1,6 +1,6 @@
 //! The traffic of a scenario.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shallop_core::form::Key;
@@ -159,7 +159,7 @@ impl Reader<'_, '_> {
         let text = self.files.open(&name);
         let text = text
             .map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
-        let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeSet::new(), 0);
+        let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeMap::new(), 0);
         let mut first = None;
         let mut rows = TraceReader::new(&name, text, self.network.hosts());
         while let Some(row) = rows.next() {
@@ -169,7 +169,10 @@ impl Reader<'_, '_> {
             flows += 1;
             late += usize::from(row.start >= self.duration);
             first.get_or_insert((rows.line(), row.start));
-            pairs.insert((row.from.0, row.to.0));
+            let bytes: &mut u64 = pairs.entry((row.from.0, row.to.0)).or_default();
+            if row.start < self.duration {
+                *bytes = bytes.saturating_add(row.bytes);
+            }
             let hosts = u64::from(row.from.0) << 32 | u64::from(row.to.0);
             for value in [row.start.as_ps(), hosts, row.bytes] {
                 digest = hash(digest ^ value);
@@ -230,7 +233,7 @@ impl Reader<'_, '_> {
             return Err(self.section.lacks(GroupOptions::KEY.matrix));
         }
         let entry = |(index, (_, item)): (usize, (String, _))| {
-            let name = format!("`matrix` {index} in {}", self.section.name);
+            let name = format!("`matrix` number {} in {}", index + 1, self.section.name);
             let section = Section::open::<PairOptions>(name, item)?;
             let PairOptions { from, to, weight } = section.read(())?;
             let set = |key, named| hosts(&section, (key, Some(named)), "", self.network);
@@ -257,7 +260,7 @@ impl Reader<'_, '_> {
                 let message = format!("there is no distribution of sizes \"{name}\"");
                 let problem = section.reject(GroupOptions::KEY.sizes, message);
                 return problem.with_help(format!(
-                    "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and {why}"
+                    "did you mean \"{near}\"? Distributions: {known}; any other name is a file, and \"{name}\": {why}"
                 ));
             }
             let problem = section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}"));
@@ -380,8 +383,12 @@ fn hosts(
     for name in names {
         let Some(set) = network.sets.get(name) else {
             let node = network.names.iter().any(|known| known == name);
-            let what = if node { "is a switch" } else { "is not there" };
-            let problem = section.reject(key, format!("\"{name}\" {what}"));
+            let message = if node {
+                format!("\"{name}\" is a switch")
+            } else {
+                format!("there is no host and no set of hosts \"{name}\"")
+            };
+            let problem = section.reject(key, message);
             let near = near(name, network.sets.keys().map(String::as_str));
             let guess =
                 near.first().map_or_else(String::new, |it| format!("did you mean \"{it}\"? "));
@@ -454,7 +461,7 @@ fn paths(
         Err(section.reject(key, message).with_help(help))
     };
     if let Starts::Trace(trace) = &group.start {
-        return trace.pairs.iter().try_for_each(|&(from, to)| joined(from, to));
+        return trace.pairs.keys().try_for_each(|&(from, to)| joined(from, to));
     }
     if group.pattern == Pattern::RoundRobin {
         for flow in 0..group.flows.min(MAX_PAIRS) {

@@ -120,8 +120,41 @@ impl Item {
     }
 }
 
-/// What to do about a text that is not TOML.
-fn not_toml(message: &str) -> &'static str {
+/// What is wrong with a text that is not TOML, and what to do about it. `before` is the part of the line before the
+/// place that the parser names, `behind` the part from there on.
+fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
+    if let Some((whole, decimals)) = decimal_comma(before, behind) {
+        let message = format!("a number with a comma: {whole},{decimals}");
+        return (message, format!("write {whole}.{decimals}, with a decimal point"));
+    }
+    let no_value = before.trim_end().ends_with('=')
+        && behind.trim_start_matches([' ', '\t']).starts_with(['\n', '\r', '#']);
+    if no_value || (behind.is_empty() && before.trim_end().ends_with('=')) {
+        return ("a key without a value".to_owned(), "write a value behind the `=`".to_owned());
+    }
+    if behind.starts_with(['\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{201e}']) {
+        return ("typographic quotes".to_owned(), "write straight quotes: \"...\"".to_owned());
+    }
+    (message.to_owned(), remedy(message).to_owned())
+}
+
+/// The parts of a number with a comma that stands or ends here.
+fn decimal_comma<'a>(before: &'a str, behind: &'a str) -> Option<(&'a str, String)> {
+    fn ending(text: &str) -> &str {
+        &text[text.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
+    }
+    let leading = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let before = before.trim_end();
+    let here = ending(before);
+    let (whole, decimals) = match (before[..before.len() - here.len()].strip_suffix(','), behind) {
+        (Some(number), _) => (ending(number), format!("{here}{}", leading(behind))),
+        (None, behind) => (here, leading(behind.strip_prefix(',')?)),
+    };
+    (!whole.is_empty() && !decimals.is_empty() && !before.contains('['))
+        .then_some((whole, decimals))
+}
+
+fn remedy(message: &str) -> &'static str {
     if message.contains("duplicate key") {
         "write each key and each [section] once"
     } else if message.contains("recurse") {
@@ -136,11 +169,17 @@ fn not_toml(message: &str) -> &'static str {
 /// # Errors
 /// If it is empty, or not TOML.
 pub(super) fn parse(text: &str) -> Result<Item, Problem> {
-    let root = DeTable::parse(text).map_err(|error| Problem {
-        message: format!("this is not TOML: {}", error.message()),
-        label: "here".into(),
-        help: not_toml(error.message()).into(),
-        span: error.span().map(|span| within(text, span)),
+    let root = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start.min(text.len()));
+        let (before, behind) = text.split_at_checked(at).unwrap_or(("", ""));
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        let (message, help) = not_toml(error.message(), &before[line..], behind);
+        Problem {
+            message: format!("this is not TOML: {message}"),
+            label: "here".into(),
+            help,
+            span: error.span().map(|span| within(text, span)),
+        }
     })?;
     if root.get_ref().is_empty() {
         return Err(Problem {
@@ -152,6 +191,11 @@ pub(super) fn parse(text: &str) -> Result<Item, Problem> {
     }
     let at = At { span: Some(0..0), via: None };
     Ok(Item { value: Value::Table(table(root.get_ref(), text)), at })
+}
+
+/// What was typed, with its line ends escaped.
+pub(super) fn on_a_line(typed: &str) -> String {
+    typed.replace('\n', "\\n")
 }
 
 /// Whether a text is a value of TOML.

@@ -6,7 +6,7 @@ use super::plans;
 use super::problem::Problem;
 use super::section::Section;
 use super::set::{self, Change};
-use super::tree::{self, At, Item, Value};
+use super::tree::{self, At, Item, Value, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
 
 /// A key that is varied: a change for each of its values, with what it adds to the name of a point.
@@ -96,7 +96,7 @@ pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Var
 fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, values) in &options.vary {
-        let place = At { span: None, via: Some(format!("--vary {key}")) };
+        let place = At { span: None, via: Some(on_a_line(&format!("--vary {key}"))) };
         let Some(path) = set::steps(key) else {
             let problem = place.problem(format!("`{key}` is no key"));
             return Err(problem.with_help("write it like --vary topology.senders=20,200"));
@@ -118,11 +118,28 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     Ok(axes)
 }
 
+/// Whether two values are those that a number with a decimal comma and a unit falls into.
+fn is_decimal_comma(pair: &[String]) -> bool {
+    let [whole, rest] = pair else { return false };
+    let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    whole.bytes().all(|byte| byte.is_ascii_digit())
+        && unit.len() < rest.len()
+        && unit.trim_start().starts_with(|c: char| c.is_alphabetic())
+}
+
 /// The changes of an axis.
 fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, Change)>, Problem> {
     let mut steps: Vec<(String, Change)> = Vec::new();
+    if let Some([whole, rest]) = values.windows(2).find(|pair| is_decimal_comma(pair)) {
+        let place = At { span: None, via: Some(format!("--vary {key}={whole},{rest}")) };
+        let problem = place.problem(format!("{whole} has no unit, and {rest} has one"));
+        let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        return Err(problem.with_help(format!(
+            "commas separate values: write {whole}.{rest} for one value with a decimal point, or {whole}{unit},{rest}"
+        )));
+    }
     for text in values {
-        let via = format!("--vary {key}={text}");
+        let via = on_a_line(&format!("--vary {key}={text}"));
         let item = tree::parse_value(text, &via);
         let at = item.at.clone();
         let name = match &item.value {

@@ -75,6 +75,27 @@ fn quick_without_a_quick_section_is_the_full_run_and_says_so() {
 }
 
 #[test]
+fn the_end_of_arrivals_and_the_largest_load_are_explained_where_there_are_some() {
+    let lines = |group: &str| {
+        let group = format!(
+            "name = \"web\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\", {group}"
+        );
+        let study = read(&format!("{SMALL}group = [{{ {group} }}]"), &Options::default());
+        let sections = explain::explain(&study.expect("a good scenario")).expect("it can run");
+        let lines = sections.into_iter().flat_map(|section| section.lines);
+        lines.map(|line| (line.what.clone(), line)).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let random = lines("size = \"1KB\", flows = 50, arrivals = { per_second = 400 }");
+    let end = &random["last start of \"web\""];
+    assert_eq!(end.value, "0.125 s", "50 flows / 400 a second");
+    assert_eq!(end.how, "on average: 50 flows at this rate");
+    assert!(random.contains_key("largest load of a link"));
+    let at_once = lines("size = \"1KB\"");
+    assert!(!at_once.contains_key("largest load of a link"), "nothing starts at random");
+    assert!(!at_once.contains_key("last start of \"web\""));
+}
+
+#[test]
 fn parameters_are_explained_in_full() {
     let text = format!(
         "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"

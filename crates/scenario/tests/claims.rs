@@ -213,10 +213,10 @@ const LIKE: &[Case] = &[
         "like = \"cubic\"",
         "like = \"cubik\"",
         "cubik",
-        &["no scheme above", "did you mean \"cubic\""],
+        &["there is no scheme", "did you mean \"cubic\""],
     ),
-    ("like = \"cubic\"", "like = \"slower\"", "slower", &["no scheme above"]),
-    ("like = \"cubic\"", "like = 3", "like = 3", &["no scheme above", "3"]),
+    ("like = \"cubic\"", "like = \"slower\"", "slower", &["there is no scheme"]),
+    ("like = \"cubic\"", "like = 3", "like = 3", &["there is no scheme", "3"]),
     (
         "like = \"cubic\"",
         "like = \"cubic\"\ntransport = \"bbr\"\nhystart = \"off\"",

@@ -294,7 +294,7 @@ fn what_cannot_be_wired_is_refused() {
         (r#"kind = "fat-tree", pods = 7000"#, "has 210008 nodes"),
         (r#"kind = "fat-tree", tor_switch = "bg""#, "there is no [switch.bg]"),
         (r#"kind = "three-dc", wan_delay = ["1ms", "2ms"]"#, "three delays are needed"),
-        (r#"kind = "three-dc", wan_delay = "1ms""#, "expected a list of a time"),
+        (r#"kind = "three-dc", wan_delay = "1ms""#, "expected a list, each value a time"),
         (r#"kind = "cross-dc", hosts = 0"#, "0 is out of range"),
         (r#"kind = "cross-dc", switches = 5000, hosts = 5000"#, "has 50010002 nodes"),
         (r#"kind = "leaf-spine", spines = 2, leaves = 2, rate = "1Gbps""#, "lacks the key `delay`"),

@@ -100,7 +100,7 @@ fn what_cannot_be_varied_is_told_with_the_option() {
     for (keys, words) in [
         (&[("topology.sender", "3,4")][..], &["--vary topology.sender", "topology.senders"][..]),
         (&[("topology.senders", "3,0")], &["--vary topology.senders=0", "out of range"]),
-        (&[("topology.delay", "1ms,10Gbps")], &["--vary topology.delay=10Gbps", "needs a unit"]),
+        (&[("topology.delay", "1ms,10Gbps")], &["--vary topology.delay=10Gbps", "unknown unit"]),
         (&[("seed", "1,2")], &["--vary seed", "--seeds N"]),
         (&[("seeds", "[1],[2]")], &["--vary seeds", "--seeds N"]),
         (&[("title", "a,b")], &["--vary title", "one for all"]),

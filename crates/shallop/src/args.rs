@@ -197,7 +197,8 @@ pub struct Printed {
     #[arg(long)]
     json: bool,
     /// Print all columns of tables. Without it a terminal that is too narrow is spared some: Mhop/s, wall s, RTOs,
-    /// resent, goodput, KB, credit loss %, open, FCT p99, RTT p99, in this order, then the rightmost. Pipes get all
+    /// resent, goodput, KB, credit loss %, open, in load, RTT p99, FCT p99, small p99, in this order, then the
+    /// rightmost. Pipes get all
     #[arg(long)]
     pub wide: bool,
 }
@@ -229,7 +230,7 @@ pub struct Compare {
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// The second results
-    #[arg(value_name = "B", required_unless_present = "scheme")]
+    #[arg(value_name = "B", required_unless_present_any = ["scheme", "points"])]
     pub b: Option<PathBuf>,
     /// Compare this scheme of A instead of schemes of equal names; without B, of A alone
     #[arg(long, value_name = "X", requires = "with")]
@@ -237,6 +238,9 @@ pub struct Compare {
     /// Compare it with this scheme of B
     #[arg(long, value_name = "Y", requires = "scheme")]
     pub with: Option<String>,
+    /// Compare the points P of A with the points Q of B; without B, of A. KEY=VALUE, or the name of a point
+    #[arg(long, value_names = ["P", "Q"], num_args = 2)]
+    pub points: Vec<String>,
     /// Run the smaller form of scenarios, as their `[quick]` tables say
     #[arg(long)]
     pub quick: bool,
@@ -332,6 +336,13 @@ fn setting(text: &str) -> Result<(String, String), String> {
                 return Err(
                     "a quote is opened and not closed; close it on the same line".to_owned()
                 );
+            }
+            let closing = [('[', ']'), ('{', '}')];
+            let open = |(open, close)| {
+                value.trim_start().starts_with(open) && !value.trim_end().ends_with(close)
+            };
+            if closing.into_iter().any(open) {
+                return Err("a bracket is opened and not closed; close it".to_owned());
             }
             Ok((key.trim().to_owned(), value.to_owned()))
         }

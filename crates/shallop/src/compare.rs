@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use shallop_results::comparison::Selection;
 use shallop_results::{Shard, Summary};
 use shallop_workbench::compare::{Side, summaries, text};
 use shallop_workbench::diagnostic::Result;
@@ -47,14 +48,22 @@ pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let schemes = args.scheme.as_deref().zip(args.with.as_deref());
-    let comparison = summaries(&a, b.as_ref().unwrap_or(&a), schemes)?;
+    let points = match &args.points[..] {
+        [one, other] => Some((one.as_str(), other.as_str())),
+        _ => None,
+    };
+    let comparison = summaries(&a, b.as_ref().unwrap_or(&a), Selection { schemes, points })?;
     let text = text(&comparison, print::form(args.printed));
     match args.printed.format() {
         Format::Json => print::json(&comparison)?,
         Format::Csv => print::line(&text)?,
         Format::Table | Format::Markdown => {
             let second = args.b.as_deref().unwrap_or(&args.a).display();
-            let names = format!("A: {}\nB: {second}", args.a.display());
+            let at = |index: usize| {
+                let points = comparison.points.as_ref();
+                points.map_or_else(String::new, |points| format!(" at {}", points[index]))
+            };
+            let names = format!("A: {}{}\nB: {second}{}", args.a.display(), at(0), at(1));
             print::line(&format!("{}\n\n{text}", printable_lines(&names)))?;
         }
     }

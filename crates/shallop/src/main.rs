@@ -17,7 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::printable::printable;
 
 use crate::args::{Arguments, Command};
 
@@ -25,7 +27,8 @@ use crate::args::{Arguments, Command};
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    match carry_out(&Arguments::parse().command) {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| printable_values(error).exit());
+    match carry_out(&arguments.command) {
         Ok(code) => code,
         Err(report) => {
             // There is nobody to tell if this cannot be written.
@@ -33,6 +36,26 @@ fn main() -> ExitCode {
             ExitCode::from(BAD_INPUT)
         }
     }
+}
+
+/// The error with the control characters of what was typed escaped.
+fn printable_values(mut error: clap::Error) -> clap::Error {
+    let escaped = |text: &str| printable(text).into_owned();
+    let context: Vec<(ContextKind, ContextValue)> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, ContextValue::String(escaped(text)))),
+            ContextValue::Strings(texts) => {
+                let texts = texts.iter().map(|text| escaped(text)).collect();
+                Some((kind, ContextValue::Strings(texts)))
+            }
+            _ => None,
+        })
+        .collect();
+    for (kind, value) in context {
+        error.insert(kind, value);
+    }
+    error
 }
 
 fn carry_out(command: &Command) -> Result<ExitCode> {

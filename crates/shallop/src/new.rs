@@ -57,7 +57,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     let network = args.network.as_deref().map(|file| beside(file, &args.out)).transpose()?;
     let topology = match (&args.topology, &network) {
         (Some(kind), Some(_)) if kind != "file" => {
-            let help = "leave --topology away, or say --topology file";
+            let help = "leave out --topology, or write --topology file";
             return Err(with_help(&format!("--network does not go with --topology {kind}"), &help));
         }
         (Some(kind), None) if kind == "file" => {
@@ -105,8 +105,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     });
     if !guessed.is_empty() {
         // There is nobody to tell if this cannot be written.
-        let _ =
-            writeln!(std::io::stderr(), "Taken as usual, since not given: {}", guessed.join(", "));
+        let _ = writeln!(std::io::stderr(), "Defaults are used for {}", guessed.join(", "));
     }
     Ok(Choice { topology, transports, traffic, network, longest_rtt: Span::ZERO })
 }

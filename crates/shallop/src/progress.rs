@@ -1,7 +1,9 @@
-//! A progress bar of the simulated time of all runs, on standard error if that is a terminal.
+//! The progress of all runs in simulated time, on standard error: a bar on a terminal, otherwise a line now and then.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shallop_core::Span;
@@ -13,9 +15,16 @@ use shallop_workbench::printable::{printable, printable_lines};
 /// Steps of the bar in a simulated second.
 const STEPS: f64 = 1e6;
 
-/// The progress bar.
+/// The time between two lines where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(30);
+
+/// The progress bar, or the lines that stand for it.
 pub struct Bar {
     line: ProgressBar,
+    /// The lines, if there is no terminal.
+    lines: Option<Lines>,
+    /// All simulated picoseconds.
+    whole: u64,
     /// Simulated picoseconds.
     passed: AtomicU64,
     /// Runs that ended, and the number of all runs.
@@ -26,11 +35,9 @@ pub struct Bar {
 impl Bar {
     /// A bar at zero. The work of each part is its simulated time and its number of runs.
     pub fn of(work: impl Iterator<Item = (Span, usize)>) -> Self {
-        let target = if std::io::stderr().is_terminal() {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
+        let is_terminal = std::io::stderr().is_terminal();
+        let target =
+            if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let (seconds, all) = work.fold((0.0, 0), |(seconds, all), (span, runs)| {
             (seconds + span.as_secs_f64(), all + runs)
         });
@@ -42,11 +49,14 @@ impl Bar {
             bar.set_style(style);
         }
         bar.set_prefix(format!("0 of {all} runs"));
-        Self { line: bar, passed: AtomicU64::new(0), ended: AtomicUsize::new(0), all }
+        let lines = (!is_terminal).then(Lines::start);
+        let whole = (seconds * 1e12) as u64;
+        let (passed, ended) = (AtomicU64::new(0), AtomicUsize::new(0));
+        Self { line: bar, lines, whole, passed, ended, all }
     }
 
-    /// Prints with the bar hidden.
-    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    /// Prints while the bar is hidden.
+    pub fn hidden_while<T>(&self, print: impl FnOnce() -> T) -> T {
         self.line.suspend(print)
     }
 
@@ -69,6 +79,13 @@ impl Progress for Bar {
     fn advance(&self, by: Span) {
         let passed = self.passed.fetch_add(by.as_ps(), Ordering::Relaxed) + by.as_ps();
         self.line.set_position((passed as f64 * 1e-12 * STEPS) as u64);
+        let Some(lines) = &self.lines else { return };
+        let ended = self.ended.load(Ordering::Relaxed);
+        if let Some(line) =
+            lines.due(lines.started.elapsed(), (passed, self.whole), (ended, self.all))
+        {
+            crate::print::stderr(&line);
+        }
     }
 
     fn end(&self) {
@@ -79,5 +96,53 @@ impl Progress for Bar {
     fn note(&self, text: &str) {
         // There is nobody to tell if this cannot be written.
         let _ = self.line.suspend(|| writeln!(std::io::stderr(), "{}", printable_lines(text)));
+    }
+}
+
+/// Lines on progress where there is no terminal: none in the first half minute, and then one each half minute at most.
+struct Lines {
+    started: Instant,
+    /// When the next one is due, after the start.
+    next: Mutex<Duration>,
+}
+
+impl Lines {
+    fn start() -> Self {
+        Self { started: Instant::now(), next: Mutex::new(BETWEEN_LINES) }
+    }
+
+    /// The line that is due after so much time, if one is: how much of the simulated time passed, and how many of all
+    /// runs ended.
+    fn due(&self, after: Duration, part: (u64, u64), runs: (usize, usize)) -> Option<String> {
+        // A thread that finds it locked leaves the line to the other one.
+        let mut next = self.next.try_lock().ok()?;
+        if after < *next {
+            return None;
+        }
+        *next = after + BETWEEN_LINES;
+        let percent = (part.0 as f64 / part.1.max(1) as f64 * 100.0).min(100.0);
+        let (ended, all) = runs;
+        let seconds = after.as_secs();
+        Some(format!(
+            "{percent:.0} % of the simulated time, {ended} of {all} runs ended, {}:{:02} passed\n",
+            seconds / 60,
+            seconds % 60
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_each_half_minute_and_short_runs_have_none() {
+        let lines = Lines::start();
+        let at = |seconds: u64| lines.due(Duration::from_secs(seconds), (5, 20), (1, 4));
+        assert_eq!((at(0), at(29)), (None, None));
+        let line = "25 % of the simulated time, 1 of 4 runs ended, 0:31 passed\n";
+        assert_eq!(at(31).as_deref(), Some(line));
+        assert_eq!((at(31), at(60)), (None, None));
+        assert!(at(100).unwrap().contains(" 1:40 passed"));
     }
 }

@@ -8,12 +8,12 @@ use shallop_core::Bytes;
 use shallop_plan::chips::{self, Chip};
 use shallop_results::DerivedValue;
 use shallop_results::table::Grid;
-use shallop_scenario::explain::{self, Section};
+use shallop_scenario::explain::{self, LinkRow, Section};
 use shallop_scenario::{self as scenario, Options};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::{self as workbench, describe};
 
-use crate::args::{self, Arguments, Format};
+use crate::args::{self, Arguments, Format, Printed};
 use crate::{print, work};
 
 /// Checks a scenario.
@@ -38,7 +38,13 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
             let row = |line: &DerivedValue| {
                 [&section.title, &line.what, &line.value, &line.how].map(Clone::clone).to_vec()
             };
-            section.lines.iter().map(row).collect()
+            let links = section.links.iter().map(|link| {
+                let [link, rate, rest @ ..] = cells(link);
+                let how = HEADER[2..].iter().zip(rest).map(|(name, cell)| format!("{name} {cell}"));
+                let how = how.collect::<Vec<_>>().join(", ");
+                vec![section.title.clone(), format!("link {link}"), rate, how]
+            });
+            section.lines.iter().map(row).chain(links).collect()
         };
         let header = ["section", "what", "value", "how"].map(str::to_owned).to_vec();
         let rows = sections.iter().flat_map(of).collect();
@@ -51,16 +57,67 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
         let header = vec![section.title, "value".to_owned(), "how".to_owned()];
         print::line("")?;
         print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
+        links(&section.links, args.printed)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// The columns of the table of links.
+const HEADER: [&str; 7] = ["link", "rate", "delay", "switch", "chip", "buffer", "offered"];
+/// Links that are printed without `--wide`.
+const MAX_LINKS: usize = 20;
+
+/// A row of the table of links.
+fn cells(row: &LinkRow) -> [String; 7] {
+    let or_dash = |text: Option<&str>| text.unwrap_or("–").to_owned();
+    [
+        row.link.clone(),
+        row.rate.to_string(),
+        row.delay.to_string(),
+        row.switch.clone().unwrap_or_else(|| "host".to_owned()),
+        or_dash(row.chip),
+        or_dash(row.buffer.as_deref()),
+        row.load().map_or_else(|| "–".to_owned(), |load| format!("{:.2} %", load * 100.0)),
+    ]
+}
+
+/// Prints the table of links, the most loaded first.
+fn links(rows: &[LinkRow], printed: Printed) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let most = if printed.wide { rows.len() } else { MAX_LINKS };
+    let shown = rows.iter().take(most).map(|row| cells(row).to_vec()).collect();
+    print::line("")?;
+    let header = HEADER.map(str::to_owned).to_vec();
+    print::grid(&Grid { header, rows: shown, words: 1 }, printed)?;
+    match rows.len().saturating_sub(most) {
+        0 => Ok(()),
+        more => print::line(&format!("… {more} more: --wide and --json have all")),
+    }
+}
+
 /// The derived values of a scenario as JSON.
 fn derived(work: &str, sections: &[Section]) -> Value {
-    let section =
-        |section: &Section| serde_json::json!({ "title": section.title, "values": section.lines });
+    let section = |section: &Section| {
+        let links: Vec<Value> = section.links.iter().map(link).collect();
+        serde_json::json!({ "title": section.title, "values": section.lines, "links": links })
+    };
     let sections: Vec<Value> = sections.iter().map(section).collect();
     serde_json::json!({ "work": work, "sections": sections })
+}
+
+/// A direction of a link as JSON.
+fn link(row: &LinkRow) -> Value {
+    print::object([
+        ("link", row.link.as_str().into()),
+        ("rate_bps", row.rate.get().into()),
+        ("delay_s", row.delay.as_secs_f64().into()),
+        ("switch", row.switch.as_deref().into()),
+        ("chip", row.chip.into()),
+        ("buffer", row.buffer.as_deref().into()),
+        ("offered_bps", row.offered_bps.into()),
+    ])
 }
 
 /// Prints the JSON Schema of scenarios or of results.

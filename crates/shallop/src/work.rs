@@ -207,13 +207,15 @@ impl<'a> Tasks<'a> {
         }
         match self.work.printed.format() {
             Format::Json => {}
-            Format::Csv => bar.aside(|| {
+            Format::Csv => bar.hidden_while(|| {
                 print::stderr(&warnings(&summary));
                 print::stderr(&task.notes(&summary, self.shard));
             }),
             _ => {
                 let form = print::form(self.work.printed);
-                bar.aside(|| print::line(&task.text(&summary, self.shard, self.sweep, form)))?;
+                bar.hidden_while(|| {
+                    print::line(&task.text(&summary, self.shard, self.sweep, form))
+                })?;
             }
         }
         Ok(summary)

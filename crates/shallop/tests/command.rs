@@ -243,6 +243,34 @@ fn check_counts_the_runs_and_explains_the_numbers() {
 }
 
 #[test]
+fn check_explains_each_link_with_its_switch_and_chip() {
+    let folder = Folder::with(SCENARIO.replacen(
+        "[[scheme]]",
+        "[switch.default]\nchip = \"trident2\"\n[[scheme]]",
+        1,
+    ));
+    let explained = text(&folder.shallop(&["check", "scenario.toml", "--explain"]).stdout);
+    let row = |start: &str| {
+        let line = explained.lines().find(|line| line.starts_with(start));
+        line.unwrap_or_else(|| panic!("{start} is not in: {explained}"))
+    };
+    for words in ["rate", "delay", "switch", "chip", "buffer", "offered"] {
+        assert!(row("link ").contains(words), "{words}: {explained}");
+    }
+    let bottleneck = row("left>r0 ");
+    assert!(bottleneck.contains("default") && bottleneck.contains("trident2"), "{bottleneck}");
+    assert!(row("r0>left ").contains("host"), "{explained}");
+    let links =
+        &folder.json(&["check", "scenario.toml", "--explain", "--json"])["sections"][0]["links"];
+    assert!(links.as_array().unwrap().iter().any(|link| link["link"] == "left>r0"), "{links}");
+    let many = ["check", "scenario.toml", "--explain", "--set", "topology.senders=30"];
+    let short = text(&folder.shallop(&many).stdout);
+    assert!(short.contains(" more: --wide and --json have all"), "{short}");
+    let whole = text(&folder.shallop(&[&many[..], &["--wide"]].concat()).stdout);
+    assert!(!whole.contains(" more: --wide") && whole.contains("s29>left"), "{whole}");
+}
+
+#[test]
 fn schema_chips_and_the_list_of_experiments_are_json() {
     let folder = Folder::with("");
     assert!(folder.json(&["schema"]).get("properties").is_some());

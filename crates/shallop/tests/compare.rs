@@ -82,6 +82,22 @@ fn two_schemes_of_one_folder_are_compared() {
 }
 
 #[test]
+fn two_points_of_a_sweep_are_compared() {
+    let folder = folder();
+    let vary = "switch.default.buffer=20KB,200KB";
+    folder.done(&["sweep", "scenario.toml", "--vary", vary, "--out", "a"]);
+    let compare = ["compare", "a", "--points", "buffer=20KB", "buffer=200KB"];
+    let found = folder.json(&[&compare[..], &["--json"]].concat());
+    assert_eq!(found["points"], serde_json::json!(["buffer=20KB", "buffer=200KB"]));
+    folder.done(&["run", "scenario.toml", "--out", "b"]);
+    folder.done(&["run", "large.toml", "--out", "c"]);
+    let alone = folder.json(&["compare", "b", "c", "--json"]);
+    assert_eq!(found["pairs"], alone["pairs"], "as if each point were a scenario of its own");
+    let printed = text(&folder.shallop(&compare).stdout);
+    assert!(printed.starts_with("A: a at buffer=20KB\nB: a at buffer=200KB\n"), "{printed}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let folder = folder();
     folder.done(&["run", "scenario.toml", "--out", "a"]);
@@ -95,6 +111,10 @@ fn what_cannot_be_compared_is_refused() {
         (&["a", "--scheme", "cubic", "--with", "copa"], &["no scheme \"copa\"", "newreno"]),
         (&["a"], &["<B>"]),
         (&["a", "b", "--scheme", "cubic"], &["--with"]),
+        (
+            &["a", "--points", "buffer=1KB", "buffer=2KB"],
+            &["no point \"buffer=1KB\"", "one point only"],
+        ),
         (&["a", "."], &["holds no summary.json"]),
         (&["a", "nothing.toml"], &["nothing.toml", "could not read"]),
     ] {

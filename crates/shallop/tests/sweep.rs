@@ -105,7 +105,12 @@ fn a_sweep_is_printed_with_its_intervals() {
     let folder = Folder::with(SCENARIO);
     let output = folder.shallop(&[&VARY[..], &["--seeds", "3"]].concat());
     let printed = text(&output.stdout);
-    assert_eq!(printed.matches("switch.default.buffer=").count(), 4, "{printed}");
+    let (results, worst) = printed.split_once("The worst port at each point").unwrap();
+    for table in [results, worst] {
+        assert_eq!(table.matches("switch.default.buffer=").count(), 4, "{printed}");
+    }
+    assert_eq!(worst.matches("left>r0").count(), 4, "{printed}");
+    assert!(printed.lines().nth(2).unwrap().starts_with("cubic: goodput was"), "{printed}");
     assert!(printed.contains("(a to b) the 95 % interval"), "{printed}");
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     // Five figures with their intervals, none of which is broken, are wider than 120 columns.
@@ -293,7 +298,7 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
             &["--vary", "topology.sendrs=3,4"][..],
             &["--vary topology.sendrs", "topology.senders"][..],
         ),
-        (&long, &["--vary topology.delay=10Gbps", "needs a unit"]),
+        (&long, &["--vary topology.delay=10Gbps", "unknown unit"]),
         (&["--vary", "topology.senders"], &["KEY=V1,V2"]),
         (&["--vary", "topology.senders=3,,4"], &["value 2 is empty"]),
         (&["--vary", "seed=3,4"], &["--seeds N"]),

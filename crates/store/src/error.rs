@@ -17,7 +17,7 @@ pub enum StoreError {
         why: io::Error,
     },
     /// A file is not UTF-8 text.
-    #[error("{}: not UTF-8 text, from byte {byte} on; save it as UTF-8", path.display())]
+    #[error("{}: not UTF-8 text, from byte {byte} on; a text file is needed, saved as UTF-8", path.display())]
     NotText {
         /// The file.
         path: PathBuf,

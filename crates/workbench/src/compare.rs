@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shallop_results::comparison::{Comparison, compare};
+use shallop_results::comparison::{Comparison, Selection, compare};
 use shallop_results::summary::Summary;
 use shallop_scenario::Options;
 
@@ -54,20 +54,20 @@ fn results(folder: &Path) -> Result<Summary> {
     read_summary(folder).map_err(|why| plain(&why))
 }
 
-/// Compares the results in two folders; with `schemes`, one of the first with one of the second.
+/// Compares the results in two folders.
 ///
 /// # Errors
 /// If a folder has no results, or nothing in them can be paired.
-pub fn folders(a: &Path, b: &Path, schemes: Option<(&str, &str)>) -> Result<Comparison> {
-    summaries(&results(a)?, &results(b)?, schemes)
+pub fn folders(a: &Path, b: &Path, selection: Selection<'_>) -> Result<Comparison> {
+    summaries(&results(a)?, &results(b)?, selection)
 }
 
-/// Compares two results; with `schemes`, one of the first with one of the second.
+/// Compares two results.
 ///
 /// # Errors
 /// If nothing in them can be paired.
-pub fn summaries(a: &Summary, b: &Summary, schemes: Option<(&str, &str)>) -> Result<Comparison> {
-    compare(a, b, schemes).map_err(|why| plain(&why))
+pub fn summaries(a: &Summary, b: &Summary, selection: Selection<'_>) -> Result<Comparison> {
+    compare(a, b, selection).map_err(|why| plain(&why))
 }
 
 /// A comparison as text: the sentence, the table, and what is not in it. In CSV the table alone.

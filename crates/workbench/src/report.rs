@@ -20,6 +20,7 @@ use shallop_results::group_table;
 use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
+use shallop_results::warning_lines;
 
 /// The file name of a page.
 pub const REPORT: &str = "report.html";
@@ -47,13 +48,12 @@ pub enum ReportError {
         path: PathBuf,
     },
     /// The folder has no results.
-    #[error(
-        "{}: holds no summary.json, nor does a folder in it; run, sweep and reproduce write one with --out",
-        folder.display()
-    )]
+    #[error("{}: {what}; run, sweep and reproduce write results to a folder with --out", folder.display())]
     Nothing {
         /// The folder.
         folder: PathBuf,
+        /// What there is in its place.
+        what: &'static str,
     },
 }
 
@@ -132,6 +132,19 @@ pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
     Ok(with_point_columns(&summary, drops_table(&summary)))
 }
 
+/// The warnings of the results in a folder, a line each; none of them twice.
+///
+/// # Errors
+/// As [`read_summary`].
+pub fn warnings(folder: &Path) -> Result<Vec<String>, ReportError> {
+    let summary = read_summary(folder)?;
+    let each = warning_lines::warnings_and_places(&summary.points, &table::placed(&summary));
+    let line = |(line, place): (String, String)| {
+        if place.is_empty() { line } else { format!("{line} ({place})") }
+    };
+    Ok(each.into_iter().map(line).collect())
+}
+
 /// The means over seeds in a folder of results: [`aggregate_table`].
 ///
 /// # Errors
@@ -202,7 +215,14 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
         all.extend(summary.claims);
     }
     if entries.is_empty() {
-        return Err(ReportError::Nothing { folder: folder.to_owned() });
+        let what = if folder.is_dir() {
+            "holds no summary.json, nor does a folder in it"
+        } else if folder.exists() {
+            "is a file, not a folder of results"
+        } else {
+            "there is no such folder"
+        };
+        return Err(ReportError::Nothing { folder: folder.to_owned(), what });
     }
     check_page(folder)?;
     let path = folder.join(REPORT);
@@ -239,7 +259,7 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         lines.retain(|line| !line.is_empty());
         tables.push(of_grid("Results", grid, &lines.join("\n")));
         if let Some(table) = tables.last_mut() {
-            table.warnings = table::warnings(&summary.points, &runs);
+            table.warnings = warning_lines::warnings(&summary.points, &runs);
             table.warnings.extend(summary.reused.iter().map(Reuse::line));
         }
     }
@@ -258,10 +278,15 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         shallop_results::links::table(&summary.points, &runs, shallop_results::links::MAX_ROWS);
     if !links.rows.is_empty() {
         let legend = format!(
-            "Each direction of a link, the most utilised first; means over seeds, and of the queue the longest. \
-             offered: payload of random arrivals. {note}"
+            "Each direction of a link: those that lost or marked packets first, by their loss (at most half of the \
+             rows), and then the busiest. Means over seeds, and of the queue the longest. offered: payload of random \
+             arrivals. {note}"
         );
-        tables.push(of_grid("The most utilised links", links, legend.trim_end()));
+        tables.push(of_grid(
+            "The links with the largest loss, and the busiest",
+            links,
+            legend.trim_end(),
+        ));
     }
     if !summary.claims.is_empty() {
         let legend = format!(

@@ -14,7 +14,12 @@ use shallop_results::legend::longest_queues;
 use shallop_results::links;
 use shallop_results::summary::Summary;
 use shallop_results::table::{self, Grid};
+use shallop_results::warning_lines;
 use shallop_results::{Reuse, Shard};
+use shallop_view::Headline;
+
+/// The widest line of the sentences.
+const WIDTH: usize = 120;
 
 impl Task {
     /// The results as text: tables, and the folder of the files. A sweep has a row for each point. In CSV the tables
@@ -28,6 +33,9 @@ impl Task {
             TableForm::Markdown => format!("## {id}{}{quick}\n\n", markdown_text(&title)),
             _ => format!("{id}{title}{quick}\n\n"),
         };
+        if shard.is_whole() {
+            text.push_str(&headline(summary, form));
+        }
         text.push_str(&tables(summary, sweep, form));
         text.push_str(&self.notes(summary, shard));
         text
@@ -59,10 +67,40 @@ impl Task {
     }
 }
 
+/// The sentences that the report begins with, a line each, and what limits them.
+fn headline(summary: &Summary, form: TableForm) -> String {
+    let Headline { sentences, caveat, .. } = Headline::of(summary);
+    let lines: Vec<String> = sentences
+        .iter()
+        .chain((!caveat.is_empty()).then_some(&caveat))
+        .map(|line| match form {
+            TableForm::Markdown => markdown_text(&printable(line)),
+            _ => wrapped(&printable(line)),
+        })
+        .collect();
+    if lines.is_empty() { String::new() } else { format!("{}\n\n", lines.join("\n")) }
+}
+
+/// A sentence in lines of at most [`WIDTH`] columns, unless a word is longer.
+fn wrapped(sentence: &str) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for word in sentence.split(' ') {
+        let width = word.chars().count();
+        if used > 0 {
+            let fits = used + 1 + width <= WIDTH;
+            text.push(if fits { ' ' } else { '\n' });
+            used = if fits { used + 1 } else { 0 };
+        }
+        text.push_str(word);
+        used += width;
+    }
+    text
+}
+
 /// The warnings of a summary, a line each.
 #[must_use]
 pub fn warnings(summary: &Summary) -> String {
-    let mut lines = table::warnings(&summary.points, &table::placed(summary));
+    let mut lines = warning_lines::warnings(&summary.points, &table::placed(summary));
     lines.extend(summary.reused.iter().map(Reuse::line));
     lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
 }
@@ -119,10 +157,12 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             text.push_str(&render(&drops, form));
             text.push_str("\n\n");
         }
-        if !sweep && summary.claims.is_empty() {
-            let links = links::table(points, &runs, links::MAX_PRINTED);
-            text.push_str(&titled("Groups of flows", groups(points, &runs), form));
-            text.push_str(&titled("The most utilised links", links, form));
+        if summary.claims.is_empty() {
+            let (title, links) = links::printed(points, &runs, sweep);
+            if !sweep {
+                text.push_str(&titled("Groups of flows", groups(points, &runs), form));
+            }
+            text.push_str(&titled(title, links, form));
         }
     }
     if !summary.claims.is_empty() {

@@ -14,7 +14,7 @@ const NARROW: usize = 24;
 
 /// The headings of columns in the order in which a narrow terminal is spared them. Then it is spared the rightmost
 /// columns, but not the names and the first figure.
-pub const LEFT_OUT_FIRST: [&str; 10] = [
+pub const LEFT_OUT_FIRST: [&str; 12] = [
     "Mhop/s",
     "wall s",
     "RTOs",
@@ -23,8 +23,10 @@ pub const LEFT_OUT_FIRST: [&str; 10] = [
     "KB",
     "credit loss %",
     "open",
-    "FCT p99",
+    "in load",
     "RTT p99",
+    "FCT p99",
+    "small p99",
 ];
 
 /// How tables are written.

@@ -15,7 +15,7 @@ use shallop_plan::wait;
 use shallop_plan::{CommonSetup, Study, warn};
 use shallop_results::Shard;
 use shallop_results::summary::{Run, Summary};
-use shallop_results::table;
+use shallop_results::warning_lines;
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
@@ -184,5 +184,5 @@ pub fn warnings(study: &Study) -> Result<Vec<String>> {
         }
     }
     let runs: Vec<(usize, &Run)> = runs.iter().map(|(point, run)| (*point, run)).collect();
-    Ok(table::warnings(&study.design().points, &runs))
+    Ok(warning_lines::warnings(&study.design().points, &runs))
 }

@@ -1,9 +1,9 @@
 //! Traces of flows: CSV with a line per flow, read one at a time in memory that does not grow with their number.
 //!
 //! The first line names the columns; `start`, `source`, `destination` and `bytes` are needed, in any order, others are
-//! passed over. A start is in seconds unless it has a unit, and must not come before the one above it; bytes may have
-//! a unit too. Fields are plain text, without quotes; lines that begin with `#` are comments. State: the line at hand.
-//! docs/workloads.md, "Traces".
+//! passed over. `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds
+//! unless it has a unit, and must not come before the one above it; bytes may have a unit too. Fields are plain text,
+//! without quotes; lines that begin with `#` are comments. State: the line at hand. docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
@@ -44,6 +44,8 @@ pub struct TraceError {
 }
 
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
+/// Other names of the columns, as network files have them.
+const ALIASES: [Option<&str>; 4] = [None, Some("from"), Some("to"), None];
 const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
 
 /// The most bytes a line may have.
@@ -127,8 +129,9 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         }
         let field = |column: usize| {
             let missing = || {
-                let message = format!("the line has {count} columns and this is not there");
-                (Some(column), message, format!("as many as the first line names: {HEADER}"))
+                let message = format!("the line has {count} values, and none for this column");
+                let help = "write a value for each column that the first line names";
+                (Some(column), message, help.to_owned())
             };
             let field: &[u8] = fields[column].ok_or_else(missing)?;
             let no_text = |_| {
@@ -189,8 +192,10 @@ fn header(line: &[u8]) -> Result<[usize; 4], Wrong> {
     let line = String::from_utf8_lossy(line);
     let names: Vec<&str> = line.split(',').map(str::trim).collect();
     let mut places = [0; 4];
-    for (column, name) in COLUMNS.iter().enumerate() {
-        let mut found = names.iter().enumerate().filter(|(_, other)| *other == name);
+    for (column, name) in COLUMNS.into_iter().enumerate() {
+        let alias = ALIASES[column].filter(|_| !names.contains(&name));
+        let name = alias.unwrap_or(name);
+        let mut found = names.iter().enumerate().filter(|(_, other)| **other == name);
         let wrong = |what: &str| {
             let message = format!("the first line {what} this column: {}", list(&names));
             (Some(column), message, HEADER.to_owned())

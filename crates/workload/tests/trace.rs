@@ -19,6 +19,15 @@ fn row(start: Span, from: u32, to: u32, bytes: u64) -> TraceRow {
 }
 
 #[test]
+fn hosts_may_be_called_from_and_to_as_in_network_files() {
+    let usual = read(b"start,source,destination,bytes\n0,a0,b0,5\n");
+    assert_eq!(usual, Ok(vec![row(Span::ZERO, 0, 2, 5)]));
+    assert_eq!(read(b"start,from,to,bytes\n0,a0,b0,5\n"), usual);
+    // Beside the usual name the other one is a column like any other.
+    assert_eq!(read(b"from,start,source,destination,bytes\nx,0,a0,b0,5\n"), usual);
+}
+
+#[test]
 fn rows_are_read_whatever_the_order_of_the_columns_and_the_units() {
     let text = "# two sites\nstart,source,destination,bytes\n0,a0,b0,1\n0.25,a1,b1,2.5MB\r\n\
                 0.25 , b0 , a0 , 1460\n\n2.5e-1,b1,a0,7\n250.5ms,a0,a1,8\n12.000000000001,a0,a1,9";
@@ -74,7 +83,7 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
             "line 2, column start: \"soon\" does not start with a number",
             "250us",
         ),
-        ("H\n5h,a0,b0,1\n", "line 2, column start: \"5h\" needs a unit", "250us"),
+        ("H\n5h,a0,b0,1\n", "line 2, column start: \"5h\" has an unknown unit", "250us"),
         ("H\n1e9,a0,b0,1\n", "line 2, column start: \"1e9\" is out of range", "200 days"),
         ("H\n9999999999,a0,b0,1\n", "column start: \"9999999999\" is out of range", "200 days"),
         ("H\nnan,a0,b0,1\n", "column start: \"nan\" is out of range", "seconds"),
@@ -86,7 +95,11 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
         ("H\n0,a0,b0,-3\n", "line 2, column bytes: \"-3\" is no size", "whole bytes from 1"),
         ("H\n0,a0,b0,1.5\n", "line 2, column bytes: \"1.5\" is no size", "2.5MB"),
         ("H\n0,\"a0\",b0,1\n", "line 2: there is a quote on the line", "quotes are not read"),
-        ("H\n0,a0,b0\n", "line 2, column bytes: the line has 3 columns", "as many as"),
+        (
+            "H\n0,a0,b0\n",
+            "line 2, column bytes: the line has 3 values, and none",
+            "a value for each column",
+        ),
     ] {
         let text = text.replacen('H', "start,source,destination,bytes", 1);
         let error = read(text.as_bytes()).map(|rows| panic!("{text}: {rows:?}")).unwrap_err();
@@ -94,6 +107,10 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
         assert!(said.starts_with("flows.csv, line ") && said.contains(at), "{text}: {said}");
         assert!(error.help.contains(words), "{text}: {}", error.help);
     }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_long_lines_are_refused() {
     let error = read(b"start,source,destination,bytes\n0,\xff,b0,1\n").unwrap_err();
     assert!(error.to_string().contains("line 2, column source"), "{error}");
     let long = format!("start,source,destination,bytes\n0,a0,b0,{}1\n", " ".repeat(5_000));

@@ -43,6 +43,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
 pub fn switch(buffer: BufferSize) -> Switch {
     Switch {
         name: "default".to_owned(),
+        chip: None,
         buffer,
         mark: None,
         aqm: None,

@@ -14,14 +14,16 @@ pub(super) fn explain(setup: &Setup<'_>, section: &mut Section) {
     let endless = plan.groups.iter().filter(|group| !group.is_finite());
     let endless: usize = endless.map(|group| group.flows).sum();
     section.say("flows", plan.flows().to_string(), format!("{endless} of them without end"));
-    let starting = |index| sources::starting(setup, index, plan.duration);
-    let starting: usize = (0..plan.groups.len()).map(starting).sum();
+    let starting: usize = sources::starting_by_group(setup).iter().sum();
     let how = format!("before the end, at {}, with seed {}", plan.duration, setup.seed);
     section.say("flows that start", starting.to_string(), how);
     arrivals(setup, section);
+    if load::is_offered(plan) {
+        largest_load(setup, section);
+    }
 }
 
-/// How often flows start, of the groups that start them at random, and the link that they load most.
+/// How often flows start, and until when, of the groups that start them at random.
 fn arrivals(setup: &Setup<'_>, section: &mut Section) {
     let (network, paths) = (&setup.network, &setup.paths);
     for (index, (group, rate)) in setup.plan.groups.iter().zip(&setup.rates).enumerate() {
@@ -45,7 +47,16 @@ fn arrivals(setup: &Setup<'_>, section: &mut Section) {
             },
         );
         section.say(format!("flows per second of \"{}\"", group.name), format!("{rate:.3}"), how);
+        if let Some(end) = sources::mean_last_start(group, *rate) {
+            let how = format!("on average: {} flows at this rate", group.flows);
+            section.say(format!("last start of \"{}\"", group.name), format!("{end:.3} s"), how);
+        }
     }
+}
+
+/// The link that random arrivals and traces load most.
+fn largest_load(setup: &Setup<'_>, section: &mut Section) {
+    let network = &setup.network;
     let Some(offered) = load::offered(setup) else {
         let how = "more than four million pairs of hosts communicate";
         return section.say("largest load of a link", "not computed", how);

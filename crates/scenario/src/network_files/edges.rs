@@ -1,6 +1,6 @@
-//! Lists of links: CSV with a header. `from` and `to` name the nodes; further columns say rates and delays. A line
-//! without `to` is about the node `from`: its `switch`, its `chip`, where it is. Lines that begin with `#` are
-//! comments.
+//! Lists of links: CSV with a header. `from` and `to` name the nodes (or `source` and `destination`, as in traces);
+//! further columns say rates and delays. A line without `to` is about the node `from`: its `switch`, its `chip`, where
+//! it is. Lines that begin with `#` are comments.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,15 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use super::facts::{DELAYS, LENGTHS, OF_NODES, RATES};
 use super::{Drawing, Element, Wrong};
 
-const HELP: &str = "the first line is a header: from,to and, if wanted, a column for the rate and one for the delay";
+pub(super) const HELP: &str =
+    "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
 
-/// The columns that name the ends of a link.
-const ENDS: [&str; 2] = ["from", "to"];
+/// The columns that name the ends of a link, each with its other name.
+const ENDS: [[&str; 2]; 2] = [["from", "source"], ["to", "destination"]];
 
 pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
+    // The reader counts a line that ends in CRLF as ended with the next one.
+    let text = text.replace("\r\n", "\n");
     let mut reader = ReaderBuilder::new()
         .flexible(true)
         .trim(Trim::All)
@@ -32,13 +35,20 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
         let record = record.map_err(|error| wrong(&error))?;
         let line = record.position().map_or(1, |at| at.line() as usize);
         if record.len() != header.len() {
-            let message = format!("{} values for {} columns", record.len(), header.len());
-            return Err(Wrong::new(line, message, "one value, or an empty one, for each column"));
+            let values = if record.len() == 1 { "value" } else { "values" };
+            let message = format!("{} {values} for {} columns", record.len(), header.len());
+            let help = if record.iter().any(|value| value.contains('\n')) {
+                "a quote is opened in this line and closed in another: close it in the same line"
+            } else {
+                "one value, or an empty one, for each column"
+            };
+            return Err(Wrong::new(line, message, help));
         }
         let [from, to] = ends.map(|column| record.get(column).unwrap_or_default());
-        let attributes = header.iter().zip(record.iter()).filter(|(key, _)| !is_one_of(key, &ENDS));
+        let columns = header.iter().zip(record.iter()).enumerate();
+        let attributes = columns.filter(|(column, _)| !ends.contains(column));
         let attributes =
-            attributes.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            attributes.map(|(_, (key, value))| (key.to_owned(), value.to_owned())).collect();
         let element = Element { line, attributes };
         let describes = element.get(&OF_NODES).is_some();
         if from.is_empty() || to.is_empty() && !describes {
@@ -103,7 +113,7 @@ fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
             return Err(Wrong::new(1, message, help));
         }
     }
-    let groups: [&[&str]; 5] = [&["from"], &["to"], &RATES, &DELAYS, &LENGTHS];
+    let groups: [&[&str]; 5] = [&ENDS[0], &ENDS[1], &RATES, &DELAYS, &LENGTHS];
     for (index, name) in header.iter().enumerate() {
         let known = groups.iter().any(|group| is_one_of(name, group)) || is_one_of(name, &OF_NODES);
         if header.iter().take(index).any(|other| other.eq_ignore_ascii_case(name)) {
@@ -120,9 +130,10 @@ fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
             return Err(Wrong::new(1, format!("there is no column \"{name}\""), help));
         }
     }
-    let find = |name: &str| {
-        let found = header.iter().position(|column| column.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| Wrong::new(1, format!("there is no column `{name}`"), HELP))
+    let find = |names: [&str; 2]| {
+        let at = |name| header.iter().position(|column| column.eq_ignore_ascii_case(name));
+        let found = names.into_iter().find_map(at);
+        found.ok_or_else(|| Wrong::new(1, format!("there is no column `{}`", names[0]), HELP))
     };
     Ok([find(ENDS[0])?, find(ENDS[1])?])
 }

@@ -36,7 +36,7 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
         return Err(Wrong::new(1, "there is no graph in it", help));
     };
     if let Some(second) = graphs.next() {
-        return Err(Wrong::new(second.line, "a second graph", "one is read"));
+        return Err(Wrong::new(second.line, "a second graph", "a file has one graph"));
     }
     let Value::List(pairs) = &graph.value else {
         return Err(Wrong::new(graph.line, "the graph is no list", "write graph [ ... ]"));

@@ -28,9 +28,16 @@ struct Key<'a> {
 
 type Keys<'a> = BTreeMap<&'a str, Key<'a>>;
 
+const ONE: &str = "a file has one <graph>, with a <node> for each node and an <edge> for each link";
+
 pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     let document = Document::parse(text).map_err(|error| {
         let line = error.pos().row as usize;
+        if matches!(error, roxmltree::Error::DtdDetected) {
+            let line = text.lines().position(|line| line.contains("<!DOCTYPE")).map(|at| at + 1);
+            let help = "delete the <!DOCTYPE ...> at the head of the file: entities are not read";
+            return Wrong { line, message: "the file has a DTD".into(), help: help.into() };
+        }
         Wrong::new(line, format!("this is not XML: {error}"), "a GraphML file is XML")
     })?;
     let lines = Lines::of(text);
@@ -51,10 +58,10 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     }
     let mut graphs = children(root, "graph");
     let Some(graph) = graphs.next() else {
-        return Err(Wrong::new(lines.line(root), "there is no <graph> in it", "one is read"));
+        return Err(Wrong::new(lines.line(root), "there is no <graph> in it", ONE));
     };
     if let Some(second) = graphs.next() {
-        return Err(Wrong::new(lines.line(second), "a second <graph>", "one is read"));
+        return Err(Wrong::new(lines.line(second), "a second <graph>", ONE));
     }
     if graph.attribute("edgedefault") == Some("directed") {
         let help = "links carry both directions: write edgedefault=\"undirected\", and each once";
@@ -81,7 +88,7 @@ fn parts(graph: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Drawing,
             "edge" => {
                 let ends = [must("source")?, must("target")?];
                 if child.attribute("directed") == Some("true") {
-                    let help = "links carry both directions: leave `directed` away";
+                    let help = "links carry both directions: leave out `directed`";
                     return Err(Wrong::new(line, "this edge is directed", help));
                 }
                 drawing.edges.push((ends, element(child, keys, lines)?));

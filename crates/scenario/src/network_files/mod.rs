@@ -132,6 +132,13 @@ pub struct Parts {
 /// The first thing that is wrong, with its line.
 pub fn read(format: Format, text: &str, defaults: &Defaults) -> Result<Parts, Wrong> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        let help = match format {
+            Format::Csv => edges::HELP,
+            Format::GraphMl | Format::Gml => "it has one graph, with its nodes and edges",
+        };
+        return Err(Wrong { line: None, message: "the file is empty".into(), help: help.into() });
+    }
     let drawing = match format {
         Format::GraphMl => graphml::read(text)?,
         Format::Gml => gml::read(text)?,

@@ -1,4 +1,6 @@
-//! The most utilised links: how busy each is, and its longest queue.
+//! The links with the largest loss and the busiest: how busy each is, and its longest queue.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -6,7 +8,7 @@ use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
 use crate::units::{self, Unit};
-use shallop_results::links::{LinkMeans, means};
+use shallop_results::links::{LinkMeans, chosen, means};
 use shallop_results::{Run, Summary};
 
 /// The most links.
@@ -22,15 +24,17 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         means(runs.filter(|run: &&Run| run.point == first.set && run.scheme == *scheme))
     };
     let all: Vec<Vec<(&str, LinkMeans)>> = comparison.schemes.iter().map(of_scheme).collect();
-    let links = busiest(&all);
+    let (links, worst) = worst_of_any(&all);
     if links.len() <= FEW {
         return None;
     }
     let queues = all.iter().flatten().filter_map(|(_, link)| link.max_queue_bytes);
     let unit = Unit::of(queues.map(|bytes| bytes as f64), units::SIZES);
     let (used, queue) = (units::PERCENT.column("utilization"), unit.column("longest_queue"));
-    let mut rows = Dataset::new(&["link", "scheme", &used, &queue, "rate_gbps", "offered_percent"]);
-    let shown: Vec<String> = links.iter().take(MAX_LINKS).map(|link| (*link).to_owned()).collect();
+    let columns = ["link", "scheme", &used, &queue, "loss_percent", "rate_gbps", "offered_percent"];
+    let mut rows = Dataset::new(&columns);
+    let shown: Vec<String> =
+        chosen(&worst, MAX_LINKS).into_iter().map(|index| links[index].to_owned()).collect();
     for (scheme, links) in comparison.schemes.iter().zip(&all) {
         for (place, link) in links.iter().filter(|(place, _)| shown.iter().any(|it| it == place)) {
             let longest = link.max_queue_bytes.map(|bytes| unit.put(bytes as f64));
@@ -38,6 +42,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
             let figures = [
                 units::PERCENT.put(link.utilization).into(),
                 number(longest),
+                units::PERCENT.put(link.loss_rate).into(),
                 (link.rate_bps as f64 / 1e9).into(),
                 number(link.offered.map(|offered| units::PERCENT.put(offered))),
             ];
@@ -61,25 +66,27 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     })
 }
 
-/// The links of all schemes, the most utilised by any of them first.
-fn busiest<'a>(all: &[Vec<(&'a str, LinkMeans)>]) -> Vec<&'a str> {
-    let mut links: Vec<(&str, f64)> =
-        all.iter().flatten().map(|(place, link)| (*place, link.utilization)).collect();
-    links.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
-    let mut names: Vec<&str> = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    names.extend(links.into_iter().filter(|(name, _)| seen.insert(*name)).map(|(name, _)| name));
-    names
+/// The links of all schemes, each with its largest values under any of them.
+fn worst_of_any<'a>(all: &[Vec<(&'a str, LinkMeans)>]) -> (Vec<&'a str>, Vec<LinkMeans>) {
+    let mut links: BTreeMap<&str, LinkMeans> = BTreeMap::new();
+    for (place, link) in all.iter().flatten() {
+        let worst = links.entry(place).or_default();
+        worst.utilization = worst.utilization.max(link.utilization);
+        worst.loss_rate = worst.loss_rate.max(link.loss_rate);
+        worst.marks = worst.marks.max(link.marks);
+    }
+    links.into_iter().unzip()
 }
 
 fn caption(more: usize, omission: &str) -> String {
     let rest = match more {
         0 => String::new(),
-        more => format!(" {more} links that are less utilised are not shown."),
+        more => format!(" {more} links more are not shown."),
     };
     format!(
-        "Each direction of a link, named by the nodes from and to which it leads, the most utilised first. Means over \
-         seeds, and of the queue the longest of any seed; hosts' links have none.{rest}{omission}"
+        "Each direction of a link, named by the nodes from and to which it leads: those that lost or marked packets \
+         first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any seed; \
+         hosts' links have none.{rest}{omission}"
     )
 }
 
@@ -91,6 +98,7 @@ fn spec(input: &FigureData, rows: &Dataset, links: &[String], parts: [(&str, &st
         spec_parts::hint("scheme", "scheme"),
         spec_parts::figure(parts[0].0, parts[0].1),
         spec_parts::figure(parts[1].0, parts[1].1),
+        spec_parts::figure("loss_percent", "loss (%)"),
         spec_parts::figure("rate_gbps", "rate (Gb/s)"),
         spec_parts::figure("offered_percent", "offered load (%)"),
     ]);

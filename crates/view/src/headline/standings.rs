@@ -190,10 +190,25 @@ impl<'a> Standings<'a> {
         }
     }
 
-    /// The flows that did not finish, by scheme: "cubic 12 of 4,000".
-    fn open_flows(&self, mut shown: impl FnMut(&Aggregate) -> bool) -> Vec<String> {
-        let mut schemes: Vec<(&str, f64, f64)> = Vec::new();
+    /// The means of these, without those of runs that stand for several points: each run counts once.
+    fn once(&self, mut shown: impl FnMut(&Aggregate) -> bool) -> Vec<&'a Aggregate> {
+        let mut found: Vec<&Aggregate> = Vec::new();
         for of in self.summary.aggregates.iter().filter(|of| shown(of)) {
+            let reused = self.summary.reused.iter().any(|reuse| reuse.scheme == of.scheme);
+            let same = |other: &&Aggregate| {
+                (&other.scheme, other.n, &other.metrics) == (&of.scheme, of.n, &of.metrics)
+            };
+            if !(reused && found.iter().any(same)) {
+                found.push(of);
+            }
+        }
+        found
+    }
+
+    /// The flows that did not finish, by scheme: "cubic 12 of 4,000".
+    fn open_flows(&self, shown: impl FnMut(&Aggregate) -> bool) -> Vec<String> {
+        let mut schemes: Vec<(&str, f64, f64)> = Vec::new();
+        for of in self.once(shown) {
             let runs = of.n as f64;
             let counts = ["fct.all.unfinished", "fct.all.count"].map(|key| mean(of, key) * runs);
             match schemes.iter_mut().find(|(name, ..)| *name == of.scheme) {

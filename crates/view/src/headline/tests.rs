@@ -152,6 +152,29 @@ fn a_scheme_that_leaves_flows_open_does_not_lead() {
 }
 
 #[test]
+fn unfinished_flows_of_runs_that_stand_for_several_points_count_once() {
+    let at = |mark: &str| json!({ "switch.default.mark.above": mark });
+    let mut summary = serde_json::to_value(Summary::default()).unwrap();
+    summary["aggregates"] = json!([
+        finite("cubic", &at("20KB"), (0.040, 0.001), 12.0),
+        finite("dctcp", &at("20KB"), (0.020, 0.001), 3.0),
+        finite("cubic", &at("40KB"), (0.040, 0.001), 12.0),
+        finite("dctcp", &at("40KB"), (0.030, 0.001), 4.0),
+    ]);
+    let caveat = |summary: &Value| {
+        Headline::of(&serde_json::from_value::<Summary>(summary.clone()).unwrap()).caveat
+    };
+    assert!(caveat(&summary).contains("cubic 72 of 24,000"), "{}", caveat(&summary));
+    summary["reused"] = json!([{ "scheme": "cubic", "run_as": "cubic", "keys": ["switch.default.mark.above"],
+        "runs": 3 }]);
+    assert!(
+        caveat(&summary).ends_with("cubic 36 of 12,000 and dctcp 21 of 24,000."),
+        "{}",
+        caveat(&summary)
+    );
+}
+
+#[test]
 fn a_sweep_says_where_who_leads() {
     let mut all = Vec::new();
     for (buffer, cubic) in [("20KB", 2e9), ("200KB", 5e9), ("3MB", 9.4e9)] {

@@ -1,0 +1,157 @@
+//! The largest differences that are more than chance, in a sentence.
+
+use super::{Comparison, Metric, figure};
+use crate::paired::{Finding, PairedDifference};
+
+/// The most differences in the sentence.
+const MAX_NAMED: usize = 3;
+/// The most schemes and points that one of them names.
+const MAX_WHO: usize = 3;
+/// Differences by a smaller part of A are not in the sentence, even if they are significant.
+const LEAST: f64 = 0.001;
+
+/// A difference of one scheme at one point.
+struct Difference<'a> {
+    who: String,
+    metric: &'static Metric,
+    of: &'a PairedDifference,
+}
+
+/// Differences of one metric, or of several that differ alike, in one direction.
+struct Named {
+    who: Vec<String>,
+    what: Vec<&'static str>,
+    /// By how much, with the word for its direction.
+    amount: String,
+    /// The interval of a single difference.
+    interval: String,
+    /// The largest ratio, in either direction.
+    size: f64,
+}
+
+/// The largest differences that are not chance: those with the largest ratio, in either direction.
+pub(super) fn sentence(comparison: &Comparison) -> String {
+    let all: Vec<&PairedDifference> =
+        comparison.distinct().flat_map(|pair| pair.metrics.values()).collect();
+    let mut named = findings(&differences(comparison));
+    if named.is_empty() {
+        let few = all.iter().any(|of| of.finding == Finding::TooFewSeeds);
+        return match (few, all.iter().all(|of| of.finding == Finding::Equal)) {
+            (_, true) => "Both are equal in every metric.".to_owned(),
+            (true, _) => {
+                "Fewer than three seeds are in both: no difference can be told from chance."
+                    .to_owned()
+            }
+            _ if all.iter().any(|of| of.finding.is_difference()) => {
+                format!("No significant difference of 0.1 % or more in {} comparisons.", all.len())
+            }
+            _ => format!("No significant difference in {} comparisons.", all.len()),
+        };
+    }
+    named.sort_by(|one, other| other.size.total_cmp(&one.size));
+    named.truncate(MAX_NAMED);
+    let texts: Vec<String> = named.iter().map(Named::text).collect();
+    format!("{}.", texts.join("; "))
+}
+
+/// The differences that are worth a word.
+fn differences(comparison: &Comparison) -> Vec<Difference<'_>> {
+    let of_pair = comparison.distinct().flat_map(|pair| {
+        let place =
+            if pair.point.is_empty() { String::new() } else { format!(" at {}", pair.point) };
+        let all = pair.in_order().filter(|(_, of)| of.finding.is_difference());
+        all.map(move |(metric, of)| Difference { who: format!("{}{place}", pair.b), metric, of })
+    });
+    let large = |of: &PairedDifference| {
+        of.relative().map_or(of.b > of.a, |(relative, _)| relative.abs() >= LEAST)
+    };
+    of_pair.filter(|one| large(one.of)).collect()
+}
+
+/// The differences put together: those of one metric in one direction, then metrics that differ alike.
+fn findings(all: &[Difference<'_>]) -> Vec<Named> {
+    // Whether it rises, falls, or comes up from zero.
+    let kind = |one: &Difference<'_>| (one.metric.name, one.of.a > 0.0, one.of.difference > 0.0);
+    let mut kinds: Vec<(&str, bool, bool)> = Vec::new();
+    for one in all {
+        if !kinds.contains(&kind(one)) {
+            kinds.push(kind(one));
+        }
+    }
+    let mut found: Vec<Named> = Vec::new();
+    for wanted in kinds {
+        let same: Vec<&Difference<'_>> = all.iter().filter(|one| kind(one) == wanted).collect();
+        let finding = Named::of(&same);
+        let alike = |other: &&mut Named| {
+            other.who == finding.who && other.amount == finding.amount && finding.size > 0.0
+        };
+        match found.iter_mut().find(alike) {
+            Some(other) => {
+                other.what.extend(&finding.what);
+                if other.interval != finding.interval {
+                    other.interval.clear();
+                }
+            }
+            None => found.push(finding),
+        }
+    }
+    found
+}
+
+impl Named {
+    /// Differences of one metric in one direction, at least one.
+    fn of(same: &[&Difference<'_>]) -> Self {
+        let metric = same[0].metric;
+        let who = same.iter().map(|one| one.who.clone()).collect();
+        let what = vec![metric.what];
+        let parts: Vec<f64> =
+            same.iter().filter_map(|one| one.of.relative()).map(|(part, _)| part).collect();
+        let ends = |values: &[f64]| {
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        };
+        if parts.is_empty() {
+            let values: Vec<f64> = same.iter().map(|one| one.of.b).collect();
+            let (least, most) = ends(&values);
+            let range = range(&figure(metric, least), &figure(metric, most));
+            let amount = format!("{range} {} instead of 0", metric.unit.0).replace("  ", " ");
+            return Self { who, what, amount, interval: String::new(), size: 0.0 };
+        }
+        let sizes: Vec<f64> = parts.iter().map(|part| part.abs()).collect();
+        let (least, most) = ends(&sizes);
+        let range = range(&percent(least), &percent(most));
+        let amount = format!("{range} % {}", metric.words[usize::from(parts[0] > 0.0)]);
+        let ratio = |one: &&Difference<'_>| (one.of.b / one.of.a).max(one.of.a / one.of.b);
+        let size = same.iter().map(ratio).fold(0.0, f64::max);
+        let interval = match same {
+            [one] => one.of.relative().and_then(|(_, interval)| interval),
+            _ => None,
+        };
+        let interval = interval.map_or_else(String::new, |(low, high)| {
+            let (least, most) = ends(&[low.abs(), high.abs()]);
+            format!(" ({} to {} %)", percent(least), percent(most))
+        });
+        Self { who, what, amount, interval, size }
+    }
+
+    fn text(&self) -> String {
+        let Self { who, what, amount, interval, .. } = self;
+        let more = who.len().saturating_sub(MAX_WHO);
+        let mut names = who.iter().take(MAX_WHO).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            names = format!("{names} and {more} more");
+        }
+        format!("{names}: {} {amount}{interval}", what.join(" and "))
+    }
+}
+
+/// Two ends; one if both read the same.
+fn range(least: &str, most: &str) -> String {
+    if least == most { most.to_owned() } else { format!("{least} to {most}") }
+}
+
+/// A fraction as percent with two digits or more.
+fn percent(part: f64) -> String {
+    let percent = part * 100.0;
+    if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}

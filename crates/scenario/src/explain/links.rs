@@ -1,0 +1,72 @@
+//! What `check --explain` says of each direction of each link: the port that sends, and what is offered to it.
+
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_plan::Setup;
+use shallop_plan::load;
+use shallop_plan::plan::Switch;
+use shallop_proto::wire;
+
+use super::{buffer, size};
+
+/// A direction of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkRow {
+    /// The nodes: from and to.
+    pub link: String,
+    /// The rate.
+    pub rate: BitsPerSec,
+    /// The propagation delay.
+    pub delay: Span,
+    /// The section of the switch that sends; `None` for a host.
+    pub switch: Option<String>,
+    /// The chip of that switch, if it says one.
+    pub chip: Option<&'static str>,
+    /// The data buffer of the port, or the most that it may take of shared memory; `None` for a host.
+    pub buffer: Option<String>,
+    /// The payload that random arrivals offer, in bits per second, if it is computed.
+    pub offered_bps: Option<u64>,
+}
+
+impl LinkRow {
+    /// What is offered over the rate.
+    #[must_use]
+    pub fn load(&self) -> Option<f64> {
+        Some(self.offered_bps? as f64 / self.rate.get() as f64)
+    }
+}
+
+/// All directions of links, the most loaded first, then the ports of switches, then those of hosts.
+pub(super) fn rows(setup: &Setup<'_>) -> Vec<LinkRow> {
+    let (network, random) = (&setup.network, setup.rates.iter().any(Option::is_some));
+    let offered = random.then(|| load::offered(setup)).flatten();
+    let mut rows: Vec<LinkRow> = (0..network.graph.ports() as u32)
+        .map(|port| {
+            let link = network.graph.link_of(port);
+            let node = network.graph.near(port).0 as usize;
+            let switch =
+                network.is_switch_port(port).then(|| &setup.plan.switches[network.switch_of[node]]);
+            LinkRow {
+                link: network.port_name(port),
+                rate: link.rate,
+                delay: link.delay,
+                switch: switch.map(|switch| switch.name.clone()),
+                chip: switch.and_then(|switch| switch.chip),
+                buffer: switch.map(|switch| memory(switch, link.rate, link.mtu)),
+                offered_bps: offered.as_ref().map(|offered| offered[port as usize].round() as u64),
+            }
+        })
+        .collect();
+    let order = |row: &LinkRow| (row.load().unwrap_or(0.0), row.switch.is_some());
+    rows.sort_by(|a, b| {
+        let ((load_a, switch_a), (load_b, switch_b)) = (order(a), order(b));
+        load_b.total_cmp(&load_a).then(switch_b.cmp(&switch_a))
+    });
+    rows
+}
+
+/// What the data queue of a port may hold.
+fn memory(switch: &Switch, rate: BitsPerSec, mtu: Bytes) -> String {
+    let (bytes, _) = buffer(switch, rate, u64::from(wire::frame(mtu.get())));
+    let shared = if switch.shared.is_some() { " of shared memory" } else { "" };
+    format!("{}{shared}", size(bytes))
+}

@@ -1,0 +1,250 @@
+//! Keys without effect: what another key stands in place of, and what no run notices. A sweep over such a key is
+//! refused; otherwise a note names it, if it has no effect at any point.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shallop_core::Node;
+use shallop_core::form::Key;
+use shallop_plan::chips::{self, Chip};
+use shallop_plan::network::Network;
+use shallop_plan::plan::{Marking, Plan, Scheme, Switch, Transport};
+use shallop_switch::MarkAt;
+use shallop_topology::{NicMode, NodeKind};
+
+use super::buffers::SharedOptions;
+use super::format::Scenario;
+use super::problem::{Problem, list};
+use super::schemes::SchemeOptions;
+use super::set;
+use super::switches::SwitchOptions;
+use super::tree::{At, Item};
+
+/// A key without effect, as a path, and the reason.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ineffective {
+    path: String,
+    why: &'static str,
+}
+
+const NO_SWITCH: &str = "no node of this network is a switch of that section";
+const SIZE_WRITTEN: &str = "`buffer` beside it says the size";
+const OWN_CHIPS: &str =
+    "each node of that section has a `chip` in the network file, whose memory is used";
+const NO_CREDITS: &str = "no transport here has credits or emulation packets";
+const NO_ECN: &str = "no transport here sends ECN-capable packets";
+const FAIR: &str =
+    "with nic = \"fair\" hosts have no queue of their own; nic = \"fifo\" gives them one";
+const NO_CAPTURE: &str = "`capture` names no links";
+
+/// Keys of switches that only the ports of switches read.
+const OF_PORTS: [&Key; 11] = [
+    SwitchOptions::KEY.chip,
+    SwitchOptions::KEY.buffer,
+    SwitchOptions::KEY.shared.key,
+    SwitchOptions::KEY.bcc.key,
+    SwitchOptions::KEY.mark.key,
+    SwitchOptions::KEY.legacy_weight,
+    SwitchOptions::KEY.data_weight,
+    SwitchOptions::KEY.unscheduled_above,
+    SwitchOptions::KEY.selective_drop,
+    SwitchOptions::KEY.accounting,
+    SwitchOptions::KEY.emulation,
+];
+/// Keys of switches that matter for credits and emulation packets alone.
+const OF_CREDITS: [&Key; 8] = [
+    SwitchOptions::KEY.credit_queue,
+    SwitchOptions::KEY.credit_burst,
+    SwitchOptions::KEY.selective_drop,
+    SwitchOptions::KEY.unscheduled_above,
+    SwitchOptions::KEY.accounting,
+    SwitchOptions::KEY.emulation,
+    SwitchOptions::KEY.legacy_weight,
+    SwitchOptions::KEY.data_weight,
+];
+
+/// The keys without effect in a scenario with its plan. `models` are the switches that others are like.
+pub(super) fn find(
+    root: &Item,
+    plan: &Plan,
+    network: &Network,
+    models: &[usize],
+) -> Vec<Ineffective> {
+    let mut found = Vec::new();
+    of_scenario(root, plan, &mut found);
+    let switches = root.at_key(Scenario::KEY.switch).and_then(Item::table);
+    for (name, entry) in switches.into_iter().flatten() {
+        let Some(switch) = plan.switches.iter().find(|switch| switch.name == *name) else {
+            continue;
+        };
+        of_switch((&entry.item, switch), plan, &mut found);
+    }
+    if plan.switches.len() > 1 {
+        let nodes = (0..network.graph.nodes.len() as u32).map(Node);
+        let switches = nodes.filter(|node| network.graph.kind(*node) == NodeKind::Switch);
+        let used: BTreeSet<usize> =
+            switches.map(|node| network.switch_of[node.0 as usize]).collect();
+        of_models(root, plan, (&used, models), &mut found);
+        if !used.contains(&0) && !models.contains(&0) {
+            of_default(root, &mut found);
+        }
+    }
+    found
+}
+
+/// Adds a key of this section, if it is written and not there yet.
+fn add(found: &mut Vec<Ineffective>, (section, path): (&Item, &str), key: &Key, why: &'static str) {
+    let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+    if section.get(key.name).is_some() && !found.iter().any(|other| other.path == path) {
+        found.push(Ineffective { path, why });
+    }
+}
+
+/// Rules for keys at the top of a scenario.
+fn of_scenario(root: &Item, plan: &Plan, found: &mut Vec<Ineffective>) {
+    let keys = Scenario::KEY;
+    if plan.nic == NicMode::Fair {
+        add(found, (root, ""), keys.nic_buffer, FAIR);
+    }
+    if !has_credits(plan) {
+        add(found, (root, ""), keys.nic_credit_queue, NO_CREDITS);
+    }
+    if plan.capture.0.is_empty() {
+        add(found, (root, ""), keys.capture_limit, NO_CAPTURE);
+    }
+}
+
+/// Rules for the keys of a switch; they are those of `shallop_plan::effective`, and that a `buffer` is used in place of
+/// the memory of a `chip`.
+fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Ineffective>) {
+    let keys = SwitchOptions::KEY;
+    let path = format!("{}.{}", Scenario::KEY.switch.name, switch.name);
+    let place = (item, path.as_str());
+    let chip = item.at_key(keys.chip).and_then(Item::text).and_then(chips::find);
+    let known = chip.and_then(Chip::buffer_per_gbps).is_some();
+    if known && item.at_key(keys.buffer).is_some() && item.at_key(keys.shared).is_none() {
+        add(found, place, keys.chip, SIZE_WRITTEN);
+    }
+    if !has_credits(plan) {
+        for key in OF_CREDITS {
+            add(found, place, key, NO_CREDITS);
+        }
+    }
+    if is_ecn_capable(plan) {
+        return;
+    }
+    let drops = |mark: Option<Marking>| mark.is_some_and(|mark| mark.drops);
+    if !drops(switch.mark) {
+        add(found, place, keys.mark.key, NO_ECN);
+    }
+    if switch.bcc.is_none_or(|bcc| bcc.at != MarkAt::Dequeue) {
+        add(found, place, keys.bcc.key, NO_ECN);
+    }
+    let pool = switch.shared.and_then(|shared| shared.mark);
+    if let Some(shared) = item.at_key(keys.shared)
+        && !drops(pool)
+        && pool.is_none_or(|mark| mark.at != MarkAt::Dequeue)
+    {
+        let path = format!("{path}.{}", keys.shared.key.name);
+        add(found, (shared, &path), SharedOptions::KEY.mark.key, NO_ECN);
+    }
+}
+
+/// The memory of switches whose nodes all have a chip of their own.
+fn of_models(
+    root: &Item,
+    plan: &Plan,
+    (used, models): (&BTreeSet<usize>, &[usize]),
+    found: &mut Vec<Ineffective>,
+) {
+    let (keys, shared) = (SwitchOptions::KEY, SharedOptions::KEY);
+    for &model in models.iter().filter(|model| !used.contains(model)) {
+        let name = &plan.switches[model].name;
+        let Some(item) = root.at_key(Scenario::KEY.switch).and_then(|item| item.get(name)) else {
+            continue;
+        };
+        let path = format!("{}.{name}", Scenario::KEY.switch.name);
+        add(found, (item, &path), keys.buffer, OWN_CHIPS);
+        add(found, (item, &path), keys.chip, OWN_CHIPS);
+        let Some(item) = item.at_key(keys.shared) else { continue };
+        let path = format!("{path}.{}", keys.shared.key.name);
+        for key in [shared.size, shared.ports, shared.private] {
+            add(found, (item, &path), key, OWN_CHIPS);
+        }
+    }
+}
+
+/// The keys of a default switch that no node is, in its section and in the `set` of schemes.
+fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
+    let path = format!("{}.default", Scenario::KEY.switch.name);
+    let disciplines = ["aqm", "codel", "fq_codel", "dualpi2"];
+    let only_ports =
+        |key: &str| disciplines.contains(&key) || OF_PORTS.iter().any(|known| known.name == key);
+    let section = root.at_key(Scenario::KEY.switch).and_then(|item| item.get("default"));
+    let written = section.and_then(Item::table).into_iter().flatten().map(|(key, _)| key.as_str());
+    let mut paths: Vec<String> =
+        written.filter(|key| only_ports(key)).map(|key| format!("{path}.{key}")).collect();
+    let schemes = root.at_key(Scenario::KEY.scheme).map(Item::items).unwrap_or_default();
+    for set in schemes.iter().filter_map(|scheme| scheme.at_key(SchemeOptions::KEY.set)) {
+        let changes = set::changes("`set`", set).unwrap_or_default();
+        let changes = changes.iter().filter(|change| {
+            let third = change.path.get(2).map(String::as_str);
+            change.key().starts_with(&format!("{path}.")) && third.is_some_and(only_ports)
+        });
+        paths.extend(changes.map(set::Change::key));
+    }
+    for path in paths {
+        found.retain(|other| other.path != path);
+        found.push(Ineffective { path, why: NO_SWITCH });
+    }
+}
+
+/// The transports of all runs of a plan.
+fn transports(plan: &Plan) -> impl Iterator<Item = &Scheme> {
+    let groups = 0..plan.groups.len();
+    groups.flat_map(move |group| {
+        (0..plan.schemes.len()).map(move |scheme| plan.transport(scheme, group))
+    })
+}
+
+fn has_credits(plan: &Plan) -> bool {
+    transports(plan).any(|scheme| scheme.transport.credits().is_some())
+}
+
+fn is_ecn_capable(plan: &Plan) -> bool {
+    plan.schemes.iter().any(|scheme| scheme.clean.is_some())
+        || transports(plan).any(|scheme| Transport::is_ecn_capable(&scheme.transport))
+}
+
+/// Notes of the keys that have no effect at any point.
+///
+/// # Errors
+/// If one of the keys that are varied is among them.
+pub(super) fn judge<'a>(
+    points: &[Vec<Ineffective>],
+    varied: impl Iterator<Item = &'a str>,
+) -> Result<Vec<String>, Problem> {
+    let Some((first, others)) = points.split_first() else { return Ok(Vec::new()) };
+    let everywhere = |key: &&Ineffective| others.iter().all(|point| point.contains(*key));
+    let all: Vec<&Ineffective> = first.iter().filter(everywhere).collect();
+    for key in varied {
+        let path = set::steps(key).unwrap_or_default().join(".");
+        let above = |other: &&&Ineffective| {
+            path.strip_prefix(&other.path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        if let Some(Ineffective { why, .. }) = all.iter().find(above) {
+            let place = At { span: None, via: Some(format!("--vary {key}")) };
+            let problem = place.problem(format!("`{key}` has no effect: {why}"));
+            return Err(problem.with_help("all points would be equal: vary another key"));
+        }
+    }
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for Ineffective { path, why } in all {
+        by_reason.entry(why).or_default().push(format!("`{path}`"));
+    }
+    let note = |(why, paths): (&str, Vec<String>)| {
+        let verb = if paths.len() == 1 { "has" } else { "have" };
+        format!("{} {verb} no effect: {why}", list(paths.iter().map(String::as_str)))
+    };
+    Ok(by_reason.into_iter().map(note).collect())
+}

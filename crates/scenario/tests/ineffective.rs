@@ -1,0 +1,185 @@
+//! Keys without effect: a note names them, and a sweep over one is refused.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its scenario should fail there")]
+
+use std::sync::Arc;
+
+use shallop_plan::files::FilesInMemory;
+use shallop_scenario::{Options, Problem, read};
+
+/// Two hosts at one switch, with these keys of the scenario, of the default switch, and this transport.
+fn text(top: &str, switch: &str, transport: &str) -> String {
+    format!(
+        "title = \"t\"\nduration = \"1ms\"\n{top}\n\
+         topology = {{ kind = \"dumbbell\", senders = 1, rate = \"1Gbps\", delay = \"1us\" }}\n\
+         [switch.default]\n{switch}\n[[scheme]]\ntransport = \"{transport}\"\n\
+         [[group]]\nname = \"all\"\n"
+    )
+}
+
+fn notes(text: &str) -> Vec<String> {
+    read(text, &Options::default()).unwrap().notes
+}
+
+fn sweep(text: &str, key: &str, values: &[&str]) -> Result<Vec<String>, Problem> {
+    let values = values.iter().map(|value| (*value).to_owned()).collect();
+    let vary = vec![(key.to_owned(), values)];
+    read(text, &Options { vary, ..Options::default() }).map(|study| study.notes)
+}
+
+type Case =
+    (&'static str, &'static str, &'static str, &'static str, [&'static str; 2], &'static str);
+
+/// What stands at the top and in the switch, the transport, the key without effect, two values of it, the reason.
+const CASES: [Case; 8] = [
+    (
+        "",
+        "buffer = \"1MB\"\nchip = \"trident2\"",
+        "cubic",
+        "switch.default.chip",
+        ["trident2", "tofino"],
+        "`buffer`",
+    ),
+    (
+        "",
+        "credit_queue = \"4pkt\"",
+        "cubic",
+        "switch.default.credit_queue",
+        ["4pkt", "8pkt"],
+        "credits",
+    ),
+    (
+        "",
+        "accounting = \"one-way\"",
+        "dctcp",
+        "switch.default.accounting",
+        ["one-way", "two-way"],
+        "credits",
+    ),
+    (
+        "",
+        "mark = { above = \"5pkt\" }",
+        "cubic",
+        "switch.default.mark.above",
+        ["5pkt", "9pkt"],
+        "ECN-capable",
+    ),
+    ("nic_credit_queue = \"4pkt\"", "", "cubic", "nic_credit_queue", ["4pkt", "8pkt"], "credits"),
+    ("nic_buffer = \"40pkt\"", "", "cubic", "nic_buffer", ["40pkt", "80pkt"], "nic = \"fifo\""),
+    ("capture_limit = 7", "", "cubic", "capture_limit", ["7", "8"], "`capture`"),
+    (
+        "",
+        "mark = { above = \"5pkt\" }",
+        "udp",
+        "switch.default.mark.above",
+        ["5pkt", "9pkt"],
+        "ECN-capable",
+    ),
+];
+
+#[test]
+fn a_key_without_effect_is_noted_and_not_swept() {
+    for (top, switch, transport, key, values, why) in CASES {
+        let text = text(top, switch, transport);
+        let notes = notes(&text);
+        let [note] = &notes[..] else { panic!("{key}: {notes:?}") };
+        let named = key.strip_suffix(".above").unwrap_or(key);
+        assert!(note.contains(&format!("`{named}` has no effect: ")), "{note}");
+        assert!(note.contains(why), "{note}");
+        let refused = sweep(&text, key, &values).expect_err(key);
+        let place = format!("--vary {key}: `{key}` has no effect: ");
+        assert!(refused.message.starts_with(&place), "{refused:?}");
+        assert!(refused.message.contains(why), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_key_with_an_effect_somewhere_is_swept_without_a_note() {
+    for (top, switch, transport, key, values) in [
+        (
+            "",
+            "buffer = \"1MB\"\nchip = \"jericho2c\"",
+            "cubic",
+            "switch.default.buffer",
+            ["1MB", "2MB"],
+        ),
+        (
+            "",
+            "credit_queue = \"4pkt\"",
+            "expresspass",
+            "switch.default.credit_queue",
+            ["4pkt", "8pkt"],
+        ),
+        ("", "mark = { above = \"5pkt\" }", "dctcp", "switch.default.mark.above", ["5pkt", "9pkt"]),
+        (
+            "",
+            "mark = { above = \"5pkt\", not_ect = \"drop\" }",
+            "cubic",
+            "switch.default.mark.above",
+            ["5pkt", "9pkt"],
+        ),
+        ("nic = \"fifo\"\nnic_buffer = \"40pkt\"", "", "cubic", "nic_buffer", ["40pkt", "80pkt"]),
+        ("nic_buffer = \"40pkt\"", "", "cubic", "nic", ["fair", "fifo"]),
+    ] {
+        let notes = sweep(&text(top, switch, transport), key, &values).unwrap();
+        assert!(notes.is_empty(), "{key}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_buffer_beside_chips_of_nodes_has_no_effect() {
+    let files = |csv: &str| FilesInMemory::of([("n.csv", csv)]);
+    let text = text("", "buffer = \"1MB\"", "cubic").replace(
+        "{ kind = \"dumbbell\", senders = 1, rate = \"1Gbps\", delay = \"1us\" }",
+        "{ kind = \"file\", file = \"n.csv\" }",
+    );
+    let text = format!("{text}from = \"a.h0\"\nto = \"b.h0\"\n");
+    let sweep = |csv: &str| {
+        let vary =
+            vec![("switch.default.buffer".to_owned(), vec!["1MB".to_owned(), "2MB".to_owned()])];
+        read(&text, &Options { vary, files: Arc::new(files(csv)), ..Options::default() })
+    };
+    let both = "from,to,rate,delay,chip\na,b,1Gbps,1us,\na,,,,trident2\nb,,,,tofino\n";
+    let refused = sweep(both).unwrap_err();
+    assert!(refused.message.contains("has a `chip` in the network file"), "{refused:?}");
+    let one = "from,to,rate,delay,chip\na,b,1Gbps,1us,\na,,,,trident2\n";
+    assert!(sweep(one).unwrap().notes.is_empty());
+}
+
+/// Two hosts at a switch that has the section `core`.
+const GRAPH: &str = r#"
+title = "t"
+duration = "1ms"
+[topology]
+kind = "graph"
+node = [
+  { name = "a", kind = "host" }, { name = "b", kind = "host" }, { name = "x", kind = "switch", switch = "core" },
+]
+link = [
+  { between = ["a", "x"], rate = "1Gbps", delay = "1us" }, { between = ["b", "x"], rate = "1Gbps", delay = "1us" },
+]
+[switch.default]
+buffer = "1MB"
+[switch.core]
+buffer = "2MB"
+[[scheme]]
+transport = "cubic"
+set = { "switch.default.shared.size" = "3MB" }
+[[group]]
+name = "all"
+from = "a"
+to = "b"
+"#;
+
+#[test]
+fn a_default_switch_that_no_node_is_has_no_effect() {
+    let text = GRAPH.replace("set = { \"switch.default.shared.size\" = \"3MB\" }\n", "");
+    let why = "no node of this network is a switch of that section";
+    assert_eq!(notes(&text), [format!("`switch.default.buffer` has no effect: {why}")]);
+    let refused = sweep(&text, "switch.default.buffer", &["1MB", "2MB"]).unwrap_err();
+    assert!(refused.message.contains(why), "{refused:?}");
+    assert_eq!(sweep(&text, "switch.core.buffer", &["1MB", "2MB"]).unwrap().len(), 1);
+    let of_a_scheme = GRAPH.replace("buffer = \"1MB\"\n", "");
+    let note = format!("`switch.default.shared.size` has no effect: {why}");
+    assert_eq!(notes(&of_a_scheme), [note]);
+}
