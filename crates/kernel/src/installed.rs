@@ -44,7 +44,7 @@ pub fn list(folder: &Path) -> Vec<Installed> {
 }
 
 /// The numbers of a release, to compare.
-fn numbers(release: &str) -> Vec<u64> {
+pub(crate) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 

@@ -5,6 +5,7 @@
 //! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross the
 //! same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
 
+pub mod build;
 pub mod card;
 pub mod clock;
 pub mod endpoint;

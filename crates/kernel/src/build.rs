@@ -1,0 +1,253 @@
+//! Builds a kernel that is a host of the simulator from Debian's source package: unpacks it, makes three changes that
+//! many network cards need, configures it (`agent/config`), compiles it and the agent, and installs them as a folder
+//! that appears whole. Nothing of the source is kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sha2::{Digest, Sha256};
+
+use crate::installed::{self, Installed};
+
+/// The configuration, the agent and the library of random numbers.
+const CONFIG: &str = include_str!("../agent/config");
+const AGENT: &str = include_str!("../agent/agent.c");
+const RANDOM: &str = include_str!("../agent/getrandom.c");
+
+/// Where Debian's packages put sources of kernels.
+const SOURCES: &str = "/usr/src";
+/// The packages to build the newest kernel with.
+const PACKAGES: [&str; 8] =
+    ["linux-source-6.12", "make", "gcc", "libc6-dev", "flex", "bison", "bc", "xz-utils"];
+/// The programs among them.
+const PROGRAMS: [&str; 6] = ["make", "cc", "flex", "bison", "bc", "xz"];
+
+/// A change of a file: what it has and what it gets instead.
+struct Change {
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+/// What kernels with many cards, and with a timer frequency that can be chosen, need.
+const CHANGES: [Change; 3] = [
+    // The frequency has no prompt, so that no configuration could set it.
+    Change {
+        file: "arch/um/Kconfig",
+        from: "config HZ\n\tint\n",
+        to: "config HZ\n\tint \"Timer frequency\"\n",
+    },
+    // Two interrupts a card.
+    Change {
+        file: "arch/um/include/asm/irq.h",
+        from: "UM_LAST_SIGNAL_IRQ\t64",
+        to: "UM_LAST_SIGNAL_IRQ\t512",
+    },
+    // A device a card on the command line.
+    Change {
+        file: "arch/um/include/asm/setup.h",
+        from: "COMMAND_LINE_SIZE 4096",
+        to: "COMMAND_LINE_SIZE 32768",
+    },
+];
+
+/// Why there is no kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Something has to be installed first.
+    #[error("{0}")]
+    Missing(String),
+    /// The source is not as expected.
+    #[error("the source of {0} is not as expected: {1}")]
+    Source(String, String),
+    /// A step failed.
+    #[error("{step} failed; its last lines:\n{log}")]
+    Step {
+        /// What was done.
+        step: &'static str,
+        /// What it said.
+        log: String,
+    },
+    /// A file could not be read or written.
+    #[error("{0}: {1}")]
+    File(PathBuf, #[source] std::io::Error),
+}
+
+fn file(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
+    let path = path.to_owned();
+    move |why| BuildError::File(path, why)
+}
+
+/// The source archives of this machine, the newest release last.
+#[must_use]
+pub fn sources() -> Vec<PathBuf> {
+    let entries = fs::read_dir(SOURCES).into_iter().flatten().flatten();
+    let is_source = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("linux-source-") && name.ends_with(".tar.xz")
+    };
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_source).collect();
+    found.sort_by_cached_key(|path| installed::numbers(&path.to_string_lossy()));
+    found
+}
+
+/// Installs Debian's packages, as root; else says how.
+///
+/// # Errors
+/// What is missing, and the command that installs it.
+pub fn install_packages() -> Result<(), BuildError> {
+    let is_there = |program: &&str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    };
+    if !sources().is_empty() && PROGRAMS.iter().all(is_there) {
+        return Ok(());
+    }
+    let by_hand = format!("sudo apt-get install {}", PACKAGES.join(" "));
+    if !rustix::process::geteuid().is_root() || !is_there(&"apt-get") {
+        let message = format!("the source of a kernel and the tools to build it are needed: {by_hand}");
+        return Err(BuildError::Missing(message));
+    }
+    let mut apt = Command::new("apt-get");
+    apt.args(["install", "-qq", "-y", "--no-install-recommends"]).args(PACKAGES);
+    let mut update = Command::new("apt-get");
+    update.args(["update", "-qq"]);
+    let log = std::env::temp_dir().join(format!("shallop-apt-{}.log", std::process::id()));
+    let done = step("apt-get update", &mut update, &log).and_then(|()| step("apt-get install", &mut apt, &log));
+    // Only the message needs it.
+    let _ = fs::remove_file(&log);
+    done
+}
+
+/// Builds the newest kernel whose source this machine has and whose release begins with `wanted`, with this many jobs.
+/// `tell` is told of each step.
+///
+/// # Errors
+/// What failed, with its last lines. Nothing is left behind then.
+pub fn build(
+    folder: &Path,
+    wanted: Option<&str>,
+    jobs: usize,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Installed, BuildError> {
+    let release_of = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.trim_start_matches("linux-source-").trim_end_matches(".tar.xz").to_owned()
+    };
+    let fits = |path: &PathBuf| wanted.is_none_or(|wanted| wanted.starts_with(&release_of(path)));
+    let archive = sources().into_iter().rfind(fits).ok_or_else(|| {
+        let name = wanted.unwrap_or("6.12");
+        BuildError::Missing(format!("no source of {name}: sudo apt-get install linux-source-{name}"))
+    })?;
+    fs::create_dir_all(folder).map_err(file(folder))?;
+    // Beside its place, so that it moves there in one step; removed whatever happens.
+    let work = tempfile::Builder::new().prefix(".build-").tempdir_in(folder);
+    let work = work.map_err(file(folder))?;
+    let built = Build { name: release_of(&archive), work: work.path(), jobs };
+    built.all(&archive, folder, tell)
+}
+
+struct Build<'a> {
+    name: String,
+    work: &'a Path,
+    jobs: usize,
+}
+
+impl Build<'_> {
+    fn all(&self, archive: &Path, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Installed, BuildError> {
+        tell(&format!("unpacking the source of Linux {}", self.name));
+        let source = self.work.join("source");
+        fs::create_dir(&source).map_err(file(&source))?;
+        let mut tar = Command::new("tar");
+        tar.args(["--strip-components=1", "-xf"]).arg(archive).arg("-C").arg(&source);
+        self.step("tar", &mut tar)?;
+        self.change(&source)?;
+        tell("configuring it");
+        let wanted = self.work.join("wanted");
+        fs::write(&wanted, CONFIG).map_err(file(&wanted))?;
+        let out = self.work.join("out");
+        fs::create_dir(&out).map_err(file(&out))?;
+        let make = || {
+            let mut make = Command::new("make");
+            make.arg("-C").arg(&source).arg("ARCH=um").arg(format!("O={}", out.display()));
+            make
+        };
+        self.step("make allnoconfig", make().arg(format!("KCONFIG_ALLCONFIG={}", wanted.display())).arg("allnoconfig"))?;
+        tell("compiling it, which takes a few minutes");
+        self.step("make linux", make().arg(format!("-j{}", self.jobs)).arg("linux"))?;
+        tell("compiling the agent");
+        self.install(&out, folder)
+    }
+
+    fn change(&self, source: &Path) -> Result<(), BuildError> {
+        for Change { file: name, from, to } in &CHANGES {
+            let path = source.join(name);
+            let text = fs::read_to_string(&path).map_err(file(&path))?;
+            if !text.contains(from) {
+                return Err(BuildError::Source(self.name.clone(), format!("{name} has no \"{from}\"")));
+            }
+            fs::write(&path, text.replacen(from, to, 1)).map_err(file(&path))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the parts together in a folder and moves it to its place.
+    fn install(&self, out: &Path, folder: &Path) -> Result<Installed, BuildError> {
+        let whole = self.work.join("whole");
+        fs::create_dir(&whole).map_err(file(&whole))?;
+        let program = whole.join("linux");
+        fs::copy(out.join("linux"), &program).map_err(file(&program))?;
+        for (text, source, arguments) in [
+            (AGENT, "agent.c", &["-O2", "-static", "-s", "-o", "whole/agent"][..]),
+            (RANDOM, "getrandom.c", &["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so"][..]),
+        ] {
+            let path = self.work.join(source);
+            fs::write(&path, text).map_err(file(&path))?;
+            let mut cc = Command::new("cc");
+            self.step("cc", cc.args(arguments).arg(source).current_dir(self.work))?;
+        }
+        let config = fs::read(out.join(".config")).map_err(file(out))?;
+        let digest = Sha256::new().chain_update(&config).chain_update(AGENT).chain_update(RANDOM).finalize();
+        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let release = out.join("include/config/kernel.release");
+        let release = fs::read_to_string(&release).map_err(file(&release))?;
+        let release = release.trim().trim_end_matches("-shallop");
+        for (name, contents) in [("config", &config[..]), ("digest", digest.as_bytes())] {
+            let path = whole.join(name);
+            fs::write(&path, contents).map_err(file(&path))?;
+        }
+        let place = folder.join(release);
+        if place.exists() {
+            fs::rename(&place, self.work.join("old")).map_err(file(&place))?;
+        }
+        fs::rename(&whole, &place).map_err(file(&place))?;
+        let missing = || BuildError::Source(release.to_owned(), "the installed folder is not whole".into());
+        installed::installed(&place).ok_or_else(missing)
+    }
+
+    fn step(&self, name: &'static str, command: &mut Command) -> Result<(), BuildError> {
+        step(name, command, &self.work.join("log"))
+    }
+}
+
+/// The lines of a log that an error shows.
+const LAST_LINES: usize = 15;
+
+/// Runs a command, and keeps what it says for the error.
+fn step(name: &'static str, command: &mut Command, log: &Path) -> Result<(), BuildError> {
+    let out = fs::File::create(log).map_err(file(log))?;
+    let errors = out.try_clone().map_err(file(log))?;
+    command.stdin(Stdio::null()).stdout(out).stderr(errors);
+    let done = command.status();
+    if done.as_ref().is_ok_and(std::process::ExitStatus::success) {
+        return Ok(());
+    }
+    let said = match done {
+        Err(why) => why.to_string(),
+        Ok(_) => fs::read_to_string(log).unwrap_or_default(),
+    };
+    let lines: Vec<&str> = said.lines().collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+    Err(BuildError::Step { step: name, log: last })
+}
