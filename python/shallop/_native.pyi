@@ -25,6 +25,7 @@ __all__ = [
     "schema",
     "table",
     "values",
+    "warnings",
 ]
 __version__: str
 

@@ -101,8 +101,8 @@ def test_two_results_are_compared_seed_by_seed(tmp_path: Path) -> None:
 
 
 def test_warnings_are_shown() -> None:
-    never_marks = {"default": {"buffer": "20KB", "mark": {"above": "30KB"}}}
-    results = shallop.run({**TWO, "switch": never_marks})
+    late = {"name": "all", "size": "20KB", "flows": 40, "arrivals": {"per_second": 10}}
+    results = shallop.run({**TWO, "group": [late]}, progress=False)
     assert len(results.warnings) == 1, results.warnings
     assert results.warnings[0].startswith("cubic, flashpass: ")
     assert "2 of 2 runs with warnings" in repr(results)

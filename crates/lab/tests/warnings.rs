@@ -84,6 +84,11 @@ fn a_trace_that_offers_a_link_more_than_it_carries_is_warned_of() {
     let (before, _) = warnings(&text("", "", "cubic", "trace = \"heavy.csv\""));
     assert_eq!(before.len(), 1, "{before:?}");
     assert!(before[0].contains("2.40 times its 100Mbps"), "{before:?}");
+    // Random arrivals beside it are judged by themselves.
+    let beside = "trace = \"heavy.csv\"\n[[group]]\nname = \"people\"\nflows = 5\nsize = \"1KB\"\n\
+                  arrivals = { per_second = 100 }";
+    let (before, _) = warnings(&text("", "", "cubic", beside));
+    assert!(before.iter().any(|one| one.contains("2.41 times its 100Mbps")), "{before:?}");
 }
 
 #[test]

@@ -155,7 +155,8 @@ pub(super) fn switches(
 /// The payload that flows may offer to a link, as a multiple of its rate, unless the scenario forces more.
 const MAX_LOAD: f64 = 2.0;
 
-/// That arrivals offer no link more than [`MAX_LOAD`] times its rate, unless each of their groups says `force`.
+/// That random arrivals offer no link more than [`MAX_LOAD`] times its rate, unless each of their groups says `force`.
+/// Rows of traces are so many bytes and no more, so that they may well outlast a short run.
 pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     if plan.groups.iter().all(|group| intensity(group).is_none()) {
         return Ok(());
@@ -166,17 +167,20 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     }
     let paths = network.paths();
     let rates = load::rates(plan, network, &paths, seed);
-    let by_port = |rates: &[Option<f64>]| load::by_port(plan, network, &paths, rates, seed);
+    let with_traces = |rates: &[Option<f64>]| load::by_port(plan, network, &paths, rates, seed);
+    let traces = with_traces(&vec![None; rates.len()]);
+    let by_port = |rates: &[Option<f64>]| {
+        with_traces(rates).into_iter().zip(&traces).map(|(all, traced)| all - traced)
+    };
     let relative = |(port, bits): (usize, f64)| {
         (port, bits / network.graph.link_of(port as u32).rate.get() as f64)
     };
-    let all = by_port(&rates).into_iter().enumerate().map(relative);
+    let all = by_port(&rates).enumerate().map(relative);
     let worst = all.reduce(|worst, one| if one.1 > worst.1 { one } else { worst });
     let Some((port, most)) = worst.filter(|(_, most)| *most > MAX_LOAD) else { return Ok(()) };
     let items = top.item(Scenario::KEY.group).map(Item::items).unwrap_or_default();
     let keys = ArrivalsOptions::KEY;
     let arrivals = items.iter().map(|item| item.at_key(GroupOptions::KEY.arrivals.key));
-    let traced = by_port(&vec![None; rates.len()])[port];
     // The group that offers this link most, among those that do not force it.
     let mut chosen: Option<(f64, &Item)> = None;
     for (index, arrivals) in arrivals.enumerate() {
@@ -184,7 +188,7 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
         let section = Section::open::<ArrivalsOptions>("`arrivals`", arrivals)?;
         let options: ArrivalsOptions = section.read(())?;
         let only = rates.iter().enumerate().map(|(at, rate)| rate.filter(|_| at == index));
-        let share = by_port(&only.collect::<Vec<_>>())[port] - traced;
+        let share = by_port(&only.collect::<Vec<_>>()).nth(port).unwrap_or(0.0);
         if !options.force && share > chosen.map_or(0.0, |(share, _)| share) {
             chosen = Some((share, arrivals));
         }

@@ -154,7 +154,7 @@ const WRONG: &[Case] = &[
     ("net.graphml", "<graphml xmlns", "<svg xmlns", &["not XML"]),
     ("net.graphml", GRAPHML, "<svg/>", &["line 1", "expected <graphml>, found <svg>"]),
     ("net.graphml", GRAPHML, "<graphml/>", &["there is no <graph>"]),
-    ("net.graphml", GRAPHML, "", &["line 1", "not XML"]),
+    ("net.graphml", GRAPHML, "", &["the file is empty"]),
     ("net.graphml", "undirected", "directed", &["line 8", "is directed", "undirected"]),
     ("net.graphml", "id=\"2\"", "id=\"1\"", &["line 12", "second node \"1\"", "line 11"]),
     ("net.graphml", "id=\"2\"", "ID=\"2\"", &["line 12", "<node> lacks its `id`"]),
