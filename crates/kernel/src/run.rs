@@ -2,50 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::{Node, Span, Time};
+use shallop_core::options::Words;
+use shallop_core::{Node, Time};
 use shallop_lab::ends::{self, EndpointFactory};
 use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
 use shallop_plan::flows::{Flow, FlowGenerator};
-use shallop_plan::plan::{Plan, Transport};
+use shallop_plan::plan::Plan;
 use shallop_plan::{Setup, SetupError};
 use shallop_proto::AnyEnd;
+use shallop_results::summary::KernelOfRun;
 
 use crate::endpoint::{AnyHostEnd, KernelEnd};
 use crate::error::KernelError;
-use crate::hosts::{KernelCounters, Kernels};
+use crate::hosts::Kernels;
 use crate::installed::Installed;
 use crate::launch::{BOOTED, Start};
 use crate::orders::{self, FlowOrder, Settings};
 use crate::time_travel::Mode;
-
-/// How hosts that are kernels are set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelHosts {
-    /// The queue discipline of their cards.
-    pub qdisc: String,
-    /// The most segments of a segmentation-offload packet; `None` for what the kernel chooses.
-    pub gso_max_segs: Option<u32>,
-    /// The least time between two interrupts of a card.
-    pub moderation: Span,
-    /// Sysctls of each host with their values.
-    pub sysctls: Vec<(String, String)>,
-    /// How kernels are told the time.
-    pub mode: Mode,
-}
-
-impl Default for KernelHosts {
-    fn default() -> Self {
-        Self {
-            qdisc: "fq".to_owned(),
-            gso_max_segs: None,
-            moderation: Span::from_us(20),
-            sysctls: Vec::new(),
-            mode: Mode::default(),
-        }
-    }
-}
 
 /// The most hosts that one kernel carries: a card and a network namespace each.
 const MAX_HOSTS_OF_KERNEL: usize = 200;
@@ -79,20 +54,6 @@ impl From<SetupError> for KernelRunError {
     }
 }
 
-/// Whether any flow of a scheme is between kernels.
-#[must_use]
-pub fn has_kernels(plan: &Plan, scheme: usize) -> bool {
-    (0..plan.groups.len()).any(|group| kernel_tcp(plan, scheme, group).is_some())
-}
-
-/// The controller of a group whose hosts are kernels.
-fn kernel_tcp(plan: &Plan, scheme: usize, group: usize) -> Option<&'static str> {
-    match &plan.transport(scheme, group).transport {
-        Transport::Tcp(tcp) => tcp.kernel,
-        _ => None,
-    }
-}
-
 /// The kernel's name of a controller; `None` if it has none.
 #[must_use]
 pub fn controller(name: &str) -> Option<&'static str> {
@@ -106,15 +67,6 @@ pub fn controller(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A run with kernels: what it measured, and what its kernels counted.
-#[derive(Debug)]
-pub struct KernelOutcome {
-    /// As of any run.
-    pub outcome: Outcome,
-    /// Of the kernels.
-    pub counters: KernelCounters,
-}
-
 /// Runs a scheme of a plan with a seed, in which some hosts are kernels. Rows of flows go to the observer.
 ///
 /// # Errors
@@ -122,16 +74,18 @@ pub struct KernelOutcome {
 pub fn run_observed(
     plan: &Plan,
     (scheme, seed): (usize, u64),
-    (installed, hosts): (&Installed, &KernelHosts),
+    installed: &Installed,
     observer: &mut dyn Observer,
-) -> Result<KernelOutcome, KernelRunError> {
+) -> Result<Outcome, KernelRunError> {
     let setup = Setup::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup)?;
+    let written = plan.kernel.sysctls.iter().filter_map(|text| text.split_once('='));
+    let written = written.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
     let settings = Settings {
-        qdisc: hosts.qdisc.clone(),
-        gso_max_segs: hosts.gso_max_segs,
+        qdisc: plan.kernel.qdisc.word().to_owned(),
+        gso_max_segs: plan.kernel.gso_max_segs,
         controllers: traffic.controllers.iter().map(|&name| name.to_owned()).collect(),
-        sysctls: [traffic.ecn(), hosts.sysctls.clone()].concat(),
+        sysctls: traffic.ecn().into_iter().chain(written).collect(),
         socket_buffer: SOCKET_BUFFER,
     };
     let start = Start {
@@ -141,17 +95,26 @@ pub fn run_observed(
         flows: &traffic.orders,
         stop: BOOTED + plan.duration.as_ps().div_ceil(1_000),
         seed,
-        mode: hosts.mode,
+        mode: Mode::default(),
         memory_mb: MEMORY_MB,
     };
     let legacy = plan.groups.iter().any(|group| group.transport.is_some());
-    let kernels = Kernels::boot(&start, hosts.moderation, legacy)?;
+    let kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, legacy)?;
     let factory = Factory { setup: &setup, simulated: ends::mixed(&setup)?, traffic: &traffic };
-    let (outcome, kernels) = run_with_hosts(&setup, &factory, kernels, observer)?;
+    let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, observer)?;
     let end = Time::after_start(plan.duration);
     let (counters, logs) = kernels.finish(end)?;
     check_reports(&logs)?;
-    Ok(KernelOutcome { outcome, counters })
+    outcome.run.kernel = Some(KernelOfRun {
+        release: installed.release.clone(),
+        digest: installed.digest.clone(),
+        qdisc: plan.kernel.qdisc.word().to_owned(),
+        gso_max_segs: plan.kernel.gso_max_segs.map(u64::from),
+        interrupts: counters.interrupts,
+        receive_ring_drops: counters.no_receive_buffer,
+        stray_frames: counters.strays,
+    });
+    Ok(outcome)
 }
 
 /// Checks that no kernel's limit on memory held a flow back, and that agents had no errors.
@@ -187,7 +150,10 @@ impl Traffic {
         let (mut all, mut order_of) = (Vec::new(), BTreeMap::new());
         let end = Time::after_start(setup.plan.duration);
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
-            let Some(name) = kernel_tcp(setup.plan, setup.scheme, flow.group) else { continue };
+            let Some(name) = setup.plan.transport(setup.scheme, flow.group).transport.kernel()
+            else {
+                continue;
+            };
             let name = controller(name).ok_or_else(|| unknown(name))?;
             let controller = position(&mut controllers, name);
             let mut host = |node: Node| {

@@ -62,6 +62,7 @@ pub fn summarise(
         throughput_bps: rate(measure.ip_bytes(), end),
         wire_bps: rate(measure.wire_bytes, end),
         goodput_bps: rate(total.counters.received, end),
+        kernel: None,
         load_throughput_bps: measure.load_phase.throughput(),
         windows: windows(setup, measure, series),
         loss_rate: ratio(data, total.counters.sent),

@@ -7,6 +7,7 @@
 //! | the chip that a switch says it has | its buffers and pools are read |
 //! | whether the scheme or the scenario configures switches | the run has the switches of the scheme |
 //! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
+//! | `[kernel]`, if no host is a kernel | only kernels read it |
 //! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
 //!
 //! The data of `ExpressPass` and `FlashPass` is ECN-capable, so that switches can tell it from unscheduled data
@@ -19,6 +20,7 @@
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;
 
+use crate::kernel::KernelOptions;
 use crate::plan::{Accounting, Marking, Plan, Scheme, Switch, Transport};
 
 /// The plan of a scheme, given by its index, without what its runs do not depend on.
@@ -41,8 +43,10 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     }
     let schemes = vec![Scheme { name: String::new(), transport, switches: None, clean }];
     let nic_credit_queue = plan.nic_credit_queue.filter(|_| has_credits);
+    let kernel =
+        if plan.has_kernels(scheme) { plan.kernel.clone() } else { KernelOptions::default() };
     let (title, seed) = (String::new(), 0);
-    Plan { title, seed, switches, nic_credit_queue, schemes, ..plan.clone() }
+    Plan { title, seed, switches, nic_credit_queue, kernel, schemes, ..plan.clone() }
 }
 
 fn leave_out_marks(switch: &mut Switch) {

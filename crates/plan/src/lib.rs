@@ -10,6 +10,7 @@ pub mod files;
 pub mod flows;
 pub mod host_pairs;
 pub mod ideal;
+pub mod kernel;
 pub mod layout;
 pub mod load;
 pub mod memory;

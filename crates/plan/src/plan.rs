@@ -8,6 +8,7 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
 
 use crate::files::Files;
+use crate::kernel::KernelOptions;
 use crate::proxy::Clean;
 pub use crate::switches::{Accounting, Bcc, Marking, Shared, Switch};
 pub use crate::transport::{
@@ -48,6 +49,8 @@ pub struct Plan {
     /// The jitter of hosts: a packet of a host takes up to this much longer. `None` for the time of a full frame on the
     /// slowest link, enough to keep equal flows out of lockstep with a full queue (Floyd and Jacobson, 1991).
     pub nic_jitter: Option<Span>,
+    /// Hosts that are real kernels.
+    pub kernel: KernelOptions,
     /// The levels for which the time of queues and pools above them is reported.
     pub levels: Vec<Bytes>,
     /// The sets of links whose packets are captured, and the limit of packets.
@@ -65,6 +68,13 @@ impl Plan {
     #[must_use]
     pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
         self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
+    }
+
+    /// Whether any flow of a scheme, given by its index, is between real kernels.
+    #[must_use]
+    pub fn has_kernels(&self, scheme: usize) -> bool {
+        (0..self.groups.len())
+            .any(|group| self.transport(scheme, group).transport.kernel().is_some())
     }
 
     /// The configurations of switches under a scheme, by its index.

@@ -128,6 +128,9 @@ pub struct Run {
     /// do not lower it. Null if flows have no end, or all start at once.
     #[serde(default)]
     pub load_throughput_bps: Option<f64>,
+    /// The kernels of the run's hosts, if they are real ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelOfRun>,
     /// Results of the windows of the run.
     pub windows: Vec<Window>,
     /// Data packets dropped or lost on a wire, as a fraction of those sent.
@@ -225,6 +228,25 @@ pub struct Window {
     pub metered_loss: Option<f64>,
     /// Results of the groups.
     pub groups: Vec<GroupWindow>,
+}
+
+/// Real kernels that were hosts of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelOfRun {
+    /// The release of Linux.
+    pub release: String,
+    /// A digest of its configuration and of the agent in it.
+    pub digest: String,
+    /// The queue discipline of the hosts' cards.
+    pub qdisc: String,
+    /// The most segments sent at once by segmentation offload; null for what the kernel chooses.
+    pub gso_max_segs: Option<u64>,
+    /// Interrupts of all cards.
+    pub interrupts: u64,
+    /// Frames that a card lost because the kernel had no buffer for them.
+    pub receive_ring_drops: u64,
+    /// Frames that belong to no flow, such as those of closed connections.
+    pub stray_frames: u64,
 }
 
 /// A group in a window of a run.

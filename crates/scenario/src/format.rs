@@ -4,6 +4,7 @@ use shallop_core::form::Form;
 use shallop_core::options::{HostStack, keys};
 use shallop_core::{BufferSize, Bytes, Span, options};
 use shallop_plan::bounds::DAY;
+use shallop_plan::kernel::KernelOptions;
 use shallop_plan::plan::{CAPTURE_LIMIT, FlashPass};
 use shallop_plan::transport::Protocol;
 use shallop_topology::NicMode;
@@ -43,7 +44,8 @@ options! {
         key fairness_window: Span [Time(Span::from_us(1), DAY)] = Span::from_ms(100);
         /// Sizes in bytes. For each the report has the time in which a queue or pool held more.
         key levels: Vec<Bytes> [List(&SOME)] = Vec::new();
-        /// The TCP stack of the hosts, on which many defaults depend: ns-2.35, ns-3.44 or Linux 6.
+        /// The TCP stack of the hosts, on which many defaults depend: ns-2.35, ns-3.44 or Linux 6, all of
+        /// them simulated, or a real Linux kernel (`"kernel"`, see `[kernel]`).
         key stack: HostStack = HostStack::Linux;
         /// How a host's link takes packets from its flows: in turn whenever it is free (`"fair"`), or from one finite
         /// queue (`"fifo"`).
@@ -55,6 +57,8 @@ options! {
         /// Each packet leaves its host's link later by a time drawn uniformly from zero to this.
         key nic_jitter: Option<Span> [= DELAY] = (stack == HostStack::Ns2).then_some(Span::ZERO),
             "the time of a full frame on the slowest link; with `stack = \"ns2\"` `\"0s\"`";
+        /// Hosts that are real Linux kernels: those with `stack = "kernel"`.
+        section kernel: KernelOptions;
         /// The network.
         other topology [Tagged(&TOPOLOGY)], required;
         /// The switches. Those that no other section is for have `[switch.default]`.

@@ -15,6 +15,7 @@ mod format;
 mod groups;
 mod import;
 mod ineffective;
+mod kernel;
 mod like;
 mod metrics;
 pub mod network_files;

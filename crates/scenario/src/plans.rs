@@ -13,7 +13,7 @@ use super::section::Section;
 use super::set;
 use super::shapes::Ecmp;
 use super::tree::Item;
-use super::{check, ineffective, proxy, schemes, switches, topology, traffic};
+use super::{check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::files::Files;
 use shallop_plan::network::Network;
@@ -60,6 +60,7 @@ pub(super) fn read(
         nic_buffer: options.nic_buffer,
         nic_credit_queue: options.nic_credit_queue,
         nic_jitter: options.nic_jitter,
+        kernel: kernel::read(&top)?,
         levels: options.levels,
         capture: (options.capture, options.capture_limit),
         groups: Vec::new(),
@@ -76,6 +77,7 @@ pub(super) fn read(
     }
     proxy::place(&mut plan, &schemes, &network)?;
     plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
+    kernel::check(&top, &plan, &network)?;
     check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;
     check::frames_fit(&top, &plan, &network)?;

@@ -14,7 +14,8 @@ use crate::examples;
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
-/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 130 interrupted, with what was finished kept.
+/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 3 this machine lacks what is needed; 130
+/// interrupted, with what was finished kept.
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
@@ -53,6 +54,9 @@ pub enum Command {
     /// List the switch chips that scenarios may name
     #[command(after_help = examples::CHIPS)]
     Chips(Chips),
+    /// Build, list or test real Linux kernels, which hosts with stack = "kernel" are
+    #[command(after_help = examples::KERNEL)]
+    Kernel(Kernel),
     /// Measure packet-hops a second in the standard cases
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
@@ -302,6 +306,38 @@ pub struct Chips {
     /// How the table is printed.
     #[command(flatten)]
     pub printed: Printed,
+}
+
+/// The arguments of `kernel`.
+#[derive(Debug, Args)]
+pub struct Kernel {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: KernelAction,
+}
+
+/// What to do with kernels.
+#[derive(Debug, Subcommand)]
+pub enum KernelAction {
+    /// Build one from Debian's linux-source, in a few minutes
+    Build {
+        /// The release, as in 6.12; otherwise the newest whose source is there
+        release: Option<String>,
+        /// Compile on this many cores
+        #[arg(long, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
+    },
+    /// List those of this machine
+    List {
+        /// How the table is printed.
+        #[command(flatten)]
+        printed: Printed,
+    },
+    /// Run two flows twice
+    Test {
+        /// The release; otherwise the newest
+        release: Option<String>,
+    },
 }
 
 /// The arguments of `bench`.

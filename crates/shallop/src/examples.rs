@@ -74,6 +74,13 @@ Examples:
   shallop chips
   shallop chips --json";
 
+/// The examples of `kernel`.
+pub const KERNEL: &str = "\
+Examples:
+  shallop kernel build
+  shallop kernel list
+  shallop kernel test";
+
 /// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:

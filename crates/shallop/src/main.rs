@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod compare;
 mod examples;
+mod kernel;
 mod new;
 mod print;
 mod progress;
@@ -72,6 +73,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Schema(args) => show::schema(args),
         Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
+        Command::Kernel(args) => kernel::kernel(args),
     }
 }
 

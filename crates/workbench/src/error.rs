@@ -15,6 +15,13 @@ pub enum WorkError {
     /// A run could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A kernel that is a host of a run failed, or is not there.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Kernel(#[from] shallop_kernel::run::KernelRunError),
+    /// This machine cannot run kernels.
+    #[error("{0}")]
+    NoKernel(String),
     /// The system cannot start threads.
     #[error("could not start the threads for the runs: {why}; try fewer with --jobs")]
     Threads {

@@ -25,7 +25,8 @@ impl Identity {
         let mut sink = Sink(Sha256::new());
         let (version, source) = (env!("CARGO_PKG_VERSION"), env!("SHALLOP_SOURCE"));
         // The derived text has every field in order of declaration, with exact values.
-        let written = write!(sink, "{FORMAT} {version} {source} {effective:?}");
+        let kernel = crate::kernels::digest(plan, scheme);
+        let written = write!(sink, "{FORMAT} {version} {source} {kernel} {effective:?}");
         debug_assert!(written.is_ok(), "a digest accepts any text");
         let mut digits = hexadecimal(sink.0);
         digits.truncate(DIGITS);

@@ -11,8 +11,9 @@ use shallop_store::StoreError;
 
 use super::error::WorkError;
 use super::identity::Identity;
+use super::kernels;
 use super::run_archive::{FlowWriter, RunArchive};
-use shallop_lab::{Observer, RunError, run_observed};
+use shallop_lab::{Observer, RunError};
 use shallop_measure::flow_log::FlowRow;
 use shallop_plan::Study;
 use shallop_plan::wait::check_all;
@@ -81,6 +82,12 @@ pub fn run_all(
 ) -> Result<Vec<FinishedRun>, WorkError> {
     let jobs = options.shard.of(study.jobs());
     check_all(study, jobs.clone()).map_err(RunError::from)?;
+    for job in &jobs {
+        let plan = &study.points[job.point].plan;
+        if plan.has_kernels(job.scheme) {
+            kernels::find(plan)?;
+        }
+    }
     let mut unique: BTreeMap<Identity, Job> = BTreeMap::new();
     let mut identities = Vec::with_capacity(jobs.len());
     let mut to_run = Vec::new();
@@ -187,7 +194,7 @@ impl Worker<'_> {
         let flows = flows.inspect_err(|_| self.fail())?;
         let mut follower = RunFollower { worker: self, last: Span::ZERO, flows, failed: None };
         let clock = super::clock::Clock::start();
-        let outcome = run_observed(&point.plan, job.scheme, job.seed, &mut follower);
+        let outcome = kernels::run(&point.plan, (job.scheme, job.seed), &mut follower);
         let RunFollower { last, flows, failed, .. } = follower;
         if let Some(why) = failed {
             self.fail();

@@ -13,6 +13,7 @@ pub mod error;
 pub mod folder;
 pub mod identity;
 pub mod jobs;
+pub mod kernels;
 mod link_tables;
 pub mod printable;
 pub mod report;

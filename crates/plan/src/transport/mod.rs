@@ -69,6 +69,17 @@ pub trait Configured: Sized {
     fn values(&self) -> Vec<(&'static Key, Option<String>)>;
 }
 
+impl Transport {
+    /// The controller's name in scenarios, if its hosts are real kernels.
+    #[must_use]
+    pub fn kernel(&self) -> Option<&'static str> {
+        match self {
+            Self::Tcp(tcp) => tcp.kernel,
+            _ => None,
+        }
+    }
+}
+
 impl Configured for Transport {
     fn kinds() -> Vec<Kind> {
         [Tcp::kinds(), ExpressPass::kinds(), Udp::kinds(), FlashPass::kinds()].concat()

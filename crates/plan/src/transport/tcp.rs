@@ -177,6 +177,21 @@ impl TcpOptions {
     }
 }
 
+/// Refuses options of our TCP for hosts whose TCP is a kernel's own.
+fn only_the_kernels<S: Source>(controller: &str, source: &S) -> Result<(), S::Error> {
+    let keys = [TcpOptions::keys(), window::Config::keys(controller)].concat();
+    let ours = |key: &&&'static Key| **key != TcpOptions::KEY.stack && source.is_written(key);
+    match keys.iter().find(ours) {
+        None => Ok(()),
+        Some(key) => {
+            let message =
+                format!("with stack = \"kernel\" `{}` is for the kernel to say", key.name);
+            let help = "set what the kernel can be told with `sysctls` in [kernel]";
+            Err(source.refuse(Refused::new(key, message, help)))
+        }
+    }
+}
+
 impl Configured for Tcp {
     fn kinds() -> Vec<Kind> {
         fn keys(controller: &str) -> Vec<&'static Key> {
@@ -192,6 +207,9 @@ impl Configured for Tcp {
 
     fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
         let stack = source.value(TcpOptions::KEY.stack)?.unwrap_or(stack);
+        if stack == HostStack::Kernel {
+            only_the_kernels(kind, source)?;
+        }
         let defaults = Defaults::new(kind, stack);
         let mut config = TcpOptions::read(source, defaults)?.config(defaults.stack);
         let Some(controller) = window::Config::read(kind, source, stack) else {

@@ -1,0 +1,35 @@
+//! The options of hosts that are real kernels.
+
+use shallop_core::{Span, options};
+
+/// The queue discipline of a host's card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Qdisc {
+    /// Fair queueing with pacing (`sch_fq`).
+    #[default]
+    Fq,
+    /// Fair queueing with controlled delay (`sch_fq_codel`).
+    FqCodel,
+    /// Three bands, first in first out (`sch_generic`).
+    PfifoFast,
+}
+
+shallop_core::words! { Qdisc { Fq = "fq", FqCodel = "fq_codel", PfifoFast = "pfifo_fast" } }
+
+options! {
+    /// The hosts with `stack = "kernel"`.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct KernelOptions {
+        /// The release of the kernel, or its first numbers: `"6.12"`.
+        key release: Option<String> = None, "the newest that is installed";
+        /// The queue discipline of the hosts' cards.
+        key qdisc: Qdisc = Qdisc::Fq;
+        /// The most segments that a host sends at once by segmentation offload (`gso_max_segs` of its card); 1 for
+        /// packet by packet, which suits shallow buffers.
+        key gso_max_segs: Option<u32> [Integer(1, 65_535)] = None, "what the kernel chooses: up to 64 KB";
+        /// The least time between two interrupts of a card (interrupt moderation).
+        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = Span::from_us(20);
+        /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
+        key sysctls: Vec<String> = Vec::new();
+    }
+}

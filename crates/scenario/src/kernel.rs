@@ -1,0 +1,71 @@
+//! The section `[kernel]`, and what groups and schemes with `stack = "kernel"` may ask for.
+
+use shallop_core::Bytes;
+use shallop_plan::kernel::KernelOptions;
+use shallop_plan::network::Network;
+use shallop_plan::plan::{Plan, Transport};
+
+use super::format::Scenario;
+use super::problem::Problem;
+use super::section::Section;
+
+/// The controllers that the kernel has, by their names in scenarios.
+const CONTROLLERS: [&str; 5] = ["cubic", "newreno", "bbr", "vegas", "dctcp"];
+/// The MTU of hosts that are kernels.
+const MTU: u64 = 1_500;
+
+/// The section, or its defaults.
+pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
+    let Some(item) = top.item(Scenario::KEY.kernel) else { return Ok(KernelOptions::default()) };
+    let section = Section::open::<KernelOptions>("[kernel]", item)?;
+    let options: KernelOptions = section.read(())?;
+    let is_sysctl = |text: &String| {
+        let letter = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        text.split_once('=').is_some_and(|(name, value)| {
+            name.starts_with("net.")
+                && name.chars().all(letter)
+                && !value.trim().is_empty()
+                && !value.contains(char::is_control)
+        })
+    };
+    if let Some(wrong) = options.sysctls.iter().find(|text| !is_sysctl(text)) {
+        let problem = section
+            .reject(KernelOptions::KEY.sysctls, format!("\"{wrong}\" is no sysctl of a host"));
+        return Err(problem.with_help("write \"net.ipv4.tcp_timestamps=0\""));
+    }
+    Ok(options)
+}
+
+/// That hosts that are kernels are asked for what they have.
+pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    let mtus = (0..network.graph.ports() as u32).map(|port| network.graph.link_of(port).mtu);
+    let other = mtus.map(Bytes::get).find(|&mtu| mtu != MTU);
+    let mut found = false;
+    for scheme in 0..plan.schemes.len() {
+        for group in 0..plan.groups.len() {
+            let of = plan.transport(scheme, group);
+            let Transport::Tcp(tcp) = &of.transport else { continue };
+            let Some(controller) = tcp.kernel else { continue };
+            found = true;
+            let name = &of.name;
+            if !CONTROLLERS.contains(&controller) {
+                let message =
+                    format!("the kernel of \"{name}\" has no controller \"{controller}\"");
+                let help = format!("with stack = \"kernel\" one of: {}", CONTROLLERS.join(", "));
+                return Err(top.reject(Scenario::KEY.scheme, message).with_help(help));
+            }
+            if plan.schemes[scheme].clean.is_some() {
+                let message =
+                    format!("\"{name}\" has a CLEAN proxy, which reads no packets of kernels");
+                return Err(top
+                    .reject(Scenario::KEY.scheme, message)
+                    .with_help("leave out one of the two"));
+            }
+        }
+    }
+    if found && let Some(mtu) = other {
+        let message = format!("an `mtu` is {mtu}, and hosts that are kernels have {MTU}");
+        return Err(top.reject(Scenario::KEY.topology, message).with_help("leave `mtu` out"));
+    }
+    Ok(())
+}

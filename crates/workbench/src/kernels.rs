@@ -1,0 +1,188 @@
+//! Runs whose hosts are real kernels, on machines that can run them.
+
+use shallop_lab::Observer;
+use shallop_measure::Outcome;
+use shallop_plan::plan::Plan;
+
+use crate::error::WorkError;
+
+/// A kernel of this machine.
+#[cfg(target_os = "linux")]
+pub type Kernel = shallop_kernel::Installed;
+/// Without Linux there is none.
+#[cfg(not(target_os = "linux"))]
+pub enum Kernel {}
+
+/// The kernel that a plan names, if this machine has it.
+///
+/// # Errors
+/// How to get one.
+#[cfg(target_os = "linux")]
+pub fn find(plan: &Plan) -> Result<Kernel, WorkError> {
+    use shallop_kernel::installed;
+    let found = installed::find(&installed::folder(), plan.kernel.release.as_deref());
+    found.map_err(WorkError::NoKernel)
+}
+
+/// As on Linux, where there are some.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn find(_: &Plan) -> Result<Kernel, WorkError> {
+    Err(WorkError::NoKernel("stack = \"kernel\" needs Linux".to_owned()))
+}
+
+/// Runs a scheme of a plan with a seed. Hosts with `stack = "kernel"` are kernels.
+///
+/// # Errors
+/// If the run cannot be made or was stopped.
+pub fn run(
+    plan: &Plan,
+    (scheme, seed): (usize, u64),
+    observer: &mut dyn Observer,
+) -> Result<Outcome, WorkError> {
+    if !plan.has_kernels(scheme) {
+        return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);
+    }
+    let kernel = find(plan)?;
+    run_with(&kernel, plan, (scheme, seed), observer)
+}
+
+#[cfg(target_os = "linux")]
+fn run_with(
+    kernel: &Kernel,
+    plan: &Plan,
+    job: (usize, u64),
+    observer: &mut dyn Observer,
+) -> Result<Outcome, WorkError> {
+    use shallop_kernel::run::{KernelRunError, run_observed};
+    run_observed(plan, job, kernel, observer).map_err(|why| match why {
+        KernelRunError::Run(why) => why.into(),
+        why => why.into(),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run_with(
+    kernel: &Kernel,
+    _: &Plan,
+    _: (usize, u64),
+    _: &mut dyn Observer,
+) -> Result<Outcome, WorkError> {
+    match *kernel {}
+}
+
+/// What the results of a scheme depend on besides its plan: the kernel of its hosts, as its digest says. Empty without.
+#[must_use]
+pub fn digest(plan: &Plan, scheme: usize) -> String {
+    #[cfg(target_os = "linux")]
+    if plan.has_kernels(scheme) {
+        return find(plan).map(|kernel| kernel.digest).unwrap_or_default();
+    }
+    let _ = (plan, scheme);
+    String::new()
+}
+
+/// A kernel of this machine, as `shallop kernel list` shows it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct KernelRow {
+    /// The release of Linux.
+    pub release: String,
+    /// A digest of its configuration and of the agent in it.
+    pub digest: String,
+    /// Its folder.
+    pub folder: std::path::PathBuf,
+}
+
+/// The folder of kernels, and those in it, the newest last.
+#[must_use]
+pub fn list() -> (std::path::PathBuf, Vec<KernelRow>) {
+    #[cfg(target_os = "linux")]
+    {
+        let folder = shallop_kernel::installed::folder();
+        let row = |kernel: Kernel| KernelRow {
+            folder: folder.join(&kernel.release),
+            release: kernel.release,
+            digest: kernel.digest,
+        };
+        let rows = shallop_kernel::installed::list(&folder).into_iter().map(row).collect();
+        (folder, rows)
+    }
+    #[cfg(not(target_os = "linux"))]
+    (std::path::PathBuf::new(), Vec::new())
+}
+
+/// Builds a kernel of this release from Debian's source package, with this many jobs, and installs it. `tell` is told
+/// of each step.
+///
+/// # Errors
+/// What failed, or what has to be installed first.
+pub fn build(
+    release: Option<&str>,
+    jobs: usize,
+    tell: &mut dyn FnMut(&str),
+) -> Result<KernelRow, WorkError> {
+    #[cfg(target_os = "linux")]
+    {
+        use shallop_kernel::{build, installed};
+        let failed = |why: build::BuildError| WorkError::NoKernel(why.to_string());
+        build::install_packages().map_err(failed)?;
+        let folder = installed::folder();
+        let kernel = build::build(&folder, release, jobs, tell).map_err(failed)?;
+        let folder = folder.join(&kernel.release);
+        Ok(KernelRow { release: kernel.release, digest: kernel.digest, folder })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (release, jobs, tell);
+        Err(WorkError::NoKernel("kernels are built on Linux".to_owned()))
+    }
+}
+
+/// The scenario of [`test`].
+const TEST: &str = r#"
+title = "a kernel's CUBIC over 1 Gb/s"
+duration = "500ms"
+stack = "kernel"
+topology = { kind = "dumbbell", senders = 2, rate = "1Gbps", delay = "250us" }
+switch.default.buffer = "250KB"
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+"#;
+
+/// What [`test`] found.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Tested {
+    /// The kernel.
+    pub release: String,
+    /// Payload of two CUBIC flows over 1 Gb/s, in bits per second.
+    pub goodput_bps: f64,
+    /// Whether a second run gave the same results.
+    pub repeatable: bool,
+}
+
+/// Runs two flows between kernels twice.
+///
+/// # Errors
+/// If there is no kernel, or it fails.
+pub fn test(release: Option<&str>) -> Result<Tested, WorkError> {
+    let mut study = shallop_scenario::read(TEST, &shallop_scenario::Options::default())?;
+    let plan = &mut study.points[0].plan;
+    plan.kernel.release = release.map(str::to_owned);
+    let once = || run(plan, (0, 1), &mut Unobserved).map(|outcome| outcome.run);
+    let (first, second) = (once()?, once()?);
+    let release = first.kernel.as_ref().map(|kernel| kernel.release.clone()).unwrap_or_default();
+    Ok(Tested { release, goodput_bps: first.goodput_bps, repeatable: first == second })
+}
+
+/// An observer that keeps nothing.
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn on_progress(&mut self, _: shallop_core::Time) -> bool {
+        true
+    }
+
+    fn on_flows(&mut self, _: Vec<shallop_measure::flow_log::FlowRow>) {}
+}
