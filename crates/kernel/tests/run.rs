@@ -127,12 +127,12 @@ fn a_full_buffer_drops_and_the_flow_recovers() {
     let run = Run {
         access: Some(BitsPerSec::gbps(10)),
         buffer: Bytes::new(20_000),
-        flows: vec![Some(3_000_000)],
+        flows: vec![Some(2_000_000)],
         ..Run::default()
     };
     let outcome = run.run(&kernel);
     assert!(outcome.transcript.drops > 0 && outcome.retransmits > 0);
-    assert_eq!((outcome.received[0], outcome.complete[0]), (3_000_000, true));
+    assert_eq!((outcome.received[0], outcome.complete[0]), (2_000_000, true));
     is_clean(&outcome);
 }
 

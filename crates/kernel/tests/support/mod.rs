@@ -67,8 +67,8 @@ impl Default for Run {
             controller: "cubic",
             qdisc: "fq",
             gso_max_segs: None,
-            duration: Span::from_ms(100),
-            measure_from: Span::from_ms(50),
+            duration: Span::from_ms(60),
+            measure_from: Span::from_ms(30),
             mode: Mode::Shared,
             moderation: Span::from_us(20),
             mark_above: None,
@@ -133,6 +133,7 @@ impl Run {
             seed: self.seed,
             mode: self.mode,
             memory_mb: 512,
+            spin_seconds: 30,
         };
         let kernels = Kernels::boot(&start, self.moderation, false).unwrap();
         let transcript = self.transcript(&net, access);
