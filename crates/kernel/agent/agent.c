@@ -35,7 +35,7 @@
 #define IFLA_GSO_MAX_SEGS 40
 #endif
 
-enum { WORDS = 10, CHUNK = 1 << 18, EVENTS = 64 };
+enum { WORDS = 10, LINE = 1024, CHUNK = 1 << 18, EVENTS = 64 };
 
 /* A line of the orders, in words. */
 struct order {
@@ -75,16 +75,26 @@ static uint64_t now(void)
     return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Calls visit with each line; lines are cut into words in a copy that stays. */
+/* Calls visit with each line; its words are gone after that. */
 static void each_order(void (*visit)(const struct order *, void *), void *context)
 {
-    char *copy = strdup(orders), *lines, *line;
-    for (line = strtok_r(copy, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+    const char *line = orders, *end;
+    for (; *line; line = *end ? end + 1 : end) {
         struct order order = { 0 };
-        char *words, *word, *second = strchr(line, ' ');
+        char copy[LINE], rest[LINE], *words, *word, *second;
+        size_t length;
+        end = strchrnul(line, '\n');
+        length = end - line;
+        if (length >= LINE) {
+            fail("an order of %zu bytes", length);
+            continue;
+        }
+        memcpy(copy, line, length);
+        copy[length] = 0;
+        second = strchr(copy, ' ');
         second = second ? strchr(second + 1, ' ') : NULL;
-        order.rest = second ? strdup(second + 1) : "";
-        for (word = strtok_r(line, " ", &words); word && order.words < WORDS; word = strtok_r(NULL, " ", &words))
+        order.rest = strcpy(rest, second ? second + 1 : "");
+        for (word = strtok_r(copy, " ", &words); word && order.words < WORDS; word = strtok_r(NULL, " ", &words))
             order.word[order.words++] = word;
         if (order.words)
             visit(&order, context);
@@ -230,7 +240,7 @@ static void read_order(const struct order *order, void *context)
         inet_pton(AF_INET, order->word[5], &flow->to.sin_addr);
         flow->to.sin_port = htons(atoi(order->word[6]));
         flow->local = atoi(order->word[7]);
-        flow->controller = order->word[8];
+        flow->controller = strdup(order->word[8]);
         flow->socket = -1;
     }
 }

@@ -181,6 +181,8 @@ impl Card {
         let frame = bytes.split_off(VIRTIO_HEADER);
         let packets = if bytes[1] & !WITH_ECN == TCP_SEGMENTS {
             frame::cut(&frame, u16::from_le_bytes([bytes[4], bytes[5]]))?
+        } else if frame.len() > frame::MAX_PACKET {
+            return Err(Malformed::Frame(frame.len()));
         } else {
             vec![frame]
         };
@@ -274,7 +276,13 @@ fn map(
     let memory = |why: &dyn std::fmt::Display| CardError::Memory(why.to_string());
     let mut mapped = Vec::new();
     for (region, file) in regions.iter().zip(files) {
-        let file = FileOffset::new(std::fs::File::from(file), region.offset);
+        let file = std::fs::File::from(file);
+        // Memory beyond the end of its file would end us when it is touched.
+        let whole = file.metadata()?.len();
+        if region.offset.checked_add(region.bytes).is_none_or(|end| end > whole) {
+            return Err(memory(&"a region beyond the end of its file"));
+        }
+        let file = FileOffset::new(file, region.offset);
         let bytes = usize::try_from(region.bytes).map_err(|why| memory(&why))?;
         let part = MmapRegion::from_file(file, bytes).map_err(|why| memory(&why))?;
         let part = GuestRegionMmap::new(part, GuestAddress(region.address));

@@ -9,6 +9,8 @@ use crate::error::Malformed;
 
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
+/// The longest packet that a card sends, with its Ethernet header: cards have Ethernet's 1,500 bytes.
+pub const MAX_PACKET: usize = ETHERNET + 1_500;
 /// The longest frame that a kernel may send: 64 KB of IP in segmentation offload.
 pub const MAX_FRAME: usize = ETHERNET + 65_535;
 /// Congestion experienced, in the lowest bits of the traffic class.
@@ -66,6 +68,8 @@ pub fn segment(frame: &[u8]) -> Option<Segment> {
     let tcp = TcpHeaderSlice::from_slice(rest).ok()?;
     let headers = ip.slice().len() + tcp.slice().len();
     let payload = usize::from(ip.total_len()).checked_sub(headers)?;
+    // A longer packet than its frame, which no wire can carry.
+    ethernet.payload_slice().get(..usize::from(ip.total_len()))?;
     let address = |of: [u8; 4]| u32::from_be_bytes(of);
     Some(Segment {
         ends: Ends {
@@ -129,7 +133,7 @@ const CWR: u8 = 0x80;
 /// last, CWR on the first (`tcp_gso_segment` of Linux).
 ///
 /// # Errors
-/// If it is no TCP frame with payload.
+/// If it is no TCP frame with payload, or its parts would be empty or longer than a packet.
 pub fn cut(frame: &[u8], segment_bytes: u16) -> Result<Vec<Vec<u8>>, Malformed> {
     let wrong = || Malformed::Frame(frame.len());
     let whole = segment(frame).filter(|whole| whole.payload > 0).ok_or_else(wrong)?;
@@ -137,7 +141,10 @@ pub fn cut(frame: &[u8], segment_bytes: u16) -> Result<Vec<Vec<u8>>, Malformed> 
     let tcp = ETHERNET + ip.header_len();
     let headers = ETHERNET + usize::from(whole.ip_bytes) - whole.payload as usize;
     let payload = frame.get(headers..headers + whole.payload as usize).ok_or_else(wrong)?;
-    let parts = payload.chunks(usize::from(segment_bytes.max(1)));
+    if segment_bytes == 0 || headers + usize::from(segment_bytes) > MAX_PACKET {
+        return Err(wrong());
+    }
+    let parts = payload.chunks(usize::from(segment_bytes));
     let (last, mut cut) = (parts.len() - 1, Vec::with_capacity(parts.len()));
     for (index, part) in parts.enumerate() {
         let mut frame = [&frame[..headers], part].concat();

@@ -22,6 +22,7 @@ use crate::frames::Frames;
 use crate::kernel::{Kernel, Pause};
 use crate::launch::{BOOTED, Start};
 use crate::orders::{self, FlowOrder};
+use crate::process::Process;
 
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
@@ -185,6 +186,11 @@ impl Kernels {
         self.run_alone(guest(end).saturating_add(REPORT))?;
         let logs: Result<Vec<_>, _> = self.kernels.iter_mut().map(|k| k.process().log()).collect();
         Ok((self.counters, logs?))
+    }
+
+    /// The processes of the kernels, in their order.
+    pub fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.kernels.iter_mut().map(Kernel::process)
     }
 
     /// What ended the run early.

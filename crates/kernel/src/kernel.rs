@@ -52,14 +52,16 @@ pub struct Kernel {
     free_until: u64,
     /// The card whose kick waits for its answer.
     kicked: Option<usize>,
+    /// As [`SPIN_SECONDS`].
+    spin_seconds: u64,
 }
 
 /// The event of the time socket; cards are numbered from zero.
 const TIME: u64 = u64::MAX;
 /// How long a kernel may be silent before its processor time is looked at.
 const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-/// The processor time without a message after which a program in it is said to spin, in seconds.
-const SPIN_SECONDS: u64 = 30;
+/// The processor time without a message after which a program in a kernel is said to spin, in seconds.
+pub const SPIN_SECONDS: u64 = 30;
 
 impl Kernel {
     /// A kernel that has connected: the socket of its time, and the listening socket of each of its cards, with the
@@ -99,6 +101,7 @@ impl Kernel {
             request: 0,
             free_until: NEVER,
             kicked: None,
+            spin_seconds: SPIN_SECONDS,
         };
         let first = kernel.receive()?;
         if first.op != Op::Start || first.time != number as u64 + 1 {
@@ -112,6 +115,11 @@ impl Kernel {
     #[must_use]
     pub fn wakeup(&self) -> Option<u64> {
         (self.request < NEVER).then_some(self.request)
+    }
+
+    /// Sets the processor time after which a program in it is said to spin, in seconds.
+    pub const fn set_spin_seconds(&mut self, seconds: u64) {
+        self.spin_seconds = seconds;
     }
 
     /// Its process.
@@ -170,7 +178,7 @@ impl Kernel {
             if clock.mode() == Mode::FreeUntil {
                 self.tell_free_until(clock, free_until)?;
             }
-            self.sequence += 1;
+            self.sequence = self.sequence.wrapping_add(1);
             self.send(Op::Run, self.sequence, clock.now())?;
             if clock.mode() != Mode::Shared {
                 self.await_answer(clock)?;
@@ -217,7 +225,7 @@ impl Kernel {
             return Ok(());
         }
         self.free_until = free_until;
-        self.sequence += 1;
+        self.sequence = self.sequence.wrapping_add(1);
         self.send(Op::FreeUntil, self.sequence, free_until)?;
         self.await_answer(clock)
     }
@@ -298,7 +306,7 @@ impl Kernel {
             }
             let used = self.process.processor_time().ok_or_else(|| self.ended())?;
             let since = used.saturating_sub(*spun.get_or_insert(used)) / 100;
-            if since >= SPIN_SECONDS {
+            if since >= self.spin_seconds {
                 return Err(KernelError::Spins { kernel: self.number, seconds: since });
             }
         }

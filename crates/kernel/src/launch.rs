@@ -40,6 +40,8 @@ pub struct Start<'a> {
     pub mode: Mode,
     /// Memory of each kernel in MiB; it takes what it uses.
     pub memory_mb: u32,
+    /// The processor time after which a program in a kernel is said to spin, in seconds.
+    pub spin_seconds: u64,
 }
 
 impl Start<'_> {
@@ -69,7 +71,9 @@ impl Start<'_> {
             let process = self.process(number, hosts.len(), folder.path())?;
             let (process, socket) = accept(&time, number, process)?;
             let segmentation = self.settings.gso_max_segs != Some(1);
-            kernels.push(Kernel::new(number, process, socket, cards, segmentation)?);
+            let mut kernel = Kernel::new(number, process, socket, cards, segmentation)?;
+            kernel.set_spin_seconds(self.spin_seconds);
+            kernels.push(kernel);
         }
         Ok((kernels, clock, folder))
     }

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
@@ -90,13 +91,15 @@ impl Process {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Processor time that it has used, in hundredths of a second.
+    /// Processor time that it and its programs have used, in hundredths of a second. Each address space of a kernel is
+    /// a process of its own, in the session that the kernel has made.
     #[must_use]
     pub fn processor_time(&self) -> Option<u64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).ok()?;
-        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
-        let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
-        Some(ticks(11)? + ticks(12)?)
+        let own = time_in_session(self.id(), self.id())?;
+        let entries = std::fs::read_dir("/proc").ok()?.flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let others = numbers.filter(|&process| process != self.id());
+        Some(own + others.filter_map(|process| time_in_session(process, self.id())).sum::<u64>())
     }
 
     /// Its memory in bytes, its part of what it shares with other kernels.
@@ -106,6 +109,16 @@ impl Process {
         let line = maps.lines().find(|line| line.starts_with("Pss:"))?;
         Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1_024)
     }
+}
+
+/// The processor time of a process, if it is in this session or leads it.
+fn time_in_session(process: u32, session: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // What follows the name of the program: state, parent, group, session, and the times as words 12 and 13.
+    let words: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    let number = |word: usize| words.get(word)?.parse::<u64>().ok();
+    let belongs = process == session || number(3)? == u64::from(session);
+    belongs.then_some(number(11)? + number(12)?)
 }
 
 impl Drop for Process {
@@ -125,9 +138,8 @@ fn memory_folder() -> PathBuf {
 /// A folder that is removed when this value is dropped, and by another process if this one is killed before.
 #[derive(Debug)]
 pub struct Folder {
-    folder: tempfile::TempDir,
-    remover: Child,
-    _alive: ChildStdin,
+    path: PathBuf,
+    remover: Remover,
 }
 
 impl Folder {
@@ -136,28 +148,63 @@ impl Folder {
     /// # Errors
     /// If there is no place for it.
     pub fn new() -> Result<Self, KernelError> {
-        let folder = tempfile::Builder::new().prefix("shallop-kernels-").tempdir();
-        let folder = folder.map_err(KernelError::io("a folder for the kernels' sockets"))?;
-        // The pipe closes when we end, however that happens.
-        let mut remover = Command::new("setsid");
-        remover.args(["sh", "-c", "read -r _; rm -rf -- \"$1\"", "sh"]).arg(folder.path());
-        remover.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut remover = remover.spawn().map_err(KernelError::io("setsid"))?;
-        let alive = remover.stdin.take().ok_or_else(|| std::io::ErrorKind::BrokenPipe.into());
-        let alive = alive.map_err(KernelError::io::<std::io::Error>("setsid"))?;
-        Ok(Self { folder, remover, _alive: alive })
+        // The remover comes first, so that there is no moment at which the folder would stay.
+        let make = |path: &Path| {
+            let mut remover = Remover::start(path)?;
+            let created = std::fs::DirBuilder::new().mode(0o700).create(path);
+            // Somebody else may have a folder of this name.
+            created.inspect_err(|_| remover.end()).map(|()| remover)
+        };
+        let made = tempfile::Builder::new().prefix("shallop-kernels-").make(make);
+        let made = made.map_err(KernelError::io("a folder for the kernels' sockets"))?;
+        let (remover, path) = made.into_parts();
+        let path = path.keep().map_err(|why| KernelError::io("a folder")(why.error))?;
+        Ok(Self { path, remover })
     }
 
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = self.remover.kill();
-        let _ = self.remover.wait();
+        // What cannot be removed now is left to the remover.
+        if std::fs::remove_dir_all(&self.path).is_ok() {
+            self.remover.end();
+        }
+    }
+}
+
+/// A process that removes a folder when we end, however that happens: a pipe closes then. Kernels end at the same
+/// moment, and may write into the folder while it is being removed, so it tries again for ten seconds.
+#[derive(Debug)]
+struct Remover {
+    process: Child,
+    _alive: Option<ChildStdin>,
+}
+
+const REMOVE: &str = r#"read -r _
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    rm -rf -- "$1" && sleep 0.1 && [ ! -e "$1" ] && exit
+    sleep 0.5
+done"#;
+
+impl Remover {
+    fn start(folder: &Path) -> std::io::Result<Self> {
+        let mut command = Command::new("setsid");
+        command.args(["sh", "-c", REMOVE, "sh"]).arg(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut process = command.spawn()?;
+        let _alive = process.stdin.take();
+        Ok(Self { process, _alive })
+    }
+
+    /// Ends the process; there is nothing to remove.
+    fn end(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }

@@ -18,6 +18,7 @@ use crate::endpoint::{AnyHostEnd, KernelEnd};
 use crate::error::KernelError;
 use crate::hosts::Kernels;
 use crate::installed::Installed;
+use crate::kernel::SPIN_SECONDS;
 use crate::launch::{BOOTED, Start};
 use crate::orders::{self, FlowOrder, Settings};
 use crate::time_travel::Mode;
@@ -97,6 +98,7 @@ pub fn run_observed(
         seed,
         mode: Mode::default(),
         memory_mb: MEMORY_MB,
+        spin_seconds: SPIN_SECONDS,
     };
     let legacy = plan.groups.iter().any(|group| group.transport.is_some());
     let kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, legacy)?;

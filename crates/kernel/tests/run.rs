@@ -1,42 +1,155 @@
 //! Kernels through the simulator's switches.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
 mod support;
 
-use shallop_core::{BitsPerSec, Span};
-use support::Run;
+use shallop_core::{BitsPerSec, Bytes, Span};
+use support::{Outcome, Run};
 
-#[test]
-fn a_flow_of_known_size_arrives_whole() {
-    let Some(kernel) = support::kernel() else { return };
-    let run = Run { flows: vec![Some(1_000_000), Some(1)], ..Run::default() };
-    let outcome = run.run(&kernel);
-    println!("{outcome:#?}");
-    assert_eq!(outcome.received, [1_000_000, 1]);
-    assert_eq!(outcome.complete, [true, true]);
+/// A buffer of one product of rate and round trip.
+fn product(rate: BitsPerSec, rtt: Span) -> Bytes {
+    rate.bytes_in(rtt)
+}
+
+fn of_controller(controller: &'static str) -> Run {
+    Run { controller, ..Run::default() }
+}
+
+fn is_clean(outcome: &Outcome) {
     assert_eq!(outcome.counters.strays, 0);
+    let errors = |log: &String| log.lines().any(|line| line.starts_with("error:"));
+    assert!(!outcome.logs.iter().any(errors), "{:?}", outcome.logs);
 }
 
 #[test]
-fn one_flow_fills_the_line() {
+fn flows_of_known_size_arrive_whole() {
     let Some(kernel) = support::kernel() else { return };
-    for rate in [1_000_000_000, 10_000_000_000] {
-        let run = Run {
-            rate: BitsPerSec::at_least_one(rate),
-            buffer: shallop_core::Bytes::new(rate / 8 / 500),
-            duration: Span::from_secs(1),
-            ..Run::default()
-        };
-        let started = std::time::Instant::now();
-        let outcome = run.run(&kernel);
-        println!(
-            "{rate}: {:.1} Mb/s in {:?}, {:?} {:?}",
-            run.goodput(&outcome) / 1e6,
-            started.elapsed(),
-            outcome.transcript,
-            outcome.counters
-        );
-        println!("{}", outcome.logs.join("\n"));
-    }
+    let run = Run { flows: vec![Some(1_000_000), Some(1)], ..Run::default() };
+    let outcome = run.run(&kernel);
+    assert_eq!(outcome.received, [1_000_000, 1]);
+    assert_eq!(outcome.complete, [true, true]);
+    is_clean(&outcome);
+}
+
+/// Within 2 % of the payload that fits the line, once slow start is over.
+fn fills_the_line(run: &Run) {
+    let Some(kernel) = support::kernel() else { return };
+    let outcome = run.run(&kernel);
+    let part = run.goodput(&outcome) / run.line();
+    assert!((0.98..1.001).contains(&part), "{part} of the line");
+    is_clean(&outcome);
+}
+
+#[test]
+fn one_flow_fills_a_line_of_1_gbps_after_slow_start() {
+    fills_the_line(&of_controller("cubic"));
+}
+
+#[test]
+#[ignore = "long"]
+fn one_flow_fills_a_line_of_10_gbps_after_slow_start() {
+    let rate = BitsPerSec::gbps(10);
+    let rtt = Span::from_ms(2);
+    fills_the_line(&Run {
+        rate,
+        buffer: product(rate, rtt),
+        duration: Span::from_ms(500),
+        measure_from: Span::from_ms(300),
+        ..Run::default()
+    });
+}
+
+#[test]
+fn reno_and_vegas_fill_the_line() {
+    fills_the_line(&of_controller("reno"));
+    fills_the_line(&of_controller("vegas"));
+}
+
+#[test]
+fn bbr_keeps_the_queue_short() {
+    let Some(kernel) = support::kernel() else { return };
+    let run = of_controller("bbr");
+    let outcome = run.run(&kernel);
+    assert!(run.goodput(&outcome) > 0.8 * run.line(), "{}", run.goodput(&outcome));
+    assert_eq!(outcome.transcript.drops, 0);
+    is_clean(&outcome);
+}
+
+#[test]
+fn dctcp_is_marked_and_nothing_is_dropped() {
+    let Some(kernel) = support::kernel() else { return };
+    let run = Run {
+        controller: "dctcp",
+        mark_above: Some(Bytes::new(60_000)),
+        flows: vec![None, None],
+        buffer: Bytes::new(1_000_000),
+        ..Run::default()
+    };
+    let outcome = run.run(&kernel);
+    assert!(outcome.transcript.marks > 0);
+    assert_eq!((outcome.transcript.drops, outcome.retransmits), (0, 0));
+    assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
+    is_clean(&outcome);
+}
+
+#[test]
+fn without_the_threshold_nothing_is_marked() {
+    let Some(kernel) = support::kernel() else { return };
+    assert_eq!(of_controller("dctcp").run(&kernel).transcript.marks, 0);
+}
+
+#[test]
+fn segments_of_one_packet_are_sent_without_bursts() {
+    let Some(kernel) = support::kernel() else { return };
+    let longest = |gso_max_segs| {
+        let access = Some(BitsPerSec::gbps(10));
+        let outcome = Run { access, gso_max_segs, ..Run::default() }.run(&kernel);
+        is_clean(&outcome);
+        outcome.transcript.longest_burst
+    };
+    let (whole, single) = (longest(None), longest(Some(1)));
+    assert!(whole >= 10, "{whole} packets in a burst");
+    assert!(single <= 3, "{single} packets in a burst");
+}
+
+#[test]
+fn several_kernels_share_the_line() {
+    let Some(kernel) = support::kernel() else { return };
+    let run = Run { kernels: 3, flows: vec![None; 6], ..Run::default() };
+    let outcome = run.run(&kernel);
+    assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
+    assert!(outcome.received.iter().all(|&bytes| bytes > 0), "{:?}", outcome.received);
+    is_clean(&outcome);
+}
+
+#[test]
+fn a_full_buffer_drops_and_the_flow_recovers() {
+    let Some(kernel) = support::kernel() else { return };
+    let run = Run {
+        access: Some(BitsPerSec::gbps(10)),
+        buffer: Bytes::new(20_000),
+        flows: vec![Some(2_000_000)],
+        ..Run::default()
+    };
+    let outcome = run.run(&kernel);
+    assert!(outcome.transcript.drops > 0 && outcome.retransmits > 0);
+    assert_eq!((outcome.received[0], outcome.complete[0]), (2_000_000, true));
+    is_clean(&outcome);
+}
+
+/// 200 flows from 200 addresses.
+#[test]
+#[ignore = "long"]
+fn two_hundred_hosts_share_10_gbps() {
+    let Some(kernel) = support::kernel() else { return };
+    let run = Run {
+        rate: BitsPerSec::gbps(10),
+        buffer: Bytes::new(2_500_000),
+        flows: vec![None; 200],
+        ..Run::default()
+    };
+    let outcome = run.run(&kernel);
+    assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
+    assert!(outcome.received.iter().all(|&bytes| bytes > 0));
+    assert!(outcome.memory < 1 << 30, "{} bytes of memory", outcome.memory);
+    is_clean(&outcome);
 }

@@ -2,18 +2,22 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses some of it")]
 
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, End, Envelope, Facts, Probe, QueueId, Span, Time,
-};
+pub mod child;
+mod transcript;
+
+use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
 use shallop_kernel::installed::{self, Installed};
 use shallop_kernel::{
     AnyHostEnd, BOOTED, FlowOrder, KernelCounters, KernelEnd, Kernels, Mode, Settings, Start,
 };
 use shallop_proto::UdpEnd;
 use shallop_sim::{Flow, Network, World};
-use shallop_switch::{Limit, PortBuffer, PortConfig, QueueConfig};
-use shallop_topology::topo::{LinkSpec, dumbbell};
+use shallop_switch::discipline::{Discipline, FifoConfig};
+use shallop_switch::{Limit, MarkAt, MarkThreshold, PortBuffer, PortConfig, QueueConfig};
+use shallop_topology::topo::{Dumbbell, LinkSpec, dumbbell};
 use shallop_topology::{NicMode, Paths};
+
+pub use transcript::Transcript;
 
 /// The kernel to test with; `None`, and a line that says how to get one, without.
 pub fn kernel() -> Option<Installed> {
@@ -26,49 +30,13 @@ pub fn kernel() -> Option<Installed> {
     }
 }
 
-/// What happened, packet by packet, as one number, and what was lost.
-#[derive(Debug, Default, PartialEq, Eq, Clone)]
-pub struct Transcript {
-    pub hash: u64,
-    pub packets: u64,
-    pub drops: u64,
-    pub marks: u64,
-    pub delivered: u64,
-}
-
-impl Transcript {
-    fn note(&mut self, now: Time, what: u64) {
-        for value in [now.since_start().as_ps(), what] {
-            self.hash = (self.hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
-        }
-    }
-}
-
-impl Probe for Transcript {
-    fn on_send(&mut self, now: Time, port: u32, packet: &Envelope) {
-        self.packets += 1;
-        self.note(now, u64::from(port) << 32 | u64::from(packet.end.0));
-    }
-    fn on_drop(&mut self, now: Time, at: QueueId, _: &Envelope, _: DropCause) {
-        self.drops += 1;
-        self.note(now, u64::from(at.port));
-    }
-    fn on_mark(&mut self, _: Time, _: QueueId, _: &Envelope) {
-        self.marks += 1;
-    }
-    fn on_deliver(&mut self, now: Time, packet: &Envelope) {
-        self.delivered += 1;
-        self.note(now, u64::from(packet.end.0));
-    }
-    fn on_complete(&mut self, now: Time, end: End) {
-        self.note(now, u64::from(end.0) << 40);
-    }
-}
-
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Run {
+    /// Of the bottleneck.
     pub rate: BitsPerSec,
+    /// Of the links of hosts; `None` for that of the bottleneck.
+    pub access: Option<BitsPerSec>,
     /// Round trip without queues.
     pub rtt: Span,
     pub buffer: Bytes,
@@ -78,6 +46,8 @@ pub struct Run {
     pub qdisc: &'static str,
     pub gso_max_segs: Option<u32>,
     pub duration: Span,
+    /// From when on goodput and bursts are measured.
+    pub measure_from: Span,
     pub mode: Mode,
     pub moderation: Span,
     pub mark_above: Option<Bytes>,
@@ -89,14 +59,16 @@ pub struct Run {
 impl Default for Run {
     fn default() -> Self {
         Self {
-            rate: BitsPerSec::at_least_one(1_000_000_000),
+            rate: BitsPerSec::gbps(1),
+            access: None,
             rtt: Span::from_ms(2),
             buffer: Bytes::new(250_000),
             flows: vec![None],
             controller: "cubic",
             qdisc: "fq",
             gso_max_segs: None,
-            duration: Span::from_ms(300),
+            duration: Span::from_ms(60),
+            measure_from: Span::from_ms(30),
             mode: Mode::Shared,
             moderation: Span::from_us(20),
             mark_above: None,
@@ -116,6 +88,8 @@ pub struct Outcome {
     pub retransmits: u64,
     pub counters: KernelCounters,
     pub logs: Vec<String>,
+    /// Memory of all kernels at the end, in bytes.
+    pub memory: u64,
 }
 
 type KernelWorld = World<
@@ -127,50 +101,28 @@ type KernelWorld = World<
 >;
 
 impl Run {
-    /// Goodput of all flows in bits per second, over the whole run.
+    /// Goodput of all flows in bits per second, over the time that is measured.
     pub fn goodput(&self, outcome: &Outcome) -> f64 {
-        outcome.received.iter().sum::<u64>() as f64 * 8.0 / self.duration.as_secs_f64()
+        let span = self.duration.saturating_sub(self.measure_from);
+        outcome.transcript.payload as f64 * 8.0 / span.as_secs_f64()
+    }
+
+    /// Payload of full packets at the rate of the bottleneck, in bits per second.
+    pub fn line(&self) -> f64 {
+        self.rate.get() as f64 * 1_448.0 / 1_538.0
     }
 
     pub fn run(&self, installed: &Installed) -> Outcome {
         let count = self.flows.len();
-        let trunk = LinkSpec {
-            rate: self.rate,
-            access: self.rate,
-            delay: self.rtt / 4,
-            mtu: Bytes::new(1500),
-        };
+        let access = self.access.unwrap_or(self.rate);
+        let trunk =
+            LinkSpec { rate: self.rate, access, delay: self.rtt / 4, mtu: Bytes::new(1500) };
         let net = dumbbell(&trunk, &vec![self.rtt / 8; count], count);
-        let port = |number: u32| PortConfig {
-            rate: self.rate,
-            delay: net.graph.link_of(number).delay,
-            queues: vec![QueueConfig::default()],
-            queue_of: [0; Class::COUNT],
-            impairment: None,
-            changes: vec![],
-        };
-        let ports: Vec<_> = (0..net.graph.ports() as u32).map(port).collect();
-        let limit = Limit { bytes: self.buffer, ..Limit::NONE };
-        let buffer = |number: u32| {
-            PortBuffer::new(if number == net.bottleneck { limit } else { Limit::NONE }, vec![None])
-        };
-        let buffers = (0..net.graph.ports() as u32).map(buffer).collect();
-        let routes = Paths::of(&net.graph).routes(true, 0);
-        let graph = net.graph.clone();
-        let network = Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fifo };
+        let network = self.network(&net);
         let orders: Vec<FlowOrder> = (0..count as u32).map(|number| self.order(number)).collect();
-        let flows: Vec<_> =
-            orders.iter().map(|order| self.flow(order, &net.left, &net.right)).collect();
-        let settings = Settings {
-            qdisc: self.qdisc.to_owned(),
-            gso_max_segs: self.gso_max_segs,
-            controllers: vec![self.controller.to_owned()],
-            sysctls: match self.controller {
-                "dctcp" => vec![("net.ipv4.tcp_ecn".to_owned(), "1".to_owned())],
-                _ => vec![],
-            },
-            socket_buffer: 64 << 20,
-        };
+        let flow = |order: &FlowOrder| self.flow(order, &net.left, &net.right);
+        let flows: Vec<_> = orders.iter().map(flow).collect();
+        let settings = self.settings();
         let hosts = self.hosts(count as u32);
         let start = Start {
             installed,
@@ -181,13 +133,64 @@ impl Run {
             seed: self.seed,
             mode: self.mode,
             memory_mb: 512,
+            spin_seconds: 30,
         };
         let kernels = Kernels::boot(&start, self.moderation, false).unwrap();
-        let flows = Box::new(flows.into_iter());
+        let transcript = self.transcript(&net, access);
         let mut world: KernelWorld =
-            World::with_hosts(network, flows, Transcript::default(), kernels);
+            World::with_hosts(network, Box::new(flows.into_iter()), transcript, kernels);
         world.run_until(Time::after_start(self.duration));
         self.outcome(world)
+    }
+
+    /// Two packets are of one burst if the link of the first host pauses for less than half a packet between them.
+    fn transcript(&self, net: &Dumbbell, access: BitsPerSec) -> Transcript {
+        let ports = 0..net.graph.ports() as u32;
+        let first = ports.into_iter().find(|&port| net.graph.near(port) == net.left[0]).unwrap();
+        let gap = Span::from_ps(1_538 * 8 * 1_000_000_000_000 / access.get() * 3 / 2);
+        let since = Time::after_start(self.measure_from);
+        Transcript::new(since, (first, gap))
+    }
+
+    fn network(&self, net: &Dumbbell) -> Network {
+        let mark = |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
+        let fifo = FifoConfig { mark: self.mark_above.map(mark), red: None };
+        let marking = QueueConfig { discipline: Discipline::Fifo(fifo), ..QueueConfig::default() };
+        let port = |number: u32| {
+            let queue = if number == net.bottleneck { marking.clone() } else { QueueConfig::default() };
+            PortConfig {
+                rate: net.graph.link_of(number).rate,
+                delay: net.graph.link_of(number).delay,
+                queues: vec![queue],
+                queue_of: [0; Class::COUNT],
+                impairment: None,
+                changes: vec![],
+            }
+        };
+        let limit = Limit { bytes: self.buffer, ..Limit::NONE };
+        let buffer = |number: u32| {
+            PortBuffer::new(if number == net.bottleneck { limit } else { Limit::NONE }, vec![None])
+        };
+        let ports = 0..net.graph.ports() as u32;
+        Network {
+            ports: ports.clone().map(port).collect(),
+            buffers: ports.map(buffer).collect(),
+            pools: vec![],
+            routes: Paths::of(&net.graph).routes(true, 0),
+            graph: net.graph.clone(),
+            nic: NicMode::Fifo,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        let ecn = ("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
+        Settings {
+            qdisc: self.qdisc.to_owned(),
+            gso_max_segs: self.gso_max_segs,
+            controllers: vec![self.controller.to_owned()],
+            sysctls: if self.controller == "dctcp" { vec![ecn] } else { vec![] },
+            socket_buffer: 64 << 20,
+        }
     }
 
     fn outcome(&self, world: KernelWorld) -> Outcome {
@@ -197,9 +200,10 @@ impl Run {
         let received = receivers.iter().map(|(counters, _)| counters.received).collect();
         let complete = receivers.iter().map(|(_, complete)| *complete).collect();
         let retransmits = ends.iter().map(|(counters, _)| counters.retransmits).sum();
-        let (kernels, transcript) = world.into_hosts();
+        let (mut kernels, transcript) = world.into_hosts();
+        let memory = kernels.processes().filter_map(|process| process.memory()).sum();
         let (counters, logs) = kernels.finish(Time::after_start(self.duration)).unwrap();
-        Outcome { transcript, received, complete, retransmits, counters, logs }
+        Outcome { transcript, received, complete, retransmits, counters, logs, memory }
     }
 
     /// The hosts of each kernel: senders first, receivers in the last kernel.
@@ -218,12 +222,7 @@ impl Run {
         FlowOrder { number, start, size, from: number, to, local: 10_000, controller: 0 }
     }
 
-    fn flow(
-        &self,
-        order: &FlowOrder,
-        left: &[shallop_core::Node],
-        right: &[shallop_core::Node],
-    ) -> Flow<AnyHostEnd<UdpEnd>> {
+    fn flow(&self, order: &FlowOrder, left: &[Node], right: &[Node]) -> Flow<AnyHostEnd<UdpEnd>> {
         let (from, to) = (left[order.number as usize], right[order.number as usize]);
         let ends = KernelEnd::pair(order.number, order.size);
         let [sender, receiver] = ends.map(|end| AnyHostEnd::Kernel(Box::new(end)));

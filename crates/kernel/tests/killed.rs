@@ -1,0 +1,82 @@
+//! Nothing is left of a run whose process is killed at any moment.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use shallop_core::Span;
+use support::{Run, child};
+
+const CHILD: &str = "runs_until_it_is_killed";
+
+/// What the other tests start: two kernels, until it is killed.
+#[test]
+#[ignore = "part of other tests"]
+fn runs_until_it_is_killed() {
+    let Some(kernel) = support::kernel().filter(|_| child::is_child()) else { return };
+    let run = Run { duration: Span::from_ms(20), ..Run::default() };
+    loop {
+        run.run(&kernel);
+    }
+}
+
+fn files(folder: &Path) -> BTreeSet<OsString> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).collect()
+}
+
+/// The names that kernels give to the files of their memory.
+fn memory() -> BTreeSet<OsString> {
+    let is_memory = |name: &OsString| name.to_string_lossy().starts_with("vm_file");
+    files(Path::new("/dev/shm")).into_iter().filter(is_memory).collect()
+}
+
+/// Kills a process that runs kernels after this time, and awaits that nothing is left of it.
+fn kill_after(wait: Duration) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let before = memory();
+    let mut child = child::command(&[], CHILD, folder.path()).spawn().unwrap();
+    std::thread::sleep(wait);
+    let had_kernels = !child::kernels_of(child.id()).is_empty();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (mut processes, mut left, mut maps) = Default::default();
+    for _ in 0..500 {
+        processes = child::with_path(folder.path());
+        left = files(folder.path());
+        maps = memory().difference(&before).cloned().collect::<Vec<_>>();
+        if processes.is_empty() && left.is_empty() && maps.is_empty() {
+            return had_kernels;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}");
+}
+
+/// Kills `times` processes, each at another moment of its first 700 ms. Most have kernels then.
+fn kill(times: u64) {
+    if support::kernel().is_none() {
+        return;
+    }
+    let with_kernels = (0..times).filter(|index| {
+        // The golden section spreads the moments evenly, whatever their number.
+        let part = (index * 618_034 + 300_000) % 1_000_000;
+        kill_after(Duration::from_micros(part * 7 / 10))
+    });
+    let with_kernels = with_kernels.count() as u64;
+    assert!(with_kernels * 2 >= times, "{with_kernels} of {times} had kernels");
+}
+
+#[test]
+fn nothing_is_left_after_a_kill() {
+    kill(8);
+}
+
+#[test]
+#[ignore = "long"]
+fn nothing_is_left_after_fifty_kills() {
+    kill(50);
+}
