@@ -118,7 +118,7 @@ impl Agenda {
     }
 
     /// The earliest deadline, if there is one.
-    pub fn next(&mut self) -> Option<Time> {
+    pub fn first_deadline(&mut self) -> Option<Time> {
         let (at, actor) = self.pop_until(Time::LAST)?;
         self.set(actor, Some(at));
         Some(at)

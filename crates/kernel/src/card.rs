@@ -46,6 +46,9 @@ pub struct Sent {
     pub packets: Vec<Vec<u8>>,
 }
 
+/// A message of the kernel: its header, its payload, and the files that came with it.
+type Message = (Header, Vec<u8>, Vec<OwnedFd>);
+
 /// A card.
 #[derive(Debug)]
 pub struct Card {
@@ -115,7 +118,7 @@ impl Card {
         }
     }
 
-    fn receive(&mut self) -> Result<Option<(Header, Vec<u8>, Vec<OwnedFd>)>, CardError> {
+    fn receive(&mut self) -> Result<Option<Message>, CardError> {
         let mut bytes = [0; HEADER_BYTES];
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);

@@ -75,7 +75,7 @@ pub struct KernelCounters {
 /// The kernels of a run.
 #[derive(Debug)]
 pub struct Kernels {
-    kernels: Vec<Kernel>,
+    machines: Vec<Kernel>,
     clock: Clock,
     cards: Vec<HostCard>,
     /// The least time between two interrupts of a card.
@@ -115,7 +115,7 @@ impl Kernels {
     /// # Errors
     /// If one cannot be started, or does not boot.
     pub fn boot(start: &Start<'_>, moderation: Span, legacy: bool) -> Result<Self, KernelError> {
-        let (kernels, clock, folder) = start.kernels()?;
+        let (machines, clock, folder) = start.kernels()?;
         let count = start.hosts.iter().flatten().max().map_or(0, |&most| most as usize + 1);
         let mut cards = vec![HostCard::default(); count];
         for (kernel, hosts) in start.hosts.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Kernels {
             }
         }
         let mut all = Self {
-            kernels,
+            machines,
             clock,
             cards,
             moderation,
@@ -155,15 +155,15 @@ impl Kernels {
             let Some((at, kernel)) = next else { break };
             self.clock.advance(at);
             let free = self.other_requests(kernel).min(until);
-            let mut pause = self.kernels[kernel].run(&mut self.clock, free)?;
+            let mut pause = self.machines[kernel].run(&mut self.clock, free)?;
             while let Pause::Sends(card) = pause {
                 let number = kernel;
-                let open = self.kernels[kernel].card(card)?;
+                let open = self.machines[kernel].card(card)?;
                 let of = |why| KernelError::Malformed { kernel: number, why };
                 while let Some(Sent { head, .. }) = open.take().map_err(of)? {
                     open.complete(head).map_err(of)?;
                 }
-                pause = self.kernels[kernel].resume(&mut self.clock, free)?;
+                pause = self.machines[kernel].resume(&mut self.clock, free)?;
             }
         }
         self.clock.advance(until);
@@ -181,32 +181,33 @@ impl Kernels {
         }
         if let Some(kernel) = self.paused.take() {
             let until = guest(end);
-            while self.kernels[kernel].resume(&mut self.clock, until)? != Pause::Waits {}
+            while self.machines[kernel].resume(&mut self.clock, until)? != Pause::Waits {}
         }
         self.run_alone(guest(end).saturating_add(REPORT))?;
-        let logs: Result<Vec<_>, _> = self.kernels.iter_mut().map(|k| k.process().log()).collect();
+        let logs: Result<Vec<_>, _> = self.machines.iter_mut().map(|k| k.process().log()).collect();
         Ok((self.counters, logs?))
     }
 
     /// The processes of the kernels, in their order.
     pub fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
-        self.kernels.iter_mut().map(Kernel::process)
+        self.machines.iter_mut().map(Kernel::process)
     }
 
     /// What ended the run early.
+    #[must_use]
     pub const fn failure(&self) -> Option<&KernelError> {
         self.failure.as_ref()
     }
 
     /// The kernel that wants to run first, and when.
     fn next_kernel(&self) -> Option<(u64, usize)> {
-        let wakeups = self.kernels.iter().enumerate();
+        let wakeups = self.machines.iter().enumerate();
         wakeups.filter_map(|(number, kernel)| Some((kernel.wakeup()?, number))).min()
     }
 
     /// The first time at which another kernel than this one wants to run.
     fn other_requests(&self, running: usize) -> u64 {
-        let others = self.kernels.iter().enumerate().filter(|&(number, _)| number != running);
+        let others = self.machines.iter().enumerate().filter(|&(number, _)| number != running);
         others.filter_map(|(_, kernel)| kernel.wakeup()).min().unwrap_or(u64::MAX)
     }
 
@@ -225,7 +226,7 @@ impl Kernels {
     fn step(&mut self, horizon: Time) -> Result<bool, KernelError> {
         if let Some(kernel) = self.paused.take() {
             let free = self.free_until(kernel, horizon);
-            let pause = self.kernels[kernel].resume(&mut self.clock, free)?;
+            let pause = self.machines[kernel].resume(&mut self.clock, free)?;
             self.on_pause(kernel, pause)?;
             return Ok(true);
         }
@@ -239,7 +240,7 @@ impl Kernels {
         match self.next_kernel() {
             Some((at, kernel)) if run_time(at) <= self.now => {
                 let free = self.free_until(kernel, horizon);
-                let pause = self.kernels[kernel].run(&mut self.clock, free)?;
+                let pause = self.machines[kernel].run(&mut self.clock, free)?;
                 self.on_pause(kernel, pause)?;
                 Ok(true)
             }
@@ -251,7 +252,7 @@ impl Kernels {
         match work {
             Work::Complete(host, head) => {
                 let HostCard { kernel, card, .. } = self.cards[host as usize];
-                let open = self.kernels[kernel].card(card)?;
+                let open = self.machines[kernel].card(card)?;
                 open.complete(head).map_err(|why| KernelError::Malformed { kernel, why })?;
                 self.raise(host, TRANSMIT);
             }
@@ -260,7 +261,7 @@ impl Kernels {
                 of.armed = false;
                 let HostCard { kernel, card, pending, .. } = *of;
                 of.pending = [false; 2];
-                let done = self.kernels[kernel].interrupt(&mut self.clock, card, pending)?;
+                let done = self.machines[kernel].interrupt(&mut self.clock, card, pending)?;
                 self.counters.interrupts += u64::from(done);
             }
         }
@@ -283,10 +284,10 @@ impl Kernels {
         self.paused = Some(kernel);
         let at = self.clock.now();
         let of = |why: Malformed| KernelError::Malformed { kernel, why };
-        while let Some(sent) = self.kernels[kernel].card(card)?.take().map_err(of)? {
+        while let Some(sent) = self.machines[kernel].card(card)?.take().map_err(of)? {
             if !self.queue(at, sent.packets, sent.head) {
                 self.counters.strays += 1;
-                self.kernels[kernel].card(card)?.complete(sent.head).map_err(of)?;
+                self.machines[kernel].card(card)?.complete(sent.head).map_err(of)?;
             }
         }
         Ok(())
@@ -390,7 +391,7 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
         let Some(host) = host.filter(|&host| (host as usize) < self.cards.len()) else { return };
         frame::set_destination(&mut frame, orders::mac(host));
         let HostCard { kernel, card, .. } = self.cards[host as usize];
-        let given = self.kernels[kernel].card(card).and_then(|card| {
+        let given = self.machines[kernel].card(card).and_then(|card| {
             card.give(&frame).map_err(|why| KernelError::Malformed { kernel, why })
         });
         match given {

@@ -155,9 +155,9 @@ impl Folder {
             // Somebody else may have a folder of this name.
             created.inspect_err(|_| remover.end()).map(|()| remover)
         };
-        let made = tempfile::Builder::new().prefix("shallop-kernels-").make(make);
-        let made = made.map_err(KernelError::io("a folder for the kernels' sockets"))?;
-        let (remover, path) = made.into_parts();
+        let done = tempfile::Builder::new().prefix("shallop-kernels-").make(make);
+        let done = done.map_err(KernelError::io("a folder for the kernels' sockets"))?;
+        let (remover, path) = done.into_parts();
         let path = path.keep().map_err(|why| KernelError::io("a folder")(why.error))?;
         Ok(Self { path, remover })
     }
@@ -198,8 +198,8 @@ impl Remover {
         command.args(["sh", "-c", REMOVE, "sh"]).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut process = command.spawn()?;
-        let _alive = process.stdin.take();
-        Ok(Self { process, _alive })
+        let stdin = process.stdin.take();
+        Ok(Self { process, _alive: stdin })
     }
 
     /// Ends the process; there is nothing to remove.

@@ -57,7 +57,8 @@ fn the_same_seed_gives_the_same_run() {
 fn another_seed_gives_another_run() {
     let Some(kernel) = support::kernel() else { return };
     let hash = |seed| {
-        let run = Run { controller: "bbr", seed, duration: Span::from_ms(100), ..small(Mode::Shared) };
+        let run =
+            Run { controller: "bbr", seed, duration: Span::from_ms(100), ..small(Mode::Shared) };
         run.run(&kernel).transcript.hash
     };
     assert_ne!(hash(1), hash(2));

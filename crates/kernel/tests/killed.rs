@@ -53,7 +53,9 @@ fn kill_after(wait: Duration) -> bool {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}");
+    panic!(
+        "killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}"
+    );
 }
 
 /// Kills `times` processes, each at another moment of its first 700 ms. Most have kernels then.

@@ -21,8 +21,15 @@ fn boot(kernel: &Installed, memory_mb: u32) -> KernelError {
         sysctls: vec![],
         socket_buffer: 1 << 20,
     };
-    let flow =
-        FlowOrder { number: 0, start: BOOTED, size: None, from: 0, to: 1, local: 10_000, controller: 0 };
+    let flow = FlowOrder {
+        number: 0,
+        start: BOOTED,
+        size: None,
+        from: 0,
+        to: 1,
+        local: 10_000,
+        controller: 0,
+    };
     let start = Start {
         installed: kernel,
         settings: &settings,

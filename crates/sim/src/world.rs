@@ -276,7 +276,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
     /// advance up to the next deadline of anybody else, or to `end`.
     fn on_hosts(&mut self, mut now: Time, end: Time) {
         loop {
-            let horizon = self.agenda.next().map_or(end, |next| next.min(end)).max(now);
+            let horizon = self.agenda.first_deadline().map_or(end, |next| next.min(end)).max(now);
             let Some(Outgoing { at, from, out }) = self.hosts.run(now, horizon) else { break };
             (now, self.now) = (at, at);
             let (_, mut link) = self.link(from);

@@ -153,11 +153,13 @@ impl Run {
     }
 
     fn network(&self, net: &Dumbbell) -> Network {
-        let mark = |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
+        let mark =
+            |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
         let fifo = FifoConfig { mark: self.mark_above.map(mark), red: None };
         let marking = QueueConfig { discipline: Discipline::Fifo(fifo), ..QueueConfig::default() };
         let port = |number: u32| {
-            let queue = if number == net.bottleneck { marking.clone() } else { QueueConfig::default() };
+            let queue =
+                if number == net.bottleneck { marking.clone() } else { QueueConfig::default() };
             PortConfig {
                 rate: net.graph.link_of(number).rate,
                 delay: net.graph.link_of(number).delay,
