@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 20] = [
+pub const RULE: [(&str, &[&str]); 21] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -70,6 +70,18 @@ pub const RULE: [(&str, &[&str]); 20] = [
             "shallop-measure",
         ],
     ),
+    (
+        "shallop-kernel",
+        &[
+            "shallop-core",
+            "shallop-proto",
+            "shallop-results",
+            "shallop-plan",
+            "shallop-sim",
+            "shallop-measure",
+            "shallop-lab",
+        ],
+    ),
     ("shallop-store", &["shallop-core"]),
     ("shallop-view", &["shallop-core", "shallop-results"]),
     ("shallop-draw", &["shallop-view"]),
@@ -83,6 +95,7 @@ pub const RULE: [(&str, &[&str]); 20] = [
             "shallop-scenario",
             "shallop-measure",
             "shallop-lab",
+            "shallop-kernel",
             "shallop-store",
             "shallop-view",
         ],

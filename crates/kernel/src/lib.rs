@@ -2,8 +2,8 @@
 //!
 //! A kernel is Linux built as an ordinary program (User-Mode Linux) that takes its time from us (external time travel),
 //! with network cards whose device side is ours (virtio over vhost-user). All kernels of a run are one machine towards
-//! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross the
-//! same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
+//! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross
+//! the same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
 
 pub mod build;
 pub mod card;

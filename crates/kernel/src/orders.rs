@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `global PATH VALUE…` | a sysctl of the whole kernel |
 //! | `each PATH VALUE…` | a sysctl of every host's network namespace |
-//! | `host CARD ADDRESS SEGMENTS` | a host in a namespace of its own: the number of its card, its IPv4 address, and the most segments of a segmentation-offload packet (0: what the kernel chooses) |
+//! | `host CARD ADDRESS SEGMENTS` | a host, in a namespace of its own |
 //! | `listen CARD PORT CONTROLLER` | its server, for flows with this controller |
-//! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that it sends: guest time in nanoseconds, payload (0: without end), the receiver's address and port, its own port |
+//! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that it sends |
 //! | `stop TIME` | when the agent reports its counters |
+//!
+//! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: what the
+//! kernel chooses). Times are guest times in nanoseconds; `BYTES` are of payload, 0 for a flow without end; `ADDRESS` and
+//! `PORT` are the receiver's, `LOCAL` is the sender's port.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
