@@ -154,6 +154,9 @@ macro_rules! controllers {
             fn pacing(&self) -> Option<::shallop_core::BitsPerSec> {
                 match self { $(Self::$name(window) => window.pacing(),)+ }
             }
+            fn min_tso_segs(&self) -> u32 {
+                match self { $(Self::$name(window) => window.min_tso_segs(),)+ }
+            }
             fn owns_recovery(&self) -> bool {
                 match self { $(Self::$name(window) => window.owns_recovery(),)+ }
             }

@@ -441,6 +441,10 @@ impl Window for Bbr {
         Some(self.pacing_rate)
     }
 
+    fn min_tso_segs(&self) -> u32 {
+        if self.pacing_rate.get() < cwnd::MIN_TSO_RATE { 1 } else { 2 }
+    }
+
     fn owns_recovery(&self) -> bool {
         true
     }

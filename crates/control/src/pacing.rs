@@ -35,20 +35,26 @@ impl Pacing {
         self.flight_size = Bytes::new(ack.snd_nxt.saturating_sub(ack.snd_una));
     }
 
-    /// The pacing rate for this cwnd and ssthresh; `None` before the first RTT sample. The ratio of slow start applies
-    /// below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there. `FlightSize`
-    /// replaces cwnd where it is larger, as after a reduction.
+    /// The pacing rate for this cwnd and ssthresh ([`pacing_rate`]); `None` before the first RTT sample.
     #[must_use]
     pub fn rate(&self, cwnd: Bytes, ssthresh: Bytes) -> Option<BitsPerSec> {
-        if !self.enabled || self.srtt.is_zero() {
-            return None;
-        }
-        let percent = if cwnd < ssthresh / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
-        let bytes = u128::from(cwnd.max(self.flight_size).get());
-        let bits = bytes * 8 * PS_PER_SEC / 100 * u128::from(percent);
-        let rate = bits / u128::from(self.srtt.as_ps());
-        Some(BitsPerSec::at_least_one(u64::try_from(rate).unwrap_or(u64::MAX)))
+        self.enabled.then(|| pacing_rate(cwnd, self.flight_size, ssthresh, self.srtt)).flatten()
     }
+}
+
+/// The pacing rate for this cwnd, `FlightSize`, ssthresh and SRTT; `None` before the first RTT sample. The ratio of slow
+/// start applies below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there.
+/// `FlightSize` replaces cwnd where it is larger, as after a reduction.
+#[must_use]
+pub fn pacing_rate(cwnd: Bytes, flight: Bytes, ssthresh: Bytes, srtt: Span) -> Option<BitsPerSec> {
+    if srtt.is_zero() {
+        return None;
+    }
+    let percent = if cwnd < ssthresh / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
+    let bytes = u128::from(cwnd.max(flight).get());
+    let bits = bytes * 8 * PS_PER_SEC / 100 * u128::from(percent);
+    let rate = bits / u128::from(srtt.as_ps());
+    Some(BitsPerSec::at_least_one(u64::try_from(rate).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]

@@ -164,6 +164,11 @@ pub trait Window {
     fn pacing(&self) -> Option<BitsPerSec> {
         None
     }
+    /// The least segments of a burst of segmentation offload, where the rate would give fewer (kernel: `min_tso_segs`,
+    /// by default `net.ipv4.tcp_min_tso_segs`).
+    fn min_tso_segs(&self) -> u32 {
+        2
+    }
     /// The sender applies [`Window::window`] unchanged during recovery, without PRR (kernel: the controller has
     /// `cong_control`).
     fn owns_recovery(&self) -> bool {

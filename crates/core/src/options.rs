@@ -359,7 +359,7 @@ macro_rules! narrowed {
         }
     )*};
 }
-narrowed! { u8 u32 usize }
+narrowed! { u8 u16 u32 usize }
 
 macro_rules! natural {
     ($($type:ty, $form:expr;)*) => {$(

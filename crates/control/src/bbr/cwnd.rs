@@ -4,10 +4,10 @@
 use shallop_core::{BitsPerSec, Bytes};
 
 use super::{BBR_UNIT, Bbr, CaState, MIN_CWND, Mode, PS_PER_SEC};
-use crate::window::Ack;
+use crate::window::{Ack, Window};
 
 /// Below this pacing rate a TSO burst is one segment, otherwise at least two (kernel: `bbr_min_tso_rate`).
-const MIN_TSO_RATE: u64 = 1_200_000;
+pub(super) const MIN_TSO_RATE: u64 = 1_200_000;
 
 impl Bbr {
     /// Bandwidth-delay product times a gain, in segments; the initial window before the first RTT sample.
@@ -23,7 +23,7 @@ impl Bbr {
     /// Adds to `segments` three TSO bursts, for segmentation offload at both ends, rounds up to an even number, for
     /// delayed ACKs, and adds two segments while it probes for bandwidth.
     fn quantization_budget(&self, segments: u64) -> Bytes {
-        let min_burst = if self.pacing_rate.get() < MIN_TSO_RATE { 1 } else { 2 };
+        let min_burst = self.min_tso_segs().into();
         let max_burst = (self.config.send_quantum.get() / self.mss.get()).clamp(1, 127);
         let burst = self.pacing_rate.get() / 8 / 1024 / self.mss.get();
         let even = (segments + 3 * burst.max(min_burst).min(max_burst)).next_multiple_of(2);

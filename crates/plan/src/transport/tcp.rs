@@ -93,6 +93,9 @@ options! {
         key ack_delay: Span [Time(Span::ZERO, LONGEST)] = defaults.stack.acks.timeout;
         /// The number of segments at the start of a flow that are acknowledged at once.
         key ack_quick: u32 [Integer(0, 1_000_000)] = defaults.stack.acks.quick;
+        /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
+        /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
+        key gso_max_segs: u16 [Integer(1, 65_535)] = defaults.stack.gso_max_segs;
         /// The receive buffer.
         key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
             defaults.stack.buffer, "as much as a scaled window can advertise, 1.07 GB";
@@ -146,6 +149,7 @@ impl TcpOptions {
             ack_every: config.acks.every,
             ack_delay: config.acks.timeout,
             ack_quick: config.acks.quick,
+            gso_max_segs: config.gso_max_segs,
             receive_buffer: config.buffer,
         }
     }
@@ -157,6 +161,7 @@ impl TcpOptions {
             handshake: self.handshake,
             slow_start_after_idle: self.slow_start_after_idle,
             detection: self.detection,
+            gso_max_segs: self.gso_max_segs,
             buffer: self.receive_buffer,
             ..stack
         };

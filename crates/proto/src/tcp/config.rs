@@ -208,6 +208,8 @@ pub struct Config {
     pub ecn: EcnConfig,
     /// When data is acknowledged.
     pub acks: DelayedAcks,
+    /// The most segments of a burst of segmentation offload; 1 for a host that sends packet by packet.
+    pub gso_max_segs: u16,
     /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
 }
@@ -287,6 +289,7 @@ impl Stack {
             spurious: Spurious::OFF,
             ecn: EcnConfig::OFF,
             acks: DelayedAcks::OFF,
+            gso_max_segs: 1,
             buffer: LARGEST_BUFFER,
         },
         host: HostStack::Ns2,

@@ -14,6 +14,7 @@ pub mod head;
 mod limits;
 pub mod loss_state;
 mod marking;
+pub mod offload;
 mod pacer;
 pub mod prr;
 pub mod rack;

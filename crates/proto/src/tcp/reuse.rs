@@ -15,6 +15,7 @@ impl<W: Window + Clone> Sender<W> {
         self.limits.set_cwnd(self.controller.window().get());
         (self.rtt, self.delivery_rate) = (before.rtt, before.delivery_rate);
         self.pacer = before.pacer;
+        self.offload = before.offload.reused();
         self.timers.last_sent = before.timers.last_sent;
         self.ecn.send_cwr = before.ecn.send_cwr;
         self.connection.prior_bytes = before.connection.prior_bytes + before.scoreboard.snd_nxt();

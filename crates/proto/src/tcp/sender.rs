@@ -11,6 +11,7 @@ use super::detection::Detector;
 use super::ecn::{EcnState, Kind};
 use super::head::{Flags, Head};
 use super::limits::Limits;
+use super::offload::Offload;
 use super::pacer::Pacer;
 use super::recovery::{Phase, Recovery};
 use super::scoreboard::Scoreboard;
@@ -41,7 +42,7 @@ pub(super) struct Counts {
     pub(super) timeouts: u32,
 }
 
-const _: () = assert!(size_of::<Sender<()>>() < 600, "there may be 100,000 of them");
+const _: () = assert!(size_of::<Sender<()>>() < 624, "there may be 100,000 of them");
 
 /// The end that sends.
 #[derive(Clone, Debug)]
@@ -57,6 +58,7 @@ pub struct Sender<W> {
     pub(super) undo: Undo,
     pub(super) limits: Limits,
     pub(super) pacer: Pacer,
+    pub(super) offload: Offload,
     pub(super) timers: Timers,
     pub(super) ecn: EcnState,
     pub(super) counts: Counts,
@@ -77,6 +79,7 @@ impl<W: Window> Sender<W> {
             undo: Undo::new(config.spurious_detection()),
             limits: Limits::new(controller.window().get(), buffer),
             pacer: Pacer::new(controller.pacing()),
+            offload: Offload::new(config),
             timers: Timers::new(config.max_ack_delay()),
             ecn: EcnState::new(config.ecn),
             counts: Counts::default(),
@@ -124,12 +127,13 @@ impl<W: Window> Sender<W> {
             None => self.controller.window().get(),
         });
         self.pacer.set_rate(self.controller.pacing());
+        self.update_offload();
         self.note_cwnd_limited();
     }
 
     fn note_cwnd_limited(&mut self) {
-        let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss());
-        self.limits.note_cwnd_limited(pipe, mss, self.scoreboard.snd_nxt());
+        let (pipe, wanted) = (self.scoreboard.pipe(), self.wanted_room());
+        self.limits.note_cwnd_limited(pipe, wanted, self.scoreboard.snd_nxt());
     }
 
     fn has_room(&self, len: u64) -> bool {
@@ -149,6 +153,9 @@ impl<W: Window> Sender<W> {
             (_, Pending::Syn) => return Some(NextSegment::Syn),
             (State::SynSent, _) => return None,
             (_, Pending::WindowProbe) => return Some(NextSegment::WindowProbe),
+            _ if self.offload.is_in_burst() => {
+                return Some(NextSegment::New);
+            }
             _ if self.recovery.tlp.pending => return Some(NextSegment::TailLossProbe),
             _ => {}
         }
@@ -187,9 +194,25 @@ impl<W: Window> Sender<W> {
         scoreboard.possibly_lost().or_else(rescue).map(NextSegment::Retransmission)
     }
 
-    /// True if the pacer applies: to data, but not to probes and control packets.
+    /// True if the pacer applies: to data, but not to probes, control packets and the rest of a burst.
     fn is_paced(&self, next: NextSegment) -> bool {
-        self.pacer.is_active() && matches!(next, NextSegment::Retransmission(_) | NextSegment::New)
+        let begins = match next {
+            NextSegment::Retransmission(index) => !self.offload.continues(index),
+            NextSegment::New => !self.offload.is_in_burst(),
+            NextSegment::Syn | NextSegment::WindowProbe | NextSegment::TailLossProbe => false,
+        };
+        begins && self.pacer.is_active()
+    }
+
+    /// True if this may be sent now, as far as the pacer and segmentation offload are concerned.
+    fn may_leave(&self, now: Time, next: NextSegment) -> bool {
+        if self.pacer.due() > now && self.is_paced(next) {
+            return false;
+        }
+        let begins = next == NextSegment::New
+            && self.connection.pending != Pending::Override
+            && !self.offload.is_in_burst();
+        !(begins && self.defers(now))
     }
 
     fn control_packet(&self, seq: u64, flags: Flags) -> Out<Head> {
@@ -229,10 +252,15 @@ impl<W: Window> Sender<W> {
             }
             self.counts.retransmits += 1;
             self.undo.on_retransmission(now);
+            self.note_retransmission(index);
             (self.scoreboard.retransmit(now, index, snapshot, limited), Kind::Retransmission)
         } else {
+            if self.offload.is_on() && !self.offload.is_in_burst() {
+                self.begin_burst(now);
+            }
             flags = Flags::CWR.when(self.ecn.send_cwr);
             self.ecn.send_cwr = false;
+            self.offload.note_sent();
             (self.scoreboard.send(now, snapshot, limited), Kind::NewData)
         };
         let len = body.end - body.start;
@@ -241,7 +269,9 @@ impl<W: Window> Sender<W> {
         if let Some(prr) = &mut self.recovery.prr {
             prr.on_send(len);
         }
-        self.pacer.charge(now, len);
+        if retransmit.is_some() || !self.offload.is_on() {
+            self.pacer.charge(now, len);
+        }
         self.note_cwnd_limited();
         self.note_app_limited();
         let ecn = self.ecn.codepoint(kind);
@@ -317,13 +347,13 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     }
 
     fn ready(&self, now: Time) -> bool {
-        self.next_segment().is_some_and(|next| self.pacer.due() <= now || !self.is_paced(next))
+        self.next_segment().is_some_and(|next| self.may_leave(now, next))
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         self.timers.note_call(now);
         let next = self.next_segment()?;
-        if self.pacer.due() > now && self.is_paced(next) {
+        if !self.may_leave(now, next) {
             return None;
         }
         let out = match next {
