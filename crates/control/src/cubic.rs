@@ -39,7 +39,7 @@ options! {
         key decrease: f64 [Above(0.0, 0.99)] = match stack {
             HostStack::Ns2 => 0.2,
             HostStack::Ns3 => 0.3,
-            HostStack::Linux | HostStack::Kernel => 307.0 / 1024.0,
+            HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => 307.0 / 1024.0,
         };
         /// C, which scales the cubic function, in segments per cubic second (RFC 9438: 0.4; Linux: 410/1024).
         key scale: f64 [Above(0.0, 100.0)] = 410.0 / 1024.0;
@@ -59,11 +59,11 @@ options! {
         part slow_start: hystart::Config = match stack {
             HostStack::Ns2 => hystart::Config::STANDARD,
             HostStack::Ns3 => hystart::Config::NS3,
-            HostStack::Linux | HostStack::Kernel => hystart::Config::LINUX,
+            HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => hystart::Config::LINUX,
         };
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-        key pacing: bool = false;
+        key pacing: bool = stack.paces();
     }
 }
 

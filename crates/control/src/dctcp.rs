@@ -5,7 +5,7 @@
 //! packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
 use shallop_core::options::HostStack;
-use shallop_core::{Bytes, Span, options};
+use shallop_core::{BitsPerSec, Bytes, Span, options};
 
 use crate::binary::{Fraction, Gain};
 use crate::ewma::Alpha;
@@ -30,8 +30,11 @@ options! {
         /// mark reduces the window by next to nothing.
         key alpha_initial: Fraction [Number(0.0, 1.0)] = match stack {
             HostStack::Ns2 => Fraction::new(0),
-            HostStack::Ns3 | HostStack::Linux | HostStack::Kernel => Fraction::ONE,
+            HostStack::Ns3 | HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => Fraction::ONE,
         };
+        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+        key pacing: bool = stack.paces();
     }
 }
 
@@ -84,7 +87,7 @@ impl Dctcp {
     /// The controller of a new connection.
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
-        let reno = Reno::new(&reno::Config { loss: config.loss, pacing: false }, start);
+        let reno = Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start);
         let cwnd = reno.window();
         Self {
             reno,
@@ -165,5 +168,9 @@ impl Window for Dctcp {
 
     fn slow_start_threshold(&self) -> Bytes {
         self.reno.slow_start_threshold()
+    }
+
+    fn pacing(&self) -> Option<BitsPerSec> {
+        self.reno.pacing()
     }
 }

@@ -21,7 +21,7 @@ options! {
         part loss: loss::Config = loss::Config::reno(stack);
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-        key pacing: bool = false;
+        key pacing: bool = stack.paces();
     }
 }
 
@@ -81,6 +81,11 @@ impl Reno {
             slow_start: SlowStart::new(&config.loss.slow_start, start.mss).paced(config.pacing),
             pacing: Pacing::new(config.pacing),
         }
+    }
+
+    /// Takes over what the pacing rate depends on, for controllers that do not grow at each ACK.
+    pub(crate) fn note_flight(&mut self, ack: &Ack) {
+        self.pacing.on_ack(ack);
     }
 
     /// Grows cwnd in slow start or congestion avoidance, also for controllers that differ from Reno in the decrease

@@ -7,7 +7,7 @@
 
 use shallop_core::form::Key;
 use shallop_core::options::{HostStack, Refused};
-use shallop_core::{Bytes, Span, Time, options, words};
+use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
 
 use crate::loss;
 use crate::options::{Kind, Marking, Parameters};
@@ -49,7 +49,7 @@ options! {
         part loss: loss::Config = match stack {
             // Made from `TcpNewReno` there.
             HostStack::Ns3 => loss::Config::RFC,
-            HostStack::Ns2 | HostStack::Linux | HostStack::Kernel => loss::Config::reno(stack),
+            HostStack::Ns2 | HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => loss::Config::reno(stack),
         };
         /// The congestion window grows if fewer packets of the flow than this are queued (Linux, ns-3; the agent of
         /// ns-2 has 1).
@@ -62,8 +62,11 @@ options! {
         /// How round-trip times are measured: exactly, or in whole microseconds plus one as in Linux.
         key clock: Clock = match stack {
             HostStack::Ns2 | HostStack::Ns3 => Clock::Exact,
-            HostStack::Linux | HostStack::Kernel => Clock::Microseconds,
+            HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => Clock::Microseconds,
         };
+        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+        key pacing: bool = stack.paces();
     }
     check Config::check;
 }
@@ -134,7 +137,7 @@ impl Vegas {
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
-            reno: Reno::new(&reno::Config { loss: config.loss, pacing: false }, start),
+            reno: Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start),
             mss: start.mss,
             alpha: config.alpha.into(),
             beta: config.beta.into(),
@@ -209,6 +212,7 @@ impl Vegas {
 
 impl Window for Vegas {
     fn on_ack(&mut self, ack: &Ack) {
+        self.reno.note_flight(ack);
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
@@ -277,5 +281,9 @@ impl Window for Vegas {
 
     fn slow_start_threshold(&self) -> Bytes {
         self.reno.slow_start_threshold()
+    }
+
+    fn pacing(&self) -> Option<BitsPerSec> {
+        self.reno.pacing()
     }
 }

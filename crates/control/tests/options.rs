@@ -12,7 +12,7 @@ use shallop_control::{
     Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, reno, vegas,
 };
 use shallop_core::form::Form;
-use shallop_core::{BufferSize, Span};
+use shallop_core::{BufferSize, Bytes, Span};
 
 /// The parameters of the controller of this name on this host, with these options.
 fn made(name: &str, host: HostStack, given: &[(&'static str, Given)]) -> Result<Config, String> {
@@ -42,7 +42,8 @@ fn a_host_has_its_own_ways() {
     // What ns-3 has like Linux is its `TcpLinuxReno`; Vegas it makes from `TcpNewReno`.
     let (basis, restart) = (Basis::Window, loss::Restart::First);
     let ns2 = loss::Config { basis, restart, ..loss::Config::RFC };
-    let renos = [reno::Config { loss: ns2, ..reno::Config::RFC }, linux, linux];
+    let paced = reno::Config { pacing: true, ..linux };
+    let renos = [reno::Config { loss: ns2, ..reno::Config::RFC }, linux, linux, paced, linux];
     assert_eq!(of("newreno"), renos.map(Config::Reno));
     assert_eq!(of("ecn-star"), renos.map(Config::Reno));
     let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
@@ -53,17 +54,27 @@ fn a_host_has_its_own_ways() {
         cubic::Config { decrease: 0.2, slow_start: hystart::Config::STANDARD, ..cubic },
         cubic::Config { decrease: 0.3, slow_start, ..cubic },
         cubic,
+        cubic::Config { pacing: true, ..cubic },
+        cubic,
     ];
     assert_eq!(of("cubic"), cubics.map(Config::Cubic));
     let exact = vegas::Config::EXACT;
-    let vegases = [vegas::Config { loss: ns2, ..exact }, exact, vegas::Config::LINUX];
+    let vegas = vegas::Config::LINUX;
+    let paced = vegas::Config { pacing: true, ..vegas };
+    let vegases = [vegas::Config { loss: ns2, ..exact }, exact, vegas, paced, vegas];
     assert_eq!(of("vegas"), vegases.map(Config::Vegas));
-    let [ns2, ns3, linux] =
-        renos.map(|reno::Config { loss, .. }| dctcp::Config { loss, ..dctcp::Config::RFC });
+    let [ns2, ns3, linux, fq, pfifo] = renos.map(|reno::Config { loss, pacing }| dctcp::Config {
+        loss,
+        pacing,
+        ..dctcp::Config::RFC
+    });
     let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
-    assert_eq!(of("dctcp"), [ns2, ns3, linux].map(Config::Dctcp));
-    assert_eq!(of("bbr"), [bbr::Config::LINUX; 3].map(Config::Bbr));
-    assert_eq!(of("copa"), [copa::Config::PAPER; 3].map(Config::Copa));
+    assert_eq!(of("dctcp"), [ns2, ns3, linux, fq, pfifo].map(Config::Dctcp));
+    let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX };
+    let linux = bbr::Config::LINUX;
+    let bbrs = [linux, linux, linux, offload, offload];
+    assert_eq!(of("bbr"), bbrs.map(Config::Bbr));
+    assert_eq!(of("copa"), [copa::Config::PAPER; 5].map(Config::Copa));
     let geminis = renos.map(|reno| {
         let loss::Config { basis, slow_start, .. } = reno.loss;
         Config::Gemini(gemini::Config { basis, slow_start, ..gemini::Config::THESIS })

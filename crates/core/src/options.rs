@@ -16,18 +16,39 @@ pub enum HostStack {
     Ns2,
     /// ns-3.44.
     Ns3,
-    /// Linux 6.
+    /// Linux 6 without segmentation offload: hosts send packet by packet.
     Linux,
+    /// Linux 6 as distributions ship it: with segmentation offload, and with the queue discipline `fq`, which paces
+    /// every flow.
+    LinuxFq,
+    /// The same with `pfifo_fast`, where only controllers with a rate of their own pace.
+    LinuxPfifo,
     /// A real Linux kernel in virtual time.
     Kernel,
 }
 
 impl HostStack {
     /// Those with defaults of their own: the hosts are simulated.
-    pub const SIMULATED: [Self; 3] = [Self::Ns2, Self::Ns3, Self::Linux];
+    pub const SIMULATED: [Self; 5] =
+        [Self::Ns2, Self::Ns3, Self::Linux, Self::LinuxFq, Self::LinuxPfifo];
+
+    /// Whether the host paces every flow, at a rate that follows from the congestion window.
+    #[must_use]
+    pub const fn paces(self) -> bool {
+        matches!(self, Self::LinuxFq | Self::Kernel)
+    }
 }
 
-crate::words! { HostStack { Ns2 = "ns2", Ns3 = "ns3", Linux = "linux", Kernel = "kernel" } }
+crate::words! {
+    HostStack {
+        Ns2 = "ns2",
+        Ns3 = "ns3",
+        Linux = "linux",
+        LinuxFq = "linux-fq",
+        LinuxPfifo = "linux-pfifo",
+        Kernel = "kernel",
+    }
+}
 
 impl From<HostStack> for () {
     fn from(_: HostStack) -> Self {}

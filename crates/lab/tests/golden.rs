@@ -43,8 +43,10 @@ fn digest(bytes: &[u8]) -> String {
     })
 }
 
-fn digest_of(id: &str, scheme: &str, point: &str) -> String {
-    let options = Options { quick: true, ..Options::default() };
+fn digest_of(id: &str, scheme: &str, point: &str, set: &[(&str, &str)]) -> String {
+    let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+    let set = set.iter().map(owned).collect();
+    let options = Options { quick: true, set, ..Options::default() };
     let study = read(experiments::find(id).unwrap().text, &options).unwrap();
     let at = study.points.iter().find(|at| point.is_empty() || at.name == point).unwrap();
     let schemes = || at.plan.schemes.iter().map(|scheme| scheme.name.as_str());
@@ -57,7 +59,8 @@ fn digest_of(id: &str, scheme: &str, point: &str) -> String {
 #[test]
 fn no_result_moves_without_a_word_in_changes() {
     let name = |&(id, scheme, point): &(&str, &str, &str)| format!("{id},{scheme},{point}");
-    let rows = RUNS.iter().map(|run| format!("{},{}", name(run), digest_of(run.0, run.1, run.2)));
+    let rows =
+        RUNS.iter().map(|run| format!("{},{}", name(run), digest_of(run.0, run.1, run.2, &[])));
     let found =
         format!("experiment,scheme,point,sha256\n{}\n", rows.collect::<Vec<_>>().join("\n"));
     let path = file("tests/golden.csv");
@@ -73,5 +76,22 @@ fn no_result_moves_without_a_word_in_changes() {
     assert!(
         changes.contains(&format!("golden digests {all}")),
         "say in CHANGES.md which results moved, from what to what and why, with \"golden digests {all}\""
+    );
+}
+
+/// Hosts without pacing and with `gso_max_segs = 1` give the digests that `stack = "linux"` had before there was
+/// segmentation offload.
+#[test]
+fn linux_hosts_without_offload_are_as_they_were() {
+    let quantum = ("scheme.bbr.send_quantum", "0B");
+    let bbr = [("stack", "linux-pfifo"), ("scheme.bbr.gso_max_segs", "1"), quantum];
+    assert_eq!(
+        digest_of("gm-fig3.4", "bbr", "", &bbr),
+        "3514ef04477af834cc71f39ad26bca080130efde908c7300eb7aa181ec217d9c"
+    );
+    let gemini = [("stack", "linux-pfifo"), ("scheme.gemini.gso_max_segs", "1")];
+    assert_eq!(
+        digest_of("gm-fig3.11", "gemini", "", &gemini),
+        "4cb8dcbc2afe4995d1566995d24aef522b0bae1c39267e50ca70bbff591fbd4f"
     );
 }

@@ -50,7 +50,11 @@ fn bursts_leave_whole_and_apart_by_their_time_at_the_pacing_rate() {
     // 80 Mb/s: 9,765 B or 6 segments in 2^-10 s, which take 876 us.
     let spy = Spy { pace: BitsPerSec::new(80_000_000), ..Spy::new(100) };
     let mut tcp = SenderHarness::new(&offload(), spy);
-    assert_eq!(tcp.leaving().len(), 12, "the first burst is not paced: it has less than ten segments");
+    assert_eq!(
+        tcp.leaving().len(),
+        12,
+        "the first burst is not paced: it has less than ten segments"
+    );
     assert_eq!(tcp.advance(us(876)), []);
     assert_eq!(tcp.leaving(), [12, 13, 14, 15, 16, 17]);
     let sent = tcp.advance(us(2 * 876 + 1));
@@ -65,10 +69,10 @@ fn gso_max_segs_bounds_a_burst_and_one_turns_bursts_off() {
         tcp.take();
         tcp.advance(us(5_000)).len()
     };
-    let mut alone = SenderHarness::new(&Config { gso_max_segs: 1, ..offload() }, Spy {
-        pace: BitsPerSec::new(80_000_000),
-        ..Spy::new(100)
-    });
+    let mut alone = SenderHarness::new(
+        &Config { gso_max_segs: 1, ..offload() },
+        Spy { pace: BitsPerSec::new(80_000_000), ..Spy::new(100) },
+    );
     assert_eq!(alone.leaving(), [0]);
     assert_eq!(alone.advance(us(147)), [(us(146), 1)]);
     // Within 5 ms after the start: 17 bursts of 292 us, 8 of 584 us, 5 of 876 us.

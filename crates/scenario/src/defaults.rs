@@ -25,13 +25,12 @@ pub(super) fn of_kind(kind: Kind) -> Vec<Explained> {
 }
 
 fn explained(describe: impl Fn(HostStack) -> Vec<Described>) -> Vec<Explained> {
-    let [ns2, ns3, linux] = HostStack::SIMULATED.map(describe);
-    let rows = ns2.into_iter().zip(ns3).zip(linux);
-    let explained = |((ns2, ns3), linux): ((Described, Described), Described)| Explained {
-        key: ns2.key,
-        defaults: [ns2.default, ns3.default, linux.default],
+    let stacks = HostStack::SIMULATED.map(describe);
+    let explained = |(row, of): (usize, &Described)| Explained {
+        key: of.key,
+        defaults: stacks.each_ref().map(|rows| rows[row].default.clone()),
     };
-    rows.map(explained).collect()
+    stacks[0].iter().enumerate().map(explained).collect()
 }
 
 impl Explained {

@@ -2,6 +2,7 @@
 
 use shallop_control::any::Config as Window;
 use shallop_control::{bbr, copa, cubic};
+use shallop_core::options::HostStack;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPassRule, FlashPassLaw, Marking, Plan, Starts, Topology,
@@ -70,7 +71,8 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((options.batch, options.timeout, options.wait), (1, Span::from_ms(200), None));
     assert!(matches!((ours.law, paper.law), (FlashPassLaw::Aimd(_), FlashPassLaw::Mimd(_))));
     assert_eq!(plan.schemes[2].name, "flashpass-mimd");
-    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller }) = plan.schemes[1].transport
+    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) =
+        plan.schemes[1].transport
     else {
         panic!()
     };
@@ -97,8 +99,9 @@ fn what_is_written_arrives() {
         Some(Marking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
     );
     assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
-    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Cubic(cubic) }) =
-        plan.schemes[0].transport
+    let Transport::Tcp(shallop_plan::plan::Tcp {
+        config, controller: Window::Cubic(cubic), ..
+    }) = plan.schemes[0].transport
     else {
         panic!()
     };
@@ -139,7 +142,7 @@ fn windows_by_a_model_of_the_path_have_options_of_their_own() {
     let window = |name: &str| {
         let scheme = plan.schemes.iter().find(|scheme| scheme.name == name);
         match scheme.map(|scheme| scheme.transport.clone()) {
-            Some(Transport::Tcp(shallop_plan::plan::Tcp { config, controller })) => {
+            Some(Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. })) => {
                 (config.initial_window, controller)
             }
             other => panic!("{other:?}"),
@@ -155,9 +158,10 @@ fn windows_by_a_model_of_the_path_have_options_of_their_own() {
     assert_eq!(window("bbr"), (4, Window::Bbr(bbr)));
     let copa = copa::Config { delta: 0.1, mode: copa::Mode::Competitive };
     assert_eq!(window("copa").1, Window::Copa(copa));
-    for (name, default) in
-        [("bbr", Window::Bbr(bbr::Config::LINUX)), ("copa", Window::Copa(copa::Config::PAPER))]
-    {
+    for (name, default) in [
+        ("bbr", Window::Bbr(bbr::Config::of(HostStack::Linux))),
+        ("copa", Window::Copa(copa::Config::PAPER)),
+    ] {
         let text = SMALL.replacen("cubic", name, 1);
         let plan = &study(&text, &Options::default()).points[0].plan;
         let Transport::Tcp(shallop_plan::plan::Tcp { controller, .. }) = plan.schemes[1].transport

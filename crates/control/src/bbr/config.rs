@@ -1,5 +1,6 @@
 //! Parameters of BBR. Units: bytes, time. Source: constants of the kernel's `tcp_bbr.c`.
 
+use shallop_core::options::HostStack;
 use shallop_core::{Bytes, Span, options};
 
 use crate::options::{Kind, LONGEST, Marking, Parameters};
@@ -7,7 +8,7 @@ use crate::options::{Kind, LONGEST, Marking, Parameters};
 options! {
     /// Parameters of BBR.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const) {
+    pub struct Config(const stack: HostStack) {
         /// The congestion window while BBR probes for bandwidth, in bandwidth-delay products (kernel:
         /// `bbr_cwnd_gain`).
         key window_gain: f64 [Number(1.0, 100.0)] = 2.0;
@@ -18,8 +19,11 @@ options! {
         /// `bbr_probe_rtt_mode_ms`).
         key probe_rtt_for: Span [Time(Span::ZERO, LONGEST)] = Span::from_ms(200);
         /// The largest burst that a host hands to its link at once, and at least a segment. The congestion window
-        /// leaves room for three. Linux with segmentation offload: `"64KiB"`.
-        key send_quantum: Bytes [Size(Bytes::ZERO, Bytes::new(1_000_000))] = Bytes::ZERO, "a segment";
+        /// leaves room for three (kernel: `bbr_tso_segs_goal`).
+        key send_quantum: Bytes [Size(Bytes::ZERO, Bytes::new(1_000_000))] = match stack {
+            HostStack::Ns2 | HostStack::Ns3 | HostStack::Linux => Bytes::ZERO,
+            HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => Bytes::new(65_215),
+        };
         /// Whether BBR detects token-bucket policers and keeps to their rate (kernel: `bbr_lt_bw_sampling`).
         key policer: bool = true;
     }
@@ -35,5 +39,5 @@ impl Parameters for Config {
 
 impl Config {
     /// As in Linux, on a host that hands its link a segment at a time.
-    pub const LINUX: Self = Self::of(());
+    pub const LINUX: Self = Self::of(HostStack::Linux);
 }

@@ -132,7 +132,7 @@ pub fn schemes() -> Vec<Scheme> {
     let tcp = |kind: &'static Kind| {
         let config = tcp::Config { ecn: EcnConfig::of(kind.marking, linux.tcp.ecn), ..linux.tcp };
         let controller = any::Config::of(kind.name, linux.host).expect("a name of its own");
-        (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller }))
+        (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller, kernel: None }))
     };
     let credits = [
         ("expresspass", expresspass()),

@@ -50,6 +50,8 @@ const fn preset(stack: HostStack) -> Stack {
         HostStack::Ns2 => Stack::NS2,
         HostStack::Ns3 => Stack::NS3,
         HostStack::Linux | HostStack::Kernel => Stack::LINUX,
+        HostStack::LinuxFq => Stack::LINUX_FQ,
+        HostStack::LinuxPfifo => Stack::LINUX_PFIFO,
     }
 }
 

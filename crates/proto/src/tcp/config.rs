@@ -1,6 +1,6 @@
 //! The configuration of a host's TCP, and the stacks that scenarios choose from.
 //!
-//! | | ns2 | ns3 | linux |
+//! | | ns2 | ns3 | linux, linux-fq, linux-pfifo |
 //! |---|---|---|---|
 //! | initial window, segments | 2 | 10 | 10 |
 //! | RTO: initial, minimum, maximum | 3 s, 0.2 s, 60 s | 1 s, 1 s, 60 s | 1 s, SRTT + 0.2 s, 120 s |
@@ -8,8 +8,10 @@
 //! | spurious recovery | not undone | not undone | undone, by DSACK, timestamps and F-RTO |
 //! | delayed acknowledgements | none | every 2nd, 200 ms | every 2nd, 40 ms, none for the first 16 segments |
 //! | reduction for a congestion mark | at once | over a round trip | over a round trip |
+//! | segmentation offload | none | none | linux: none; the others: bursts of up to 64 KB |
+//! | pacing of all flows | no | no | linux-fq: yes; the others: no |
 //!
-//! How a stack's congestion controllers are configured is in the file of each controller ([`HostStack`]). All three
+//! How a stack's congestion controllers are configured is in the file of each controller ([`HostStack`]). All
 //! stacks open a connection with a handshake before they send data, as ns-2's one-way agents do with `syn_`.
 //! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.44, which answers
 //! marks in `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6. In all three a segment is 1460 B and the
@@ -311,7 +313,7 @@ impl Stack {
         host: HostStack::Ns3,
     };
 
-    /// Linux.
+    /// Linux without segmentation offload.
     pub const LINUX: Self = Self {
         tcp: Config {
             timeout: rtt::Config {
@@ -327,6 +329,15 @@ impl Stack {
         },
         host: HostStack::Linux,
     };
+
+    /// Linux with segmentation offload and a host that paces.
+    pub const LINUX_FQ: Self = Self {
+        tcp: Config { gso_max_segs: u16::MAX, ..Self::LINUX.tcp },
+        host: HostStack::LinuxFq,
+    };
+
+    /// The same without pacing by the host.
+    pub const LINUX_PFIFO: Self = Self { host: HostStack::LinuxPfifo, ..Self::LINUX_FQ };
 }
 
 #[cfg(test)]
