@@ -46,6 +46,9 @@ pub struct Sent {
     pub packets: Vec<Vec<u8>>,
 }
 
+/// A request with its payload and the files that came beside it.
+type Received = (Header, Vec<u8>, Vec<OwnedFd>);
+
 /// A card.
 #[derive(Debug)]
 pub struct Card {
@@ -115,7 +118,8 @@ impl Card {
         }
     }
 
-    fn receive(&mut self) -> Result<Option<(Header, Vec<u8>, Vec<OwnedFd>)>, CardError> {
+    /// The next request; `None` if the kernel has closed the socket.
+    fn receive(&mut self) -> Result<Option<Received>, CardError> {
         let mut bytes = [0; HEADER_BYTES];
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);

@@ -129,8 +129,8 @@ fn write_ip(packet: &mut [u8], header: &mut Ipv4Header) {
 const FIN_AND_PUSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. FIN and PSH stay on the
-/// last, CWR on the first (`tcp_gso_segment` of Linux).
+/// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. FIN and PSH stay on
+/// the last, CWR on the first (`tcp_gso_segment` of Linux).
 ///
 /// # Errors
 /// If it is no TCP frame with payload, or its parts would be empty or longer than a packet.

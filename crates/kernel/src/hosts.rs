@@ -74,6 +74,7 @@ pub struct KernelCounters {
 
 /// The kernels of a run.
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "the kernels are what it has")]
 pub struct Kernels {
     kernels: Vec<Kernel>,
     clock: Clock,
@@ -194,6 +195,7 @@ impl Kernels {
     }
 
     /// What ended the run early.
+    #[must_use]
     pub const fn failure(&self) -> Option<&KernelError> {
         self.failure.as_ref()
     }

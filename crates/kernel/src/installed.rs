@@ -71,9 +71,11 @@ pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Installed, String> {
     };
     let known: Vec<_> = found.iter().map(|kernel| kernel.release.clone()).collect();
     let kernel = found.into_iter().rfind(fits);
-    kernel.ok_or_else(|| match known.is_empty() {
-        true => HOW_TO_GET_ONE.to_owned(),
-        false => format!("no kernel {wanted} is installed, but {}", known.join(", ")),
+    kernel.ok_or_else(|| {
+        if known.is_empty() {
+            return HOW_TO_GET_ONE.to_owned();
+        }
+        format!("no kernel {wanted} is installed, but {}", known.join(", "))
     })
 }
 

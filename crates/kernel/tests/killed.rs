@@ -1,5 +1,7 @@
 //! Nothing is left of a run whose process is killed at any moment.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
 mod support;
 
 use std::collections::BTreeSet;
@@ -53,7 +55,9 @@ fn kill_after(wait: Duration) -> bool {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}");
+    panic!(
+        "killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}"
+    );
 }
 
 /// Kills `times` processes, each at another moment of its first 700 ms. Most have kernels then.

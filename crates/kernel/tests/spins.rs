@@ -1,5 +1,7 @@
 //! A program in a kernel that computes without end, so that time cannot pass, ends the run with an error.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
 mod support;
 
 use std::process::Command;
@@ -21,8 +23,15 @@ fn boot(kernel: &Installed, memory_mb: u32) -> KernelError {
         sysctls: vec![],
         socket_buffer: 1 << 20,
     };
-    let flow =
-        FlowOrder { number: 0, start: BOOTED, size: None, from: 0, to: 1, local: 10_000, controller: 0 };
+    let flow = FlowOrder {
+        number: 0,
+        start: BOOTED,
+        size: None,
+        from: 0,
+        to: 1,
+        local: 10_000,
+        controller: 0,
+    };
     let start = Start {
         installed: kernel,
         settings: &settings,
