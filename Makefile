@@ -39,10 +39,13 @@ FUZZ_FROM_tables = crates/workload/data fuzz/seeds
 NS3_VENV ?= .venv-ns3
 NS3_OPTIONS ?=
 
+# The core on which the tests of kernels run.
+KERNEL_CORE ?= 0
+
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded bench compiler lints docs book wasm msrv \
+.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded kernel check-kernel bench compiler lints docs book wasm msrv \
     page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
@@ -134,6 +137,15 @@ $(NS3_VENV)/installed: checks/ns3/requirements.txt
 	    echo "make check-ns3: the wheel of ns-3, which is for x86-64 Linux, could not be installed." >&2; \
 	    echo "'make check-ns3-recorded' compares with the recorded figures instead." >&2; exit 1; }
 	@touch $@
+
+# Where it goes: SHALLOP_KERNELS, else the user's folder of data.
+kernel: compiler ## A Linux kernel for hosts that are kernels, built from Debian's source
+	@$(SHALLOP) kernel build
+
+# On one core: we and the kernel run in turn, and switching between cores is slower.
+check-kernel: compiler ## Hosts that are kernels: all tests, the long ones too
+	taskset --cpu-list $(KERNEL_CORE) $(CARGO) test --release --locked --package shallop-kernel -- \
+	    --include-ignored --test-threads 1 --nocapture
 
 bench: compiler ## Packet-hops a second in the standard cases
 	@$(SHALLOP) bench

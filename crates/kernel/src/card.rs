@@ -46,8 +46,8 @@ pub struct Sent {
     pub packets: Vec<Vec<u8>>,
 }
 
-/// A message of the kernel: its header, its payload, and the files that came with it.
-type Message = (Header, Vec<u8>, Vec<OwnedFd>);
+/// A request with its payload and the files that came beside it.
+type Received = (Header, Vec<u8>, Vec<OwnedFd>);
 
 /// A card.
 #[derive(Debug)]
@@ -118,7 +118,8 @@ impl Card {
         }
     }
 
-    fn receive(&mut self) -> Result<Option<Message>, CardError> {
+    /// The next request; `None` if the kernel has closed the socket.
+    fn receive(&mut self) -> Result<Option<Received>, CardError> {
         let mut bytes = [0; HEADER_BYTES];
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);

@@ -155,9 +155,9 @@ impl Folder {
             // Somebody else may have a folder of this name.
             created.inspect_err(|_| remover.end()).map(|()| remover)
         };
-        let done = tempfile::Builder::new().prefix("shallop-kernels-").make(make);
-        let done = done.map_err(KernelError::io("a folder for the kernels' sockets"))?;
-        let (remover, path) = done.into_parts();
+        let folder = tempfile::Builder::new().prefix("shallop-kernels-").make(make);
+        let folder = folder.map_err(KernelError::io("a folder for the kernels' sockets"))?;
+        let (remover, path) = folder.into_parts();
         let path = path.keep().map_err(|why| KernelError::io("a folder")(why.error))?;
         Ok(Self { path, remover })
     }
@@ -183,7 +183,9 @@ impl Drop for Folder {
 #[derive(Debug)]
 struct Remover {
     process: Child,
-    _alive: Option<ChildStdin>,
+    /// Held open; the process waits for its end.
+    #[expect(dead_code, reason = "it is closed when this value is dropped, or we end")]
+    alive: Option<ChildStdin>,
 }
 
 const REMOVE: &str = r#"read -r _
@@ -198,8 +200,8 @@ impl Remover {
         command.args(["sh", "-c", REMOVE, "sh"]).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut process = command.spawn()?;
-        let stdin = process.stdin.take();
-        Ok(Self { process, _alive: stdin })
+        let alive = process.stdin.take();
+        Ok(Self { process, alive })
     }
 
     /// Ends the process; there is nothing to remove.

@@ -85,13 +85,11 @@ impl Message {
     /// # Errors
     /// If the operation is unknown.
     pub fn decode(bytes: [u8; MESSAGE_BYTES]) -> Result<Self, Malformed> {
-        let (head, time) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>());
-        let (head, time) = (*head.unwrap_or(&[0; 8]), *time.unwrap_or(&[0; 8]));
-        let four = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| head[at + byte]));
-        let op = four(0);
+        let word = |at: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
+        let [op, sequence] = [0, 4].map(word);
+        let time = [8, 9, 10, 11, 12, 13, 14, 15].map(|at: usize| bytes[at]);
         let known = Op::ALL.into_iter().find(|known| *known as u32 == op);
         let op = known.ok_or(Malformed::TimeOperation(op))?;
-        let sequence = four(4);
         Ok(Self { op, sequence, time: u64::from_ne_bytes(time) })
     }
 }
@@ -168,7 +166,7 @@ impl ClockPage {
     /// Sets the time, in nanoseconds.
     ///
     /// # Errors
-    /// If the page is not mapped that far.
+    /// If the page cannot be written.
     pub fn set_now(&self, now: u64) -> Result<(), KernelError> {
         self.store(CURRENT_TIME, now)
     }
@@ -176,7 +174,7 @@ impl ClockPage {
     /// The time, which the running kernel advances.
     ///
     /// # Errors
-    /// If the page is not mapped that far.
+    /// If the page cannot be read.
     pub fn now(&self) -> Result<u64, KernelError> {
         self.load(CURRENT_TIME)
     }
@@ -184,7 +182,7 @@ impl ClockPage {
     /// Sets the time up to which the running kernel may advance.
     ///
     /// # Errors
-    /// If the page is not mapped that far.
+    /// If the page cannot be written.
     pub fn set_free_until(&self, time: u64) -> Result<(), KernelError> {
         self.store(FREE_UNTIL, time)
     }
@@ -192,7 +190,7 @@ impl ClockPage {
     /// Sets who runs: 0 is the controller, kernel `k` is `k + 1`.
     ///
     /// # Errors
-    /// If the page is not mapped that far.
+    /// If the page cannot be written.
     pub fn set_running(&self, client: u16) -> Result<(), KernelError> {
         self.store(RUNNING, client)
     }
@@ -200,7 +198,7 @@ impl ClockPage {
     /// When this kernel wants to run; `None` if it has not said.
     ///
     /// # Errors
-    /// If the page is not mapped that far.
+    /// If the page cannot be read.
     pub fn request(&self, kernel: u16) -> Result<Option<u64>, KernelError> {
         let slot = CLIENTS + CLIENT_BYTES * (u64::from(kernel) + 1);
         let flags: u32 = self.load(slot + FLAGS)?;

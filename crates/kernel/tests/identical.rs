@@ -1,5 +1,7 @@
 //! The same seed gives the same run, whatever else the machine does, wherever and as whom it runs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
 mod support;
 
 use std::process::{Child, Command};
@@ -82,7 +84,11 @@ fn a_run_in_another_folder_beside_other_work_is_the_same() {
     let here = transcript(&kernel, &small(Mode::Shared));
     let done = AtomicBool::new(false);
     let there = std::thread::scope(|threads| {
-        threads.spawn(|| while !done.load(Ordering::Relaxed) {});
+        threads.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
         let answer = child::answer(command.spawn().unwrap(), WORD);
         done.store(true, Ordering::Relaxed);
         answer

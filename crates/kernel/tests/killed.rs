@@ -1,5 +1,7 @@
 //! Nothing is left of a run whose process is killed at any moment.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
 mod support;
 
 use std::collections::BTreeSet;

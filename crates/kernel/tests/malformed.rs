@@ -1,6 +1,8 @@
 //! What a kernel sends is not trusted: any bytes are an error or a value, never a panic, and never more memory than the
 //! limits say.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -32,22 +34,22 @@ fn frame_bytes() -> impl Strategy<Value = Vec<u8>> {
             .tcp(1_024, 5_000, 7, 1_000);
         let mut bytes = Vec::new();
         builder.write(&mut bytes, &vec![1; payload]).unwrap();
-        if total % 4 == 0 {
+        if total.is_multiple_of(4) {
             bytes[16..18].copy_from_slice(&total.to_be_bytes());
         }
         bytes
     });
     let changes = vec((0..80_usize, any::<u8>()), 0..4);
-    let changed = (whole, changes, any::<u16>()).prop_map(|(mut bytes, changes, cut)| {
+    let damaged = (whole, changes, any::<u16>()).prop_map(|(mut bytes, changes, cut)| {
         for (at, byte) in changes {
             bytes[at % 54] = byte;
         }
-        if cut % 5 == 0 {
+        if cut.is_multiple_of(5) {
             bytes.truncate(usize::from(cut / 5) % 80);
         }
         bytes
     });
-    prop_oneof![4 => changed, 1 => vec(any::<u8>(), 0..200)]
+    prop_oneof![4 => damaged, 1 => vec(any::<u8>(), 0..200)]
 }
 
 /// A request as it comes through a socket.

@@ -82,6 +82,7 @@ fn dctcp_is_marked_and_nothing_is_dropped() {
         mark_above: Some(Bytes::new(60_000)),
         flows: vec![None, None],
         buffer: Bytes::new(1_000_000),
+        duration: Span::from_ms(100),
         ..Run::default()
     };
     let outcome = run.run(&kernel);
@@ -127,12 +128,12 @@ fn a_full_buffer_drops_and_the_flow_recovers() {
     let run = Run {
         access: Some(BitsPerSec::gbps(10)),
         buffer: Bytes::new(20_000),
-        flows: vec![Some(2_000_000)],
+        flows: vec![Some(1_000_000)],
         ..Run::default()
     };
     let outcome = run.run(&kernel);
     assert!(outcome.transcript.drops > 0 && outcome.retransmits > 0);
-    assert_eq!((outcome.received[0], outcome.complete[0]), (2_000_000, true));
+    assert_eq!((outcome.received[0], outcome.complete[0]), (1_000_000, true));
     is_clean(&outcome);
 }
 

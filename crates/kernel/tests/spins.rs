@@ -1,5 +1,7 @@
 //! A program in a kernel that computes without end, so that time cannot pass, ends the run with an error.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
 mod support;
 
 use std::process::Command;

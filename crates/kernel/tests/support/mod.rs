@@ -1,6 +1,7 @@
 //! A dumbbell whose hosts are kernels.
 
-#![allow(clippy::unwrap_used, dead_code, reason = "each test uses some of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+#![allow(dead_code, reason = "each test uses some of it")]
 
 pub mod child;
 mod transcript;
@@ -20,6 +21,7 @@ use shallop_topology::{NicMode, Paths};
 pub use transcript::Transcript;
 
 /// The kernel to test with; `None`, and a line that says how to get one, without.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub fn kernel() -> Option<Installed> {
     match installed::find(&installed::folder(), None) {
         Ok(kernel) => Some(kernel),
@@ -90,6 +92,8 @@ pub struct Outcome {
     pub logs: Vec<String>,
     /// Memory of all kernels at the end, in bytes.
     pub memory: u64,
+    /// Processor time of all kernels, in seconds.
+    pub processor: f64,
 }
 
 type KernelWorld = World<
@@ -120,7 +124,7 @@ impl Run {
         let net = dumbbell(&trunk, &vec![self.rtt / 8; count], count);
         let network = self.network(&net);
         let orders: Vec<FlowOrder> = (0..count as u32).map(|number| self.order(number)).collect();
-        let flow = |order: &FlowOrder| self.flow(order, &net.left, &net.right);
+        let flow = |order: &FlowOrder| flow(order, &net.left, &net.right);
         let flows: Vec<_> = orders.iter().map(flow).collect();
         let settings = self.settings();
         let hosts = self.hosts(count as u32);
@@ -204,8 +208,10 @@ impl Run {
         let retransmits = ends.iter().map(|(counters, _)| counters.retransmits).sum();
         let (mut kernels, transcript) = world.into_hosts();
         let memory = kernels.processes().filter_map(|process| process.memory()).sum();
+        let ticks: u64 = kernels.processes().filter_map(|process| process.processor_time()).sum();
+        let processor = ticks as f64 / 100.0;
         let (counters, logs) = kernels.finish(Time::after_start(self.duration)).unwrap();
-        Outcome { transcript, received, complete, retransmits, counters, logs, memory }
+        Outcome { transcript, received, complete, retransmits, counters, logs, memory, processor }
     }
 
     /// The hosts of each kernel: senders first, receivers in the last kernel.
@@ -223,13 +229,13 @@ impl Run {
         let to = number + count as u32;
         FlowOrder { number, start, size, from: number, to, local: 10_000, controller: 0 }
     }
+}
 
-    fn flow(&self, order: &FlowOrder, left: &[Node], right: &[Node]) -> Flow<AnyHostEnd<UdpEnd>> {
-        let (from, to) = (left[order.number as usize], right[order.number as usize]);
-        let ends = KernelEnd::pair(order.number, order.size);
-        let [sender, receiver] = ends.map(|end| AnyHostEnd::Kernel(Box::new(end)));
-        let start = Time::after_start(Span::from_ns(order.start - BOOTED));
-        let facts = Facts { size: order.size, ..Facts::between(from, to) };
-        Flow { start, from, to, sender, receiver, facts, connections: None }
-    }
+fn flow(order: &FlowOrder, left: &[Node], right: &[Node]) -> Flow<AnyHostEnd<UdpEnd>> {
+    let (from, to) = (left[order.number as usize], right[order.number as usize]);
+    let ends = KernelEnd::pair(order.number, order.size);
+    let [sender, receiver] = ends.map(|end| AnyHostEnd::Kernel(Box::new(end)));
+    let start = Time::after_start(Span::from_ns(order.start - BOOTED));
+    let facts = Facts { size: order.size, ..Facts::between(from, to) };
+    Flow { start, from, to, sender, receiver, facts, connections: None }
 }
