@@ -106,7 +106,8 @@ pub fn install_packages() -> Result<(), BuildError> {
     }
     let by_hand = format!("sudo apt-get install {}", PACKAGES.join(" "));
     if !rustix::process::geteuid().is_root() || !is_there(&"apt-get") {
-        let message = format!("the source of a kernel and the tools to build it are needed: {by_hand}");
+        let message =
+            format!("the source of a kernel and the tools to build it are needed: {by_hand}");
         return Err(BuildError::Missing(message));
     }
     let mut apt = Command::new("apt-get");
@@ -114,7 +115,8 @@ pub fn install_packages() -> Result<(), BuildError> {
     let mut update = Command::new("apt-get");
     update.args(["update", "-qq"]);
     let log = std::env::temp_dir().join(format!("shallop-apt-{}.log", std::process::id()));
-    let done = step("apt-get update", &mut update, &log).and_then(|()| step("apt-get install", &mut apt, &log));
+    let done = step("apt-get update", &mut update, &log)
+        .and_then(|()| step("apt-get install", &mut apt, &log));
     // Only the message needs it.
     let _ = fs::remove_file(&log);
     done
@@ -138,7 +140,9 @@ pub fn build(
     let fits = |path: &PathBuf| wanted.is_none_or(|wanted| wanted.starts_with(&release_of(path)));
     let archive = sources().into_iter().rfind(fits).ok_or_else(|| {
         let name = wanted.unwrap_or("6.12");
-        BuildError::Missing(format!("no source of {name}: sudo apt-get install linux-source-{name}"))
+        BuildError::Missing(format!(
+            "no source of {name}: sudo apt-get install linux-source-{name}"
+        ))
     })?;
     fs::create_dir_all(folder).map_err(file(folder))?;
     // Beside its place, so that it moves there in one step; removed whatever happens.
@@ -155,7 +159,12 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn all(&self, archive: &Path, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Installed, BuildError> {
+    fn all(
+        &self,
+        archive: &Path,
+        folder: &Path,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Installed, BuildError> {
         tell(&format!("unpacking the source of Linux {}", self.name));
         let source = self.work.join("source");
         fs::create_dir(&source).map_err(file(&source))?;
@@ -173,7 +182,10 @@ impl Build<'_> {
             make.arg("-C").arg(&source).arg("ARCH=um").arg(format!("O={}", out.display()));
             make
         };
-        self.step("make allnoconfig", make().arg(format!("KCONFIG_ALLCONFIG={}", wanted.display())).arg("allnoconfig"))?;
+        self.step(
+            "make allnoconfig",
+            make().arg(format!("KCONFIG_ALLCONFIG={}", wanted.display())).arg("allnoconfig"),
+        )?;
         tell("compiling it, which takes a few minutes");
         self.step("make linux", make().arg(format!("-j{}", self.jobs)).arg("linux"))?;
         tell("compiling the agent");
@@ -185,7 +197,10 @@ impl Build<'_> {
             let path = source.join(name);
             let text = fs::read_to_string(&path).map_err(file(&path))?;
             if !text.contains(from) {
-                return Err(BuildError::Source(self.name.clone(), format!("{name} has no \"{from}\"")));
+                return Err(BuildError::Source(
+                    self.name.clone(),
+                    format!("{name} has no \"{from}\""),
+                ));
             }
             fs::write(&path, text.replacen(from, to, 1)).map_err(file(&path))?;
         }
@@ -208,7 +223,8 @@ impl Build<'_> {
             self.step("cc", cc.args(arguments).arg(source).current_dir(self.work))?;
         }
         let config = fs::read(out.join(".config")).map_err(file(out))?;
-        let digest = Sha256::new().chain_update(&config).chain_update(AGENT).chain_update(RANDOM).finalize();
+        let digest =
+            Sha256::new().chain_update(&config).chain_update(AGENT).chain_update(RANDOM).finalize();
         let digest = digest.iter().take(8).fold(0_u64, |all, &byte| all << 8 | u64::from(byte));
         let digest = format!("{digest:016x}");
         let release = out.join("include/config/kernel.release");
@@ -223,7 +239,8 @@ impl Build<'_> {
             fs::rename(&place, self.work.join("old")).map_err(file(&place))?;
         }
         fs::rename(&whole, &place).map_err(file(&place))?;
-        let missing = || BuildError::Source(release.to_owned(), "the installed folder is not whole".into());
+        let missing =
+            || BuildError::Source(release.to_owned(), "the installed folder is not whole".into());
         installed::installed(&place).ok_or_else(missing)
     }
 

@@ -38,9 +38,11 @@ fn controllers(schemes: &str) -> Vec<(Config, EcnConfig)> {
     let study = study(&format!("{MANY}{schemes}"));
     let schemes = study.points[0].plan.schemes.iter();
     let gemini = |transport: &Transport| match transport {
-        Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Gemini(gemini) }) => {
-            (*gemini, config.ecn)
-        }
+        Transport::Tcp(shallop_plan::plan::Tcp {
+            config,
+            controller: Window::Gemini(gemini),
+            ..
+        }) => (*gemini, config.ecn),
         other => panic!("{other:?}"),
     };
     schemes.map(|scheme| gemini(&scheme.transport)).collect()

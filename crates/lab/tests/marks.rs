@@ -46,7 +46,7 @@ start = "0ms..10ms"
 fn transport(scheme: &str) -> (Config, Window) {
     let study = read(&text(scheme, PLAIN), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
     match study.points[0].plan.schemes[0].transport {
-        Transport::Tcp(shallop_plan::plan::Tcp { config, controller }) => (config, controller),
+        Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) => (config, controller),
         _ => panic!("{scheme} is a TCP"),
     }
 }

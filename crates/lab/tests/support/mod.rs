@@ -35,6 +35,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         levels: vec![],
         capture: (vec![], 0),
         nic_credit_queue: None,
+        kernel: shallop_plan::kernel::KernelOptions::default(),
         nic_jitter: Some(Span::ZERO),
         schemes: schemes(),
     }
