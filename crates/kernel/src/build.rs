@@ -209,8 +209,7 @@ impl Build<'_> {
         }
         let config = fs::read(out.join(".config")).map_err(file(out))?;
         let digest = Sha256::new().chain_update(&config).chain_update(AGENT).chain_update(RANDOM).finalize();
-        let digest = digest.iter().take(8).fold(0_u64, |all, &byte| all << 8 | u64::from(byte));
-        let digest = format!("{digest:016x}");
+        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let release = out.join("include/config/kernel.release");
         let release = fs::read_to_string(&release).map_err(file(&release))?;
         let release = release.trim().trim_end_matches("-shallop");
