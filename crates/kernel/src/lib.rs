@@ -2,13 +2,13 @@
 //!
 //! A kernel is Linux built as an ordinary program (User-Mode Linux) that takes its time from us (external time travel),
 //! with network cards whose device side is ours (virtio over vhost-user). All kernels of a run are one machine towards
-//! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross the
-//! same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
+//! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross
+//! the same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
 //!
-//! What it costs, measured by `tests/cost.rs` in release on one core of two of a shared EPYC that others loaded: one flow
-//! at 10 Gb/s and 10 ms takes 26 us of processor time a packet, acknowledgements counted (9.5 ours, 16 the kernels'),
-//! with an interrupt of a card at most each 20 us, and 150 us (51 and 102) without moderation. Two kernels take 64 MB
-//! then, most of it for what is in flight.
+//! What it costs, measured once by `tests/cost.rs` in release on one core of two of a shared EPYC that others loaded:
+//! one flow at 10 Gb/s and 10 ms takes 26 us of processor time a packet, acknowledgements counted (9.5 ours, 16 the
+//! kernels'), with an interrupt of a card at most each 20 us, and 152 us (51 and 102) without moderation. The two
+//! kernels take 64 MB then.
 
 pub mod build;
 pub mod card;

@@ -82,7 +82,8 @@ fn dctcp_is_marked_and_nothing_is_dropped() {
         mark_above: Some(Bytes::new(60_000)),
         flows: vec![None, None],
         buffer: Bytes::new(1_000_000),
-        duration: Span::from_ms(100),
+        duration: Span::from_ms(120),
+        measure_from: Span::from_ms(60),
         ..Run::default()
     };
     let outcome = run.run(&kernel);
