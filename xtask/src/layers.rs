@@ -133,7 +133,7 @@ const IN_TESTS: [(&str, &[&str]); 1] = [("shallop-lab", &["shallop-scenario"])];
 /// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 7] = [
     (&["getrandom", "libc"], &["shallop-features"]),
-    (&["tempfile"], &["shallop-store"]),
+    (&["tempfile"], &["shallop-store", "shallop-kernel"]),
     (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
     (&["arrow", "parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-workbench", "shallop"]),

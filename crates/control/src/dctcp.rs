@@ -30,7 +30,7 @@ options! {
         /// mark reduces the window by next to nothing.
         key alpha_initial: Fraction [Number(0.0, 1.0)] = match stack {
             HostStack::Ns2 => Fraction::new(0),
-            HostStack::Ns3 | HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => Fraction::ONE,
+            _ => Fraction::ONE,
         };
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).

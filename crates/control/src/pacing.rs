@@ -42,8 +42,8 @@ impl Pacing {
     }
 }
 
-/// The pacing rate for this cwnd, `FlightSize`, ssthresh and SRTT; `None` before the first RTT sample. The ratio of slow
-/// start applies below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there.
+/// The pacing rate for this cwnd, `FlightSize`, ssthresh and SRTT; `None` before the first RTT sample. The ratio of
+/// slow start applies below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there.
 /// `FlightSize` replaces cwnd where it is larger, as after a reduction.
 #[must_use]
 pub fn pacing_rate(cwnd: Bytes, flight: Bytes, ssthresh: Bytes, srtt: Span) -> Option<BitsPerSec> {

@@ -49,7 +49,7 @@ options! {
         part loss: loss::Config = match stack {
             // Made from `TcpNewReno` there.
             HostStack::Ns3 => loss::Config::RFC,
-            HostStack::Ns2 | HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => loss::Config::reno(stack),
+            _ => loss::Config::reno(stack),
         };
         /// The congestion window grows if fewer packets of the flow than this are queued (Linux, ns-3; the agent of
         /// ns-2 has 1).

@@ -18,7 +18,8 @@ pub struct Installed {
 }
 
 /// How to get a kernel, in a line.
-pub const HOW_TO_GET_ONE: &str = "no kernel is installed: 'shallop kernel build' makes one in a few minutes, from Debian's linux-source";
+pub const HOW_TO_GET_ONE: &str = "no kernel is installed: 'shallop kernel build' makes one in a few minutes, from \
+    Debian's linux-source";
 
 /// The variable that names the folder of kernels.
 pub const FOLDER_VARIABLE: &str = "SHALLOP_KERNELS";

@@ -43,8 +43,8 @@ impl Limits {
         pipe == 0 || pipe + len <= self.cwnd
     }
 
-    /// Remembers whether the congestion window has no room for `wanted` bytes: a full segment, or a burst. Then the sender counts as limited by it
-    /// until everything sent so far is acknowledged (kernel: `tcp_cwnd_validate`).
+    /// Remembers whether the congestion window has no room for `wanted` bytes: a full segment, or a burst. Then the
+    /// sender counts as limited by it until everything sent so far is acknowledged (kernel: `tcp_cwnd_validate`).
     pub(super) const fn note_cwnd_limited(&mut self, pipe: u64, wanted: u64, snd_nxt: u64) {
         if pipe + wanted > self.cwnd {
             self.cwnd_limited_until = snd_nxt;

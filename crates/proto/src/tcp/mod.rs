@@ -4,6 +4,7 @@
 
 mod ack;
 pub mod ack_summary;
+mod bursts;
 pub mod config;
 mod connection;
 pub mod delivery_rate;

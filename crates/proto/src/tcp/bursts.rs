@@ -1,0 +1,107 @@
+//! The bursts of a sender with segmentation offload: when one may leave, and how long it is. State: `Offload`. Source:
+//! kernel 6.12, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
+
+use shallop_control::Window;
+use shallop_control::pacing::pacing_rate;
+use shallop_core::{Bytes, Span, Time};
+
+use super::offload::autosize;
+use super::recovery::Phase;
+use super::sender::Sender;
+
+/// A burst does not wait if the window allows this fraction of itself (kernel: `tcp_tso_win_divisor`).
+const TSO_WIN_DIVISOR: u64 = 3;
+/// A burst waits only if the last one left within this time, and if an acknowledgement is due within it.
+const DEFER: Span = Span::from_ms(1);
+/// The first segments of a connection are not paced.
+const UNPACED: u64 = 10;
+
+impl<W: Window> Sender<W> {
+    /// Sets the length of bursts by the pacing rate, which a sender has even if it does not pace.
+    pub(super) fn update_offload(&mut self) {
+        if !self.offload.is_on() {
+            return;
+        }
+        let rate = self.controller.pacing().or_else(|| {
+            let flight = self.scoreboard.snd_nxt() - self.scoreboard.snd_una();
+            let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());
+            pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt())
+        });
+        let least = self.controller.min_tso_segs();
+        let segs = autosize(rate, self.rtt.min_rtt(), self.scoreboard.mss(), least);
+        self.offload.tso_segs = segs.min(self.offload.gso_max_segs.into()) as u16;
+        self.offload.retransmissions_left = 0;
+    }
+
+    /// Segments that the congestion window allows.
+    fn window_room(&self) -> u64 {
+        self.limits.cwnd().saturating_sub(self.scoreboard.pipe()) / self.scoreboard.mss()
+    }
+
+    /// The bytes for which the congestion window must have room, or else it limits the sender.
+    pub(super) fn wanted_room(&self) -> u64 {
+        let mss = self.scoreboard.mss();
+        if !self.offload.is_on() {
+            return mss;
+        }
+        let burst = mss * u64::from(self.offload.tso_segs);
+        burst.min(self.limits.cwnd() / TSO_WIN_DIVISOR).max(mss)
+    }
+
+    /// A burst of new data begins: as many segments as the rate, the windows and half of the congestion window allow,
+    /// so that there are two bursts in flight. The next one is due when this one has left at the pacing rate.
+    pub(super) fn begin_burst(&mut self, now: Time) {
+        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
+        let half = self.limits.cwnd() / mss / 2;
+        let allowed = self.limits.right_edge().saturating_sub(next) / mss;
+        let room = self.window_room().min(half).min(allowed).min(self.offload.tso_segs.into());
+        let segments = room.max(1);
+        let end = next.saturating_add(segments * mss).min(self.scoreboard.end());
+        self.offload.burst_left = (end - next).div_ceil(mss) as u16;
+        if self.counts.sent + segments >= UNPACED {
+            self.pacer.charge(now, end - next);
+        }
+    }
+
+    /// A segment is retransmitted, which may begin or continue a burst.
+    pub(super) fn note_retransmission(&mut self, index: u64) {
+        if !self.offload.continues(index) {
+            let room = self.window_room().clamp(1, self.offload.tso_segs.into());
+            self.offload.retransmissions_left = room as u16;
+        }
+        self.offload.retransmissions_left -= 1;
+        self.offload.next_retransmission = index + 1;
+    }
+
+    /// True if new data waits although the windows allow a segment, for acknowledgements to allow a whole burst.
+    pub(super) fn defers(&self, now: Time) -> bool {
+        let last = self.pacer.due().max(self.timers.last_sent);
+        if !self.offload.is_on()
+            || self.recovery.phase() != Phase::Open
+            || now > last.saturating_add(DEFER)
+        {
+            return false;
+        }
+        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
+        let window = self.limits.right_edge().saturating_sub(self.scoreboard.snd_una());
+        let allowed = self.limits.right_edge().saturating_sub(next).min(self.window_room() * mss);
+        let whole = u64::from(self.offload.tso_segs) * mss;
+        let chunk = window.min(self.limits.cwnd()) / TSO_WIN_DIVISOR;
+        if allowed >= whole.min(chunk).min(self.rest_of_write()) {
+            return false;
+        }
+        let Some(head) = self.scoreboard.segment(self.scoreboard.first_index()) else {
+            return false;
+        };
+        let srtt = self.rtt.srtt();
+        let expected = head.sent_at.saturating_add(srtt);
+        expected <= now.saturating_add((srtt / 2).min(DEFER))
+    }
+
+    /// The bytes that are left of what the application wrote in one piece, which is as long as the longest burst.
+    fn rest_of_write(&self) -> u64 {
+        let (next, end) = (self.scoreboard.snd_nxt(), self.scoreboard.end());
+        let piece = self.scoreboard.mss() * u64::from(self.offload.gso_max_segs);
+        (piece - next % piece).min(end - next)
+    }
+}
