@@ -1,7 +1,7 @@
 //! Segmentation offload: the host hands its card bursts of segments, which leave back to back. A burst is about a
 //! millisecond of the pacing rate, and may wait for the window to allow all of it (bursts.rs). State: the length of a
-//! burst at the present rate, and the burst that is being sent. Units: segments, bytes of the stream. Source: kernel 6.12,
-//! `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
+//! burst at the present rate, and the burst that is being sent. Units: segments, bytes of the stream. Source: kernel
+//! 6.12, `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
 use shallop_core::{BitsPerSec, Span};
 
