@@ -193,12 +193,6 @@ impl Kernels {
         self.machines.iter_mut().map(Kernel::process)
     }
 
-    /// What ended the run early.
-    #[must_use]
-    pub const fn failure(&self) -> Option<&KernelError> {
-        self.failure.as_ref()
-    }
-
     /// The kernel that wants to run first, and when.
     fn next_kernel(&self) -> Option<(u64, usize)> {
         let wakeups = self.machines.iter().enumerate();

@@ -9,6 +9,7 @@ use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
 use shallop_plan::flows::{Flow, FlowGenerator};
+use shallop_plan::kernel::{CONTROLLERS, controllers};
 use shallop_plan::plan::Plan;
 use shallop_plan::{Setup, SetupError};
 use shallop_proto::AnyEnd;
@@ -52,19 +53,6 @@ pub enum KernelRunError {
 impl From<SetupError> for KernelRunError {
     fn from(why: SetupError) -> Self {
         Self::Run(why.into())
-    }
-}
-
-/// The kernel's name of a controller; `None` if it has none.
-#[must_use]
-pub fn controller(name: &str) -> Option<&'static str> {
-    match name {
-        "cubic" => Some("cubic"),
-        "newreno" => Some("reno"),
-        "bbr" => Some("bbr"),
-        "vegas" => Some("vegas"),
-        "dctcp" => Some("dctcp"),
-        _ => None,
     }
 }
 
@@ -156,7 +144,8 @@ impl Traffic {
             else {
                 continue;
             };
-            let name = controller(name).ok_or_else(|| unknown(name))?;
+            let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
+            let name = known.ok_or_else(|| unknown(name))?.1;
             let controller = position(&mut controllers, name);
             let mut host = |node: Node| {
                 let next = hosts.len() as u32;
@@ -207,7 +196,7 @@ impl Traffic {
 }
 
 fn unknown(name: &str) -> KernelRunError {
-    let known = "cubic, newreno, bbr, vegas and dctcp";
+    let known = controllers();
     KernelRunError::Refused(format!("the kernel has no \"{name}\"; it has {known}"))
 }
 

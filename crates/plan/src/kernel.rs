@@ -2,6 +2,22 @@
 
 use shallop_core::{Span, options};
 
+/// The congestion controllers that the kernel has: their names in scenarios, and the kernel's
+/// (`net.ipv4.tcp_available_congestion_control`).
+pub const CONTROLLERS: [(&str, &str); 5] = [
+    ("cubic", "cubic"),
+    ("newreno", "reno"),
+    ("bbr", "bbr"),
+    ("vegas", "vegas"),
+    ("dctcp", "dctcp"),
+];
+
+/// The names in scenarios of the controllers that the kernel has, as a list in words.
+#[must_use]
+pub fn controllers() -> String {
+    CONTROLLERS.map(|(name, _)| name).join(", ")
+}
+
 /// The queue discipline of a host's card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Qdisc {

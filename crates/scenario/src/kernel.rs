@@ -1,7 +1,7 @@
 //! The section `[kernel]`, and what groups and schemes with `stack = "kernel"` may ask for.
 
 use shallop_core::Bytes;
-use shallop_plan::kernel::KernelOptions;
+use shallop_plan::kernel::{CONTROLLERS, KernelOptions, controllers};
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, Transport};
 
@@ -9,8 +9,6 @@ use super::format::Scenario;
 use super::problem::Problem;
 use super::section::Section;
 
-/// The controllers that the kernel has, by their names in scenarios.
-const CONTROLLERS: [&str; 5] = ["cubic", "newreno", "bbr", "vegas", "dctcp"];
 /// The MTU of hosts that are kernels.
 const MTU: u64 = 1_500;
 
@@ -48,10 +46,10 @@ pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
             let Some(controller) = tcp.kernel else { continue };
             found = true;
             let name = &of.name;
-            if !CONTROLLERS.contains(&controller) {
+            if !CONTROLLERS.iter().any(|(name, _)| *name == controller) {
                 let message =
                     format!("the kernel of \"{name}\" has no controller \"{controller}\"");
-                let help = format!("with stack = \"kernel\" one of: {}", CONTROLLERS.join(", "));
+                let help = format!("with stack = \"kernel\" one of: {}", controllers());
                 return Err(top.reject(Scenario::KEY.scheme, message).with_help(help));
             }
             if plan.schemes[scheme].clean.is_some() {

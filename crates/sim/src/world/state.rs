@@ -10,11 +10,6 @@ use crate::hosts::Hosts;
 use crate::link::Interface;
 
 impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_, E, P, M, H> {
-    /// The hosts that decide for themselves.
-    pub fn hosts(&self) -> &H {
-        &self.hosts
-    }
-
     /// Ends the run of those hosts, which may have something to report.
     pub fn into_hosts(self) -> (H, P) {
         (self.hosts, self.probe)
