@@ -3,12 +3,16 @@
 //! that appears whole. Nothing of the source is kept.
 
 use std::fs;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sha2::{Digest, Sha256};
 
+use crate::error::KernelError;
+use crate::folder::Folder;
 use crate::installed::{self, Installed};
+use crate::process::dies_with_us;
 
 /// The configuration, the agent and the library of random numbers.
 const CONFIG: &str = include_str!("../agent/config");
@@ -69,6 +73,9 @@ pub enum BuildError {
         /// What it said.
         log: String,
     },
+    /// There is no place to build in.
+    #[error(transparent)]
+    Folder(#[from] KernelError),
     /// A file could not be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, #[source] std::io::Error),
@@ -114,19 +121,20 @@ pub fn install_packages() -> Result<(), BuildError> {
     apt.args(["install", "-qq", "-y", "--no-install-recommends"]).args(PACKAGES);
     let mut update = Command::new("apt-get");
     update.args(["update", "-qq"]);
-    let log = std::env::temp_dir().join(format!("shallop-apt-{}.log", std::process::id()));
-    let done = step("apt-get update", &mut update, &log)
-        .and_then(|()| step("apt-get install", &mut apt, &log));
-    // Only the message needs it.
-    let _ = fs::remove_file(&log);
-    done
+    step("apt-get update", &mut update)?;
+    step("apt-get install", &mut apt)
 }
 
-/// Builds the newest kernel whose source this machine has and whose release begins with `wanted`, with this many jobs.
+/// Whether a source of this release, such as 6.12, has the release that is wanted: 6.12 or 6.12.48.
+fn has_release(source: &str, wanted: &str) -> bool {
+    wanted.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Builds the newest kernel whose source this machine has, or that of the release that is wanted, with this many jobs.
 /// `tell` is told of each step.
 ///
 /// # Errors
-/// What failed, with its last lines. Nothing is left behind then.
+/// What failed, with its last lines. Nothing is left behind then, nor if we are killed.
 pub fn build(
     folder: &Path,
     wanted: Option<&str>,
@@ -137,7 +145,7 @@ pub fn build(
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.trim_start_matches("linux-source-").trim_end_matches(".tar.xz").to_owned()
     };
-    let fits = |path: &PathBuf| wanted.is_none_or(|wanted| wanted.starts_with(&release_of(path)));
+    let fits = |path: &PathBuf| wanted.is_none_or(|wanted| has_release(&release_of(path), wanted));
     let archive = sources().into_iter().rfind(fits).ok_or_else(|| {
         let name = wanted.unwrap_or("6.12");
         BuildError::Missing(format!(
@@ -145,9 +153,8 @@ pub fn build(
         ))
     })?;
     fs::create_dir_all(folder).map_err(file(folder))?;
-    // Beside its place, so that it moves there in one step; removed whatever happens.
-    let work = tempfile::Builder::new().prefix(".build-").tempdir_in(folder);
-    let work = work.map_err(file(folder))?;
+    // Beside its place, so that it moves there in one step.
+    let work = Folder::new_in(folder, ".build-")?;
     let built = Build { name: release_of(&archive), work: work.path(), jobs };
     built.all(&archive, folder, tell)
 }
@@ -168,9 +175,9 @@ impl Build<'_> {
         tell(&format!("unpacking the source of Linux {}", self.name));
         let source = self.work.join("source");
         fs::create_dir(&source).map_err(file(&source))?;
-        let mut tar = Command::new("tar");
+        let mut tar = dies_with_us("tar");
         tar.args(["--strip-components=1", "-xf"]).arg(archive).arg("-C").arg(&source);
-        self.step("tar", &mut tar)?;
+        step("tar", &mut tar)?;
         self.change(&source)?;
         tell("configuring it");
         let wanted = self.work.join("wanted");
@@ -178,16 +185,16 @@ impl Build<'_> {
         let out = self.work.join("out");
         fs::create_dir(&out).map_err(file(&out))?;
         let make = || {
-            let mut make = Command::new("make");
+            let mut make = dies_with_us("make");
             make.arg("-C").arg(&source).arg("ARCH=um").arg(format!("O={}", out.display()));
             make
         };
-        self.step(
+        step(
             "make allnoconfig",
             make().arg(format!("KCONFIG_ALLCONFIG={}", wanted.display())).arg("allnoconfig"),
         )?;
         tell("compiling it, which takes a few minutes");
-        self.step("make linux", make().arg(format!("-j{}", self.jobs)).arg("linux"))?;
+        step("make linux", make().arg(format!("-j{}", self.jobs)).arg("linux"))?;
         tell("compiling the agent");
         self.install(&out, folder)
     }
@@ -219,8 +226,8 @@ impl Build<'_> {
         ] {
             let path = self.work.join(source);
             fs::write(&path, text).map_err(file(&path))?;
-            let mut cc = Command::new("cc");
-            self.step("cc", cc.args(arguments).arg(source).current_dir(self.work))?;
+            let mut cc = dies_with_us("cc");
+            step("cc", cc.args(arguments).arg(source).current_dir(self.work))?;
         }
         let config = fs::read(out.join(".config")).map_err(file(out))?;
         let digest =
@@ -243,29 +250,52 @@ impl Build<'_> {
             || BuildError::Source(release.to_owned(), "the installed folder is not whole".into());
         installed::installed(&place).ok_or_else(missing)
     }
-
-    fn step(&self, name: &'static str, command: &mut Command) -> Result<(), BuildError> {
-        step(name, command, &self.work.join("log"))
-    }
 }
 
 /// The lines of a log that an error shows.
 const LAST_LINES: usize = 15;
 
 /// Runs a command, and keeps what it says for the error.
-fn step(name: &'static str, command: &mut Command, log: &Path) -> Result<(), BuildError> {
-    let out = fs::File::create(log).map_err(file(log))?;
-    let errors = out.try_clone().map_err(file(log))?;
-    command.stdin(Stdio::null()).stdout(out).stderr(errors);
-    let done = command.status();
-    if done.as_ref().is_ok_and(std::process::ExitStatus::success) {
+fn step(name: &'static str, command: &mut Command) -> Result<(), BuildError> {
+    let failed = |log: String| BuildError::Step { step: name, log };
+    let of = |why: std::io::Error| failed(why.to_string());
+    let mut log = tempfile::tempfile().map_err(of)?;
+    let [out, errors] = [log.try_clone().map_err(of)?, log.try_clone().map_err(of)?];
+    let done = command.stdin(Stdio::null()).stdout(out).stderr(errors).status().map_err(of)?;
+    if done.success() {
         return Ok(());
     }
-    let said = match done {
-        Err(why) => why.to_string(),
-        Ok(_) => fs::read_to_string(log).unwrap_or_default(),
-    };
+    let mut said = Vec::new();
+    log.rewind().and_then(|()| log.read_to_end(&mut said)).map_err(of)?;
+    let said = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = said.lines().collect();
-    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
-    Err(BuildError::Step { step: name, log: last })
+    Err(failed(lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_has_the_releases_that_begin_with_its_numbers() {
+        for (source, wanted, has) in [
+            ("6.12", "6.12", true),
+            ("6.12", "6.12.48", true),
+            ("6.1", "6.12", false),
+            ("6.12", "6.1", false),
+            ("6.12", "6", false),
+        ] {
+            assert_eq!(has_release(source, wanted), has, "{source} {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_fails_says_its_last_lines() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "for n in $(seq 30); do echo line $n; done; exit 3"]);
+        let said = step("counting", &mut shell).map_err(|why| why.to_string());
+        let Err(said) = said else { panic!("exit code 3 is no success") };
+        assert!(said.starts_with("counting failed"), "{said}");
+        assert!(said.ends_with("line 29\nline 30") && !said.contains("line 15\n"), "{said}");
+    }
 }

@@ -9,11 +9,12 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::clock::Clock;
 use crate::error::KernelError;
+use crate::folder::Folder;
 use crate::initrd;
 use crate::installed::Installed;
 use crate::kernel::Kernel;
 use crate::orders::{self, FlowOrder, Settings};
-use crate::process::{Folder, Launch, Process};
+use crate::process::{Launch, Process};
 use crate::time_travel::Mode;
 
 /// The guest time at which a run begins, in nanoseconds: kernels need less to boot.
@@ -50,7 +51,7 @@ impl Start<'_> {
     /// # Errors
     /// If one cannot be started.
     pub fn kernels(&self) -> Result<(Vec<Kernel>, Clock, Folder), KernelError> {
-        let folder = Folder::new()?;
+        let folder = Folder::new_in(&std::env::temp_dir(), "shallop-kernels-")?;
         let clock = Clock::new(self.mode, self.hosts.len() as u16)?;
         let bind = |name: &str| {
             let socket = UnixListener::bind(folder.path().join(name));

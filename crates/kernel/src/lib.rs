@@ -15,6 +15,7 @@ pub mod card;
 pub mod clock;
 pub mod endpoint;
 pub mod error;
+pub mod folder;
 pub mod frame;
 mod frames;
 pub mod hosts;

@@ -1,14 +1,20 @@
-//! The process of a kernel. It dies with us, whatever ends us: the kernel is started by `setpriv --pdeathsig`, and its
-//! files lie in a folder that a small process removes when we are gone. The folder itself is removed as soon as every
-//! kernel has opened what it needs.
+//! The process of a kernel. It dies with us, whatever ends us: it is started by `setpriv --pdeathsig`, and its files lie
+//! in a [`Folder`](crate::folder::Folder). That is removed as soon as every kernel has opened what it needs.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::error::KernelError;
+
+/// A command that runs this program in a process that is killed when the thread that starts it ends.
+#[must_use]
+pub fn dies_with_us(program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", program]);
+    command
+}
 
 /// What a kernel is started with.
 #[derive(Clone, Debug)]
@@ -44,8 +50,8 @@ impl Process {
         let log = tempfile::tempfile().map_err(KernelError::io("a kernel's log"))?;
         let [out, errors] = [log.try_clone(), log.try_clone()];
         let what = "a kernel's log";
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "setarch", "-R"]).arg(launch.program);
+        let mut command = dies_with_us("setarch");
+        command.arg("-R").arg(launch.program);
         command.args(launch.arguments).current_dir(launch.folder).env_clear();
         // What the kernel's library might do otherwise: register restartable sequences, which its processes cannot.
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
@@ -133,80 +139,4 @@ impl Drop for Process {
 fn memory_folder() -> PathBuf {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() }
-}
-
-/// A folder that is removed when this value is dropped, and by another process if this one is killed before.
-#[derive(Debug)]
-pub struct Folder {
-    path: PathBuf,
-    remover: Remover,
-}
-
-impl Folder {
-    /// A new empty folder.
-    ///
-    /// # Errors
-    /// If there is no place for it.
-    pub fn new() -> Result<Self, KernelError> {
-        // The remover comes first, so that there is no moment at which the folder would stay.
-        let make = |path: &Path| {
-            let mut remover = Remover::start(path)?;
-            let created = std::fs::DirBuilder::new().mode(0o700).create(path);
-            // Somebody else may have a folder of this name.
-            created.inspect_err(|_| remover.end()).map(|()| remover)
-        };
-        let folder = tempfile::Builder::new().prefix("shallop-kernels-").make(make);
-        let folder = folder.map_err(KernelError::io("a folder for the kernels' sockets"))?;
-        let (remover, path) = folder.into_parts();
-        let path = path.keep().map_err(|why| KernelError::io("a folder")(why.error))?;
-        Ok(Self { path, remover })
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed now is left to the remover.
-        if std::fs::remove_dir_all(&self.path).is_ok() {
-            self.remover.end();
-        }
-    }
-}
-
-/// A process that removes a folder when we end, however that happens: a pipe closes then. Kernels end at the same
-/// moment, and may write into the folder while it is being removed, so it tries again for ten seconds.
-#[derive(Debug)]
-struct Remover {
-    process: Child,
-    /// Held open; the process waits for its end.
-    #[expect(dead_code, reason = "it is closed when this value is dropped, or we end")]
-    alive: Option<ChildStdin>,
-}
-
-const REMOVE: &str = r#"read -r _
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    rm -rf -- "$1" && sleep 0.1 && [ ! -e "$1" ] && exit
-    sleep 0.5
-done"#;
-
-impl Remover {
-    fn start(folder: &Path) -> std::io::Result<Self> {
-        let mut command = Command::new("setsid");
-        command.args(["sh", "-c", REMOVE, "sh"]).arg(folder);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut process = command.spawn()?;
-        let alive = process.stdin.take();
-        Ok(Self { process, alive })
-    }
-
-    /// Ends the process; there is nothing to remove.
-    fn end(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }

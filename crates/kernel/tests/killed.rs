@@ -10,9 +10,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use shallop_core::Span;
+use shallop_kernel::build;
 use support::{Run, child};
 
 const CHILD: &str = "runs_until_it_is_killed";
+const BUILDER: &str = "builds_until_it_is_killed";
 
 /// What the other tests start: two kernels, until it is killed.
 #[test]
@@ -83,4 +85,39 @@ fn nothing_is_left_after_a_kill() {
 #[ignore = "long"]
 fn nothing_is_left_after_fifty_kills() {
     kill(50);
+}
+
+/// What the next test starts: a build of a kernel, until it is killed.
+#[test]
+#[ignore = "part of other tests"]
+fn builds_until_it_is_killed() {
+    if child::is_child() {
+        let folder = std::env::temp_dir().join("kernels");
+        build::build(&folder, None, 1, &mut |_| ()).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_build_after_a_kill() {
+    if build::sources().is_empty() {
+        support::skipped("no source of Linux is installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = child::command(&[], BUILDER, folder.path()).spawn().unwrap();
+    let kernels = folder.path().join("kernels");
+    let unpacks = || files(&kernels).iter().any(|name| kernels.join(name).join("source").is_dir());
+    let begun = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        unpacks()
+    });
+    assert!(begun, "the build has not begun to unpack within 10 s");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let gone = (0..1_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        child::with_path(folder.path()).is_empty() && files(&kernels).is_empty()
+    });
+    let left = (child::with_path(folder.path()), files(&kernels));
+    assert!(gone, "left are processes and files {left:?}");
 }

@@ -19,13 +19,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
-use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::diagnostic::{Missing, Result, plain};
 use shallop_workbench::printable::printable;
 
 use crate::args::{Arguments, Command};
 
 /// The exit code of bad input.
 const BAD_INPUT: u8 = 2;
+/// The exit code if this machine lacks what is needed.
+const MISSING: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| printable_values(error).exit());
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
         Err(report) => {
             // There is nobody to tell if this cannot be written.
             let _ = writeln!(std::io::stderr(), "{report:?}");
-            ExitCode::from(BAD_INPUT)
+            ExitCode::from(if report.is::<Missing>() { MISSING } else { BAD_INPUT })
         }
     }
 }

@@ -310,3 +310,18 @@ fn a_benchmark_reports_what_it_counted() {
     }
     assert!(measured["calibration_events_per_s"].as_f64().unwrap() > 1e5);
 }
+
+#[test]
+fn a_kernel_that_is_not_there_has_an_exit_code_of_its_own_and_a_word_on_how_to_get_one() {
+    let folder = Folder::with(SCENARIO.replace("stack = \"ns2\"", "stack = \"kernel\""));
+    for arguments in [&["run", "scenario.toml", "--out", "results"][..], &["kernel", "test"]] {
+        let mut command = folder.command(arguments);
+        let output = command.env("SHALLOP_KERNELS", folder.path("none")).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        assert!(unwrapped(&said).contains("'shallopkernelbuild'"), "{said}");
+    }
+    assert!(!folder.path("results").join("summary.json").exists(), "nothing was run");
+    // To check it takes no kernel.
+    folder.done(&["check", "scenario.toml"]);
+}

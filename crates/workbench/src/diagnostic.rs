@@ -1,4 +1,5 @@
-//! Error messages of bad input: where, what was found, what is allowed. The exit code is 2.
+//! Error messages of bad input: where, what was found, what is allowed. The exit code is 2, and 3 for what this machine
+//! lacks.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -6,6 +7,7 @@ use std::path::Path;
 pub use miette::Report;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 
+use super::error::WorkError;
 use super::printable::{printable, printable_lines, printable_source};
 use shallop_scenario::Problem;
 
@@ -20,6 +22,20 @@ pub type Result<T> = std::result::Result<T, Report>;
 /// A diagnostic without a position.
 pub fn plain(what: &impl Display) -> Report {
     Report::new(MietteDiagnostic::new(printable_lines(&what.to_string())))
+}
+
+/// What this machine lacks, and how to get it.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{0}")]
+pub struct Missing(String);
+
+/// The diagnostic of runs that could not be made.
+#[must_use]
+pub fn of_work(why: &WorkError) -> Report {
+    match why {
+        WorkError::NoKernel(what) => Report::new(Missing(printable_lines(what).into())),
+        other => plain(other),
+    }
 }
 
 /// A diagnostic with advice.

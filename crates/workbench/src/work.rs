@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use shallop_store::{FolderLock, read_text};
 
-use super::diagnostic::{Result, in_text, name, plain, with_help};
+use super::diagnostic::{Result, in_text, name, of_work, plain, with_help};
 use super::jobs::{JobOptions, Progress, run_all};
 use super::report::check_page;
 use super::results::{check_folder, summarise, write};
@@ -121,7 +121,7 @@ impl Task {
         let options = JobOptions { archive: archive.as_ref(), ..options };
         let mut done = Vec::new();
         if !options.stop.load(Ordering::Relaxed) {
-            done = run_all(&self.study, options, progress).map_err(|why| plain(&why))?;
+            done = run_all(&self.study, options, progress).map_err(|why| of_work(&why))?;
         }
         let summary = summarise(&self.study, self.id.as_deref(), &done, options.shard);
         // What nothing is known of leaves what an earlier run wrote as it is, and a part is not the whole.

@@ -21,15 +21,14 @@ use shallop_topology::{NicMode, Paths};
 pub use transcript::Transcript;
 
 /// The kernel to test with; `None`, and a line that says how to get one, without.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub fn kernel() -> Option<Installed> {
-    match installed::find(&installed::folder(), None) {
-        Ok(kernel) => Some(kernel),
-        Err(why) => {
-            println!("skipped: {why}");
-            None
-        }
-    }
+    installed::find(&installed::folder(), None).map_err(|why| skipped(&why)).ok()
+}
+
+/// Says why a test is skipped.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+pub fn skipped(why: &str) {
+    println!("skipped: {why}");
 }
 
 /// A run.
