@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shallop_core::Node;
 use shallop_core::form::Key;
+use shallop_core::options::Options;
 use shallop_plan::chips::{self, Chip};
+use shallop_plan::kernel::KernelOptions;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Marking, Plan, Scheme, Switch, Transport};
 use shallop_switch::MarkAt;
@@ -34,6 +36,7 @@ const NO_CREDITS: &str = "no transport here has credits or emulation packets";
 const NO_ECN: &str = "no transport here sends ECN-capable packets";
 const FAIR: &str =
     "with nic = \"fair\" hosts have no queue of their own; nic = \"fifo\" gives them one";
+const NO_KERNELS: &str = "no host here has stack = \"kernel\"";
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of switches that only the ports of switches read.
@@ -111,6 +114,15 @@ fn of_scenario(root: &Item, plan: &Plan, found: &mut Vec<Ineffective>) {
     if plan.capture.0.is_empty() {
         add(found, (root, ""), keys.capture_limit, NO_CAPTURE);
     }
+    if let Some(section) = root.at_key(keys.kernel.key).filter(|_| !has_kernels(plan)) {
+        for key in KernelOptions::keys() {
+            add(found, (section, keys.kernel.key.name), key, NO_KERNELS);
+        }
+    }
+}
+
+fn has_kernels(plan: &Plan) -> bool {
+    (0..plan.schemes.len()).any(|scheme| plan.has_kernels(scheme))
 }
 
 /// Rules for the keys of a switch; they are those of `shallop_plan::effective`, and that a `buffer` is used in place of

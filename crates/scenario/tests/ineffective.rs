@@ -31,7 +31,7 @@ type Case =
     (&'static str, &'static str, &'static str, &'static str, [&'static str; 2], &'static str);
 
 /// What stands at the top and in the switch, the transport, the key without effect, two values of it, the reason.
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     (
         "",
         "buffer = \"1MB\"\nchip = \"trident2\"",
@@ -66,6 +66,14 @@ const CASES: [Case; 8] = [
     ),
     ("nic_credit_queue = \"4pkt\"", "", "cubic", "nic_credit_queue", ["4pkt", "8pkt"], "credits"),
     ("nic_buffer = \"40pkt\"", "", "cubic", "nic_buffer", ["40pkt", "80pkt"], "nic = \"fifo\""),
+    (
+        "kernel.qdisc = \"fq\"",
+        "",
+        "cubic",
+        "kernel.qdisc",
+        ["fq", "fq_codel"],
+        "stack = \"kernel\"",
+    ),
     ("capture_limit = 7", "", "cubic", "capture_limit", ["7", "8"], "`capture`"),
     (
         "",
@@ -120,6 +128,13 @@ fn a_key_with_an_effect_somewhere_is_swept_without_a_note() {
         ),
         ("nic = \"fifo\"\nnic_buffer = \"40pkt\"", "", "cubic", "nic_buffer", ["40pkt", "80pkt"]),
         ("nic_buffer = \"40pkt\"", "", "cubic", "nic", ["fair", "fifo"]),
+        (
+            "stack = \"kernel\"\nkernel.qdisc = \"fq\"",
+            "",
+            "cubic",
+            "kernel.qdisc",
+            ["fq", "fq_codel"],
+        ),
     ] {
         let notes = sweep(&text(top, switch, transport), key, &values).unwrap();
         assert!(notes.is_empty(), "{key}: {notes:?}");
