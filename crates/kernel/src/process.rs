@@ -1,5 +1,5 @@
-//! The process of a kernel. It dies with us, whatever ends us: it is started by `setpriv --pdeathsig`, and its files lie in
-//! a [`Folder`](crate::folder::Folder). That is removed as soon as every kernel has opened what it needs.
+//! The process of a kernel. It dies with us, whatever ends us: it is started by `setpriv --pdeathsig`, and its files
+//! lie in a [`Folder`](crate::folder::Folder). That is removed as soon as every kernel has opened what it needs.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
