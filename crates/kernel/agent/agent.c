@@ -3,7 +3,8 @@
  * opens the connections that its orders name (src/orders.rs lists them). Its data is zeroes; its peers read and
  * discard. It reports counters and errors on the console, a line each.
  */
-#define _GNU_SOURCE
+#include "agent.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,14 +36,7 @@
 #define IFLA_GSO_MAX_SEGS 40
 #endif
 
-enum { WORDS = 10, LINE = 1024, CHUNK = 1 << 18, EVENTS = 64 };
-
-/* A line of the orders, in words. */
-struct order {
-    int words;
-    char *word[WORDS];
-    char *rest; /* everything after the second word */
-};
+enum { CHUNK = 1 << 18, EVENTS = 64 };
 
 /* A flow that this host sends. */
 struct flow {
@@ -57,7 +51,7 @@ struct flow {
 static char *orders;
 static const char zeroes[CHUNK];
 
-static void fail(const char *format, ...)
+void fail(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -68,15 +62,31 @@ static void fail(const char *format, ...)
     va_end(list);
 }
 
-static uint64_t now(void)
+uint64_t now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Calls visit with each line; its words are gone after that. */
-static void each_order(void (*visit)(const struct order *, void *), void *context)
+char *read_file(const char *path, size_t *length)
+{
+    size_t room = 1 << 16, got, all = 0;
+    char *text = malloc(room + 1);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return NULL;
+    while ((got = fread(text + all, 1, room - all, file)) > 0)
+        if ((all += got) == room)
+            text = realloc(text, (room *= 2) + 1);
+    text[all] = 0;
+    fclose(file);
+    if (length)
+        *length = all;
+    return text;
+}
+
+void each_order(void (*visit)(const struct order *, void *), void *context)
 {
     const char *line = orders, *end;
     for (; *line; line = *end ? end + 1 : end) {
@@ -101,7 +111,7 @@ static void each_order(void (*visit)(const struct order *, void *), void *contex
     }
 }
 
-static int is(const struct order *order, const char *name, int words)
+int is(const struct order *order, const char *name, int words)
 {
     return !strcmp(order->word[0], name) && order->words >= words;
 }
@@ -123,6 +133,12 @@ static void set_global(const struct order *order, void *unused)
     (void)unused;
     if (is(order, "global", 3))
         set_sysctl(order->word[1], order->rest);
+}
+
+static void set_congestion(const struct order *order, void *card)
+{
+    if (is(order, "congestion", 3) && !strcmp(order->word[1], card))
+        set_sysctl("net/ipv4/tcp_congestion_control", order->word[2]);
 }
 
 static void set_each(const struct order *order, void *unused)
@@ -373,6 +389,7 @@ static void run_host(const char *card, const char *address, const char *segments
     struct host host = { .card = card, .address = address };
     struct rlimit files = { 60000, 60000 };
     char device[16], byte = 0;
+    pid_t programs;
     if (unshare(CLONE_NEWNET))
         fail("namespace: %s", strerror(errno));
     if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1)
@@ -383,14 +400,18 @@ static void run_host(const char *card, const char *address, const char *segments
     if (!access("/proc/sys/net/ipv6", F_OK))
         set_sysctl("net/ipv6/conf/all/disable_ipv6", "1");
     each_order(set_each, NULL);
+    each_order(set_congestion, (void *)card);
     if (atoi(segments))
         set_link(device, IFLA_GSO_MAX_SEGS, atoi(segments));
     set_address("lo", "127.0.0.1");
     set_address(device, address);
     host.events = epoll_create1(EPOLL_CLOEXEC);
     each_order(read_order, &host);
+    programs = start_programs(card, host.stop);
     serve(&host);
     report(&host);
+    if (programs)
+        waitpid(programs, NULL, 0);
     exit(0);
 }
 
@@ -418,25 +439,14 @@ static void add_host(const struct order *order, void *context)
     ++*hosts;
 }
 
-static void read_orders(void)
-{
-    size_t room = 1 << 16, length = 0, got;
-    FILE *file = fopen("/orders", "r");
-    orders = malloc(room + 1);
-    while (file && (got = fread(orders + length, 1, room - length, file)) > 0)
-        if ((length += got) == room)
-            orders = realloc(orders, (room *= 2) + 1);
-    orders[length] = 0;
-    if (file)
-        fclose(file);
-}
-
 int main(void)
 {
     int hosts = 0;
     mount("none", "/proc", "proc", 0, "");
     mount("none", "/sys", "sysfs", 0, "");
-    read_orders();
+    orders = read_file("/orders", NULL);
+    if (!orders)
+        fail("there are no orders");
     if (!access("/proc/sys/net/ipv6", F_OK)) {
         set_sysctl("net/ipv6/conf/default/disable_ipv6", "1");
         set_sysctl("net/ipv6/conf/all/disable_ipv6", "1");

@@ -1,5 +1,5 @@
-//! Builds a kernel that is a host of the simulator from Debian's source package: unpacks it, makes three changes that
-//! many network cards need, configures it (`agent/config`), compiles it and the agent, and installs them as a folder
+//! Builds a kernel that is a host of the simulator from Debian's source package: unpacks it, makes four small
+//! changes, configures it (`agent/config`), compiles it and the agent, and installs them as a folder
 //! that appears whole. Nothing of the source is kept.
 
 use std::fs;
@@ -16,8 +16,12 @@ use crate::process::dies_with_us;
 
 /// The configuration, the agent and the library of random numbers.
 const CONFIG: &str = include_str!("../agent/config");
-const AGENT: &str = include_str!("../agent/agent.c");
-const RANDOM: &str = include_str!("../agent/getrandom.c");
+const AGENT: [(&str, &str); 3] = [
+    ("agent.c", include_str!("../agent/agent.c")),
+    ("programs.c", include_str!("../agent/programs.c")),
+    ("agent.h", include_str!("../agent/agent.h")),
+];
+const RANDOM: (&str, &str) = ("getrandom.c", include_str!("../agent/getrandom.c"));
 
 /// Where Debian's packages put sources of kernels.
 const SOURCES: &str = "/usr/src";
@@ -34,8 +38,8 @@ struct Change {
     to: &'static str,
 }
 
-/// What kernels with many cards, and with a timer frequency that can be chosen, need.
-const CHANGES: [Change; 3] = [
+/// What kernels with many cards, with a timer frequency that can be chosen, and on processors with many registers need.
+const CHANGES: [Change; 4] = [
     // The frequency has no prompt, so that no configuration could set it.
     Change {
         file: "arch/um/Kconfig",
@@ -47,6 +51,12 @@ const CHANGES: [Change; 3] = [
         file: "arch/um/include/asm/irq.h",
         from: "UM_LAST_SIGNAL_IRQ\t64",
         to: "UM_LAST_SIGNAL_IRQ\t512",
+    },
+    // A process has up to 11,008 bytes of registers on processors with AMX, and Linux wants all of them back.
+    Change {
+        file: "arch/x86/um/user-offsets.c",
+        from: "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
+        to: "DEFINE_LONGS(HOST_FP_SIZE, 16384);",
     },
     // A device a card on the command line.
     Change {
@@ -220,18 +230,22 @@ impl Build<'_> {
         fs::create_dir(&whole).map_err(file(&whole))?;
         let program = whole.join("linux");
         fs::copy(out.join("linux"), &program).map_err(file(&program))?;
-        for (text, source, arguments) in [
-            (AGENT, "agent.c", &["-O2", "-static", "-s", "-o", "whole/agent"][..]),
-            (RANDOM, "getrandom.c", &["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so"][..]),
-        ] {
-            let path = self.work.join(source);
+        for (name, text) in AGENT.iter().chain([&RANDOM]) {
+            let path = self.work.join(name);
             fs::write(&path, text).map_err(file(&path))?;
+        }
+        for arguments in [
+            &["-O2", "-static", "-s", "-o", "whole/agent", "agent.c", "programs.c"][..],
+            &["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so", "getrandom.c"][..],
+        ] {
             let mut cc = dies_with_us("cc");
-            step("cc", cc.args(arguments).arg(source).current_dir(self.work))?;
+            step("cc", cc.args(arguments).current_dir(self.work))?;
         }
         let config = fs::read(out.join(".config")).map_err(file(out))?;
-        let digest =
-            Sha256::new().chain_update(&config).chain_update(AGENT).chain_update(RANDOM).finalize();
+        let sources = AGENT.iter().chain([&RANDOM]);
+        let digest = sources
+            .fold(Sha256::new().chain_update(&config), |all, (_, text)| all.chain_update(text));
+        let digest = digest.finalize();
         let digest = digest.iter().take(8).fold(0_u64, |all, &byte| all << 8 | u64::from(byte));
         let digest = format!("{digest:016x}");
         let release = out.join("include/config/kernel.release");

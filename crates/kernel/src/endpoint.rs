@@ -7,12 +7,15 @@ use shallop_proto::ranges::Ranges;
 use shallop_proto::{Endpoint, EndpointCounters, Out, tcp};
 
 use crate::frame::Segment;
+use crate::pair::PairEnd;
 
 /// The header of a kernel's packet: the fields that its ends count, and where the whole frame is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHead {
     /// The number of the frame among those in the network.
     pub slot: u32,
+    /// Its connection, among those of programs.
+    pub connection: u32,
     /// The sequence number of its first byte.
     pub sequence: u32,
     /// The next byte that its sender awaits, if it says so.
@@ -24,11 +27,12 @@ pub struct FrameHead {
 }
 
 impl FrameHead {
-    /// The header of this segment, whose frame is kept there.
+    /// The header of this segment of a connection, whose frame is kept there.
     #[must_use]
-    pub fn new(slot: u32, segment: &Segment) -> Self {
+    pub fn new(slot: u32, connection: u32, segment: &Segment) -> Self {
         Self {
             slot,
+            connection,
             sequence: segment.sequence,
             acknowledged: segment.ack.then_some(segment.acknowledged),
             payload: segment.payload as u16,
@@ -167,6 +171,18 @@ impl KernelEnd {
         }
     }
 
+    /// What it has counted.
+    #[must_use]
+    pub const fn counters(&self) -> EndpointCounters {
+        self.counters
+    }
+
+    /// The round trip that the last packet has shown.
+    #[must_use]
+    pub const fn rtt(&self) -> Option<Span> {
+        self.rtt
+    }
+
     /// As [`Endpoint::is_complete`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -182,6 +198,8 @@ pub enum AnyHostEnd<E> {
     Simulated(E),
     /// Of a kernel.
     Kernel(Box<KernelEnd>),
+    /// Of two hosts whose programs talk to each other.
+    Pair(Box<PairEnd>),
 }
 
 /// The packet with its header as one of either.
@@ -197,6 +215,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
         match (self, head) {
             (Self::Simulated(end), Head::Simulated(head)) => end.on_packet(now, head, ecn),
             (Self::Kernel(end), Head::Frame(head)) => end.on_arrival(now, head),
+            (Self::Pair(end), Head::Frame(head)) => end.on_arrival(now, head),
             _ => debug_assert!(false, "both ends of a flow are simulated or neither"),
         }
     }
@@ -210,7 +229,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
     fn poll_metered(&mut self, now: Time) -> Option<Out<Self::Head>> {
         match self {
             Self::Simulated(end) => end.poll_metered(now).map(simulated),
-            Self::Kernel(_) => None,
+            Self::Kernel(_) | Self::Pair(_) => None,
         }
     }
 
@@ -225,14 +244,14 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
     fn poll(&mut self, now: Time) -> Option<Out<Self::Head>> {
         match self {
             Self::Simulated(end) => end.poll(now).map(simulated),
-            Self::Kernel(_) => None,
+            Self::Kernel(_) | Self::Pair(_) => None,
         }
     }
 
     fn wakeup(&self) -> Option<Time> {
         match self {
             Self::Simulated(end) => end.wakeup(),
-            Self::Kernel(_) => None,
+            Self::Kernel(_) | Self::Pair(_) => None,
         }
     }
 
@@ -240,6 +259,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
         match self {
             Self::Simulated(end) => end.is_complete(),
             Self::Kernel(end) => end.is_complete(),
+            Self::Pair(_) => false,
         }
     }
 
@@ -247,6 +267,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
         match self {
             Self::Simulated(end) => end.rtt_sample(),
             Self::Kernel(end) => end.rtt,
+            Self::Pair(end) => end.rtt(),
         }
     }
 
@@ -254,6 +275,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
         match self {
             Self::Simulated(end) => end.counters(),
             Self::Kernel(end) => end.counters,
+            Self::Pair(end) => end.counters(),
         }
     }
 
@@ -269,7 +291,7 @@ mod tests {
     use super::*;
 
     fn data(sequence: u32, payload: u16) -> FrameHead {
-        FrameHead { slot: 0, sequence, acknowledged: None, payload, syn: false }
+        FrameHead { slot: 0, connection: 0, sequence, acknowledged: None, payload, syn: false }
     }
 
     fn syn(sequence: u32) -> FrameHead {

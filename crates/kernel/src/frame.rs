@@ -82,14 +82,42 @@ pub fn segment(frame: &[u8]) -> Option<Segment> {
         syn: tcp.syn(),
         fin: tcp.fin(),
         ack: tcp.ack(),
-        ecn: match ip.ecn().value() {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            CE => Ecn::Ce,
-            _ => Ecn::Ect,
-        },
+        ecn: ecn(ip.ecn().value()),
         ip_bytes: ip.total_len(),
     })
+}
+
+/// Bytes of a UDP header.
+const UDP_HEADER: usize = 8;
+
+/// Reads an IPv4 packet of any protocol but TCP as a segment of ports 0; what a UDP header leaves of it is payload.
+#[must_use]
+pub fn datagram(frame: &[u8]) -> Option<Segment> {
+    let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
+    let ip = Ipv4HeaderSlice::from_slice(ethernet.payload_slice()).ok()?;
+    ethernet.payload_slice().get(..usize::from(ip.total_len()))?;
+    let payload = usize::from(ip.total_len()).checked_sub(ip.slice().len() + UDP_HEADER)?;
+    let address = |of: [u8; 4]| (u32::from_be_bytes(of), 0);
+    Some(Segment {
+        ends: Ends { from: address(ip.source()), to: address(ip.destination()) },
+        sequence: 0,
+        acknowledged: 0,
+        payload: payload as u32,
+        syn: false,
+        fin: false,
+        ack: false,
+        ecn: ecn(ip.ecn().value()),
+        ip_bytes: ip.total_len(),
+    })
+}
+
+const fn ecn(bits: u8) -> Ecn {
+    match bits {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        CE => Ecn::Ce,
+        _ => Ecn::Ect,
+    }
 }
 
 /// The IPv4 addresses of a frame's source and destination; `None` for any other frame.

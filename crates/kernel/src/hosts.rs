@@ -7,7 +7,7 @@
 //! time for each card.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use shallop_core::{Class, Ecn, End, Packet, Span, Time};
 use shallop_proto::{Endpoint, Out, wire};
@@ -17,11 +17,13 @@ use crate::card::Sent;
 use crate::clock::Clock;
 use crate::endpoint::{AnyHostEnd, FrameHead, Head};
 use crate::error::{KernelError, Malformed};
+use crate::folder::Folder;
 use crate::frame::{self, Ends};
 use crate::frames::Frames;
 use crate::kernel::{Kernel, Pause};
 use crate::launch::{BOOTED, Start};
 use crate::orders::{self, FlowOrder};
+use crate::owners::{Owned, Owners};
 use crate::process::Process;
 
 const RECEIVE: usize = 0;
@@ -83,8 +85,7 @@ pub struct Kernels {
     /// Whether data and acknowledgements are in the classes of transports without credits, beside others with credits.
     legacy: bool,
     orders: Vec<FlowOrder>,
-    /// The end that sends packets of these ends.
-    ends: BTreeMap<Ends, End>,
+    owners: Owners,
     frames: Frames,
     due: BinaryHeap<Reverse<(Time, u64, Work)>>,
     scheduled: u64,
@@ -96,6 +97,19 @@ pub struct Kernels {
     now: Time,
     counters: KernelCounters,
     failure: Option<KernelError>,
+    /// What programs write to, if there are any.
+    folder: Option<Folder>,
+}
+
+/// What kernels leave at the end of a run.
+#[derive(Debug)]
+pub struct Finished {
+    /// What they counted.
+    pub counters: KernelCounters,
+    /// What each of them said.
+    pub logs: Vec<String>,
+    /// What programs wrote, if there were any; it is removed when this is dropped.
+    pub folder: Option<Folder>,
 }
 
 /// The guest time of a time of the run.
@@ -130,7 +144,7 @@ impl Kernels {
             moderation,
             legacy,
             orders: start.flows.to_vec(),
-            ends: BTreeMap::new(),
+            owners: Owners::default(),
             frames: Frames::default(),
             due: BinaryHeap::new(),
             scheduled: 0,
@@ -140,10 +154,11 @@ impl Kernels {
             now: Time::ZERO,
             counters: KernelCounters::default(),
             failure: None,
+            folder: None,
         };
         all.run_alone(BOOTED)?;
-        // Every kernel has read its files and opened its sockets.
-        drop(folder);
+        // Every kernel has read its files and opened its sockets: only programs still need it.
+        all.folder = Some(folder).filter(|_| !start.programs.all.is_empty());
         all.counters = KernelCounters::default();
         Ok(all)
     }
@@ -170,12 +185,11 @@ impl Kernels {
         Ok(())
     }
 
-    /// Lets the agents report after the end of the run, and checks that no kernel was short of memory. Returns the logs
-    /// of all kernels.
+    /// Lets the agents report after the end of the run, and programs that still run end.
     ///
     /// # Errors
     /// What ended the run early, if anything did.
-    pub fn finish(mut self, end: Time) -> Result<(KernelCounters, Vec<String>), KernelError> {
+    pub fn finish(mut self, end: Time) -> Result<Finished, KernelError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
@@ -185,7 +199,7 @@ impl Kernels {
         }
         self.run_alone(guest(end).saturating_add(REPORT))?;
         let logs: Result<Vec<_>, _> = self.machines.iter_mut().map(|k| k.process().log()).collect();
-        Ok((self.counters, logs?))
+        Ok(Finished { counters: self.counters, logs: logs?, folder: self.folder.take() })
     }
 
     /// The processes of the kernels, in their order.
@@ -291,16 +305,9 @@ impl Kernels {
     fn queue(&mut self, at: u64, packets: Vec<Vec<u8>>, buffers: u16) -> bool {
         let last = packets.len() - 1;
         for (index, packet) in packets.into_iter().enumerate() {
-            let segment = frame::segment(&packet);
-            let known = segment.and_then(|segment| {
-                Some((
-                    segment,
-                    *self.ends.get(&segment.ends)?,
-                    orders::host_of(segment.ends.from.0)?,
-                ))
-            });
-            let Some((segment, from, host)) = known else { return false };
-            let head = FrameHead::new(self.frames.insert(packet), &segment);
+            let Some(owned) = self.owners.of(&packet) else { return false };
+            let Owned { segment, from, connection, host } = owned;
+            let head = FrameHead::new(self.frames.insert(packet), connection, &segment);
             let complete = (index == last).then_some((host, buffers));
             let (ecn, ip_bytes) = (segment.ecn, segment.ip_bytes);
             self.waiting.push_back(Waiting { at, from, head, ecn, ip_bytes, complete });
@@ -350,19 +357,23 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
     }
 
     fn on_start(&mut self, flow: u32, sender: &AnyHostEnd<E>) {
+        if let AnyHostEnd::Pair(pair) = sender {
+            return self.owners.add_pair(pair.hosts, flow);
+        }
         let AnyHostEnd::Kernel(sender) = sender else { return };
         let Some(order) = self.orders.get(sender.order as usize) else { return };
         let from = (orders::address(order.from), order.local);
         let to = (orders::address(order.to), orders::FIRST_PORT + order.controller);
-        let ends = Ends { from, to };
-        self.ends.insert(ends, End::sender(flow));
-        self.ends.insert(ends.reversed(), End::receiver(flow));
+        self.owners.add_flow(Ends { from, to }, flow);
     }
 
     fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {
         let Some(taken) = self.taken.take() else { return };
-        if let AnyHostEnd::Kernel(end) = endpoint {
-            end.on_send(run_time(taken.at), &taken.head);
+        let sent = run_time(taken.at);
+        match endpoint {
+            AnyHostEnd::Kernel(end) => end.on_send(sent, &taken.head),
+            AnyHostEnd::Pair(end) => end.on_send(sent, &taken.head),
+            AnyHostEnd::Simulated(_) => {}
         }
         if leaves.is_none() {
             self.frames.remove(taken.head.slot);

@@ -9,16 +9,18 @@ const DEVICE: u32 = 0o020_600;
 /// Major and minor number of the console.
 const CONSOLE: [u32; 2] = [5, 1];
 
-/// An archive with this program as `/init`, these orders as `/orders`, and the folders and the console that it needs.
+/// An archive with this program as `/init`, these files at its root, and the folders and the console that it needs.
 #[must_use]
-pub fn archive(init: &[u8], orders: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(init.len() + orders.len() + 4_096);
+pub fn archive(init: &[u8], files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(init.len() + 8_192);
     for folder in ["dev", "proc", "sys", "tmp"] {
         entry(&mut bytes, folder, FOLDER, [0; 2], &[]);
     }
     entry(&mut bytes, "dev/console", DEVICE, CONSOLE, &[]);
     entry(&mut bytes, "init", PROGRAM, [0; 2], init);
-    entry(&mut bytes, "orders", FILE, [0; 2], orders.as_bytes());
+    for (name, contents) in files {
+        entry(&mut bytes, name, FILE, [0; 2], contents);
+    }
     entry(&mut bytes, "TRAILER!!!", 0, [0; 2], &[]);
     bytes
 }
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn every_entry_begins_at_a_multiple_of_four_with_its_magic() {
-        let bytes = archive(b"12345", "host 0\n");
+        let bytes = archive(b"12345", &[("orders".to_owned(), b"host 0\n".to_vec())]);
         let text = String::from_utf8_lossy(&bytes);
         let starts: Vec<usize> = text.match_indices("070701").map(|(at, _)| at).collect();
         assert_eq!(starts.len(), 8);
@@ -61,6 +63,7 @@ mod tests {
 
     #[test]
     fn the_same_contents_give_the_same_bytes() {
-        assert_eq!(archive(b"a", "b"), archive(b"a", "b"));
+        let files = [("b".to_owned(), b"c".to_vec())];
+        assert_eq!(archive(b"a", &files), archive(b"a", &files));
     }
 }

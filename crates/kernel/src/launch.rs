@@ -15,6 +15,7 @@ use crate::installed::Installed;
 use crate::kernel::Kernel;
 use crate::orders::{self, FlowOrder, Settings};
 use crate::process::{Launch, Process};
+use crate::programs::Programs;
 use crate::time_travel::Mode;
 
 /// The guest time at which a run begins, in nanoseconds: kernels need less to boot.
@@ -33,6 +34,8 @@ pub struct Start<'a> {
     pub hosts: &'a [Vec<u32>],
     /// The flows between them.
     pub flows: &'a [FlowOrder],
+    /// Programs that run in the hosts.
+    pub programs: &'a Programs,
     /// When agents report, in guest nanoseconds.
     pub stop: u64,
     /// What random numbers begin with.
@@ -52,6 +55,7 @@ impl Start<'_> {
     /// If one cannot be started.
     pub fn kernels(&self) -> Result<(Vec<Kernel>, Clock, Folder), KernelError> {
         let folder = Folder::new_in(&std::env::temp_dir(), "shallop-kernels-")?;
+        self.programs.prepare(folder.path())?;
         let clock = Clock::new(self.mode, self.hosts.len() as u16)?;
         let bind = |name: &str| {
             let socket = UnixListener::bind(folder.path().join(name));
@@ -61,9 +65,8 @@ impl Start<'_> {
         let agent = std::fs::read(&self.installed.agent).map_err(KernelError::io("the agent"))?;
         let mut kernels = Vec::new();
         for (number, hosts) in self.hosts.iter().enumerate() {
-            let orders = orders::text(self.settings, hosts, self.flows, self.stop);
             let archive = folder.path().join(format!("initrd{number}"));
-            let written = std::fs::write(archive, initrd::archive(&agent, &orders));
+            let written = std::fs::write(archive, initrd::archive(&agent, &self.files(hosts)));
             written.map_err(KernelError::io("a kernel's first file system"))?;
             let mut cards = Vec::new();
             for (card, &host) in hosts.iter().enumerate() {
@@ -77,6 +80,14 @@ impl Start<'_> {
             kernels.push(kernel);
         }
         Ok((kernels, clock, folder))
+    }
+
+    /// The files of the agent with these hosts.
+    fn files(&self, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
+        let orders = orders::text(self.settings, hosts, self.flows, self.stop);
+        let orders = self.programs.orders(hosts) + &orders;
+        let orders = ("orders".to_owned(), orders.into_bytes());
+        [orders].into_iter().chain(self.programs.files(hosts)).collect()
     }
 
     fn process(&self, number: usize, cards: usize, folder: &Path) -> Result<Process, KernelError> {

@@ -7,6 +7,9 @@
 //! | `host CARD ADDRESS SEGMENTS` | a host, in a namespace of its own |
 //! | `listen CARD PORT CONTROLLER` | its server, for flows with this controller |
 //! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that it sends |
+//! | `name CARD NAME` | the name of a host that runs programs |
+//! | `congestion CARD CONTROLLER` | the controller of its programs |
+//! | `program CARD NUMBER START FOLDER` | a program (programs.rs); its arguments are in the file `/program.NUMBER` |
 //! | `stop TIME` | when the agent reports its counters |
 //!
 //! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: what the

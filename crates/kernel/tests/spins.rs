@@ -37,6 +37,7 @@ fn boot(kernel: &Installed, memory_mb: u32) -> KernelError {
         settings: &settings,
         hosts: &[vec![0], vec![1]],
         flows: &[flow],
+        programs: &shallop_kernel::Programs::default(),
         stop: 2 * BOOTED,
         seed: 1,
         mode: Mode::Shared,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io::{BufRead, Cursor, Read};
+use std::path::PathBuf;
 
 /// A source of files.
 pub trait Files: Debug + Send + Sync {
@@ -12,6 +13,11 @@ pub trait Files: Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be read, as a text that follows the name.
     fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String>;
+
+    /// The folder that they are in, if they are files of this machine.
+    fn folder(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// The text of a file of at most `max_bytes` bytes.
     ///

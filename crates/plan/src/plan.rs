@@ -2,6 +2,7 @@
 //! what a run needs and no positions in the text.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
@@ -75,6 +76,12 @@ impl Plan {
     pub fn has_kernels(&self, scheme: usize) -> bool {
         (0..self.groups.len())
             .any(|group| self.transport(scheme, group).transport.kernel().is_some())
+    }
+
+    /// Whether programs run in hosts.
+    #[must_use]
+    pub fn has_programs(&self) -> bool {
+        self.groups.iter().any(|group| group.command.is_some())
     }
 
     /// The configurations of switches under a scheme, by its index.
@@ -195,6 +202,8 @@ pub struct Group {
     pub uncounted: (usize, usize),
     /// Whether flows reuse idle connections of earlier flows between the same hosts.
     pub keeps_connections: bool,
+    /// The program that runs in each host of `from` and talks to those of `to`, in place of traffic of ours.
+    pub command: Option<Command>,
 }
 
 impl Group {
@@ -273,6 +282,28 @@ pub struct Trace {
 impl PartialEq for Trace {
     fn eq(&self, other: &Self) -> bool {
         (&self.digest, &self.pairs) == (&other.digest, &other.pairs)
+    }
+}
+
+/// A program of this machine, for hosts that are kernels.
+#[derive(Clone)]
+pub struct Command {
+    /// Its name or path, and its arguments.
+    pub words: Vec<String>,
+    /// The scenario's files, which it may read.
+    pub files: Arc<dyn Files>,
+}
+
+/// Commands are equal if their words are.
+impl PartialEq for Command {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.words.fmt(f)
     }
 }
 

@@ -17,6 +17,7 @@ mod link;
 pub mod links;
 mod measured;
 pub mod paired;
+pub mod program_table;
 pub mod recorded;
 pub mod reuse;
 pub mod setup;

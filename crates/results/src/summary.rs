@@ -131,6 +131,9 @@ pub struct Run {
     /// The kernels of the run's hosts, if they are real ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelOfRun>,
+    /// The programs that ran in its hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramOfRun>,
     /// Results of the windows of the run.
     pub windows: Vec<Window>,
     /// Data packets dropped or lost on a wire, as a fraction of those sent.
@@ -247,6 +250,23 @@ pub struct KernelOfRun {
     pub receive_ring_drops: u64,
     /// Frames that belong to no flow, such as those of closed connections.
     pub stray_frames: u64,
+}
+
+/// A program that ran in a host of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramOfRun {
+    /// The group.
+    pub group: String,
+    /// The host.
+    pub host: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// When it ended, in seconds; null if it was still running at the end of the run, which ended it.
+    pub ended_s: Option<f64>,
+    /// Its exit status, or 128 and the signal that ended it; null if it was still running.
+    pub status: Option<u64>,
+    /// The folder with its output and the files it wrote, in that of the results; empty without.
+    pub files: String,
 }
 
 /// A group in a window of a run.

@@ -49,6 +49,9 @@ options! {
         /// A file of flows with the columns start, source, destination and bytes, in place of all keys about hosts,
         /// sizes and starts.
         key trace: Option<String> = None;
+        /// A program of this machine with its arguments, in place of all keys about flows: it runs in each host of
+        /// `from`, which are kernels (docs/kernels.md, "Programs"), and what it sends to the hosts of `to` is counted.
+        key command: Vec<String> = Vec::new();
         /// TCP: whether each flow opens a connection (`"new"`), or takes an idle one that an earlier flow of the group
         /// between the same hosts has left, with its state (`"kept"`).
         key connections: Connections = Connections::New;

@@ -42,6 +42,16 @@ pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     for scheme in 0..plan.schemes.len() {
         for group in 0..plan.groups.len() {
             let of = plan.transport(scheme, group);
+            if plan.groups[group].command.is_some() && of.transport.kernel().is_none() {
+                let group = &plan.groups[group].name;
+                let message = format!(
+                    "group \"{group}\" runs a program, and its hosts are no kernels with \"{}\"",
+                    of.name
+                );
+                let help =
+                    "write stack = \"kernel\" at the top, or in the `transport` of the group";
+                return Err(top.reject(Scenario::KEY.group, message).with_help(help));
+            }
             let Transport::Tcp(tcp) = &of.transport else { continue };
             let Some(controller) = tcp.kernel else { continue };
             found = true;

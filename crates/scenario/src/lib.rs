@@ -7,6 +7,7 @@ mod bounds;
 mod buffers;
 mod check;
 mod claims;
+mod commands;
 mod defaults;
 mod expand;
 pub mod experiments;

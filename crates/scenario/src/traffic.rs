@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shallop_core::form::Key;
-use shallop_core::options::{HostStack, Options, Source, Words};
+use shallop_core::options::{HostStack, Source, Words};
 use shallop_core::seed::hash;
 use shallop_core::{Seed, Span};
 
+use super::commands::beside;
 use super::format::{ClassesOptions, Scenario};
 use super::groups::{
     ArrivalsOptions, Connections, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind,
@@ -72,12 +73,21 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
     Ok(Some(Classes { small, large }))
 }
 
+/// The keys that go with `trace`.
+const OF_TRACES: [&Key; 5] = [
+    GroupOptions::KEY.name,
+    GroupOptions::KEY.transport,
+    GroupOptions::KEY.connections,
+    GroupOptions::KEY.warm_up,
+    GroupOptions::KEY.cool_down,
+];
+
 /// What a group is read with.
-struct Reader<'a, 'b> {
-    section: &'a Section<'b>,
-    network: &'a Network,
-    duration: Span,
-    files: &'a Arc<dyn Files>,
+pub(super) struct Reader<'a, 'b> {
+    pub(super) section: &'a Section<'b>,
+    pub(super) network: &'a Network,
+    pub(super) duration: Span,
+    pub(super) files: &'a Arc<dyn Files>,
     /// The TCP stack of the hosts.
     stack: HostStack,
 }
@@ -86,6 +96,9 @@ impl Reader<'_, '_> {
     fn group(&self, options: GroupOptions) -> Result<Group, Problem> {
         if let Some(name) = &options.trace {
             return self.traced(name.clone(), options);
+        }
+        if self.section.is_written(GroupOptions::KEY.command) {
+            return self.commanded(options);
         }
         let section = self.section;
         let from =
@@ -105,12 +118,13 @@ impl Reader<'_, '_> {
             transport: self.transport()?,
             uncounted: self.uncounted(&options, flows)?,
             keeps_connections: options.connections == Connections::Kept,
+            command: None,
             name: options.name,
         })
     }
 
     /// Its transport, if that is not the one of the scheme.
-    fn transport(&self) -> Result<Option<Scheme>, Problem> {
+    pub(super) fn transport(&self) -> Result<Option<Scheme>, Problem> {
         schemes::own(&self.section.name, self.section.item(GroupOptions::KEY.transport), self.stack)
     }
 
@@ -129,33 +143,11 @@ impl Reader<'_, '_> {
         Ok(uncounted)
     }
 
-    /// That the group says nothing that its trace says.
-    fn has_only_keys_of_traces(&self) -> Result<(), Problem> {
-        let section = self.section;
-        let own = [
-            GroupOptions::KEY.name,
-            GroupOptions::KEY.trace,
-            GroupOptions::KEY.transport,
-            GroupOptions::KEY.connections,
-            GroupOptions::KEY.warm_up,
-            GroupOptions::KEY.cool_down,
-        ];
-        let vain = GroupOptions::keys()
-            .into_iter()
-            .find(|key| !own.contains(key) && section.is_written(key));
-        if let Some(key) = vain {
-            let problem =
-                section.reject(key, "the trace says who sends how much to whom, and when");
-            let own = list(own.map(|key| key.name));
-            return Err(problem.with_help(format!("keys beside `trace`: {own}")));
-        }
-        Ok(())
-    }
-
     /// A group that this file describes.
     fn traced(&self, name: String, options: GroupOptions) -> Result<Group, Problem> {
         let section = self.section;
-        self.has_only_keys_of_traces()?;
+        let why = "the trace says who sends how much to whom, and when";
+        beside(section, GroupOptions::KEY.trace, &OF_TRACES, why)?;
         let text = self.files.open(&name);
         let text = text
             .map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
@@ -200,6 +192,7 @@ impl Reader<'_, '_> {
             transport: self.transport()?,
             uncounted: self.uncounted(&options, flows)?,
             keeps_connections: options.connections == Connections::Kept,
+            command: None,
             name: options.name,
         })
     }
@@ -365,7 +358,7 @@ fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, 
 const MAX_TABLE: u64 = 10_000_000;
 
 /// The hosts a key names, one by one or as a set; `default` is the set where it is left out.
-fn hosts(
+pub(super) fn hosts(
     section: &Section<'_>,
     (key, written): (&'static Key, Option<&Hosts>),
     default: &str,
@@ -410,7 +403,11 @@ fn sets(network: &Network) -> String {
     format!("Sets: {}. Hosts: {hosts}{more}", list(sets))
 }
 
-fn start(section: &Section<'_>, flows: usize, duration: Span) -> Result<Starts, Problem> {
+pub(super) fn start(
+    section: &Section<'_>,
+    flows: usize,
+    duration: Span,
+) -> Result<Starts, Problem> {
     let (starts, last) = match section.item(GroupOptions::KEY.start) {
         Some(item) if item.table().is_some() => every(section, item, flows)?,
         _ => match section.value(GroupOptions::KEY.start)?.unwrap_or(Times::One(Span::ZERO)) {

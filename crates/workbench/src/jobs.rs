@@ -162,7 +162,9 @@ impl Worker<'_> {
         if self.is_stopped() {
             return Err(RunError::Stopped.into());
         }
-        let run = match self.archived(&identity) {
+        // What programs do depends on files of this machine, which no identity covers.
+        let has_programs = self.study.points[job.point].plan.has_programs();
+        let run = match self.archived(&identity).filter(|_| !has_programs) {
             Some(run) => {
                 self.progress.advance(self.study.points[job.point].plan.duration);
                 run
@@ -194,7 +196,9 @@ impl Worker<'_> {
         let flows = flows.inspect_err(|_| self.fail())?;
         let mut follower = RunFollower { worker: self, last: Span::ZERO, flows, failed: None };
         let clock = super::clock::Clock::start();
-        let outcome = kernels::run(&point.plan, (job.scheme, job.seed), &mut follower);
+        let files = self.options.archive.map(|archive| archive.files(identity));
+        let run = (job.scheme, job.seed);
+        let outcome = kernels::run(&point.plan, run, &mut follower, files.as_deref());
         let RunFollower { last, flows, failed, .. } = follower;
         if let Some(why) = failed {
             self.fail();
@@ -205,6 +209,10 @@ impl Worker<'_> {
         outcome.run.point.clone_from(&point.set);
         let archive = self.options.archive.filter(|_| outcome.capture.is_some());
         outcome.run.capture = archive.map(|_| RunArchive::capture_name(identity));
+        for program in &mut outcome.run.programs {
+            let folder = self.options.archive.map(|_| RunArchive::files_name(identity));
+            program.files = folder.map_or_else(String::new, |of| format!("{of}/{}", program.files));
+        }
         if let Some((archive, flows)) = self.options.archive.zip(flows) {
             archive.store(identity, &outcome, flows).inspect_err(|_| self.fail())?;
         }

@@ -1,5 +1,7 @@
 //! Runs whose hosts are real kernels, on machines that can run them.
 
+use std::path::Path;
+
 use shallop_lab::Observer;
 use shallop_measure::Outcome;
 use shallop_plan::plan::Plan;
@@ -33,7 +35,8 @@ pub fn find(_: &Plan) -> Result<Kernel, WorkError> {
     Err(WorkError::NoKernel("stack = \"kernel\" needs Linux".to_owned()))
 }
 
-/// Runs a scheme of a plan with a seed. Hosts with `stack = "kernel"` are kernels.
+/// Runs a scheme of a plan with a seed. Hosts with `stack = "kernel"` are kernels; what programs in them write goes to
+/// the folder `files`, which is made or replaced.
 ///
 /// # Errors
 /// If the run cannot be made or was stopped.
@@ -41,12 +44,13 @@ pub fn run(
     plan: &Plan,
     (scheme, seed): (usize, u64),
     observer: &mut dyn Observer,
+    files: Option<&Path>,
 ) -> Result<Outcome, WorkError> {
     if !plan.has_kernels(scheme) {
         return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);
     }
     let kernel = find(plan)?;
-    run_with(&kernel, plan, (scheme, seed), observer)
+    run_with(&kernel, plan, (scheme, seed), (observer, files))
 }
 
 #[cfg(target_os = "linux")]
@@ -54,10 +58,10 @@ fn run_with(
     kernel: &Kernel,
     plan: &Plan,
     job: (usize, u64),
-    observer: &mut dyn Observer,
+    to: (&mut dyn Observer, Option<&Path>),
 ) -> Result<Outcome, WorkError> {
     use shallop_kernel::run::{KernelRunError, run_observed};
-    run_observed(plan, job, kernel, observer).map_err(|why| match why {
+    run_observed(plan, job, kernel, to).map_err(|why| match why {
         KernelRunError::Run(why) => why.into(),
         why => why.into(),
     })
@@ -68,7 +72,7 @@ fn run_with(
     kernel: &Kernel,
     _: &Plan,
     _: (usize, u64),
-    _: &mut dyn Observer,
+    _: (&mut dyn Observer, Option<&Path>),
 ) -> Result<Outcome, WorkError> {
     match *kernel {}
 }
@@ -170,7 +174,7 @@ pub fn test(release: Option<&str>) -> Result<Tested, WorkError> {
     let mut study = shallop_scenario::read(TEST, &shallop_scenario::Options::default())?;
     let plan = &mut study.points[0].plan;
     plan.kernel.release = release.map(str::to_owned);
-    let once = || run(plan, (0, 1), &mut Unobserved).map(|outcome| outcome.run);
+    let once = || run(plan, (0, 1), &mut Unobserved, None).map(|outcome| outcome.run);
     let (first, second) = (once()?, once()?);
     let release = first.kernel.as_ref().map(|kernel| kernel.release.clone()).unwrap_or_default();
     Ok(Tested { release, goodput_bps: first.goodput_bps, repeatable: first == second })

@@ -16,11 +16,11 @@ use super::tables::drops_table;
 use crate::completion_table::completion_table;
 use shallop_results::Reuse;
 use shallop_results::drops::drops;
-use shallop_results::group_table;
 use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
 use shallop_results::warning_lines;
+use shallop_results::{group_table, program_table};
 
 /// The file name of a page.
 pub const REPORT: &str = "report.html";
@@ -273,6 +273,11 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         let legend =
             format!("Means over seeds. FCT: flow completion time. RTT: round-trip time. {note}");
         tables.push(of_grid("Groups of flows", groups, legend.trim_end()));
+    }
+    let (programs, note) = program_table::programs(&summary.points, &runs);
+    if !programs.rows.is_empty() {
+        let legend = format!("status: of its exit, or 128 and the signal that ended it. {note}");
+        tables.push(of_grid("Programs", programs, legend.trim_end()));
     }
     let (links, note) =
         shallop_results::links::table(&summary.points, &runs, shallop_results::links::MAX_ROWS);

@@ -101,6 +101,18 @@ impl RunArchive {
         self.folder.join(format!("{id}.pcapng"))
     }
 
+    /// The folder of what a run's programs wrote.
+    #[must_use]
+    pub fn files(&self, id: &Identity) -> PathBuf {
+        self.folder.join(format!("{id}.files"))
+    }
+
+    /// The path of that folder, relative to the folder of the results.
+    #[must_use]
+    pub fn files_name(id: &Identity) -> String {
+        format!("runs/{id}.files")
+    }
+
     /// The path of the captured packets, relative to the folder of the results.
     #[must_use]
     pub fn capture_name(id: &Identity) -> String {

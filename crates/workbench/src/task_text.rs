@@ -12,6 +12,7 @@ use shallop_results::drops::drops;
 use shallop_results::group_table::groups;
 use shallop_results::legend::longest_queues;
 use shallop_results::links;
+use shallop_results::program_table::programs;
 use shallop_results::summary::Summary;
 use shallop_results::table::{self, Grid};
 use shallop_results::warning_lines;
@@ -161,6 +162,7 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             let (title, links) = links::printed(points, &runs, sweep);
             if !sweep {
                 text.push_str(&titled("Groups of flows", groups(points, &runs), form));
+                text.push_str(&titled("Programs", programs(points, &runs), form));
             }
             text.push_str(&titled(title, links, form));
         }

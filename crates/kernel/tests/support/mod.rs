@@ -9,7 +9,8 @@ mod transcript;
 use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
 use shallop_kernel::installed::{self, Installed};
 use shallop_kernel::{
-    AnyHostEnd, BOOTED, FlowOrder, KernelCounters, KernelEnd, Kernels, Mode, Settings, Start,
+    AnyHostEnd, BOOTED, FlowOrder, KernelCounters, KernelEnd, Kernels, Mode, Programs, Settings,
+    Start,
 };
 use shallop_proto::UdpEnd;
 use shallop_sim::{Flow, Network, World};
@@ -132,6 +133,7 @@ impl Run {
             settings: &settings,
             hosts: &hosts,
             flows: &orders,
+            programs: &Programs::default(),
             stop: BOOTED + self.duration.as_ps() / 1_000,
             seed: self.seed,
             mode: self.mode,
@@ -209,7 +211,8 @@ impl Run {
         let memory = kernels.processes().filter_map(|process| process.memory()).sum();
         let ticks: u64 = kernels.processes().filter_map(|process| process.processor_time()).sum();
         let processor = ticks as f64 / 100.0;
-        let (counters, logs) = kernels.finish(Time::after_start(self.duration)).unwrap();
+        let shallop_kernel::hosts::Finished { counters, logs, .. } =
+            kernels.finish(Time::after_start(self.duration)).unwrap();
         Outcome { transcript, received, complete, retransmits, counters, logs, memory, processor }
     }
 

@@ -72,6 +72,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         transport: None,
         uncounted: (0, 0),
         keeps_connections: false,
+        command: None,
         pattern: Pattern::RoundRobin,
     }
 }

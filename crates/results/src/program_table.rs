@@ -1,0 +1,66 @@
+//! The table of the programs that ran in the hosts of runs: when and how each ended, and where its files are.
+
+use crate::columns::NOTHING;
+use crate::design::Point;
+use crate::summary::{ProgramOfRun, Run};
+use crate::table::Grid;
+
+/// The most rows of the table.
+const MAX_ROWS: usize = 60;
+
+/// The table of programs, with a row for each program of each run. A note says how many rows are left out.
+#[must_use]
+pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
+    let several = points.len() > 1;
+    let point = several.then(|| "point".to_owned());
+    let headings = ["scheme", "seed", "group", "host", "program", "ended s", "status", "files"];
+    let header = point.into_iter().chain(headings.map(str::to_owned)).collect();
+    let mut grid = Grid { header, rows: Vec::new(), words: 1 + usize::from(several) };
+    for (at, run) in runs {
+        for program in &run.programs {
+            let point = several.then(|| points[*at].name.clone()).into_iter();
+            let run = [run.scheme.clone(), run.seed.to_string()];
+            grid.rows.push(point.chain(run).chain(cells(program)).collect());
+        }
+    }
+    let left_out = grid.rows.len().saturating_sub(MAX_ROWS);
+    grid.rows.truncate(MAX_ROWS);
+    let note = format!("{left_out} rows more are in summary.json (`programs`).");
+    (grid, if left_out > 0 { note } else { String::new() })
+}
+
+fn cells(program: &ProgramOfRun) -> [String; 6] {
+    let ProgramOfRun { group, host, command, ended_s, status, files } = program;
+    let name = command.first().map_or("", String::as_str);
+    [
+        group.clone(),
+        host.clone(),
+        name.to_owned(),
+        ended_s.map_or("at the end".to_owned(), |s| format!("{s:.3}")),
+        status.map_or(NOTHING.to_owned(), |status| status.to_string()),
+        if files.is_empty() { NOTHING.to_owned() } else { files.clone() },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_ran_to_the_end_has_no_status() {
+        let program = |ended_s, status| ProgramOfRun {
+            group: "server".to_owned(),
+            host: "r0".to_owned(),
+            command: vec!["iperf3".to_owned(), "-s".to_owned()],
+            ended_s,
+            status,
+            files: String::new(),
+        };
+        let programs_of_run = vec![program(None, None), program(Some(1.25), Some(3))];
+        let run = Run { scheme: "cubic".to_owned(), programs: programs_of_run, ..Run::default() };
+        let (grid, note) = programs(&[Point::default()], &[(0, &run)]);
+        assert_eq!(grid.rows[0][4..7], ["iperf3", "at the end", NOTHING]);
+        assert_eq!(grid.rows[1][4..7], ["iperf3", "1.250", "3"]);
+        assert_eq!(note, "");
+    }
+}
