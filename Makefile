@@ -146,6 +146,8 @@ kernel: compiler ## A Linux kernel for hosts that are kernels, built from Debian
 check-kernel: compiler ## Hosts that are kernels: all tests, the long ones too
 	taskset --cpu-list $(KERNEL_CORE) $(CARGO) test --release --locked --package shallop-kernel -- \
 	    --include-ignored --test-threads 1 --nocapture
+	taskset --cpu-list $(KERNEL_CORE) $(CARGO) test --release --locked --package shallop --test programs -- \
+	    --include-ignored --test-threads 1 --nocapture
 
 bench: compiler ## Packet-hops a second in the standard cases
 	@$(SHALLOP) bench

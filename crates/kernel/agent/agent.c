@@ -174,8 +174,7 @@ static void set_link(const char *device, int attribute, uint32_t value)
     close(s);
 }
 
-/* Gives a device its address in 10.0.0.0/8, without neighbour requests: the network knows every host. */
-static void set_address(const char *device, const char *address)
+void set_address(const char *device, const char *address)
 {
     struct ifreq r = { 0 };
     struct sockaddr_in *a = (struct sockaddr_in *)&r.ifr_addr;
@@ -452,9 +451,11 @@ int main(void)
         set_sysctl("net/ipv6/conf/all/disable_ipv6", "1");
     }
     each_order(set_global, NULL);
+    open_console();
     each_order(add_host, &hosts);
     printf("ready hosts=%d at=%llu\n", hosts, (unsigned long long)now());
     fflush(stdout);
+    serve_console();
     while (wait(NULL) > 0)
         ;
     puts("done");

@@ -30,6 +30,18 @@ int is(const struct order *order, const char *name, int words);
 /* A whole file with a zero after it, and its length; NULL if there is none. */
 char *read_file(const char *path, size_t *length);
 
+/* Gives a device its address, without neighbour requests: the network knows every host. */
+void set_address(const char *device, const char *address);
+
+/* Reads whether there is a console, before any host starts. */
+void open_console(void);
+
+/* Makes the console this process's input and output, if there is one. */
+int attach_console(void);
+
+/* Serves the console, if there is one, and does not return then. */
+void serve_console(void);
+
 /* Starts the process that runs the programs of the host with this card, if it has any; else returns 0. */
 pid_t start_programs(const char *card, uint64_t stop);
 

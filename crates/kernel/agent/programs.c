@@ -24,6 +24,7 @@ enum { PROGRAMS = 64, ARGUMENTS = 1024 };
 struct program {
     unsigned number;
     uint64_t start;
+    int is_shell;
     char folder[256];
     char *arguments[ARGUMENTS + 1];
     int kept; /* the folder, outside, that gets its files */
@@ -37,6 +38,7 @@ struct programs {
     int count;
     char *names; /* the contents of /etc/hosts */
     char host[65];
+    unsigned shell; /* the number of the program that has the console */
 };
 
 /* What programs find in their environment: nothing that differs between machines, and no clock but the kernel's. */
@@ -68,6 +70,8 @@ static void read_program(const struct order *order, void *context)
     struct programs *all = context;
     if (is(order, "name", 3) && !strcmp(order->word[1], all->card))
         snprintf(all->host, sizeof all->host, "%s", order->word[2]);
+    if (is(order, "shell", 3) && !strcmp(order->word[1], all->card))
+        all->shell = strtoul(order->word[2], NULL, 10);
     if (!is(order, "program", 5) || strcmp(order->word[1], all->card))
         return;
     if (all->count == PROGRAMS) {
@@ -78,6 +82,7 @@ static void read_program(const struct order *order, void *context)
     program->number = strtoul(order->word[2], NULL, 10);
     program->start = strtoull(order->word[3], NULL, 10);
     snprintf(program->folder, sizeof program->folder, "/work/%s", order->word[4]);
+    program->is_shell = program->number == all->shell;
     read_arguments(program);
 }
 
@@ -133,7 +138,8 @@ static void run_program(const struct program *program)
     int in = open("/dev/null", O_RDONLY);
     int out = open("stdout", O_WRONLY | O_CREAT | O_APPEND, 0644);
     int errors = open("stderr", O_WRONLY | O_CREAT | O_APPEND, 0644);
-    dup2(in, 0), dup2(out, 1), dup2(errors, 2);
+    if (!program->is_shell || !attach_console())
+        dup2(in, 0), dup2(out, 1), dup2(errors, 2);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
@@ -238,6 +244,7 @@ pid_t start_programs(const char *card, uint64_t stop)
     pid_t first;
     int i;
     all.card = card;
+    all.shell = ~0u;
     each_order(read_program, &all);
     if (!all.count)
         return 0;

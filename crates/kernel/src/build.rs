@@ -16,9 +16,10 @@ use crate::process::dies_with_us;
 
 /// The configuration, the agent and the library of random numbers.
 const CONFIG: &str = include_str!("../agent/config");
-const AGENT: [(&str, &str); 3] = [
+const AGENT: [(&str, &str); 4] = [
     ("agent.c", include_str!("../agent/agent.c")),
     ("programs.c", include_str!("../agent/programs.c")),
+    ("console.c", include_str!("../agent/console.c")),
     ("agent.h", include_str!("../agent/agent.h")),
 ];
 const RANDOM: (&str, &str) = ("getrandom.c", include_str!("../agent/getrandom.c"));
@@ -197,6 +198,9 @@ impl Build<'_> {
         let make = || {
             let mut make = dies_with_us("make");
             make.arg("-C").arg(&source).arg("ARCH=um").arg(format!("O={}", out.display()));
+            // The kernel says by whom and when it was built, which programs can read.
+            make.env("KBUILD_BUILD_TIMESTAMP", "Thu Jan 1 00:00:00 UTC 1970");
+            make.env("KBUILD_BUILD_USER", "shallop").env("KBUILD_BUILD_HOST", "shallop");
             make
         };
         step(
@@ -235,7 +239,7 @@ impl Build<'_> {
             fs::write(&path, text).map_err(file(&path))?;
         }
         for arguments in [
-            &["-O2", "-static", "-s", "-o", "whole/agent", "agent.c", "programs.c"][..],
+            &["-O2", "-static", "-s", "-o", "whole/agent", "agent.c", "programs.c", "console.c"][..],
             &["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so", "getrandom.c"][..],
         ] {
             let mut cc = dies_with_us("cc");

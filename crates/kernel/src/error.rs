@@ -67,7 +67,7 @@ pub enum KernelError {
     },
     /// A program in a kernel computes without a system call, so that time cannot pass.
     #[error(
-        "kernel {kernel} has used {seconds} s of processor time without letting time pass: a program in it spins"
+        "kernel {kernel} has used {seconds} s of processor time without letting time pass: a program in it spins (or computes longer than `compute_limit`)"
     )]
     Spins {
         /// Its number.
@@ -75,6 +75,9 @@ pub enum KernelError {
         /// The processor time.
         seconds: u64,
     },
+    /// Whoever was at the console has left.
+    #[error("the console was left")]
+    Left,
     /// Memory that cannot be mapped or read.
     #[error("memory shared with a kernel: {0}")]
     Memory(String),

@@ -15,6 +15,7 @@ use shallop_sim::hosts::{Hosts, Outgoing};
 
 use crate::card::Sent;
 use crate::clock::Clock;
+use crate::console::{self, Said, Terminal};
 use crate::endpoint::{AnyHostEnd, FrameHead, Head};
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
@@ -38,6 +39,8 @@ enum Work {
     Complete(u32, u16),
     /// The kernel is told of used buffers.
     Interrupt(u32),
+    /// The line that was typed goes to the console's card.
+    Line,
 }
 
 /// The card of a host.
@@ -99,6 +102,22 @@ pub struct Kernels {
     failure: Option<KernelError>,
     /// What programs write to, if there are any.
     folder: Option<Folder>,
+    console: Option<Console>,
+}
+
+/// Somebody at the console of a host.
+struct Console {
+    /// The place of its card among those of hosts, after the last of them.
+    card: u32,
+    terminal: Box<dyn Terminal>,
+    /// The line that was typed last, until the card has it.
+    line: String,
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Console").field("card", &self.card).finish_non_exhaustive()
+    }
 }
 
 /// What kernels leave at the end of a run.
@@ -137,6 +156,10 @@ impl Kernels {
                 cards[host as usize] = HostCard { kernel, card, ..HostCard::default() };
             }
         }
+        if let Some(kernel) = start.console_kernel() {
+            let card = start.hosts[kernel].len();
+            cards.push(HostCard { kernel, card, ..HostCard::default() });
+        }
         let mut all = Self {
             machines,
             clock,
@@ -155,6 +178,7 @@ impl Kernels {
             counters: KernelCounters::default(),
             failure: None,
             folder: None,
+            console: None,
         };
         all.run_alone(BOOTED)?;
         // Every kernel has read its files and opened its sockets: only programs still need it.
@@ -264,6 +288,14 @@ impl Kernels {
                 open.complete(head).map_err(|why| KernelError::Malformed { kernel, why })?;
                 self.raise(host, TRANSMIT);
             }
+            Work::Line => {
+                let Some(Console { card, line, .. }) = &self.console else { return Ok(()) };
+                let (host, HostCard { kernel, card, .. }) = (*card, self.cards[*card as usize]);
+                let malformed = |why| KernelError::Malformed { kernel, why };
+                let frame = console::frame(line, orders::mac(host)).map_err(malformed)?;
+                self.machines[kernel].card(card)?.give(&frame).map_err(malformed)?;
+                self.raise(host, RECEIVE);
+            }
             Work::Interrupt(host) => {
                 let of = &mut self.cards[host as usize];
                 of.armed = false;
@@ -292,10 +324,42 @@ impl Kernels {
         self.paused = Some(kernel);
         let at = self.clock.now();
         let of = |why: Malformed| KernelError::Malformed { kernel, why };
+        if let Some(console) = self.console.as_ref().map(|console| console.card)
+            && let HostCard { kernel: at, card: number, .. } = self.cards[console as usize]
+            && (at, number) == (kernel, card)
+        {
+            return self.on_console(kernel, card);
+        }
         while let Some(sent) = self.machines[kernel].card(card)?.take().map_err(of)? {
             if !self.queue(at, sent.packets, sent.head) {
                 self.counters.strays += 1;
                 self.machines[kernel].card(card)?.complete(sent.head).map_err(of)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the kernels somebody at their console. They must have been started with one.
+    pub fn set_terminal(&mut self, terminal: Box<dyn Terminal>) {
+        let card = self.cards.len().saturating_sub(1) as u32;
+        self.console = Some(Console { card, terminal, line: String::new() });
+    }
+
+    /// Takes what a shell says through the console's card, and asks for the next line if it waits for one.
+    fn on_console(&mut self, kernel: usize, card: usize) -> Result<(), KernelError> {
+        let of = |why: Malformed| KernelError::Malformed { kernel, why };
+        let now = run_time(self.clock.now());
+        while let Some(sent) = self.machines[kernel].card(card)?.take().map_err(of)? {
+            let Some(console) = &mut self.console else { return Ok(()) };
+            self.due.push(Reverse((now, self.scheduled, Work::Complete(console.card, sent.head))));
+            self.scheduled += 1;
+            match sent.packets.first().and_then(|frame| console::said(frame)) {
+                Some(Said::Output(text)) => console.terminal.output(&text),
+                Some(Said::Done(status)) => {
+                    console.line = console.terminal.line(status, now).ok_or(KernelError::Left)?;
+                    self.schedule(now, Work::Line);
+                }
+                None => {}
             }
         }
         Ok(())

@@ -72,7 +72,12 @@ impl Start<'_> {
             for (card, &host) in hosts.iter().enumerate() {
                 cards.push((bind(&card_name(number, card))?, orders::mac(host)));
             }
-            let process = self.process(number, hosts.len(), folder.path())?;
+            let has_console = self.console_kernel() == Some(number);
+            if has_console {
+                let host = self.hosts.iter().map(Vec::len).sum::<usize>() as u32;
+                cards.push((bind(&card_name(number, hosts.len()))?, orders::mac(host)));
+            }
+            let process = self.process(number, cards.len(), folder.path())?;
             let (process, socket) = accept(&time, number, process)?;
             let segmentation = self.settings.gso_max_segs != Some(1);
             let mut kernel = Kernel::new(number, process, socket, cards, segmentation)?;
@@ -80,6 +85,14 @@ impl Start<'_> {
             kernels.push(kernel);
         }
         Ok((kernels, clock, folder))
+    }
+
+    /// The kernel that has the console, if there is one.
+    #[must_use]
+    pub fn console_kernel(&self) -> Option<usize> {
+        let shell = self.programs.shell?;
+        let program = self.programs.all.iter().find(|program| program.number == shell)?;
+        self.hosts.iter().position(|hosts| hosts.contains(&program.host))
     }
 
     /// The files of the agent with these hosts.

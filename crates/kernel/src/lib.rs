@@ -13,6 +13,7 @@
 pub mod build;
 pub mod card;
 pub mod clock;
+pub mod console;
 pub mod endpoint;
 pub mod error;
 pub mod folder;

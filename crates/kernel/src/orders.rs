@@ -10,6 +10,8 @@
 //! | `name CARD NAME` | the name of a host that runs programs |
 //! | `congestion CARD CONTROLLER` | the controller of its programs |
 //! | `program CARD NUMBER START FOLDER` | a program (programs.rs); its arguments are in the file `/program.NUMBER` |
+//! | `console CARD START` | the card of the console (console.c), which begins then |
+//! | `shell CARD NUMBER` | the program that has the console |
 //! | `stop TIME` | when the agent reports its counters |
 //!
 //! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: what the

@@ -40,6 +40,8 @@ pub struct Programs {
     pub congestion: Vec<(u32, &'static str)>,
     /// The folder that programs see as `/scenario`.
     pub scenario: PathBuf,
+    /// The number of the program that has the console, if there is one.
+    pub shell: Option<u32>,
 }
 
 /// How a program has ended.
@@ -67,6 +69,11 @@ impl Programs {
                 let _ = writeln!(text, "congestion {card} {controller}");
             }
             for Program { number, start, folder, .. } in of_host {
+                if self.shell == Some(*number) {
+                    // The console's card is after those of hosts.
+                    let _ =
+                        writeln!(text, "console {} {start}\nshell {card} {number}", hosts.len());
+                }
                 let _ = writeln!(text, "program {card} {number} {start} {folder}");
             }
         }
@@ -189,6 +196,7 @@ mod tests {
             names: vec!["left".to_owned(), "right".to_owned()],
             congestion: vec![(1, "bbr")],
             scenario: std::env::temp_dir(),
+            shell: Some(1),
         }
     }
 
@@ -196,7 +204,8 @@ mod tests {
     fn a_kernel_is_told_of_its_own_programs_with_their_words_as_they_are() {
         let programs = two();
         assert_eq!(programs.orders(&[0]), "name 0 left\nprogram 0 0 1000 of-0\n");
-        let of_one = "name 0 right\ncongestion 0 bbr\nprogram 0 1 1000 of-1\n";
+        let of_one =
+            "name 0 right\ncongestion 0 bbr\nconsole 1 1000\nshell 0 1\nprogram 0 1 1000 of-1\n";
         assert_eq!(programs.orders(&[1]), of_one);
         let files = programs.files(&[0]);
         assert_eq!(files[0], ("program.0".to_owned(), b"echo\0a b\0\0".to_vec()));

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use shallop_core::Time;
 use shallop_core::options::Words;
+use shallop_core::{Span, Time};
 use shallop_lab::ends::{self, EndpointFactory};
 use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
@@ -14,11 +14,11 @@ use shallop_plan::{Setup, SetupError};
 use shallop_proto::AnyEnd;
 use shallop_results::summary::{KernelOfRun, ProgramOfRun};
 
+use crate::console::Terminal;
 use crate::endpoint::{AnyHostEnd, KernelEnd};
 use crate::error::KernelError;
 use crate::hosts::{Finished, Kernels};
 use crate::installed::Installed;
-use crate::kernel::SPIN_SECONDS;
 use crate::launch::{BOOTED, Start};
 use crate::orders::Settings;
 use crate::pair::PairEnd;
@@ -51,8 +51,17 @@ impl From<SetupError> for KernelRunError {
     }
 }
 
-/// Runs a scheme of a plan with a seed, in which some hosts are kernels. Rows of flows go to the observer; what programs
-/// write is moved to `files`, a folder that is made, or replaced.
+/// What a run with kernels is connected to.
+pub struct Outside<'a> {
+    /// Who watches it: rows of flows go there.
+    pub observer: &'a mut dyn Observer,
+    /// The folder that gets what programs write; it is made, or replaced.
+    pub files: Option<&'a Path>,
+    /// Who types the input of the plan's shell, if it has one.
+    pub terminal: Option<Box<dyn Terminal>>,
+}
+
+/// Runs a scheme of a plan with a seed, in which some hosts are kernels.
 ///
 /// # Errors
 /// If the run cannot be set up, was stopped, or a kernel failed.
@@ -60,7 +69,7 @@ pub fn run_observed(
     plan: &Plan,
     (scheme, seed): (usize, u64),
     installed: &Installed,
-    (observer, files): (&mut dyn Observer, Option<&Path>),
+    outside: Outside<'_>,
 ) -> Result<Outcome, KernelRunError> {
     let setup = Setup::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup)?;
@@ -75,20 +84,25 @@ pub fn run_observed(
         seed,
         mode: Mode::default(),
         memory_mb: MEMORY_MB,
-        spin_seconds: SPIN_SECONDS,
+        spin_seconds: plan.kernel.compute_limit.as_ps().div_ceil(Span::from_secs(1).as_ps()),
     };
     let legacy = plan.groups.iter().any(|group| group.transport.is_some());
-    let kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, legacy)?;
+    let mut kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, legacy)?;
+    if let Some(terminal) = outside.terminal {
+        kernels.set_terminal(terminal);
+    }
     let factory = Factory { setup: &setup, simulated: ends::mixed(&setup)?, traffic: &traffic };
-    let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, observer)?;
+    let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, outside.observer)?;
     let finished = kernels.finish(Time::after_start(plan.duration))?;
     check_reports(&finished.logs)?;
     let run = &mut outcome.run;
     run.kernel = Some(kernel_of_run(plan, installed, &finished));
-    programs(plan, &traffic, &finished, files)?.into_iter().for_each(|(program, warning)| {
-        run.programs.push(program);
-        run.warnings.extend(warning);
-    });
+    programs(plan, &traffic, &finished, outside.files)?.into_iter().for_each(
+        |(program, warning)| {
+            run.programs.push(program);
+            run.warnings.extend(warning);
+        },
+    );
     Ok(outcome)
 }
 

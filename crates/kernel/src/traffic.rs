@@ -130,6 +130,9 @@ impl Traffic {
         let Some(command) = &group.command else { return Ok(()) };
         let missing = || KernelRunError::Refused("programs need a scenario in a folder".to_owned());
         self.programs.scenario = command.files.folder().ok_or_else(missing)?;
+        if command.is_shell {
+            self.programs.shell = Some(self.programs.all.len() as u32);
+        }
         self.groups.push(flow.group);
         self.programs.all.push(Program {
             number: self.programs.all.len() as u32,

@@ -45,6 +45,9 @@ options! {
         key gso_max_segs: Option<u32> [Integer(1, 65_535)] = None, "what the kernel chooses: up to 64 KB";
         /// The least time between two interrupts of a card (interrupt moderation).
         key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = Span::from_us(20);
+        /// The processor time that a program may use without a pause, after which it is said to spin: time stands
+        /// still while a program computes, so that the run would never end.
+        key compute_limit: Span [Time(Span::from_secs(1), Span::from_secs(86_400))] = Span::from_secs(30);
         /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
         key sysctls: Vec<String> = Vec::new();
     }

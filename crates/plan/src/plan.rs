@@ -292,6 +292,8 @@ pub struct Command {
     pub words: Vec<String>,
     /// The scenario's files, which it may read.
     pub files: Arc<dyn Files>,
+    /// Whether it is a shell for somebody who types its input.
+    pub is_shell: bool,
 }
 
 /// Commands are equal if their words are.

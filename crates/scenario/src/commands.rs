@@ -60,7 +60,11 @@ impl Reader<'_, '_> {
             transport: self.transport()?,
             uncounted: (0, 0),
             keeps_connections: false,
-            command: Some(Command { words: options.command, files: self.files.clone() }),
+            command: Some(Command {
+                words: options.command,
+                files: self.files.clone(),
+                is_shell: false,
+            }),
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
+use clap_complete::Shell as ShellKind;
 use shallop_results::Shard;
 use shallop_scenario::template;
 use shallop_workbench::arguments;
@@ -57,6 +57,9 @@ pub enum Command {
     /// Build, list or test real Linux kernels, which hosts with stack = "kernel" are
     #[command(after_help = examples::KERNEL)]
     Kernel(Kernel),
+    /// A prompt in a host of a scenario, which is a real Linux kernel
+    #[command(after_help = examples::SHELL)]
+    Shell(Shell),
     /// Measure packet-hops a second in the standard cases
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
@@ -103,7 +106,7 @@ pub struct Schema {
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell
-    pub shell: Shell,
+    pub shell: ShellKind,
 }
 
 /// The arguments of `run`.
@@ -338,6 +341,22 @@ pub enum KernelAction {
         /// The release; otherwise the newest
         release: Option<String>,
     },
+}
+
+/// The arguments of `shell`.
+#[derive(Debug, Args)]
+pub struct Shell {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// In virtual time: it stands still while you type, and a line takes as long as its programs wait
+    #[arg(long = "virtual")]
+    pub virtual_time: bool,
+    /// The host; otherwise the first that sends
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
 }
 
 /// The arguments of `bench`.

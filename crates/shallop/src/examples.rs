@@ -81,6 +81,12 @@ Examples:
   shallop kernel list
   shallop kernel test";
 
+/// The examples of `shell`.
+pub const SHELL: &str = "\
+Examples:
+  shallop shell scenario.toml --virtual
+  echo 'ping -c 3 r0' | shallop shell scenario.toml --virtual --host s1";
+
 /// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:

@@ -9,6 +9,7 @@ mod new;
 mod print;
 mod progress;
 mod report;
+mod shell;
 mod show;
 mod work;
 
@@ -76,6 +77,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
         Command::Kernel(args) => kernel::kernel(args),
+        Command::Shell(args) => shell::shell(args, &listen(&stop)?),
     }
 }
 

@@ -7,6 +7,7 @@ use shallop_measure::Outcome;
 use shallop_plan::plan::Plan;
 
 use crate::error::WorkError;
+use crate::shell::Terminal;
 
 /// A kernel of this machine.
 #[cfg(target_os = "linux")]
@@ -50,7 +51,23 @@ pub fn run(
         return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);
     }
     let kernel = find(plan)?;
-    run_with(&kernel, plan, (scheme, seed), (observer, files))
+    run_with(&kernel, plan, (scheme, seed), (observer, files, None))
+}
+
+/// Who watches a run, where the files of its programs go, and who types.
+type Connected<'a> = (&'a mut dyn Observer, Option<&'a Path>, Option<Box<dyn Terminal>>);
+
+/// Runs a plan with a shell for whoever is at the terminal, under its first scheme.
+///
+/// # Errors
+/// If the run cannot be made or was stopped.
+pub fn run_shell(
+    plan: &Plan,
+    terminal: Box<dyn Terminal>,
+    observer: &mut dyn Observer,
+) -> Result<(), WorkError> {
+    let kernel = find(plan)?;
+    run_with(&kernel, plan, (0, plan.seed), (observer, None, Some(terminal))).map(|_| ())
 }
 
 #[cfg(target_os = "linux")]
@@ -58,10 +75,11 @@ fn run_with(
     kernel: &Kernel,
     plan: &Plan,
     job: (usize, u64),
-    to: (&mut dyn Observer, Option<&Path>),
+    (observer, files, terminal): Connected<'_>,
 ) -> Result<Outcome, WorkError> {
-    use shallop_kernel::run::{KernelRunError, run_observed};
-    run_observed(plan, job, kernel, to).map_err(|why| match why {
+    use shallop_kernel::run::{KernelRunError, Outside, run_observed};
+    let outside = Outside { observer, files, terminal };
+    run_observed(plan, job, kernel, outside).map_err(|why| match why {
         KernelRunError::Run(why) => why.into(),
         why => why.into(),
     })
@@ -72,7 +90,7 @@ fn run_with(
     kernel: &Kernel,
     _: &Plan,
     _: (usize, u64),
-    _: (&mut dyn Observer, Option<&Path>),
+    _: Connected<'_>,
 ) -> Result<Outcome, WorkError> {
     match *kernel {}
 }

@@ -20,6 +20,7 @@ pub mod report;
 pub mod results;
 pub mod run_archive;
 mod setup_lines;
+pub mod shell;
 mod tables;
 pub mod task_text;
 pub mod text_table;

@@ -1,0 +1,77 @@
+//! `shell`: a prompt in a host of a scenario.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use shallop_core::Time;
+use shallop_scenario::Options;
+use shallop_workbench::diagnostic::{Result, with_help};
+use shallop_workbench::shell::{Session, Terminal};
+
+use crate::{args, print, work};
+
+/// Opens a shell in a host. The exit code is that of the last command.
+pub fn shell(args: &args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
+    if !args.virtual_time {
+        let help = "write --virtual: hosts are real kernels, and time stands still while you type";
+        return Err(with_help(&"a shell runs in virtual time only", &help));
+    }
+    let files = work::files(&args.scenario);
+    let options =
+        Options { set: args.set.clone(), files: Arc::clone(&files), ..Options::default() };
+    let study = shallop_workbench::work::read(&args.scenario, &options)?;
+    let session = Session::new(&study, args.host.as_deref(), files)?;
+    let is_terminal = std::io::stdin().is_terminal();
+    if is_terminal {
+        let others = session.others.join(", ");
+        print::stderr(&format!("You are in host {}. The others: {others}.\n", session.host));
+    }
+    let status = Arc::new(AtomicU8::new(0));
+    let typed = Typed {
+        host: session.host.clone(),
+        is_terminal,
+        stop: Arc::clone(stop),
+        status: Arc::clone(&status),
+    };
+    session.run(Box::new(typed), &|| stop.load(Ordering::Relaxed))?;
+    Ok(ExitCode::from(status.load(Ordering::Relaxed)))
+}
+
+/// Standard input and output.
+struct Typed {
+    host: String,
+    is_terminal: bool,
+    stop: Arc<AtomicBool>,
+    status: Arc<AtomicU8>,
+}
+
+impl Terminal for Typed {
+    fn output(&mut self, bytes: &[u8]) {
+        let mut out = std::io::stdout().lock();
+        if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+            // Nobody reads it any more.
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn line(&mut self, status: u8, now: Time) -> Option<String> {
+        self.status.store(status, Ordering::Relaxed);
+        if self.is_terminal {
+            let seconds = now.since_start().as_secs_f64();
+            print::stderr(&format!("{} {seconds:.6} s{} ", self.host, sign(status)));
+        }
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        let line = line.trim_end_matches('\n');
+        let over = !matches!(read, Ok(1..)) || line == "exit" || self.stop.load(Ordering::Relaxed);
+        self.stop.fetch_or(over, Ordering::Relaxed);
+        (!over).then(|| line.to_owned())
+    }
+}
+
+/// The end of a prompt after this exit status.
+fn sign(status: u8) -> String {
+    if status == 0 { "$".to_owned() } else { format!(" ({status})$") }
+}

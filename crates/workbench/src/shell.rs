@@ -1,0 +1,111 @@
+//! A shell in a host of a scenario, in virtual time: the scenario's network and traffic, a real kernel in each host, and
+//! somebody who types.
+
+use std::sync::Arc;
+
+use shallop_core::Span;
+use shallop_lab::{Observer, RunError};
+use shallop_plan::Setup;
+use shallop_plan::files::Files;
+use shallop_plan::plan::{Command, Group, Pattern, Plan, Starts};
+use shallop_plan::study::Study;
+
+use super::diagnostic::{Result, of_work, plain, with_help};
+use super::kernels;
+
+#[cfg(target_os = "linux")]
+pub use shallop_kernel::console::Terminal;
+
+/// Somebody who types, where there are no kernels.
+#[cfg(not(target_os = "linux"))]
+pub trait Terminal {}
+
+/// The name of the group of the shell.
+const GROUP: &str = "shell";
+/// The longest session in virtual time.
+const LONGEST: Span = Span::from_secs(86_400);
+
+/// A session that can begin.
+#[derive(Debug)]
+pub struct Session {
+    plan: Plan,
+    /// The name of the shell's host.
+    pub host: String,
+    /// The names of the other hosts.
+    pub others: Vec<String>,
+}
+
+impl Session {
+    /// A session in this host of the first point and scheme of a study, or in the first sender of its first group.
+    ///
+    /// # Errors
+    /// If there is no such host, or hosts are no kernels.
+    pub fn new(study: &Study, host: Option<&str>, files: Arc<dyn Files>) -> Result<Self> {
+        let point = study.points.first().ok_or_else(|| plain(&"the scenario has no points"))?;
+        let mut plan = point.plan.clone();
+        let transports = (0..plan.groups.len()).map(|group| plan.transport(0, group));
+        let kernel = transports.into_iter().find(|of| of.transport.kernel().is_some()).cloned();
+        let Some(transport) = kernel else {
+            let help = "write stack = \"kernel\" at the top of the scenario";
+            return Err(with_help(&"no host of the scenario is a real kernel", &help));
+        };
+        let (number, names) = {
+            let setup = Setup::new(&plan, 0, plan.seed).map_err(|why| plain(&why))?;
+            let hosts = setup.network.hosts();
+            let first = plan.groups.first().and_then(|group| group.from.first().copied());
+            let number = match host {
+                Some(name) => hosts.get(name).map(|node| node.0),
+                None => first,
+            };
+            let known: Vec<(u32, String)> =
+                hosts.iter().map(|(name, node)| (node.0, (*name).to_owned())).collect();
+            (number, known)
+        };
+        let Some(number) = number.filter(|number| names.iter().any(|(of, _)| of == number)) else {
+            let known: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
+            let help = format!("hosts: {}", known.join(", "));
+            return Err(with_help(&format!("there is no host \"{}\"", host.unwrap_or("")), &help));
+        };
+        let (here, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(of, _)| *of == number);
+        plan.duration = LONGEST;
+        plan.groups.push(Group {
+            name: GROUP.to_owned(),
+            from: vec![number],
+            to: others.iter().map(|(of, _)| *of).collect(),
+            pattern: Pattern::AllToAll,
+            flows: others.len(),
+            sizes: None,
+            start: Starts::At(Span::ZERO),
+            transport: Some(transport),
+            uncounted: (0, 0),
+            keeps_connections: false,
+            command: Some(Command { words: vec!["sh".to_owned()], files, is_shell: true }),
+        });
+        let name = |(_, name): (u32, String)| name;
+        let host = here.into_iter().map(name).next().unwrap_or_default();
+        Ok(Self { plan, host, others: others.into_iter().map(name).collect() })
+    }
+
+    /// Runs it until the terminal has no more lines, which it says to `is_over` too, or a day of virtual time is over.
+    ///
+    /// # Errors
+    /// If there is no kernel, or it fails.
+    pub fn run(&self, terminal: Box<dyn Terminal>, is_over: &dyn Fn() -> bool) -> Result<()> {
+        let mut watch = Watch(is_over);
+        match kernels::run_shell(&self.plan, terminal, &mut watch) {
+            Err(crate::error::WorkError::Run(RunError::Stopped)) | Ok(()) => Ok(()),
+            Err(why) => Err(of_work(&why)),
+        }
+    }
+}
+
+/// Ends the run when the session is over.
+struct Watch<'a>(&'a dyn Fn() -> bool);
+
+impl Observer for Watch<'_> {
+    fn on_progress(&mut self, _: shallop_core::Time) -> bool {
+        !(self.0)()
+    }
+
+    fn on_flows(&mut self, _: Vec<shallop_measure::flow_log::FlowRow>) {}
+}

@@ -1,0 +1,6 @@
+# A server for one user who needs no password. What it changes is seen by this host alone, and gone after the run.
+ssh-keygen -q -t ed25519 -N '' -f host
+mkdir -p /run/sshd
+sed -i 's/^root:[^:]*:/root::/' /etc/shadow
+exec /usr/sbin/sshd -D -e -p 2222 -h "$PWD/host" -f /dev/null -o UsePAM=no -o PermitRootLogin=yes \
+    -o PermitEmptyPasswords=yes
