@@ -1,7 +1,7 @@
 /*
  * Programs of this machine in a host. They see its file system, read-only beneath a file system in memory that takes
  * what they write, and the processes and the network of their host alone. Each works in a folder of its own,
- * /work/NAME, which is copied out when it has ended; /scenario has the scenario's folder. At the end of the run
+ * /kept/NAME, which is copied out when it has ended; /scenario has the scenario's folder. At the end of the run
  * programs that go on are killed.
  */
 #include "agent.h"
@@ -44,7 +44,7 @@ struct programs {
 /* What programs find in their environment: nothing that differs between machines, and no clock but the kernel's. */
 static char *const environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME=/work",
+    "HOME=/kept",
     "LANG=C.UTF-8",
     "TERM=dumb",
     /* OpenSSL adds the processor's time stamp and random numbers to its own unless it is told that there are none. */
@@ -81,7 +81,7 @@ static void read_program(const struct order *order, void *context)
     struct program *program = &all->of[all->count++];
     program->number = strtoul(order->word[2], NULL, 10);
     program->start = strtoull(order->word[3], NULL, 10);
-    snprintf(program->folder, sizeof program->folder, "/work/%s", order->word[4]);
+    snprintf(program->folder, sizeof program->folder, "/kept/%s", order->word[4]);
     program->is_shell = program->number == all->shell;
     read_arguments(program);
 }
@@ -125,7 +125,7 @@ static void enter_root(const struct programs *all)
     mkdir("scenario", 0755);
     if (mount("/files", "scenario", NULL, MS_BIND, NULL))
         fail("/scenario: %s", strerror(errno));
-    mkdir("work", 0755);
+    mkdir("kept", 0755);
     write_names(all->names);
     /* A new root by moving the mount: a process whose root was only changed may not have user namespaces. */
     if (mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))

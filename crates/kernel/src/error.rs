@@ -67,7 +67,8 @@ pub enum KernelError {
     },
     /// A program in a kernel computes without a system call, so that time cannot pass.
     #[error(
-        "kernel {kernel} has used {seconds} s of processor time without letting time pass: a program in it spins (or computes longer than `compute_limit`)"
+        "kernel {kernel} has used {seconds} s of processor time without letting time pass: a program in it spins \
+         (or computes longer than `compute_limit`)"
     )]
     Spins {
         /// Its number.

@@ -129,7 +129,7 @@ impl Traffic {
         let group = &setup.plan.groups[flow.group];
         let Some(command) = &group.command else { return Ok(()) };
         let missing = || KernelRunError::Refused("programs need a scenario in a folder".to_owned());
-        self.programs.scenario = command.files.folder().ok_or_else(missing)?;
+        self.programs.scenario = command.files.folder().ok_or_else(missing)?.into();
         if command.is_shell {
             self.programs.shell = Some(self.programs.all.len() as u32);
         }

@@ -2,9 +2,9 @@
 //! open a file by its name and read lines.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io::{BufRead, Cursor, Read};
-use std::path::PathBuf;
 
 /// A source of files.
 pub trait Files: Debug + Send + Sync {
@@ -14,8 +14,8 @@ pub trait Files: Debug + Send + Sync {
     /// Why it cannot be read, as a text that follows the name.
     fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String>;
 
-    /// The folder that they are in, if they are files of this machine.
-    fn folder(&self) -> Option<PathBuf> {
+    /// The path of the folder that they are in, if they are files of this machine.
+    fn folder(&self) -> Option<OsString> {
         None
     }
 

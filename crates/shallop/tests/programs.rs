@@ -143,7 +143,9 @@ fn a_program_that_fails_is_told_with_its_last_words_and_its_files_are_kept() {
 
 #[test]
 fn a_program_cannot_write_to_this_machine_and_sees_its_own_host() {
-    let command = r#"["sh", "-c", "touch /scenario/made 2>&1; echo made > /etc/shallop-made; cat /etc/shallop-made; hostname; ls /proc | grep -c '^[0-9]*$'"]"#;
+    let lines = "touch /scenario/made 2>&1; echo made > /etc/shallop-made; cat /etc/shallop-made; hostname; \
+                 ls /proc | grep -c '^[0-9]*$'";
+    let command = &format!("[\"sh\", \"-c\", \"{lines}\"]");
     let text = two_hosts(&group("one", ("s0", "r0"), command));
     let Some(folder) = folder(&text, &[]) else { return };
     folder.done(&["run", "scenario.toml", "--out", "out"]);

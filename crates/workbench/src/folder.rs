@@ -1,5 +1,6 @@
 //! Files that a scenario names, relative to its folder.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -34,9 +35,9 @@ impl Files for Folder {
         Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
     }
 
-    fn folder(&self) -> Option<PathBuf> {
+    fn folder(&self) -> Option<OsString> {
         let here = self.0.as_os_str().is_empty();
-        Some(if here { PathBuf::from(".") } else { self.0.clone() })
+        Some(if here { OsString::from(".") } else { self.0.clone().into() })
     }
 }
 
@@ -50,8 +51,8 @@ mod tests {
         let files = Folder::of(&here);
         assert!(files.text("src/lib.rs", 1 << 20).unwrap().contains("pub mod folder;"));
         assert!(files.text("src", 1 << 20).is_err(), "a folder is no file");
-        assert!(files.folder().is_some_and(|folder| folder.join("src").is_dir()));
-        assert!(Folder::default().folder().is_some_and(|folder| folder.is_dir()));
+        assert!(files.folder().is_some_and(|folder| Path::new(&folder).join("src").is_dir()));
+        assert!(Folder::default().folder().is_some_and(|folder| Path::new(&folder).is_dir()));
         let why = files.text("missing.csv", 10).unwrap_err();
         assert!(why.starts_with("could not read the file"), "{why}");
     }

@@ -1,5 +1,5 @@
-//! A shell in a host of a scenario, in virtual time: the scenario's network and traffic, a real kernel in each host, and
-//! somebody who types.
+//! A shell in a host of a scenario, in virtual time: the scenario's network and traffic, a real kernel in each host,
+//! and somebody who types.
 
 use std::sync::Arc;
 

@@ -1,0 +1,59 @@
+//! Groups whose traffic is that of programs.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use shallop_plan::plan::{Pattern, Starts};
+use shallop_scenario::{Options, read};
+
+fn scenario(group: &str) -> String {
+    format!(
+        r#"
+title = "programs"
+duration = "1s"
+stack = "kernel"
+topology = {{ kind = "dumbbell", senders = 2, receivers = 2, rate = "1Gbps", delay = "1ms" }}
+scheme = [{{ transport = "cubic" }}]
+[[group]]
+{group}
+"#
+    )
+}
+
+#[test]
+fn a_command_has_a_flow_for_each_pair_of_hosts() {
+    let text = scenario("name = \"ping\"\ncommand = [\"ping\", \"r 0\"]\nstart = \"100ms\"");
+    let study = read(&text, &Options::default()).unwrap();
+    let group = &study.points[0].plan.groups[0];
+    assert_eq!((group.flows, &group.pattern), (4, &Pattern::AllToAll));
+    assert!(matches!(group.start, Starts::At(_)));
+    assert_eq!(group.command.as_ref().unwrap().words, ["ping", "r 0"]);
+    assert!(study.points[0].plan.has_programs());
+}
+
+#[test]
+fn what_a_command_cannot_have_is_pointed_at() {
+    let name = "name = \"x\"\n";
+    for (group, key, why) in [
+        ("name = \"x\"\ncommand = []".to_owned(), "`command`", "it names no program"),
+        ("name = \"x\"\ncommand = [\"\"]".to_owned(), "`command`", "it names no program"),
+        ("name = \"x\"\ncommand = [\"a\\u0000\"]".to_owned(), "`command`", "a zero byte"),
+        ("name = \"a b\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
+        ("name = \"..\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
+        (format!("{name}command = [\"true\"]\nsize = \"1MB\""), "`size`", "decides what is sent"),
+        (format!("{name}command = [\"true\"]\nflows = 3"), "`flows`", "decides what is sent"),
+        (
+            format!("{name}command = [\"true\"]\nstart = \"0s..1ms\""),
+            "`start`",
+            "a program starts at one time",
+        ),
+        (format!("{name}command = \"true\""), "`command`", ""),
+        (
+            format!("{name}command = [\"true\"]\ntransport = {{ transport = \"flashpass\" }}"),
+            "group",
+            "its hosts are no kernels",
+        ),
+    ] {
+        let problem = read(&scenario(&group), &Options::default()).unwrap_err().to_string();
+        assert!(problem.contains(key) && problem.contains(why), "{group}: {problem}");
+    }
+}
