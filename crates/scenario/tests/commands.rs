@@ -35,7 +35,7 @@ fn what_a_command_cannot_have_is_pointed_at() {
     let name = "name = \"x\"\n";
     for (group, key, why) in [
         ("name = \"x\"\ncommand = []".to_owned(), "`command`", "the list is empty"),
-        ("name = \"x\"\ncommand = [\"\"]".to_owned(), "`command`", "it names no program"),
+        ("name = \"x\"\ncommand = [\"\"]".to_owned(), "`command`", "the text is empty"),
         ("name = \"x\"\ncommand = [\"a\\u0000\"]".to_owned(), "`command`", "a zero byte"),
         ("name = \"a b\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
         ("name = \"..\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
