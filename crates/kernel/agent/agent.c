@@ -382,6 +382,19 @@ static void report(const struct host *host)
     fflush(stdout);
 }
 
+/* Every host sees its card as eth0. */
+static void rename_to_eth0(char *device)
+{
+    struct ifreq r = { 0 };
+    int s = socket(AF_INET, SOCK_DGRAM, 0);
+    strcpy(r.ifr_name, device);
+    strcpy(r.ifr_newname, "eth0");
+    if (strcmp(device, "eth0") && ioctl(s, SIOCSIFNAME, &r))
+        fail("name of %s: %s", device, strerror(errno));
+    strcpy(device, "eth0");
+    close(s);
+}
+
 /* The process of a host. It moves into a namespace of its own, into which its parent then moves the card. */
 static void run_host(const char *card, const char *address, const char *segments, int ready, int go)
 {
@@ -396,6 +409,7 @@ static void run_host(const char *card, const char *address, const char *segments
     setrlimit(RLIMIT_NOFILE, &files);
     prctl(PR_SET_TIMERSLACK, 1);
     snprintf(device, sizeof device, "eth%s", card);
+    rename_to_eth0(device);
     if (!access("/proc/sys/net/ipv6", F_OK))
         set_sysctl("net/ipv6/conf/all/disable_ipv6", "1");
     each_order(set_each, NULL);

@@ -98,6 +98,10 @@ options! {
         /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
         /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
         key gso_max_segs: u16 [Integer(1, 65_535)] = defaults.stack.gso_max_segs;
+        /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). One more is
+        /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
+        /// 2 Gb/s. 65,535: no limit.
+        key fq_flow_limit: u16 [Integer(1, 65_535)] = defaults.stack.fq_flow_limit;
         /// The receive buffer.
         key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
             defaults.stack.buffer, "as much as a scaled window can advertise, 1.07 GB";
@@ -152,6 +156,7 @@ impl TcpOptions {
             ack_delay: config.acks.timeout,
             ack_quick: config.acks.quick,
             gso_max_segs: config.gso_max_segs,
+            fq_flow_limit: config.fq_flow_limit,
             receive_buffer: config.buffer,
         }
     }
@@ -164,6 +169,7 @@ impl TcpOptions {
             slow_start_after_idle: self.slow_start_after_idle,
             detection: self.detection,
             gso_max_segs: self.gso_max_segs,
+            fq_flow_limit: self.fq_flow_limit,
             buffer: self.receive_buffer,
             ..stack
         };

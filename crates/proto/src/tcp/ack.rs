@@ -91,6 +91,11 @@ impl<W: Window> Sender<W> {
         let no_new_loss = self.scoreboard.total_lost() == before.total_lost;
         self.update_prr(delivered, advanced && no_new_loss);
         self.update_limits();
+        if self.overflows_host() {
+            // Kernel: `tcp_enter_cwr` in `__tcp_transmit_skb`.
+            self.on_mark(now, &before, delivered);
+            self.update_limits();
+        }
         self.note_app_limited();
     }
 

@@ -38,6 +38,15 @@ impl<W: Window> Sender<W> {
         self.limits.cwnd().saturating_sub(self.scoreboard.pipe()) / self.scoreboard.mss()
     }
 
+    /// True if the host's queue discipline drops a segment of those that the windows allow.
+    pub(super) fn overflows_host(&self) -> bool {
+        let Some(rate) = self.pacer.rate() else { return false };
+        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
+        let end = self.limits.right_edge().min(self.scoreboard.end());
+        let segments = self.window_room().min(end.saturating_sub(next) / mss);
+        self.offload.overflows(segments, mss, rate)
+    }
+
     /// The bytes for which the congestion window must have room, or else it limits the sender.
     pub(super) fn wanted_room(&self) -> u64 {
         let mss = self.scoreboard.mss();

@@ -212,6 +212,9 @@ pub struct Config {
     pub acks: DelayedAcks,
     /// The most segments of a burst of segmentation offload; 1 for a host that sends packet by packet.
     pub gso_max_segs: u16,
+    /// The most bursts of a flow that wait in the host to be paced; one more is dropped there, which reduces the window
+    /// as a mark does (Linux: `flow_limit` of `fq`). `u16::MAX` for a host without such a limit.
+    pub fq_flow_limit: u16,
     /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
 }
@@ -292,6 +295,7 @@ impl Stack {
             ecn: EcnConfig::OFF,
             acks: DelayedAcks::OFF,
             gso_max_segs: 1,
+            fq_flow_limit: u16::MAX,
             buffer: LARGEST_BUFFER,
         },
         host: HostStack::Ns2,
@@ -332,12 +336,15 @@ impl Stack {
 
     /// Linux with segmentation offload and a host that paces.
     pub const LINUX_FQ: Self = Self {
-        tcp: Config { gso_max_segs: u16::MAX, ..Self::LINUX.tcp },
+        tcp: Config { gso_max_segs: u16::MAX, fq_flow_limit: 100, ..Self::LINUX.tcp },
         host: HostStack::LinuxFq,
     };
 
     /// The same without pacing by the host.
-    pub const LINUX_PFIFO: Self = Self { host: HostStack::LinuxPfifo, ..Self::LINUX_FQ };
+    pub const LINUX_PFIFO: Self = Self {
+        tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX_FQ.tcp },
+        host: HostStack::LinuxPfifo,
+    };
 }
 
 #[cfg(test)]

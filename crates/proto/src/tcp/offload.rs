@@ -11,6 +11,9 @@ use super::config::Config;
 const GSO_MAX_SIZE: u64 = 65_536 - 320 - 1;
 /// A burst lasts `2^-10` seconds at the pacing rate (kernel: `sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
+/// The memory of a burst besides its payload: its `sk_buff`, and headers with `skb_shared_info` (kernel: `SKB_TRUESIZE`
+/// of `MAX_TCP_HEADER`).
+const SKB_OVERHEAD: u64 = 256 + 640;
 /// Bursts grow where the minimum round-trip time is short: doubled for each `2^9` us less (kernel: `tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
 
@@ -37,6 +40,8 @@ pub(super) struct Offload {
     pub(super) retransmissions_left: u16,
     /// The segment that would be next in that burst.
     pub(super) next_retransmission: u64,
+    /// As [`Config::fq_flow_limit`].
+    flow_limit: u16,
 }
 
 impl Offload {
@@ -50,12 +55,22 @@ impl Offload {
             burst_left: 0,
             retransmissions_left: 0,
             next_retransmission: 0,
+            flow_limit: config.fq_flow_limit,
         }
     }
 
     /// The state of a new flow on the same connection.
     pub(super) const fn reused(self) -> Self {
         Self { burst_left: 0, retransmissions_left: 0, ..self }
+    }
+
+    /// True if the host drops one of these segments that may be sent, because more bursts of them wait to be paced than
+    /// it keeps. TCP hands over no more than what is paced in a millisecond (kernel: `tcp_small_queue_check`), and a
+    /// burst takes more memory than its payload.
+    pub(super) fn overflows(&self, segments: u64, mss: u64, rate: BitsPerSec) -> bool {
+        let burst = u64::from(self.tso_segs.max(1));
+        let small_queue = ((rate.get() / 8) >> PACING_SHIFT) / (SKB_OVERHEAD + burst * mss);
+        (segments / burst).min(small_queue) > u64::from(self.flow_limit)
     }
 
     /// True if bursts may have several segments.

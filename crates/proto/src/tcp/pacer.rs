@@ -25,6 +25,11 @@ impl Pacer {
         }
     }
 
+    /// The pacing rate, if the controller paces.
+    pub(super) fn rate(&self) -> Option<BitsPerSec> {
+        self.pace.map(|pace| pace.rate())
+    }
+
     /// True if the controller paces.
     pub(super) const fn is_active(&self) -> bool {
         self.pace.is_some()
