@@ -16,7 +16,7 @@ use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::task_text::warnings;
 use shallop_workbench::work::{chosen, read};
-use shallop_workbench::{self as workbench, Task, jobs};
+use shallop_workbench::{self as workbench, Task, jobs, kernels};
 
 use crate::args::{self, Format, Printed};
 use crate::progress::Bar;
@@ -59,11 +59,37 @@ pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> 
     let options = Options { quick: args.quick, ..Options::default() };
     let out = args.work.out.as_deref();
     let tasks = chosen.into_iter().map(|shipped| Task::shipped(shipped, &options, out));
-    let tasks = tasks.collect::<Result<Vec<Task>>>()?;
+    let mut tasks = tasks.collect::<Result<Vec<Task>>>()?;
     if args.ids.is_empty() {
         return list(&tasks, args.work.printed);
     }
+    // What was named by itself is an error without a kernel.
+    if args.ids.iter().any(|id| id == "all") {
+        pass_over_impossible(&mut tasks, &args.ids);
+    }
     Tasks::new(tasks, &args.work, stop).resume(args.resume).carry_out()
+}
+
+/// Passes over the experiments that this machine cannot run and that were not named by themselves, with a word on them.
+fn pass_over_impossible(tasks: &mut Vec<Task>, named: &[String]) {
+    let (mut ids, mut reason) = (Vec::new(), String::new());
+    tasks.retain(|Task { id, study, .. }| {
+        let id = id.clone().unwrap_or_default();
+        let why = kernels::missing(study).filter(|_| !named.contains(&id));
+        let keep = why.is_none();
+        if let Some(why) = why {
+            ids.push(id);
+            reason = why;
+        }
+        keep
+    });
+    if !ids.is_empty() {
+        print::notes(&[format!(
+            "{} experiments are passed over ({}): {reason}",
+            ids.len(),
+            ids.join(", ")
+        )]);
+    }
 }
 
 /// The files beside a scenario.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use shallop_lab::Observer;
 use shallop_measure::Outcome;
+use shallop_plan::Study;
 use shallop_plan::plan::Plan;
 
 use crate::error::WorkError;
@@ -104,6 +105,14 @@ pub fn digest(plan: &Plan, scheme: usize) -> String {
     }
     let _ = (plan, scheme);
     String::new()
+}
+
+/// Why this machine cannot run a study whose hosts are kernels: how to get one. `None` if it can, or if no host is one.
+#[must_use]
+pub fn missing(study: &Study) -> Option<String> {
+    let plans = study.points.iter().map(|point| &point.plan);
+    let mut needing = plans.filter(|plan| (0..plan.schemes.len()).any(|of| plan.has_kernels(of)));
+    needing.find_map(|plan| find(plan).err()).map(|why| why.to_string())
 }
 
 /// A kernel of this machine, as `shallop kernel list` shows it.
