@@ -39,7 +39,7 @@ options! {
         key decrease: f64 [Above(0.0, 0.99)] = match stack {
             HostStack::Ns2 => 0.2,
             HostStack::Ns3 => 0.3,
-            HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => 307.0 / 1024.0,
+            _ => 307.0 / 1024.0,
         };
         /// C, which scales the cubic function, in segments per cubic second (RFC 9438: 0.4; Linux: 410/1024).
         key scale: f64 [Above(0.0, 100.0)] = 410.0 / 1024.0;
@@ -59,7 +59,7 @@ options! {
         part slow_start: hystart::Config = match stack {
             HostStack::Ns2 => hystart::Config::STANDARD,
             HostStack::Ns3 => hystart::Config::NS3,
-            HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => hystart::Config::LINUX,
+            _ => hystart::Config::LINUX,
         };
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
@@ -81,7 +81,7 @@ impl Parameters for Config {
 
 impl Config {
     /// As in Linux.
-    pub const LINUX: Self = Self::of(HostStack::Linux);
+    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
     /// As the RFC has it, with `HyStart++`.
     pub const RFC: Self = Self {
         decrease: 0.3,
@@ -89,7 +89,7 @@ impl Config {
         basis: Basis::Flight,
         form: Variant::Rfc,
         slow_start: hystart::Config::PLUS_PLUS,
-        ..Self::LINUX
+        ..Self::LINUX_IDEAL
     };
 }
 

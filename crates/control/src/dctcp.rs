@@ -52,9 +52,9 @@ impl Parameters for Config {
 
 impl Config {
     /// As in Linux.
-    pub const LINUX: Self = Self::of(HostStack::Linux);
+    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
     /// As the RFC has it: g is 1/16, and the first mark halves the window.
-    pub const RFC: Self = Self { loss: loss::Config::RFC, ..Self::LINUX };
+    pub const RFC: Self = Self { loss: loss::Config::RFC, ..Self::LINUX_IDEAL };
 }
 
 /// cwnd after a reduction for congestion marks, in packets: `cwnd (1 - alpha / 2)`, with alpha in 2^-10 (kernel:

@@ -91,7 +91,7 @@ impl Parameters for Config {
 
 impl Config {
     /// As in Table 3.4, on Linux.
-    pub const THESIS: Self = Self::of(HostStack::Linux);
+    pub const THESIS: Self = Self::of(HostStack::LinuxIdeal);
 
     fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
         if self.decrease <= 0.5 {

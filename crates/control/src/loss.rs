@@ -50,11 +50,7 @@ impl Config {
         match stack {
             HostStack::Ns2 => Self { basis: Basis::Window, restart: Restart::First, ..Self::RFC },
             // In ns-3 it is `TcpLinuxReno`: `TcpNewReno` does not count what is acknowledged.
-            HostStack::Ns3
-            | HostStack::Linux
-            | HostStack::LinuxFq
-            | HostStack::LinuxPfifo
-            | HostStack::Kernel => Self::LINUX,
+            _ => Self::LINUX,
         }
     }
 }

@@ -45,7 +45,7 @@ impl Config {
     /// RFC 5681.
     pub const RFC: Self = Self { loss: loss::Config::RFC, pacing: false };
     /// Linux.
-    pub const LINUX: Self = Self::of(HostStack::Linux);
+    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
 }
 
 /// The controller.

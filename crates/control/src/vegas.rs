@@ -62,7 +62,7 @@ options! {
         /// How round-trip times are measured: exactly, or in whole microseconds plus one as in Linux.
         key clock: Clock = match stack {
             HostStack::Ns2 | HostStack::Ns3 => Clock::Exact,
-            HostStack::Linux | HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => Clock::Microseconds,
+            _ => Clock::Microseconds,
         };
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
@@ -85,7 +85,7 @@ impl Parameters for Config {
 
 impl Config {
     /// As in Linux.
-    pub const LINUX: Self = Self::of(HostStack::Linux);
+    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
     /// The same with exact times and Reno by the RFC.
     pub const EXACT: Self = Self::of(HostStack::Ns3);
 

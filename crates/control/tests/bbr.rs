@@ -30,7 +30,7 @@ fn steady(config: &Config, rate: BitsPerSec, base_rtt: Span) -> (Bbr, Bottleneck
 
 /// The same at 100 Mb/s and 10 ms.
 fn steady_at_100_mbps() -> (Bbr, Bottleneck) {
-    steady(&Config::LINUX, rate(100.0), Span::from_ms(10))
+    steady(&Config::LINUX_IDEAL, rate(100.0), Span::from_ms(10))
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_initial_pacing_rate_is_the_high_gain_times_the_initial_window_per_rtt() {
         let [initial_window, mss, rtt, expected] = [0, 1, 2, 3].map(|field| number(row[field]));
         let mss = Bytes::new(mss as u64);
         let start = Start { mss, initial_window: mss * initial_window as u64, ..start() };
-        let mut bbr = Bbr::new(&Config::LINUX, &start);
+        let mut bbr = Bbr::new(&Config::LINUX_IDEAL, &start);
         if rtt > 0.0 {
             bbr.on_handshake(Time::ZERO, Span::from_us(rtt as u64));
         }
@@ -62,10 +62,11 @@ fn round(bbr: &mut Bbr, now: Time, delivered: Bytes, mbps: f64) -> Bytes {
 
 #[test]
 fn startup_ends_after_three_rounds_in_which_bw_grew_by_less_than_a_quarter() {
-    let mut case = (String::new(), Bbr::new(&Config::LINUX, &start()), Time::ZERO, Bytes::ZERO);
+    let mut case =
+        (String::new(), Bbr::new(&Config::LINUX_IDEAL, &start()), Time::ZERO, Bytes::ZERO);
     for row in table(include_str!("../vectors/bbr_startup.csv")) {
         if case.0 != row[0] {
-            let bbr = Bbr::new(&Config::LINUX, &start());
+            let bbr = Bbr::new(&Config::LINUX_IDEAL, &start());
             case = (row[0].to_owned(), bbr, Time::ZERO, Bytes::ZERO);
         }
         let (_, bbr, now, delivered) = &mut case;
@@ -78,7 +79,7 @@ fn startup_ends_after_three_rounds_in_which_bw_grew_by_less_than_a_quarter() {
 
 #[test]
 fn the_pacing_rate_does_not_decrease_in_startup() {
-    let mut bbr = Bbr::new(&Config::LINUX, &start());
+    let mut bbr = Bbr::new(&Config::LINUX_IDEAL, &start());
     let (mut now, mut delivered, mut before) = (Time::ZERO, Bytes::ZERO, 0.0);
     for mbps in [10.0, 20.0, 5.0, 1.0] {
         now += Span::from_ms(10);
@@ -94,7 +95,7 @@ fn the_pacing_rate_does_not_decrease_in_startup() {
 fn cwnd_is_twice_the_bdp_and_three_bursts() {
     for row in table(include_str!("../vectors/bbr_window.csv")) {
         let [mbps, rtt, quantum, expected] = [0, 1, 2, 3].map(|field| number(row[field]));
-        let config = Config { send_quantum: Bytes::new(quantum as u64), ..Config::LINUX };
+        let config = Config { send_quantum: Bytes::new(quantum as u64), ..Config::LINUX_IDEAL };
         let (bbr, _) = steady(&config, rate(mbps), Span::from_us(rtt as u64));
         let cwnd = bbr.window().ratio(SEGMENT);
         assert!((cwnd - expected).abs() < 1e-9, "{row:?}: {cwnd}");
@@ -130,7 +131,7 @@ fn a_gain_cycle_takes_eight_round_trips_and_its_mean_pacing_rate_is_0_99_of_the_
 fn probe_bw_begins_at_a_uniformly_random_phase_but_never_the_draining_one() {
     let mut first_phases = [0; 8];
     for seed in 0..700 {
-        let mut bbr = Bbr::new(&Config::LINUX, &Start { seed, ..start() });
+        let mut bbr = Bbr::new(&Config::LINUX_IDEAL, &Start { seed, ..start() });
         let mut path = Bottleneck::new(rate(10.0), Span::from_ms(10));
         loop {
             path.segment(&mut bbr);
@@ -147,7 +148,7 @@ fn probe_bw_begins_at_a_uniformly_random_phase_but_never_the_draining_one() {
 
 #[test]
 fn probe_rtt_takes_two_per_cent_of_the_time_and_keeps_bw() {
-    let (mut bbr, mut path) = steady(&Config::LINUX, rate(12.0), Span::from_ms(4));
+    let (mut bbr, mut path) = steady(&Config::LINUX_IDEAL, rate(12.0), Span::from_ms(4));
     let (mut began, mut probes) = (None, vec![]);
     let mut before = bbr.window();
     while path.now < Time::after_start(Span::from_secs(45)) {
@@ -265,7 +266,7 @@ fn an_app_limited_flow_restarts_after_idle_at_bw_and_without_probe_rtt() {
 fn a_policed_flow_uses_lt_bw_for_48_rounds() {
     // The largest number of rounds at a constant pacing rate, on a path that loses one segment in five.
     let longest = |policer| {
-        let config = Config { policer, ..Config::LINUX };
+        let config = Config { policer, ..Config::LINUX_IDEAL };
         let (mut bbr, mut path) = steady(&config, rate(20.0), Span::from_ms(10));
         let (mut longest, mut since, mut last_rate) = (Bytes::ZERO, Bytes::ZERO, 0.0);
         for _ in 0..200 * path.bdp().get() / SEGMENT.get() {

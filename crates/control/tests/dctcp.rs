@@ -48,7 +48,7 @@ fn alpha_and_reductions_are_the_kernels_integers() {
         let config = Config {
             gain: Gain::new(shift),
             alpha_initial: Fraction::new(before),
-            ..Config::LINUX
+            ..Config::LINUX_IDEAL
         };
         let mut dctcp = dctcp(&config, cwnd, Bytes::MAX);
         let mut path = path();
@@ -134,7 +134,7 @@ fn the_first_mark_halves_cwnd_by_the_rfc_and_reduces_it_by_one_packet_with_the_a
 
 #[test]
 fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
-    let config = Config { loss: loss::Config::LINUX, ..alpha(0, Config::LINUX) };
+    let config = Config { loss: loss::Config::LINUX, ..alpha(0, Config::LINUX_IDEAL) };
     let start = Start { initial_window: SEGMENT * 64, initial_ssthresh: SEGMENT, ..start() };
     let mut path = path();
     let mut dctcp = Dctcp::new(&config, &start);
@@ -143,7 +143,7 @@ fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
         dctcp.on_ack(&Ack { in_cwnd_reduction: true, snd_nxt: path.snd_una, ..marked });
     }
     assert_eq!(dctcp.alpha(), Alpha::MAX);
-    let mut reno = Reno::new(&reno::Config::LINUX, &start);
+    let mut reno = Reno::new(&reno::Config::LINUX_IDEAL, &start);
     dctcp.on_mark(&path.loss(&dctcp));
     reno.on_mark(&path.loss(&reno));
     assert_eq!((packets(&dctcp), packets(&reno)), (32, 32));
@@ -152,7 +152,7 @@ fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
 #[test]
 fn a_loss_halves_cwnd_at_any_alpha_also_together_with_a_mark_in_the_same_window() {
     let mark_then_loss = |initial| {
-        let mut dctcp = dctcp(&alpha(initial, Config::LINUX), 41, Bytes::MAX);
+        let mut dctcp = dctcp(&alpha(initial, Config::LINUX_IDEAL), 41, Bytes::MAX);
         let loss = path().loss(&dctcp);
         dctcp.on_mark(&loss);
         let marked = packets(&dctcp);
@@ -162,14 +162,14 @@ fn a_loss_halves_cwnd_at_any_alpha_also_together_with_a_mark_in_the_same_window(
     assert_eq!(mark_then_loss(0), (41, 20));
     assert_eq!(mark_then_loss(128), (39, 20));
     assert_eq!(mark_then_loss(Alpha::MAX), (21, 20));
-    let mut loss_only = dctcp(&Config::LINUX, 41, Bytes::MAX);
+    let mut loss_only = dctcp(&Config::LINUX_IDEAL, 41, Bytes::MAX);
     loss_only.on_loss(&path().loss(&loss_only));
     assert_eq!((packets(&loss_only), loss_only.slow_start_threshold()), (20, SEGMENT * 20));
 }
 
 #[test]
 fn for_a_loss_the_rfc_halves_flight_size_and_linux_halves_cwnd() {
-    for (config, reduced) in [(Config::RFC, 10), (Config::LINUX, 20)] {
+    for (config, reduced) in [(Config::RFC, 10), (Config::LINUX_IDEAL, 20)] {
         let mut dctcp = dctcp(&config, 40, Bytes::MAX);
         dctcp.on_loss(&path().loss_with(SEGMENT * 20));
         assert_eq!(packets(&dctcp), reduced);
@@ -178,7 +178,7 @@ fn for_a_loss_the_rfc_halves_flight_size_and_linux_halves_cwnd() {
 
 #[test]
 fn an_rto_leaves_one_packet_and_half_of_cwnd_as_ssthresh_and_a_mark_leaves_two_packets() {
-    let mut dctcp = dctcp(&Config::LINUX, 41, Bytes::MAX);
+    let mut dctcp = dctcp(&Config::LINUX_IDEAL, 41, Bytes::MAX);
     let path = path();
     let loss = path.loss(&dctcp);
     dctcp.on_rto(&loss, true);

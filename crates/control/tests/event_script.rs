@@ -131,7 +131,7 @@ fn reno_by_the_rfc() {
 
 #[test]
 fn reno_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Reno(reno::Config::LINUX)));
+    insta::assert_snapshot!(fixed_rtt(&Config::Reno(reno::Config::LINUX_IDEAL)));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn cubic_by_the_rfc() {
 
 #[test]
 fn cubic_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Cubic(cubic::Config::LINUX)));
+    insta::assert_snapshot!(fixed_rtt(&Config::Cubic(cubic::Config::LINUX_IDEAL)));
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn cubic_with_beta_of_the_paper() {
 
 #[test]
 fn vegas_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Vegas(vegas::Config::LINUX)));
+    insta::assert_snapshot!(fixed_rtt(&Config::Vegas(vegas::Config::LINUX_IDEAL)));
 }
 
 #[test]
 fn dctcp_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Dctcp(dctcp::Config::LINUX)));
+    insta::assert_snapshot!(fixed_rtt(&Config::Dctcp(dctcp::Config::LINUX_IDEAL)));
 }
 
 /// The script for controllers that model the path: 20 Mb/s, RTT 40 ms, a bandwidth-delay product of 68.5 segments.
@@ -202,7 +202,7 @@ fn bottleneck(config: &Config) -> String {
 
 #[test]
 fn bbr_as_in_linux() {
-    insta::assert_snapshot!(bottleneck(&Config::Bbr(bbr::Config::LINUX)));
+    insta::assert_snapshot!(bottleneck(&Config::Bbr(bbr::Config::LINUX_IDEAL)));
 }
 
 #[test]

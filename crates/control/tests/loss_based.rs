@@ -97,7 +97,7 @@ fn the_rfc_reduces_flight_size_and_linux_reduces_cwnd() {
         cubic.cwnd()
     };
     assert!((reduced(cubic::Config::RFC) - 35.0).abs() < 1e-9);
-    assert!((reduced(cubic::Config::LINUX) - 70.02).abs() < 0.01);
+    assert!((reduced(cubic::Config::LINUX_IDEAL) - 70.02).abs() < 0.01);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_second_rto_for_the_same_snd_una_keeps_ssthresh() {
 #[test]
 fn slow_start_doubles_cwnd_and_bytes_beyond_ssthresh_count_for_congestion_avoidance() {
     let start = Start { initial_ssthresh: SEGMENT * 64, ..start() };
-    let mut reno = Reno::new(&reno::Config::LINUX, &start);
+    let mut reno = Reno::new(&reno::Config::LINUX_IDEAL, &start);
     let mut path = FixedRtt::new(Span::from_ms(10));
     let mut cwnds = vec![];
     for _ in 0..5 {
@@ -171,7 +171,7 @@ fn an_ack_of_four_segments_adds_one_segment_by_rfc_5681_and_four_in_linux() {
         reno.on_ack(&FixedRtt::new(Span::from_ms(10)).ack(&reno, SEGMENT * 4));
         segments(&reno)
     };
-    assert_eq!((grown(reno::Config::RFC), grown(reno::Config::LINUX)), (11.0, 14.0));
+    assert_eq!((grown(reno::Config::RFC), grown(reno::Config::LINUX_IDEAL)), (11.0, 14.0));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn after_idle_ns_2_sets_cwnd_to_the_initial_window_and_others_never_raise_it() {
     };
     let initial = segments(&Reno::new(&reno::Config::RFC, &start()));
     assert_eq!(after_idle(HostStack::Ns2), (1.0, initial));
-    assert_eq!(after_idle(HostStack::Linux), (1.0, 1.0));
+    assert_eq!(after_idle(HostStack::LinuxIdeal), (1.0, 1.0));
     assert!(initial > 1.0, "{initial}");
 }
 
@@ -324,10 +324,10 @@ fn an_ack_that_does_not_advance_snd_una_does_not_grow_cwnd() {
     let configs = [
         Config::Reno(reno::Config::RFC),
         Config::Cubic(cubic::Config::RFC),
-        Config::Cubic(cubic::Config::LINUX),
+        Config::Cubic(cubic::Config::LINUX_IDEAL),
         Config::Dctcp(dctcp::Config::RFC),
         Config::Gemini(gemini::Config::THESIS),
-        Config::Vegas(vegas::Config::LINUX),
+        Config::Vegas(vegas::Config::LINUX_IDEAL),
     ];
     for config in configs {
         for initial_ssthresh in [Bytes::MAX, SEGMENT] {

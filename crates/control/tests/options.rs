@@ -38,41 +38,41 @@ fn names_are_told_apart_and_so_are_the_options_of_each() {
 #[test]
 fn a_host_has_its_own_ways() {
     let of = |name| HostStack::SIMULATED.map(|host| plain(name, host));
-    let linux = reno::Config::LINUX;
+    let linux = reno::Config::LINUX_IDEAL;
     // What ns-3 has like Linux is its `TcpLinuxReno`; Vegas it makes from `TcpNewReno`.
     let (basis, restart) = (Basis::Window, loss::Restart::First);
     let ns2 = loss::Config { basis, restart, ..loss::Config::RFC };
     let paced = reno::Config { pacing: true, ..linux };
-    let renos = [reno::Config { loss: ns2, ..reno::Config::RFC }, linux, linux, paced, linux];
+    let renos = [reno::Config { loss: ns2, ..reno::Config::RFC }, linux, paced, linux, linux];
     assert_eq!(of("newreno"), renos.map(Config::Reno));
     assert_eq!(of("ecn-star"), renos.map(Config::Reno));
     let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
     let exit = hystart::Exit::Classic(patient);
     let slow_start = hystart::Config { limit: u64::MAX, exit, initial_threshold: None };
-    let cubic = cubic::Config::LINUX;
+    let cubic = cubic::Config::LINUX_IDEAL;
     let cubics = [
         cubic::Config { decrease: 0.2, slow_start: hystart::Config::STANDARD, ..cubic },
         cubic::Config { decrease: 0.3, slow_start, ..cubic },
-        cubic,
         cubic::Config { pacing: true, ..cubic },
+        cubic,
         cubic,
     ];
     assert_eq!(of("cubic"), cubics.map(Config::Cubic));
     let exact = vegas::Config::EXACT;
-    let vegas = vegas::Config::LINUX;
+    let vegas = vegas::Config::LINUX_IDEAL;
     let paced = vegas::Config { pacing: true, ..vegas };
-    let vegases = [vegas::Config { loss: ns2, ..exact }, exact, vegas, paced, vegas];
+    let vegases = [vegas::Config { loss: ns2, ..exact }, exact, paced, vegas, vegas];
     assert_eq!(of("vegas"), vegases.map(Config::Vegas));
-    let [ns2, ns3, linux, fq, pfifo] = renos.map(|reno::Config { loss, pacing }| dctcp::Config {
+    let [ns2, ns3, fq, pfifo, ideal] = renos.map(|reno::Config { loss, pacing }| dctcp::Config {
         loss,
         pacing,
         ..dctcp::Config::RFC
     });
     let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
-    assert_eq!(of("dctcp"), [ns2, ns3, linux, fq, pfifo].map(Config::Dctcp));
-    let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX };
-    let linux = bbr::Config::LINUX;
-    let bbrs = [linux, linux, linux, offload, offload];
+    assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
+    let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX_IDEAL };
+    let linux = bbr::Config::LINUX_IDEAL;
+    let bbrs = [linux, linux, offload, offload, linux];
     assert_eq!(of("bbr"), bbrs.map(Config::Bbr));
     assert_eq!(of("copa"), [copa::Config::PAPER; 5].map(Config::Copa));
     let geminis = renos.map(|reno| {
@@ -113,7 +113,8 @@ fn every_option_is_read_as_what_its_form_says() {
     for kind in Config::kinds() {
         for key in Config::keys(kind.name) {
             // A wrong type would panic; what is refused is refused with words that name it.
-            if let Err(why) = made(kind.name, HostStack::Linux, &[(key.name, some(&key.form))]) {
+            if let Err(why) = made(kind.name, HostStack::LinuxIdeal, &[(key.name, some(&key.form))])
+            {
                 assert!(why.starts_with(key.name), "{}: {why}", kind.name);
             }
         }
@@ -131,7 +132,7 @@ fn what_does_not_go_together_is_refused_by_name() {
         ("gemini", vec![("decrease", number(0.6))], "decrease"),
         ("newreno", vec![("hystart_low_window", Given::Integer(9))], "hystart_low_window"),
     ] {
-        let why = made(name, HostStack::Linux, &given).expect_err(name);
+        let why = made(name, HostStack::LinuxIdeal, &given).expect_err(name);
         assert!(why.starts_with(&format!("{key}: ")), "{name}: {why}");
     }
 }

@@ -19,11 +19,11 @@ fn prior(window: &impl Window) -> Undo {
 
 fn all() -> Vec<any::Config> {
     vec![
-        any::Config::Reno(reno::Config::LINUX),
-        any::Config::Cubic(cubic::Config::LINUX),
+        any::Config::Reno(reno::Config::LINUX_IDEAL),
+        any::Config::Cubic(cubic::Config::LINUX_IDEAL),
         any::Config::Cubic(cubic::Config::RFC),
-        any::Config::Vegas(vegas::Config::LINUX),
-        any::Config::Dctcp(dctcp::Config::LINUX),
+        any::Config::Vegas(vegas::Config::LINUX_IDEAL),
+        any::Config::Dctcp(dctcp::Config::LINUX_IDEAL),
         any::Config::Gemini(gemini::Config::THESIS),
     ]
 }
@@ -103,7 +103,7 @@ fn at_w_max(config: &cubic::Config) -> (Cubic, FixedRtt) {
 /// RFC 9438, 4.9.2: `W_max`, K, the epoch and `W_est` are restored with the window; `tcp_cubic.c` begins a new epoch.
 #[test]
 fn cubic_stays_on_its_curve_by_the_rfc_and_starts_from_a_new_w_max_in_linux() {
-    for (config, same) in [(cubic::Config::RFC, true), (cubic::Config::LINUX, false)] {
+    for (config, same) in [(cubic::Config::RFC, true), (cubic::Config::LINUX_IDEAL, false)] {
         let (mut cubic, mut path) = at_w_max(&config);
         let (mut alone, mut alone_course) = (cubic.clone(), path);
         let before = prior(&cubic);
@@ -137,7 +137,7 @@ fn cubic_that_was_undone_too_late_keeps_its_new_curve() {
 #[test]
 fn dctcp_keeps_its_alpha() {
     let mut path = FixedRtt::new(RTT);
-    let mut dctcp = Dctcp::new(&dctcp::Config::LINUX, &start());
+    let mut dctcp = Dctcp::new(&dctcp::Config::LINUX_IDEAL, &start());
     (0..4).for_each(|_| path.round(&mut dctcp));
     let (alpha, before) = (dctcp.alpha(), prior(&dctcp));
     dctcp.on_loss(&path.loss(&dctcp));
@@ -149,7 +149,7 @@ fn dctcp_keeps_its_alpha() {
 #[test]
 fn bbr_has_its_window_back_with_the_next_acknowledgement() {
     let mut path = FixedRtt::new(RTT);
-    let mut bbr = Bbr::new(&bbr::Config::LINUX, &start());
+    let mut bbr = Bbr::new(&bbr::Config::LINUX_IDEAL, &start());
     (0..2).for_each(|_| path.round(&mut bbr));
     let before = prior(&bbr);
     bbr.on_rto(&path.loss(&bbr), true);

@@ -19,7 +19,7 @@
 ///         key capacity: Option<u64> [Integer(1, 1_000_000)] = None, "that of the sender's link";
 ///     }
 /// }
-/// assert_eq!(Config::of(HostStack::Linux).decrease, 0.3);
+/// assert_eq!(Config::of(HostStack::LinuxIdeal).decrease, 0.3);
 /// assert_eq!(Config::KEY.decrease.name, "decrease");
 /// ```
 ///

@@ -16,13 +16,13 @@ pub enum HostStack {
     Ns2,
     /// ns-3.44.
     Ns3,
-    /// Linux 6 without segmentation offload: hosts send packet by packet.
-    Linux,
     /// Linux 6 as distributions ship it: with segmentation offload, and with the queue discipline `fq`, which paces
     /// every flow.
-    LinuxFq,
+    Linux,
     /// The same with `pfifo_fast`, where only controllers with a rate of their own pace.
     LinuxPfifo,
+    /// The TCP of Linux 6 in an ideal host, which sends packet by packet as the window allows.
+    LinuxIdeal,
     /// A real Linux kernel in virtual time.
     Kernel,
 }
@@ -30,12 +30,12 @@ pub enum HostStack {
 impl HostStack {
     /// Those with defaults of their own: the hosts are simulated.
     pub const SIMULATED: [Self; 5] =
-        [Self::Ns2, Self::Ns3, Self::Linux, Self::LinuxFq, Self::LinuxPfifo];
+        [Self::Ns2, Self::Ns3, Self::Linux, Self::LinuxPfifo, Self::LinuxIdeal];
 
     /// Whether the host paces every flow, at a rate that follows from the congestion window.
     #[must_use]
     pub const fn paces(self) -> bool {
-        matches!(self, Self::LinuxFq | Self::Kernel)
+        matches!(self, Self::Linux | Self::Kernel)
     }
 }
 
@@ -44,8 +44,8 @@ crate::words! {
         Ns2 = "ns2",
         Ns3 = "ns3",
         Linux = "linux",
-        LinuxFq = "linux-fq",
         LinuxPfifo = "linux-pfifo",
+        LinuxIdeal = "linux-ideal",
         Kernel = "kernel",
     }
 }

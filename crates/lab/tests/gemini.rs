@@ -18,6 +18,7 @@ use shallop_scenario::{Options, read};
 /// Forty flows to one host, 10 ms away at 1 Gb/s, where a switch marks above so many packets; the scheme is to follow.
 const MANY: &str = r#"
 title = "many to one"
+stack = "linux-ideal"
 duration = "4s"
 windows = ["2s..4s"]
 topology = { kind = "dumbbell", senders = 40, rate = "1Gbps", delay = "5ms" }

@@ -11,7 +11,7 @@ const DUMBBELL: &str = r#"
 title = "kept"
 duration = "10s"
 sample = "100ms"
-stack = "linux"
+stack = "linux-ideal"
 topology = { kind = "dumbbell", senders = 1, receivers = 1, rate = "1Gbps", delay = "5ms" }
 scheme = [{ transport = "cubic" }, { transport = "flashpass" }]
 "#;
@@ -94,7 +94,7 @@ proptest! {
         transport in prop::sample::select(vec![
             "newreno", "cubic", "vegas", "dctcp", "bbr", "copa", "gemini",
         ]),
-        stack in prop::sample::select(vec!["linux", "ns2", "ns3"]),
+        stack in prop::sample::select(vec!["linux", "linux-ideal", "ns2", "ns3"]),
         (loss, seed) in (0.0..0.02, 1u64..1000),
         (gap, sizes) in (1u64..60, prop::sample::select(vec!["1B", "60KB", "600KB"])),
     ) {

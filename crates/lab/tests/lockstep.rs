@@ -14,7 +14,7 @@ fn outcome(jitter: &str) -> Outcome {
         r#"
         title = "lockstep"
         duration = "20s"
-        stack = "linux"
+        stack = "linux-ideal"
         nic_jitter = "{jitter}"
         switch.dc = {{ shared = {{ size = "4194304B", alpha = 0.2 }} }}
         switch.border = {{ buffer = "10000pkt" }}
@@ -70,7 +70,7 @@ fn jain_by_default(delay: &str, duration: &str, seed: u64) -> f64 {
         title = "twenty equal flows"
         duration = "{duration}"
         windows = ["1s..{duration}"]
-        stack = "linux"
+        stack = "linux-ideal"
         switch.default = {{ buffer = "20KB/Gbps" }}
         scheme = [{{ transport = "cubic" }}]
 

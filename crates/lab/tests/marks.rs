@@ -18,6 +18,7 @@ fn text(scheme: &str, switch: &str) -> String {
     format!(
         r#"
 title = "marks"
+stack = "linux-ideal"
 duration = "300ms"
 sample = "10ms"
 windows = ["100ms..300ms"]
@@ -67,12 +68,18 @@ const ABOVE: &str = "buffer = \"100pkt\"\nmark = { above = \"24pkt\" }";
 #[test]
 fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are_told() {
     let (config, controller) = transport(r#"transport = "dctcp""#);
-    assert_eq!((config.ecn, controller), (EcnConfig::EXACT, Window::Dctcp(dctcp::Config::LINUX)));
+    assert_eq!(
+        (config.ecn, controller),
+        (EcnConfig::EXACT, Window::Dctcp(dctcp::Config::LINUX_IDEAL))
+    );
     let (config, controller) = transport(r#"transport = "ecn-star""#);
-    assert_eq!((config.ecn, controller), (EcnConfig::CLASSIC, Window::Reno(reno::Config::LINUX)));
+    assert_eq!(
+        (config.ecn, controller),
+        (EcnConfig::CLASSIC, Window::Reno(reno::Config::LINUX_IDEAL))
+    );
     let (config, controller) = transport(r#"transport = "vegas""#);
     assert_eq!(config.ecn.capable, EcnCapable::Nothing);
-    assert_eq!(controller, Window::Vegas(vegas::Config::LINUX));
+    assert_eq!(controller, Window::Vegas(vegas::Config::LINUX_IDEAL));
     let (config, _) = transport("transport = \"dctcp\"\necn_gradual = true");
     assert_eq!(config.ecn, EcnConfig { gradual: true, ..EcnConfig::EXACT });
     let (config, _) = transport("transport = \"cubic\"\necn = \"classic\"");

@@ -161,8 +161,10 @@ fn a_group_says_its_transport_with_the_keys_of_a_scheme_and_set_reaches_them() {
     assert_eq!(plan.groups[0].transport, None);
     assert_eq!(plan.groups[1].transport.as_ref().unwrap().name, "cubic");
     assert_eq!((plan.switches[0].weights, plan.switches[0].emulation), (Some((3, 2)), false));
-    let set =
-        [("group.old.transport.transport", "newreno"), ("group.old.transport.stack", "linux")];
+    let set = [
+        ("group.old.transport.transport", "newreno"),
+        ("group.old.transport.stack", "linux-ideal"),
+    ];
     let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     let study = read(TEXT, &Options { set, ..Options::default() }).unwrap();
     let transport = study.points[0].plan.groups[1].transport.clone();

@@ -245,19 +245,19 @@ fn paths() -> impl Strategy<Value = Path> {
 fn tcps() -> impl Strategy<Value = shallop_proto::tcp::Config> {
     let detection =
         prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
-    let acks = prop::sample::select(vec![DelayedAcks::OFF, Stack::LINUX.tcp.acks]);
+    let acks = prop::sample::select(vec![DelayedAcks::OFF, Stack::LINUX_IDEAL.tcp.acks]);
     // Each scale a window may have, and buffers that do not fill it.
     let buffer = (0..=MAX_SCALE, 0.5..1.0f64)
         .prop_map(|(scale, part)| Bytes::new(((f64::from(u16::MAX) * part) as u64 + 1) << scale));
     (detection, acks, buffer, any::<bool>()).prop_map(|(detection, acks, buffer, handshake)| {
-        let timeout = rtt::Config { max: Span::from_secs(4), ..Stack::LINUX.tcp.timeout };
+        let timeout = rtt::Config { max: Span::from_secs(4), ..Stack::LINUX_IDEAL.tcp.timeout };
         shallop_proto::tcp::Config {
             detection,
             acks,
             buffer,
             handshake,
             timeout,
-            ..Stack::LINUX.tcp
+            ..Stack::LINUX_IDEAL.tcp
         }
     })
 }
@@ -276,9 +276,9 @@ proptest! {
         size in 1u64..1_500_000,
     ) {
         let control = if is_cubic {
-            any::Config::Cubic(cubic::Config::LINUX)
+            any::Config::Cubic(cubic::Config::LINUX_IDEAL)
         } else {
-            any::Config::Reno(reno::Config::LINUX)
+            any::Config::Reno(reno::Config::LINUX_IDEAL)
         };
         let law = law::Config { decrease, ..law::Config::default() };
         let config = Config { law, idle: Span::from_secs(2), ..Config::default() };

@@ -10,7 +10,7 @@ use shallop_proto::tcp::{Config, Stack};
 use support::shared_bottleneck::SharedBottleneck;
 use support::tcp::{SEGMENT, ms, plain};
 
-const CONTROL: any::Config = any::Config::Bbr(bbr::Config::LINUX);
+const CONTROL: any::Config = any::Config::Bbr(bbr::Config::LINUX_IDEAL);
 
 fn of(bench: &SharedBottleneck, flow: usize) -> &bbr::Bbr {
     match bench.flows[flow].sender().controller() {
@@ -41,7 +41,7 @@ fn used(bench: &mut SharedBottleneck, end: Time) -> f64 {
 
 #[test]
 fn alone_it_fills_a_path_whose_buffer_holds_what_the_path_does() {
-    for config in [plain(), Config { handshake: true, ..Stack::LINUX.tcp }] {
+    for config in [plain(), Config { handshake: true, ..Stack::LINUX_IDEAL.tcp }] {
         let mut bench = path(50, 5, 1.0);
         bench.add(&config, &CONTROL, Time::ZERO, None);
         let first = used(&mut bench, ms(1_000));
@@ -137,7 +137,7 @@ fn after_an_outage_of_the_path_it_is_at_full_rate_within_some_round_trips() {
     let mut bench = path(50, 10, 1.0);
     let dark = ms(2_000)..ms(2_600);
     bench.drop_rule = Some(Box::new(move |now, _| dark.contains(&now)));
-    bench.add(&Config { handshake: false, ..Stack::LINUX.tcp }, &CONTROL, Time::ZERO, None);
+    bench.add(&Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }, &CONTROL, Time::ZERO, None);
     used(&mut bench, ms(2_500));
     assert_eq!(of(&bench, 0).window(), Bytes::new(SEGMENT), "a timeout");
     used(&mut bench, ms(3_400));
@@ -175,7 +175,7 @@ fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
             tokens -= if lost { 0.0 } else { size.get() as f64 };
             lost
         }));
-        let config = bbr::Config { policer, ..bbr::Config::LINUX };
+        let config = bbr::Config { policer, ..bbr::Config::LINUX_IDEAL };
         bench.add(&plain(), &any::Config::Bbr(config), Time::ZERO, None);
         let mut rates = vec![];
         for step in 1..10 {

@@ -152,7 +152,7 @@ fn it_returns_to_its_delta_when_the_others_have_gone() {
 
 #[test]
 fn chance_losses_cost_it_little() {
-    for config in [plain(), Config { handshake: true, ..Stack::LINUX.tcp }] {
+    for config in [plain(), Config { handshake: true, ..Stack::LINUX_IDEAL.tcp }] {
         let mut bench = path(50, 5);
         let mut chance = Seed::new(3).stream("loss", 0);
         bench.drop_rule = Some(Box::new(move |_, _| chance.chance(0.01)));

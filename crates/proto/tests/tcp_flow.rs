@@ -28,7 +28,7 @@ fn a_handshake_takes_a_round_trip_of_smallest_frames() {
 
 #[test]
 fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight() {
-    let mut pair = spied(&Stack::LINUX.tcp, Spy::new(10), 5 * SEGMENT, Path::clean());
+    let mut pair = spied(&Stack::LINUX_IDEAL.tcp, Spy::new(10), 5 * SEGMENT, Path::clean());
     assert!(pair.run(ms(100)));
     let spy = sender(&pair).controller();
     let round_trips: Vec<_> = spy.handshakes.iter().map(|rtt| rtt.ratio(ms(10) - ms(0))).collect();
@@ -45,7 +45,7 @@ fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight()
 
 #[test]
 fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_that() {
-    let config = Config { handshake: true, ..Stack::LINUX.tcp };
+    let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
     let mut pair = spied(&config, Spy::new(10), SEGMENT, Path::clean())
         .with_drops(|packet| packet.head.flags.has(Flags::SYN) && packet.sent < ms(3_000));
     assert!(pair.run(ms(10_000)));
@@ -222,7 +222,7 @@ fn a_sender_without_data_says_so_in_its_samples() {
 #[test]
 fn facts_add_up() {
     let path = Path { loss: 0.02, reorder: 0.1, late: Span::from_us(300), ..Path::clean() };
-    for config in [plain(), Config { handshake: false, ..Stack::LINUX.tcp }] {
+    for config in [plain(), Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }] {
         let mut pair = spied(&config, Spy::shrinking(60, 40), 3_000 * SEGMENT, path);
         assert!(pair.run(ms(60_000)));
         let acks = &sender(&pair).controller().acks;

@@ -15,7 +15,7 @@ const GBPS: BitsPerSec = BitsPerSec::gbps(1);
 
 /// Linux with ECN as Gemini has it, without a handshake.
 fn linux() -> tcp::Config {
-    tcp::Config { handshake: false, ecn: EcnConfig::EXACT, ..Stack::LINUX.tcp }
+    tcp::Config { handshake: false, ecn: EcnConfig::EXACT, ..Stack::LINUX_IDEAL.tcp }
 }
 
 /// A flow over a gigabit that is reached at ten, which marks above so many frames.
@@ -109,8 +109,8 @@ fn without_marks_the_round_trip_stays_within_t_and_the_link_is_full() {
 #[test]
 fn packets_leave_at_the_pace_and_not_in_bursts() {
     for control in [
-        any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX }),
-        any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX }),
+        any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX_IDEAL }),
+        any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX_IDEAL }),
         any::Config::Gemini(Config::THESIS),
     ] {
         let path = Path { rate: BitsPerSec::gbps(40), ..Path::clean() };

@@ -92,7 +92,7 @@ fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flo
 
 #[test]
 fn an_open_connection_has_no_handshake() {
-    let config = Config { handshake: true, ..Stack::LINUX.tcp };
+    let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
     let mut first = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
     assert!(first.run(ms(100)));
     let (mut sender, mut receiver) = (

@@ -34,7 +34,7 @@ fn configs() -> impl Strategy<Value = Config> {
         |(detection, acks, (marks, spurious), buffer, handshake, segment)| {
             // Timeouts stay short, so that a path that loses three packets of ten is done in bearable time.
             let max = Span::from_secs(4);
-            let timeout = rtt::Config { max, ..Stack::LINUX.tcp.timeout };
+            let timeout = rtt::Config { max, ..Stack::LINUX_IDEAL.tcp.timeout };
             let buffer = Bytes::new(buffer);
             Config {
                 detection,
@@ -45,7 +45,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 handshake,
                 segment,
                 timeout,
-                ..Stack::LINUX.tcp
+                ..Stack::LINUX_IDEAL.tcp
             }
         },
     )
@@ -72,8 +72,8 @@ fn controls() -> impl Strategy<Value = any::Config> {
         any::Config::Cubic(cubic::Config::RFC),
         any::Config::Vegas(vegas::Config::EXACT),
         any::Config::Copa(copa::Config { mode: copa::Mode::Competitive, delta: 0.05 }),
-        any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX }),
-        any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX }),
+        any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX_IDEAL }),
+        any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX_IDEAL }),
         any::Config::Dctcp(dctcp::Config { alpha_initial: Fraction::new(0), ..dctcp::Config::RFC }),
         any::Config::Gemini(gemini::Config {
             rtt_noise: Span::from_ms(2),

@@ -13,7 +13,7 @@ use support::{CapturedPacket, Path};
 const FOREVER: Time = Time::LAST;
 
 fn rack() -> Config {
-    Config { handshake: false, ..Stack::LINUX.tcp }
+    Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }
 }
 
 /// Loses the first transmission of these segments.
@@ -288,7 +288,7 @@ fn the_controller_is_told_when_the_first_gap_closes() {
 
 #[test]
 fn the_timeout_is_the_configured_one_until_something_was_measured() {
-    for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX, 1_000)] {
+    for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX_IDEAL, 1_000)] {
         let config = Config { detection: Detection::Sack, ..stack.tcp };
         let mut hand = SenderHarness::new(&config, Spy::new(2));
         hand.take();

@@ -27,7 +27,7 @@ fn mean_window(config: &Config, control: &any::Config, every: u64, rtt: Span) ->
 
 #[test]
 fn renos_mean_window_is_the_root_of_three_halves_of_the_inverse_loss() {
-    for config in [plain(), Config { handshake: false, ..Stack::LINUX.tcp }] {
+    for config in [plain(), Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }] {
         let control = any::Config::Reno(reno::Config::RFC);
         // A little less: recovery takes a round trip of its own, and windows are sent in whole segments.
         let mean = mean_window(&config, &control, 5_000, Span::from_ms(10));

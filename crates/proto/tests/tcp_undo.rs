@@ -16,7 +16,7 @@ const FRTO: Spurious = Spurious { frto: true, ..Spurious::OFF };
 const EACH: [Spurious; 3] = [DSACK, TIMESTAMPS, FRTO];
 
 fn linux(spurious: Spurious) -> Config {
-    Config { handshake: false, spurious, ..Stack::LINUX.tcp }
+    Config { handshake: false, spurious, ..Stack::LINUX_IDEAL.tcp }
 }
 
 /// A sender whose ten segments are in flight since 0 ms; a reduction leaves `after` of its window of ten.
@@ -291,8 +291,8 @@ const SIZE: u64 = 20_000 * SEGMENT;
 #[test]
 fn a_controller_goes_on_as_before_after_a_path_stood_still_for_longer_than_the_timeout() {
     let controllers = [
-        any::Config::Reno(reno::Config::LINUX),
-        any::Config::Cubic(cubic::Config::LINUX),
+        any::Config::Reno(reno::Config::LINUX_IDEAL),
+        any::Config::Cubic(cubic::Config::LINUX_IDEAL),
         any::Config::Cubic(cubic::Config::RFC),
     ];
     let path = Path { rate: BitsPerSec::at_least_one(100_000_000), ..Path::clean() };
@@ -327,7 +327,7 @@ fn on_a_path_that_reorders_undo_keeps_the_rate() {
     let path = Path { reorder: 0.005, late: Span::from_ms(9), ..Path::clean() };
     let run = |spurious| {
         let config = linux(spurious);
-        let control = any::Config::Reno(reno::Config::LINUX);
+        let control = any::Config::Reno(reno::Config::LINUX_IDEAL);
         let mut pair = pair(&config, &control, 20_000 * SEGMENT, path);
         assert!(pair.run(ms(60_000)));
         let report = pair.ends[0].counters();

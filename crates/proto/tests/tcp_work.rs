@@ -64,7 +64,7 @@ fn work(config: &Config, window: u64, packets: u64) -> f64 {
 
 #[test]
 fn half_of_33_000_segments_lost_cost_no_more_each_than_half_of_1_000() {
-    let rack = Config { detection: Detection::Rack, ..Stack::LINUX.tcp };
+    let rack = Config { detection: Detection::Rack, ..Stack::LINUX_IDEAL.tcp };
     for config in [plain(), Config { handshake: false, ..rack }] {
         let (small, large) = (work(&config, 1_000, 400_000), work(&config, 33_000, 800_000));
         assert!(small < 6.0 && large < 6.0, "{:?}: {small} and {large}", config.detection);

@@ -77,7 +77,10 @@ fn what_is_left_out_has_its_default() {
         panic!()
     };
     let linux = shallop_proto::tcp::Stack::LINUX;
-    assert_eq!((config, controller), (linux.tcp, Window::Cubic(cubic::Config::LINUX)));
+    assert_eq!(
+        (config, controller),
+        (linux.tcp, Window::Cubic(cubic::Config::of(HostStack::Linux)))
+    );
 }
 
 #[test]

@@ -25,9 +25,9 @@ The same networks with real Linux kernels as hosts and with simulated hosts. Thi
 the experiments `lx-*` (`shallop reproduce lx-cubic`) by `UPDATE_DOCS=1 cargo test -p shallop --test agreement`.
 
 A network **agrees** if the goodput of the simulator is within 10 % of the kernels', and its loss within a factor of 1.5
-of theirs, or both are below 0.05 %. Figures are means over the seeds; hosts have a jitter of a packet time, without which
-flows fall into lockstep and one run proves nothing. Every flow has a sending host of its own, with `fq` and 20 us between
-interrupts; cards have 25 Gb/s.
+of theirs, or both are below 0.05 %. Figures are means over the seeds; hosts have a jitter of a packet time, without
+which flows fall into lockstep and one run proves nothing. Every flow has a sending host of its own, with `fq` and 20 us
+between interrupts; cards have 25 Gb/s.
 ";
 
 /// A network, as both kinds of hosts had it: goodput in Mb/s, loss in percent, Jain index.

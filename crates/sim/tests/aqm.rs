@@ -104,7 +104,7 @@ fn world(setting: &Setting) -> World<'static, Tcp<Reno>, Watch> {
     let graph = net.graph;
     let network = Network { graph, ports, buffers, pools, routes, nic };
     let marks = if setting.ecn { EcnConfig::CLASSIC } else { EcnConfig::OFF };
-    let config = Config { ecn: marks, ..Stack::LINUX.tcp };
+    let config = Config { ecn: marks, ..Stack::LINUX_IDEAL.tcp };
     let to = net.right[0];
     let flows: Vec<Flow<Tcp<Reno>>> = (0..FLOWS)
         .map(|number| {

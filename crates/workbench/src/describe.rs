@@ -18,7 +18,7 @@ const ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// Units of names without such an end: the type, or an empty text for all types, the names, and the unit.
-const UNITS: [(&str, &[&str], &str); 24] = [
+const UNITS: [(&str, &[&str], &str); 25] = [
     ("Summary", &["seeds"], "none"),
     ("Run", &["seed"], "none"),
     ("Run", &["marks", "retransmits", "packet_hops"], "packets"),
@@ -30,6 +30,7 @@ const UNITS: [(&str, &[&str], &str); 24] = [
     ("DropCount", &["packets"], "packets"),
     ("KernelOfRun", &["gso_max_segs"], "segments"),
     ("KernelOfRun", &["interrupts"], "interrupts"),
+    ("ProgramOfRun", &["status"], "none"),
     ("KernelOfRun", &["receive_ring_drops", "stray_frames"], "frames"),
     ("Run", &["loss_by_place", "loss_by_set", "utilization_by_place", "utilization"], "fraction"),
     ("", &["flows"], "flows"),

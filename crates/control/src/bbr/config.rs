@@ -21,8 +21,8 @@ options! {
         /// The largest burst that a host hands to its link at once, and at least a segment. The congestion window
         /// leaves room for three (kernel: `bbr_tso_segs_goal`).
         key send_quantum: Bytes [Size(Bytes::ZERO, Bytes::new(1_000_000))] = match stack {
-            HostStack::Ns2 | HostStack::Ns3 | HostStack::Linux => Bytes::ZERO,
-            HostStack::LinuxFq | HostStack::LinuxPfifo | HostStack::Kernel => Bytes::new(65_215),
+            HostStack::Ns2 | HostStack::Ns3 | HostStack::LinuxIdeal => Bytes::ZERO,
+            HostStack::Linux | HostStack::LinuxPfifo | HostStack::Kernel => Bytes::new(65_215),
         };
         /// Whether BBR detects token-bucket policers and keeps to their rate (kernel: `bbr_lt_bw_sampling`).
         key policer: bool = true;
@@ -39,5 +39,5 @@ impl Parameters for Config {
 
 impl Config {
     /// As in Linux, on a host that hands its link a segment at a time.
-    pub const LINUX: Self = Self::of(HostStack::Linux);
+    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
 }

@@ -130,7 +130,7 @@ fn ahead(mut transport: Transport) -> Transport {
 
 /// Every transport there is, each by its label.
 pub fn schemes() -> Vec<Scheme> {
-    let linux = Stack::LINUX;
+    let linux = Stack::LINUX_IDEAL;
     let tcp = |kind: &'static Kind| {
         let config = tcp::Config { ecn: EcnConfig::of(kind.marking, linux.tcp.ecn), ..linux.tcp };
         let controller = any::Config::of(kind.name, linux.host).expect("a name of its own");

@@ -50,7 +50,7 @@ const fn preset(stack: HostStack) -> Stack {
         HostStack::Ns2 => Stack::NS2,
         HostStack::Ns3 => Stack::NS3,
         HostStack::Linux | HostStack::Kernel => Stack::LINUX,
-        HostStack::LinuxFq => Stack::LINUX_FQ,
+        HostStack::LinuxIdeal => Stack::LINUX_IDEAL,
         HostStack::LinuxPfifo => Stack::LINUX_PFIFO,
     }
 }

@@ -318,7 +318,7 @@ impl Stack {
     };
 
     /// Linux without segmentation offload.
-    pub const LINUX: Self = Self {
+    pub const LINUX_IDEAL: Self = Self {
         tcp: Config {
             timeout: rtt::Config {
                 initial: Span::from_secs(1),
@@ -331,18 +331,18 @@ impl Stack {
             acks: DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 16 },
             ..Self::NS3.tcp
         },
-        host: HostStack::Linux,
+        host: HostStack::LinuxIdeal,
     };
 
     /// Linux with segmentation offload and a host that paces.
-    pub const LINUX_FQ: Self = Self {
-        tcp: Config { gso_max_segs: u16::MAX, fq_flow_limit: 100, ..Self::LINUX.tcp },
-        host: HostStack::LinuxFq,
+    pub const LINUX: Self = Self {
+        tcp: Config { gso_max_segs: u16::MAX, fq_flow_limit: 100, ..Self::LINUX_IDEAL.tcp },
+        host: HostStack::Linux,
     };
 
     /// The same without pacing by the host.
     pub const LINUX_PFIFO: Self = Self {
-        tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX_FQ.tcp },
+        tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX.tcp },
         host: HostStack::LinuxPfifo,
     };
 }
