@@ -96,6 +96,7 @@ impl<W: Window> Sender<W> {
             self.on_mark(now, &before, delivered);
             self.update_limits();
         }
+        self.plan_burst(now);
         self.note_app_limited();
     }
 

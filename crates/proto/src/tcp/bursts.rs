@@ -35,7 +35,31 @@ impl<W: Window> Sender<W> {
 
     /// Segments that the congestion window allows.
     fn window_room(&self) -> u64 {
-        self.limits.cwnd().saturating_sub(self.scoreboard.pipe()) / self.scoreboard.mss()
+        let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss());
+        let planned = self.offload.planned_segments() * mss;
+        self.limits.cwnd().saturating_sub(pipe + planned) / mss
+    }
+
+    /// The segments of a burst of new data that begins now: as many as the rate, the windows and half of the congestion
+    /// window allow, so that there are two bursts in flight; with their bytes.
+    fn burst(&self) -> (u16, u64) {
+        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
+        let half = self.limits.cwnd() / mss / 2;
+        let allowed = self.limits.right_edge().saturating_sub(next) / mss;
+        let room = self.window_room().min(half).min(allowed).min(self.offload.tso_segs.into());
+        let end = next.saturating_add(room.max(1) * mss).min(self.scoreboard.end());
+        ((end - next).div_ceil(mss) as u16, end - next)
+    }
+
+    /// Makes the next burst as soon as the window allows it, if it has to wait for the pacer: what it has then, it keeps
+    /// (kernel: `tcp_write_xmit` hands it to `fq` with the time at which it may leave).
+    pub(super) fn plan_burst(&mut self, now: Time) {
+        let due = self.pacer.due();
+        if self.offload.plans() && self.pacer.is_active() && due > now && self.may_plan(now) {
+            let (segments, bytes) = self.burst();
+            self.offload.plan(segments, due);
+            self.pacer.charge(now, bytes);
+        }
     }
 
     /// True if the host's queue discipline drops a segment of those that the windows allow.
@@ -57,18 +81,15 @@ impl<W: Window> Sender<W> {
         burst.min(self.limits.cwnd() / TSO_WIN_DIVISOR).max(mss)
     }
 
-    /// A burst of new data begins: as many segments as the rate, the windows and half of the congestion window allow,
-    /// so that there are two bursts in flight. The next one is due when this one has left at the pacing rate.
+    /// A burst of new data begins. The next one is due when this one has left at the pacing rate.
     pub(super) fn begin_burst(&mut self, now: Time) {
-        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
-        let half = self.limits.cwnd() / mss / 2;
-        let allowed = self.limits.right_edge().saturating_sub(next) / mss;
-        let room = self.window_room().min(half).min(allowed).min(self.offload.tso_segs.into());
-        let segments = room.max(1);
-        let end = next.saturating_add(segments * mss).min(self.scoreboard.end());
-        self.offload.burst_left = (end - next).div_ceil(mss) as u16;
-        if self.counts.sent + segments >= UNPACED {
-            self.pacer.charge(now, end - next);
+        if self.offload.release() {
+            return;
+        }
+        let (segments, bytes) = self.burst();
+        self.offload.burst_left = segments;
+        if self.counts.sent + u64::from(segments) >= UNPACED {
+            self.pacer.charge(now, bytes);
         }
     }
 

@@ -3,7 +3,7 @@
 //! burst at the present rate, and the burst that is being sent. Units: segments, bytes of the stream. Source: kernel
 //! 6.12, `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
-use shallop_core::{BitsPerSec, Span};
+use shallop_core::{BitsPerSec, Span, Time};
 
 use super::config::Config;
 
@@ -42,6 +42,10 @@ pub(super) struct Offload {
     pub(super) next_retransmission: u64,
     /// As [`Config::fq_flow_limit`].
     flow_limit: u16,
+    /// Segments of the burst that waits in the host to be paced; zero for none.
+    planned: u16,
+    /// When that burst leaves.
+    planned_due: Time,
 }
 
 impl Offload {
@@ -56,12 +60,14 @@ impl Offload {
             retransmissions_left: 0,
             next_retransmission: 0,
             flow_limit: config.fq_flow_limit,
+            planned: 0,
+            planned_due: Time::ZERO,
         }
     }
 
     /// The state of a new flow on the same connection.
     pub(super) const fn reused(self) -> Self {
-        Self { burst_left: 0, retransmissions_left: 0, ..self }
+        Self { burst_left: 0, retransmissions_left: 0, planned: 0, ..self }
     }
 
     /// True if the host drops one of these segments that may be sent, because more bursts of them wait to be paced than
@@ -71,6 +77,35 @@ impl Offload {
         let burst = u64::from(self.tso_segs.max(1));
         let small_queue = ((rate.get() / 8) >> PACING_SHIFT) / (SKB_OVERHEAD + burst * mss);
         (segments / burst).min(small_queue) > u64::from(self.flow_limit)
+    }
+
+    /// True if bursts are made when the window opens and wait in the host until they leave, as with `fq`.
+    pub(super) const fn plans(&self) -> bool {
+        self.is_on() && self.flow_limit < u16::MAX && self.planned == 0 && self.burst_left == 0
+    }
+
+    /// When the burst that waits in the host leaves, if one does.
+    pub(super) fn planned_due(&self) -> Option<Time> {
+        (self.planned > 0).then_some(self.planned_due)
+    }
+
+    /// Segments of the burst that waits in the host.
+    pub(super) const fn planned_segments(&self) -> u64 {
+        self.planned as u64
+    }
+
+    /// A burst of so many segments waits in the host and leaves then.
+    pub(super) const fn plan(&mut self, segments: u16, due: Time) {
+        (self.planned, self.planned_due) = (segments, due);
+    }
+
+    /// The burst that waits leaves. False if none waits.
+    pub(super) const fn release(&mut self) -> bool {
+        let waits = self.planned > 0;
+        if waits {
+            (self.burst_left, self.planned) = (self.planned, 0);
+        }
+        waits
     }
 
     /// True if bursts may have several segments.

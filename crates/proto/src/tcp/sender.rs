@@ -42,7 +42,7 @@ pub(super) struct Counts {
     pub(super) timeouts: u32,
 }
 
-const _: () = assert!(size_of::<Sender<()>>() < 624, "there may be 100,000 of them");
+const _: () = assert!(size_of::<Sender<()>>() < 640, "there may be 100,000 of them");
 
 /// The end that sends.
 #[derive(Clone, Debug)]
@@ -132,7 +132,8 @@ impl<W: Window> Sender<W> {
     }
 
     fn note_cwnd_limited(&mut self) {
-        let (pipe, wanted) = (self.scoreboard.pipe(), self.wanted_room());
+        let planned = self.offload.planned_segments() * self.scoreboard.mss();
+        let (pipe, wanted) = (self.scoreboard.pipe() + planned, self.wanted_room());
         self.limits.note_cwnd_limited(pipe, wanted, self.scoreboard.snd_nxt());
     }
 
@@ -153,7 +154,7 @@ impl<W: Window> Sender<W> {
             (_, Pending::Syn) => return Some(NextSegment::Syn),
             (State::SynSent, _) => return None,
             (_, Pending::WindowProbe) => return Some(NextSegment::WindowProbe),
-            _ if self.offload.is_in_burst() => {
+            _ if self.offload.is_in_burst() || self.offload.planned_due().is_some() => {
                 return Some(NextSegment::New);
             }
             _ if self.recovery.tlp.pending => return Some(NextSegment::TailLossProbe),
@@ -204,13 +205,29 @@ impl<W: Window> Sender<W> {
         begins && self.pacer.is_active()
     }
 
+    /// When the pacer lets this leave; [`Time::ZERO`] if it does not apply.
+    fn paced_until(&self, next: NextSegment) -> Time {
+        if !self.is_paced(next) {
+            return Time::ZERO;
+        }
+        self.offload.planned_due().unwrap_or_else(|| self.pacer.due())
+    }
+
+    /// True if new data is what would be sent next if the pacer allowed it.
+    pub(super) fn may_plan(&self, now: Time) -> bool {
+        self.next_segment() == Some(NextSegment::New)
+            && self.connection.pending != Pending::Override
+            && !self.defers(now)
+    }
+
     /// True if this may be sent now, as far as the pacer and segmentation offload are concerned.
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
-        if self.pacer.due() > now && self.is_paced(next) {
+        if self.paced_until(next) > now {
             return false;
         }
         let begins = next == NextSegment::New
             && self.connection.pending != Pending::Override
+            && self.offload.planned_due().is_none()
             && !self.offload.is_in_burst();
         !(begins && self.defers(now))
     }
@@ -272,6 +289,7 @@ impl<W: Window> Sender<W> {
         if retransmit.is_some() || !self.offload.is_on() {
             self.pacer.charge(now, len);
         }
+        self.plan_burst(now);
         self.note_cwnd_limited();
         self.note_app_limited();
         let ecn = self.ecn.codepoint(kind);
@@ -383,10 +401,8 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
         if self.is_complete() {
             return None;
         }
-        let due = self.pacer.due();
-        let paced = self.timers.is_future(due)
-            && self.next_segment().is_some_and(|next| self.is_paced(next));
-        self.timers.wakeup(paced.then_some(due))
+        let due = self.next_segment().map(|next| self.paced_until(next));
+        self.timers.wakeup(due.filter(|&due| self.timers.is_future(due)))
     }
 
     fn is_complete(&self) -> bool {
