@@ -74,6 +74,7 @@ pub const RULE: [(&str, &[&str]); 21] = [
         "shallop-kernel",
         &[
             "shallop-core",
+            "shallop-control",
             "shallop-proto",
             "shallop-results",
             "shallop-plan",

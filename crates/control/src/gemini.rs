@@ -93,6 +93,15 @@ impl Config {
     /// As in Table 3.4, on Linux.
     pub const THESIS: Self = Self::of(HostStack::LinuxIdeal);
 
+    /// K in bytes, in a network of this capacity; `None` if it has no bound.
+    #[must_use]
+    pub fn mark_above(&self, capacity: BitsPerSec) -> Option<Bytes> {
+        match self.k {
+            BufferSize::Packets(packets) => Some(PACKET * u64::from(packets)),
+            size => size.bytes_at(capacity),
+        }
+    }
+
     fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
         if self.decrease <= 0.5 {
             return Ok(());
@@ -161,10 +170,7 @@ impl Gemini {
     #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let capacity = config.capacity.unwrap_or(start.link_rate);
-        let k = match config.k {
-            BufferSize::Packets(packets) => PACKET * u64::from(packets),
-            size => size.bytes_at(capacity).unwrap_or(Bytes::ZERO),
-        };
+        let k = config.mark_above(capacity).unwrap_or(Bytes::ZERO);
         let segments = |bytes: Bytes| bytes.get() / start.mss.get().max(1);
         let initial_window = segments(start.initial_window).clamp(1, law::MAX_CWND);
         let unlimited = start.initial_ssthresh == Bytes::MAX;

@@ -28,6 +28,7 @@
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,6 +147,22 @@ static void set_each(const struct order *order, void *unused)
     (void)unused;
     if (is(order, "each", 3))
         set_sysctl(order->word[1], order->rest);
+}
+
+/* Loads a controller from the initial file system. */
+static void load_module(const struct order *order, void *unused)
+{
+    char path[64];
+    int fd;
+    (void)unused;
+    if (!is(order, "module", 2))
+        return;
+    snprintf(path, sizeof path, "/%s.ko", order->word[1]);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || syscall(SYS_finit_module, fd, order->rest, 0))
+        fail("module %s: %s", order->word[1], strerror(errno));
+    if (fd >= 0)
+        close(fd);
 }
 
 /* Sets an attribute of a network device by route netlink. */
@@ -465,6 +482,7 @@ int main(void)
         set_sysctl("net/ipv6/conf/all/disable_ipv6", "1");
     }
     each_order(set_global, NULL);
+    each_order(load_module, NULL);
     open_console();
     each_order(add_host, &hosts);
     printf("ready hosts=%d at=%llu\n", hosts, (unsigned long long)now());

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::error::KernelError;
 use crate::folder::Folder;
 use crate::installed::{self, Installed};
+use crate::modules::{self, FOLDER, GEMINI, MODULE_SYMBOLS, SYMBOLS, short};
 use crate::process::dies_with_us;
 
 /// The configuration, the agent and the library of random numbers.
@@ -92,7 +93,7 @@ pub enum BuildError {
     File(PathBuf, #[source] std::io::Error),
 }
 
-fn file(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
+pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
     let path = path.to_owned();
     move |why| BuildError::File(path, why)
 }
@@ -152,22 +153,75 @@ pub fn build(
     jobs: usize,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Installed, BuildError> {
-    let release_of = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.trim_start_matches("linux-source-").trim_end_matches(".tar.xz").to_owned()
-    };
-    let fits = |path: &PathBuf| wanted.is_none_or(|wanted| has_release(&release_of(path), wanted));
-    let archive = sources().into_iter().rfind(fits).ok_or_else(|| {
-        let name = wanted.unwrap_or("6.12");
-        BuildError::Missing(format!(
-            "no source of {name}: sudo apt-get install linux-source-{name}"
-        ))
-    })?;
+    let archive = archive_of(wanted)?;
     fs::create_dir_all(folder).map_err(file(folder))?;
     // Beside its place, so that it moves there in one step.
     let work = Folder::new_in(folder, ".build-")?;
     let built = Build { name: release_of(&archive), work: work.path(), jobs };
     built.all(&archive, folder, tell)
+}
+
+/// Builds a module for an installed kernel from its source, a file of C beside its headers, with this many jobs, and
+/// puts it into the kernel's folder. `tell` is told of each step.
+///
+/// # Errors
+/// As [`build`], or what the compiler said of the module.
+pub fn build_module(
+    folder: &Path,
+    kernel: &Installed,
+    source: &Path,
+    jobs: usize,
+    tell: &mut dyn FnMut(&str),
+) -> Result<PathBuf, BuildError> {
+    let name = modules::name_of(source)?;
+    let of_kernel = |name: &str| kernel.program.with_file_name(name);
+    let symbols = of_kernel(SYMBOLS);
+    if !symbols.is_file() {
+        let release = &kernel.release;
+        let message = format!("Linux {release} was built without what modules need: build it anew");
+        return Err(BuildError::Missing(message));
+    }
+    let archive = archive_of(Some(&kernel.release))?;
+    let work = Folder::new_in(folder, ".build-")?;
+    let built = Build { name: release_of(&archive), work: work.path(), jobs };
+    let beside = work.path().join("module");
+    modules::copy(source, &beside)?;
+    built.unpack(&archive, tell)?;
+    let out = work.path().join("out");
+    for (from, to) in [(of_kernel("config"), ".config"), (symbols, MODULE_SYMBOLS)] {
+        fs::copy(&from, out.join(to)).map_err(file(&from))?;
+    }
+    tell("preparing it for modules");
+    modules::prepare(&|| built.make(), jobs)?;
+    let release = built.release()?;
+    if release != kernel.release {
+        let message = format!("the source is now that of {release}: build the kernel anew");
+        return Err(BuildError::Source(kernel.release.clone(), message));
+    }
+    tell(&format!("compiling {name}"));
+    let module = modules::compile(name, &beside, &|| built.make())?;
+    let place = of_kernel(FOLDER);
+    fs::create_dir_all(&place).map_err(file(&place))?;
+    let place = place.join(format!("{name}.ko"));
+    fs::rename(&module, &place).map_err(file(&place))?;
+    Ok(place)
+}
+
+/// The release of a source archive, as in its name.
+fn release_of(path: &Path) -> String {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.trim_start_matches("linux-source-").trim_end_matches(".tar.xz").to_owned()
+}
+
+/// The newest source archive of this machine, or that of the release that is wanted.
+fn archive_of(wanted: Option<&str>) -> Result<PathBuf, BuildError> {
+    let fits = |path: &PathBuf| wanted.is_none_or(|wanted| has_release(&release_of(path), wanted));
+    sources().into_iter().rfind(fits).ok_or_else(|| {
+        let name = wanted.unwrap_or("6.12");
+        BuildError::Missing(format!(
+            "no source of {name}: sudo apt-get install linux-source-{name}"
+        ))
+    })
 }
 
 struct Build<'a> {
@@ -183,34 +237,65 @@ impl Build<'_> {
         folder: &Path,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Installed, BuildError> {
-        tell(&format!("unpacking the source of Linux {}", self.name));
-        let source = self.work.join("source");
-        fs::create_dir(&source).map_err(file(&source))?;
-        let mut tar = dies_with_us("tar");
-        tar.args(["--strip-components=1", "-xf"]).arg(archive).arg("-C").arg(&source);
-        step("tar", &mut tar)?;
-        self.change(&source)?;
+        self.unpack(archive, tell)?;
         tell("configuring it");
         let wanted = self.work.join("wanted");
         fs::write(&wanted, CONFIG).map_err(file(&wanted))?;
-        let out = self.work.join("out");
-        fs::create_dir(&out).map_err(file(&out))?;
-        let make = || {
-            let mut make = dies_with_us("make");
-            make.arg("-C").arg(&source).arg("ARCH=um").arg(format!("O={}", out.display()));
-            // The kernel says by whom and when it was built, which programs can read.
-            make.env("KBUILD_BUILD_TIMESTAMP", "Thu Jan 1 00:00:00 UTC 1970");
-            make.env("KBUILD_BUILD_USER", "shallop").env("KBUILD_BUILD_HOST", "shallop");
-            make
-        };
         step(
             "make allnoconfig",
-            make().arg(format!("KCONFIG_ALLCONFIG={}", wanted.display())).arg("allnoconfig"),
+            self.make().arg(format!("KCONFIG_ALLCONFIG={}", wanted.display())).arg("allnoconfig"),
         )?;
         tell("compiling it, which takes a few minutes");
-        step("make linux", make().arg(format!("-j{}", self.jobs)).arg("linux"))?;
-        tell("compiling the agent");
-        self.install(&out, folder)
+        step("make linux", self.make().arg(format!("-j{}", self.jobs)).arg("linux"))?;
+        tell("compiling the agent and the module of Gemini");
+        self.install(&self.work.join("out"), folder)
+    }
+
+    /// Unpacks the source and changes it, and makes a folder for what is compiled.
+    fn unpack(&self, archive: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), BuildError> {
+        tell(&format!("unpacking the source of Linux {}", self.name));
+        let [source, out] = ["source", "out"].map(|name| self.work.join(name));
+        for folder in [&source, &out] {
+            fs::create_dir(folder).map_err(file(folder))?;
+        }
+        let mut tar = dies_with_us("tar");
+        tar.args(["--strip-components=1", "-xf"]).arg(archive).arg("-C").arg(&source);
+        step("tar", &mut tar)?;
+        self.change(&source)
+    }
+
+    fn make(&self) -> Command {
+        let [source, out] = ["source", "out"].map(|name| self.work.join(name));
+        let mut make = dies_with_us("make");
+        make.arg("-C").arg(source).arg("ARCH=um").arg(format!("O={}", out.display()));
+        make
+    }
+
+    /// The release that the source has, as in 6.12.48.
+    fn release(&self) -> Result<String, BuildError> {
+        let path = self.work.join("out/include/config/kernel.release");
+        let text = fs::read_to_string(&path).map_err(file(&path))?;
+        Ok(text.trim().trim_end_matches("-shallop").to_owned())
+    }
+
+    /// Compiles our module, and puts it and what other modules need into the new folder of the kernel.
+    fn modules(&self, out: &Path, whole: &Path) -> Result<(), BuildError> {
+        let work = self.work.join("module");
+        fs::create_dir(&work).map_err(file(&work))?;
+        for (name, text) in GEMINI {
+            let path = work.join(name);
+            fs::write(&path, text).map_err(file(&path))?;
+        }
+        // A kernel without modules of its own has the list of its symbols under another name.
+        let symbols = out.join("vmlinux.symvers");
+        fs::copy(&symbols, out.join(MODULE_SYMBOLS)).map_err(file(&symbols))?;
+        modules::prepare(&|| self.make(), self.jobs)?;
+        let module = modules::compile("gemini", &work, &|| self.make())?;
+        let place = whole.join(FOLDER);
+        fs::create_dir(&place).map_err(file(&place))?;
+        fs::copy(&module, place.join("gemini.ko")).map_err(file(&module))?;
+        fs::copy(&symbols, whole.join(SYMBOLS)).map_err(file(&symbols))?;
+        Ok(())
     }
 
     fn change(&self, source: &Path) -> Result<(), BuildError> {
@@ -246,26 +331,23 @@ impl Build<'_> {
             step("cc", cc.args(arguments).current_dir(self.work))?;
         }
         let config = fs::read(out.join(".config")).map_err(file(out))?;
-        let sources = AGENT.iter().chain([&RANDOM]);
-        let digest = sources
-            .fold(Sha256::new().chain_update(&config), |all, (_, text)| all.chain_update(text));
-        let digest = digest.finalize();
-        let digest = digest.iter().take(8).fold(0_u64, |all, &byte| all << 8 | u64::from(byte));
-        let digest = format!("{digest:016x}");
-        let release = out.join("include/config/kernel.release");
-        let release = fs::read_to_string(&release).map_err(file(&release))?;
-        let release = release.trim().trim_end_matches("-shallop");
+        self.modules(out, &whole)?;
+        let sources = AGENT.iter().chain([&RANDOM]).chain(&GEMINI);
+        let digest =
+            short(sources.fold(Sha256::new().chain_update(&config), |all, (_, text)| {
+                all.chain_update(text)
+            }));
+        let release = self.release()?;
         for (name, contents) in [("config", &config[..]), ("digest", digest.as_bytes())] {
             let path = whole.join(name);
             fs::write(&path, contents).map_err(file(&path))?;
         }
-        let place = folder.join(release);
+        let place = folder.join(&release);
         if place.exists() {
             fs::rename(&place, self.work.join("old")).map_err(file(&place))?;
         }
         fs::rename(&whole, &place).map_err(file(&place))?;
-        let missing =
-            || BuildError::Source(release.to_owned(), "the installed folder is not whole".into());
+        let missing = || BuildError::Source(release, "the installed folder is not whole".into());
         installed::installed(&place).ok_or_else(missing)
     }
 }
@@ -274,7 +356,7 @@ impl Build<'_> {
 const LAST_LINES: usize = 15;
 
 /// Runs a command, and keeps what it says for the error.
-fn step(name: &'static str, command: &mut Command) -> Result<(), BuildError> {
+pub(crate) fn step(name: &'static str, command: &mut Command) -> Result<(), BuildError> {
     let failed = |log: String| BuildError::Step { step: name, log };
     let of = |why: std::io::Error| failed(why.to_string());
     let mut log = tempfile::tempfile().map_err(of)?;

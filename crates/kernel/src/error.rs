@@ -57,6 +57,9 @@ pub enum KernelError {
         #[source]
         why: Malformed,
     },
+    /// A kernel was built without a module.
+    #[error("{0}")]
+    NoModule(String),
     /// A kernel ended.
     #[error("kernel {kernel} ended before the run; its last words:\n{log}")]
     Ended {

@@ -13,6 +13,7 @@ use crate::folder::Folder;
 use crate::initrd;
 use crate::installed::Installed;
 use crate::kernel::Kernel;
+use crate::modules::Module;
 use crate::orders::{self, FlowOrder, Settings};
 use crate::process::{Launch, Process};
 use crate::programs::Programs;
@@ -63,10 +64,12 @@ impl Start<'_> {
         };
         let time = bind("time")?;
         let agent = std::fs::read(&self.installed.agent).map_err(KernelError::io("the agent"))?;
+        let modules = self.modules()?;
         let mut kernels = Vec::new();
         for (number, hosts) in self.hosts.iter().enumerate() {
             let archive = folder.path().join(format!("initrd{number}"));
-            let written = std::fs::write(archive, initrd::archive(&agent, &self.files(hosts)));
+            let files = [self.files(hosts), modules.clone()].concat();
+            let written = std::fs::write(archive, initrd::archive(&agent, &files));
             written.map_err(KernelError::io("a kernel's first file system"))?;
             let mut cards = Vec::new();
             for (card, &host) in hosts.iter().enumerate() {
@@ -101,6 +104,16 @@ impl Start<'_> {
         let orders = self.programs.orders(hosts) + &orders;
         let orders = ("orders".to_owned(), orders.into_bytes());
         [orders].into_iter().chain(self.programs.files(hosts)).collect()
+    }
+
+    /// The files of the modules that are loaded.
+    fn modules(&self) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
+        let read = |module: &Module| {
+            let path = self.installed.module(&module.name).map_err(KernelError::NoModule)?;
+            let bytes = std::fs::read(path).map_err(KernelError::io("a module"))?;
+            Ok((format!("{}.ko", module.name), bytes))
+        };
+        self.settings.modules.iter().map(read).collect()
     }
 
     fn process(&self, number: usize, cards: usize, folder: &Path) -> Result<Process, KernelError> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `global PATH VALUE…` | a sysctl of the whole kernel |
 //! | `each PATH VALUE…` | a sysctl of every host's network namespace |
+//! | `module NAME PARAMETERS…` | a controller to load, the file `/NAME.ko`, with its parameters |
 //! | `host CARD ADDRESS SEGMENTS` | a host, in a namespace of its own |
 //! | `listen CARD PORT CONTROLLER` | its server, for flows with this controller |
 //! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that it sends |
@@ -20,6 +21,8 @@
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
+
+use crate::modules::Module;
 
 /// The IPv4 address of a host: 10.0.0.1 is number 0.
 #[must_use]
@@ -75,6 +78,8 @@ pub struct Settings {
     pub gso_max_segs: Option<u32>,
     /// The kernel's names of congestion controllers.
     pub controllers: Vec<String>,
+    /// The controllers that are loaded.
+    pub modules: Vec<Module>,
     /// Sysctls of each host, as `net.ipv4.tcp_timestamps`, with their values.
     pub sysctls: Vec<(String, String)>,
     /// The most bytes of a socket's send and receive buffer.
@@ -100,6 +105,9 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &[FlowOrder], stop: u64) 
         line(format_args!("each net/ipv4/{path} 4096 131072 {buffer}"));
     }
     line(format_args!("each net/ipv4/tcp_no_metrics_save 1"));
+    for Module { name, parameters } in &settings.modules {
+        line(format_args!("module {name} {parameters}"));
+    }
     for (path, value) in &settings.sysctls {
         line(format_args!("each {} {value}", path.replace('.', "/")));
     }

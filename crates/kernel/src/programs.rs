@@ -37,7 +37,7 @@ pub struct Programs {
     /// The names of the hosts, in the order of their numbers.
     pub names: Vec<String>,
     /// The controller that programs of a host have by default.
-    pub congestion: Vec<(u32, &'static str)>,
+    pub congestion: Vec<(u32, String)>,
     /// The folder that programs see as `/scenario`.
     pub scenario: PathBuf,
     /// The number of the program that has the console, if there is one.
@@ -194,7 +194,7 @@ mod tests {
         Programs {
             all: vec![program(0, 0, &["echo", "a b", ""]), program(1, 1, &["true"])],
             names: vec!["left".to_owned(), "right".to_owned()],
-            congestion: vec![(1, "bbr")],
+            congestion: vec![(1, "bbr".to_owned())],
             scenario: std::env::temp_dir(),
             shell: Some(1),
         }

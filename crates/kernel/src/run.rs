@@ -112,7 +112,8 @@ fn settings(plan: &Plan, traffic: &Traffic) -> Settings {
     Settings {
         qdisc: plan.kernel.qdisc.word().to_owned(),
         gso_max_segs: plan.kernel.gso_max_segs,
-        controllers: traffic.controllers.iter().map(|&name| name.to_owned()).collect(),
+        controllers: traffic.controllers.clone(),
+        modules: traffic.modules.clone(),
         sysctls: traffic.ecn().into_iter().chain(written).collect(),
         socket_buffer: SOCKET_BUFFER,
     }
@@ -122,7 +123,7 @@ fn kernel_of_run(plan: &Plan, installed: &Installed, finished: &Finished) -> Ker
     let counters = &finished.counters;
     KernelOfRun {
         release: installed.release.clone(),
-        digest: installed.digest.clone(),
+        digest: installed.digest_with(plan.kernel.module.as_deref()),
         qdisc: plan.kernel.qdisc.word().to_owned(),
         gso_max_segs: plan.kernel.gso_max_segs.map(u64::from),
         interrupts: counters.interrupts,

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use shallop_control::any as window;
 use shallop_core::{Node, Time};
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, controllers};
+use shallop_plan::plan::Transport;
 
 use crate::launch::BOOTED;
+use crate::modules::{self, Module};
 use crate::orders::{self, FlowOrder};
 use crate::programs::{Program, Programs};
 use crate::run::KernelRunError;
@@ -35,7 +38,9 @@ pub(crate) struct Traffic {
     pub(crate) orders: Vec<FlowOrder>,
     /// Flows with kernels at their ends, by the flow's number.
     pub(crate) owners: BTreeMap<u32, Owner>,
-    pub(crate) controllers: Vec<&'static str>,
+    pub(crate) controllers: Vec<String>,
+    /// The controllers that are loaded.
+    pub(crate) modules: Vec<Module>,
     pub(crate) programs: Programs,
     /// The group of each program.
     pub(crate) groups: Vec<usize>,
@@ -49,11 +54,20 @@ impl Traffic {
     pub(crate) fn of(setup: &Setup<'_>) -> Result<Self, KernelRunError> {
         let mut all = Self::default();
         let end = Time::after_start(setup.plan.duration);
+        let options = &setup.plan.kernel;
+        if let Some(name) = &options.module {
+            let parameters = options.parameters.join(" ");
+            all.modules.push(Module { name: name.clone(), parameters });
+        }
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &setup.plan.transport(setup.scheme, flow.group).transport;
             let Some(name) = transport.kernel() else { continue };
             let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
             let controller = known.ok_or_else(|| unknown(name))?.1;
+            let controller = options.controller().unwrap_or(controller);
+            if options.module.is_none() {
+                all.add_gemini(setup, &flow, transport)?;
+            }
             let hosts = (all.host(setup, flow.from), all.host(setup, flow.to));
             let owner = if setup.plan.groups[flow.group].command.is_some() {
                 all.add_program(setup, &flow, hosts, controller)?;
@@ -64,6 +78,31 @@ impl Traffic {
             all.owners.insert(flow.number, owner);
         }
         Ok(all)
+    }
+
+    /// Adds the module of Gemini for a flow that uses it. A kernel has it once, with one set of parameters.
+    fn add_gemini(
+        &mut self,
+        setup: &Setup<'_>,
+        flow: &Flow,
+        transport: &Transport,
+    ) -> Result<(), KernelRunError> {
+        let Transport::Tcp(tcp) = transport else { return Ok(()) };
+        let window::Config::Gemini(config) = &tcp.controller else { return Ok(()) };
+        let link = setup.network.graph.link_of(flow.path.nics.0).rate;
+        let wanted = modules::gemini(config, link);
+        match self.modules.first() {
+            None => self.modules.push(wanted),
+            Some(known) if *known == wanted => {}
+            Some(_) => {
+                return Err(KernelRunError::Refused(
+                    "all flows with Gemini in kernels have one set of options: write one \
+                     `capacity` if links of senders differ"
+                        .to_owned(),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The number of a host, which is new if it is seen for the first time.
@@ -83,7 +122,7 @@ impl Traffic {
         &mut self,
         flow: &Flow,
         (from, to): (u32, u32),
-        controller: &'static str,
+        controller: &str,
     ) -> Result<u32, KernelRunError> {
         let used = self.local.entry(from).or_insert(0);
         if usize::from(*used) >= orders::MAX_FLOWS_OF_HOST {
@@ -106,12 +145,12 @@ impl Traffic {
         setup: &Setup<'_>,
         flow: &Flow,
         (from, to): (u32, u32),
-        controller: &'static str,
+        controller: &str,
     ) -> Result<(), KernelRunError> {
         self.controller(controller);
         for host in [from, to] {
             match self.programs.congestion.iter().find(|(of, _)| *of == host) {
-                Some((_, other)) if *other != controller => {
+                Some((_, other)) if other != controller => {
                     let name = &self.programs.names[host as usize];
                     return Err(KernelRunError::Refused(format!(
                         "programs in host \"{name}\" would have both {other} and {controller}: \
@@ -119,7 +158,7 @@ impl Traffic {
                     )));
                 }
                 Some(_) => {}
-                None => self.programs.congestion.push((host, controller)),
+                None => self.programs.congestion.push((host, controller.to_owned())),
             }
         }
         let mut known = self.programs.all.iter().zip(&self.groups);
@@ -145,17 +184,18 @@ impl Traffic {
     }
 
     /// The index of a controller, which is added if it is new.
-    fn controller(&mut self, name: &'static str) -> u16 {
-        let known = self.controllers.iter().position(|&known| known == name);
+    fn controller(&mut self, name: &str) -> u16 {
+        let known = self.controllers.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
-            self.controllers.push(name);
+            self.controllers.push(name.to_owned());
             self.controllers.len() - 1
         }) as u16
     }
 
     /// The sysctls that the controllers need.
     pub(crate) fn ecn(&self) -> Vec<(String, String)> {
-        let needed = self.controllers.contains(&"dctcp");
+        let marked = |name: &String| ["dctcp", "gemini"].contains(&name.as_str());
+        let needed = self.controllers.iter().any(marked);
         let ecn = ("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
         needed.then_some(ecn).into_iter().collect()
     }

@@ -20,6 +20,7 @@ fn boot(kernel: &Installed, memory_mb: u32) -> KernelError {
         qdisc: "fq".to_owned(),
         gso_max_segs: None,
         controllers: vec!["cubic".to_owned()],
+        modules: vec![],
         sysctls: vec![],
         socket_buffer: 1 << 20,
     };

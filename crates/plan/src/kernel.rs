@@ -4,12 +4,13 @@ use shallop_core::{Span, options};
 
 /// The congestion controllers that the kernel has: their names in scenarios, and the kernel's
 /// (`net.ipv4.tcp_available_congestion_control`).
-pub const CONTROLLERS: [(&str, &str); 5] = [
+pub const CONTROLLERS: [(&str, &str); 6] = [
     ("cubic", "cubic"),
     ("newreno", "reno"),
     ("bbr", "bbr"),
     ("vegas", "vegas"),
     ("dctcp", "dctcp"),
+    ("gemini", "gemini"),
 ];
 
 /// The names in scenarios of the controllers that the kernel has, as a list in words.
@@ -48,7 +49,22 @@ options! {
         /// The processor time that a program may use without a pause, after which it is said to spin: time stands
         /// still while a program computes, so that the run would never end.
         key compute_limit: Span [Time(Span::from_secs(1), Span::from_secs(86_400))] = Span::from_secs(30);
+        /// A module with a controller, which was built by `shallop kernel module NAME.c`. All flows between kernels use
+        /// its controller in place of their transports'.
+        key module: Option<String> = None, "no module";
+        /// What the module calls its controller.
+        key controller: Option<String> = None, "the name of the module";
+        /// Parameters of the module, as `"window=20"`.
+        key parameters: Vec<String> = Vec::new();
         /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
         key sysctls: Vec<String> = Vec::new();
+    }
+}
+
+impl KernelOptions {
+    /// The controller of the module that all flows between kernels use, if one is given.
+    #[must_use]
+    pub fn controller(&self) -> Option<&str> {
+        self.module.as_ref().map(|module| self.controller.as_ref().unwrap_or(module).as_str())
     }
 }

@@ -31,7 +31,50 @@ pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
             .reject(KernelOptions::KEY.sysctls, format!("\"{wrong}\" is no sysctl of a host"));
         return Err(problem.with_help("write \"net.ipv4.tcp_timestamps=0\""));
     }
+    check_module(&section, &options)?;
     Ok(options)
+}
+
+/// That a module is named as one, and is there if something is said about it.
+fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Problem> {
+    let keys = &KernelOptions::KEY;
+    let is_word = |text: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        // TCP_CA_NAME_MAX, with the zero at the end.
+        !text.is_empty() && text.len() < 16 && text.bytes().all(fits)
+    };
+    let names = [(keys.module, &options.module), (keys.controller, &options.controller)];
+    for (key, name) in names {
+        if let Some(name) = name.as_deref().filter(|name| !is_word(name)) {
+            let problem = section.reject(key, format!("\"{name}\" is no name of a controller"));
+            return Err(problem.with_help("at most 15 letters, digits, \"_\" and \"-\""));
+        }
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._,-".contains(c);
+    let is_parameter = |text: &&String| {
+        text.split_once('=').is_some_and(|(name, value)| {
+            is_word(name) && !value.is_empty() && value.chars().all(fits)
+        })
+    };
+    if let Some(wrong) = options.parameters.iter().find(|text| !is_parameter(text)) {
+        let problem =
+            section.reject(keys.parameters, format!("\"{wrong}\" is no parameter of a module"));
+        return Err(problem.with_help("write \"window=20\""));
+    }
+    if options.module.is_some() {
+        return Ok(());
+    }
+    let written = [
+        (keys.controller, options.controller.is_some()),
+        (keys.parameters, !options.parameters.is_empty()),
+    ];
+    match written.into_iter().find(|&(_, is_written)| is_written) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let problem = section.reject(key, format!("`{}` is of a module", key.name));
+            Err(problem.with_help("name the module: module = \"NAME\""))
+        }
+    }
 }
 
 /// That hosts that are kernels are asked for what they have.

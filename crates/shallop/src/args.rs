@@ -330,6 +330,17 @@ pub enum KernelAction {
         #[arg(long, value_name = "N")]
         jobs: Option<NonZeroUsize>,
     },
+    /// Build your own congestion controller as a module, for [kernel] module = "NAME"
+    Module {
+        /// Its source, NAME.c, beside the headers that it includes
+        source: PathBuf,
+        /// The release of the kernel; otherwise the newest that is installed
+        #[arg(long)]
+        release: Option<String>,
+        /// Compile on this many cores
+        #[arg(long, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
+    },
     /// List those of this machine
     List {
         /// How the table is printed.

@@ -78,6 +78,7 @@ Examples:
 pub const KERNEL: &str = "\
 Examples:
   shallop kernel build
+  shallop kernel module fixed.c
   shallop kernel list
   shallop kernel test";
 

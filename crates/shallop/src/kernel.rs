@@ -1,5 +1,6 @@
-//! `kernel`: builds, lists and tests real Linux kernels, which are simulated hosts.
+//! `kernel`: builds, lists and tests real Linux kernels and modules of them, which are simulated hosts.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use shallop_results::table::Grid;
@@ -15,6 +16,9 @@ pub fn kernel(args: &args::Kernel) -> Result<ExitCode> {
         KernelAction::Build { release, jobs } => {
             build(release.as_deref(), jobs.map_or_else(cores, usize::from))
         }
+        KernelAction::Module { source, release, jobs } => {
+            module(source, release.as_deref(), jobs.map_or_else(cores, usize::from))
+        }
         KernelAction::List { printed } => list(*printed),
         KernelAction::Test { release } => test(release.as_deref()),
     }
@@ -25,6 +29,15 @@ fn build(release: Option<&str>, jobs: usize) -> Result<ExitCode> {
     let built = kernels::build(release, jobs, &mut tell).map_err(|why| of_work(&why))?;
     let (release, folder) = (&built.release, built.folder.display());
     print::line(&format!("Linux {release} is in {folder}; try it with 'shallop kernel test'"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn module(source: &Path, release: Option<&str>, jobs: usize) -> Result<ExitCode> {
+    let mut tell = |step: &str| print::stderr(&format!("{step}\n"));
+    let built = kernels::build_module(source, release, jobs, &mut tell);
+    let built = built.map_err(|why| of_work(&why))?;
+    let name = built.file_stem().unwrap_or_default().to_string_lossy();
+    print::line(&format!("{}: use it with module = \"{name}\" in [kernel]", built.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -101,7 +101,8 @@ fn run_with(
 pub fn digest(plan: &Plan, scheme: usize) -> String {
     #[cfg(target_os = "linux")]
     if plan.has_kernels(scheme) {
-        return find(plan).map(|kernel| kernel.digest).unwrap_or_default();
+        let module = plan.kernel.module.as_deref();
+        return find(plan).map(|kernel| kernel.digest_with(module)).unwrap_or_default();
     }
     let _ = (plan, scheme);
     String::new()
@@ -167,6 +168,32 @@ pub fn build(
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (release, jobs, tell);
+        Err(WorkError::NoKernel("kernels are built on Linux".to_owned()))
+    }
+}
+
+/// Builds a controller as a module of a kernel of this release, or of the newest, from its source. Returns its file.
+///
+/// # Errors
+/// What failed, or what has to be installed first.
+pub fn build_module(
+    source: &Path,
+    release: Option<&str>,
+    jobs: usize,
+    tell: &mut dyn FnMut(&str),
+) -> Result<std::path::PathBuf, WorkError> {
+    #[cfg(target_os = "linux")]
+    {
+        use shallop_kernel::{build, installed};
+        let failed = |why: build::BuildError| WorkError::NoKernel(why.to_string());
+        let folder = installed::folder();
+        let kernel = installed::find(&folder, release).map_err(WorkError::NoKernel)?;
+        build::install_packages().map_err(failed)?;
+        build::build_module(&folder, &kernel, source, jobs, tell).map_err(failed)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (source, release, jobs, tell);
         Err(WorkError::NoKernel("kernels are built on Linux".to_owned()))
     }
 }

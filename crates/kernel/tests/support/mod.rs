@@ -9,8 +9,8 @@ mod transcript;
 use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
 use shallop_kernel::installed::{self, Installed};
 use shallop_kernel::{
-    AnyHostEnd, BOOTED, FlowOrder, KernelCounters, KernelEnd, Kernels, Mode, Programs, Settings,
-    Start,
+    AnyHostEnd, BOOTED, FlowOrder, KernelCounters, KernelEnd, Kernels, Mode, Module, Programs,
+    Settings, Start,
 };
 use shallop_proto::UdpEnd;
 use shallop_sim::{Flow, Network, World};
@@ -45,6 +45,7 @@ pub struct Run {
     /// The size of each flow; each has a sending and a receiving host of its own.
     pub flows: Vec<Option<u64>>,
     pub controller: &'static str,
+    pub modules: Vec<Module>,
     pub qdisc: &'static str,
     pub gso_max_segs: Option<u32>,
     pub duration: Span,
@@ -67,6 +68,7 @@ impl Default for Run {
             buffer: Bytes::new(250_000),
             flows: vec![None],
             controller: "cubic",
+            modules: vec![],
             qdisc: "fq",
             gso_max_segs: None,
             duration: Span::from_ms(60),
@@ -195,6 +197,7 @@ impl Run {
             qdisc: self.qdisc.to_owned(),
             gso_max_segs: self.gso_max_segs,
             controllers: vec![self.controller.to_owned()],
+            modules: self.modules.clone(),
             sysctls: if self.controller == "dctcp" { vec![ecn] } else { vec![] },
             socket_buffer: 64 << 20,
         }

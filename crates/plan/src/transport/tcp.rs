@@ -1,6 +1,6 @@
 //! TCP with a window controller. All of its packets are in the data queue.
 
-use shallop_control::{Marking, any as window};
+use shallop_control::{Marking, any as window, gemini};
 use shallop_core::form::{Described, Key, Kind};
 use shallop_core::options::{HostStack, Options, Refused, Source};
 use shallop_core::{Bytes, Span, options};
@@ -190,10 +190,26 @@ impl TcpOptions {
     }
 }
 
+/// The options that the module of Gemini takes.
+const GEMINI: [&str; 9] = [
+    gemini::Config::KEY.capacity.name,
+    gemini::Config::KEY.k.name,
+    gemini::Config::KEY.delay_threshold.name,
+    gemini::Config::KEY.decrease.name,
+    gemini::Config::KEY.increase.name,
+    gemini::Config::KEY.alpha_gain.name,
+    gemini::Config::KEY.dcn.name,
+    gemini::Config::KEY.wan.name,
+    gemini::Config::KEY.recount.name,
+];
+
 /// Refuses options of our TCP for hosts whose TCP is a kernel's own.
 fn only_the_kernels<S: Source>(controller: &str, source: &S) -> Result<(), S::Error> {
     let keys = [TcpOptions::keys(), window::Config::keys(controller)].concat();
-    let ours = |key: &&&'static Key| **key != TcpOptions::KEY.stack && source.is_written(key);
+    let given = |key: &Key| controller == "gemini" && GEMINI.contains(&key.name);
+    let ours = |key: &&&'static Key| {
+        **key != TcpOptions::KEY.stack && !given(key) && source.is_written(key)
+    };
     match keys.iter().find(ours) {
         None => Ok(()),
         Some(key) => {

@@ -1,0 +1,177 @@
+//! Congestion controllers that are built apart from the kernel, as modules: our Gemini, and those of users. A module of
+//! a kernel is `modules/NAME.ko` in the kernel's folder; NAME is the name of its source file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use shallop_control::gemini::Config;
+use shallop_control::gemini::law::{H_BITS, REDUCTION_BITS};
+use shallop_core::{BitsPerSec, Bytes};
+
+use crate::build::{BuildError, file, step};
+use crate::installed::Installed;
+
+/// The source of the module of Gemini.
+pub(crate) const GEMINI: [(&str, &str); 2] = [
+    ("gemini.c", include_str!("../modules/gemini.c")),
+    ("gemini.h", include_str!("../modules/gemini.h")),
+];
+/// The folder of modules in the folder of a kernel.
+pub(crate) const FOLDER: &str = "modules";
+/// The file of the symbols that modules may use, in the folder of a kernel.
+pub(crate) const SYMBOLS: &str = "symbols";
+/// The same file where kernels are built.
+pub(crate) const MODULE_SYMBOLS: &str = "Module.symvers";
+
+/// A module that kernels load before their hosts are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, as `"window=20 gain=3"`.
+    pub parameters: String,
+}
+
+impl Installed {
+    /// The file of a module of this kernel.
+    ///
+    /// # Errors
+    /// If there is none, with those that there are.
+    pub fn module(&self, name: &str) -> Result<PathBuf, String> {
+        let folder = self.program.with_file_name(FOLDER);
+        let path = folder.join(format!("{name}.ko"));
+        if path.is_file() {
+            return Ok(path);
+        }
+        let release = &self.release;
+        let how = if name == "gemini" {
+            "'shallop kernel build' makes it with the kernel".to_owned()
+        } else {
+            format!("'shallop kernel module {name}.c' makes it")
+        };
+        Err(format!("Linux {release} has no module \"{name}\": {how}"))
+    }
+
+    /// The digest of this kernel with a module, which is that of the kernel without one.
+    #[must_use]
+    pub fn digest_with(&self, module: Option<&str>) -> String {
+        let Some(path) = module.and_then(|name| self.module(name).ok()) else {
+            return self.digest.clone();
+        };
+        let bytes = fs::read(path).unwrap_or_default();
+        short(Sha256::new().chain_update(&self.digest).chain_update(bytes))
+    }
+}
+
+/// The first half of a digest, in words of files.
+pub(crate) fn short(digest: Sha256) -> String {
+    let digest = digest.finalize();
+    let digest = digest.iter().take(8).fold(0_u64, |all, &byte| all << 8 | u64::from(byte));
+    format!("{digest:016x}")
+}
+
+/// Compiles a module in this folder, which has its source, with the prepared tree that `make` uses.
+///
+/// # Errors
+/// What the compiler said.
+pub(crate) fn compile(
+    name: &str,
+    work: &Path,
+    make: &dyn Fn() -> Command,
+) -> Result<PathBuf, BuildError> {
+    let list = work.join("Makefile");
+    fs::write(&list, format!("obj-m := {name}.o\n")).map_err(file(&list))?;
+    step("make modules", make().arg(format!("M={}", work.display())).arg("modules"))?;
+    Ok(work.join(format!("{name}.ko")))
+}
+
+/// Prepares a tree for modules, in which a kernel of this configuration need not be built.
+///
+/// # Errors
+/// What failed.
+pub(crate) fn prepare(make: &dyn Fn() -> Command, jobs: usize) -> Result<(), BuildError> {
+    step("make modules_prepare", make().arg(format!("-j{jobs}")).arg("modules_prepare"))
+}
+
+/// The name of the module with this source: letters, digits and underscores.
+///
+/// # Errors
+/// If the file cannot be the source of a module.
+pub(crate) fn name_of(source: &Path) -> Result<&str, BuildError> {
+    let name = source.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_c = source.extension().is_some_and(|extension| extension == "c");
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    if is_c && is_name(name) {
+        return Ok(name);
+    }
+    let path = source.display();
+    let what = "a file of C, NAME.c, whose name has letters, digits and underscores alone";
+    Err(BuildError::Missing(format!("{path} is no source of a module: it has to be {what}")))
+}
+
+/// Copies the source of a module, and the headers beside it, into a new folder.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(crate) fn copy(source: &Path, to: &Path) -> Result<(), BuildError> {
+    fs::create_dir(to).map_err(file(to))?;
+    let from = source.parent().filter(|path| !path.as_os_str().is_empty());
+    let from = from.unwrap_or(Path::new("."));
+    let entries = fs::read_dir(from).map_err(file(from))?.flatten().map(|entry| entry.path());
+    let headers = entries.filter(|path| path.extension().is_some_and(|kind| kind == "h"));
+    for path in headers.chain([source.to_owned()]) {
+        let Some(name) = path.file_name() else { continue };
+        fs::copy(&path, to.join(name)).map_err(file(&path))?;
+    }
+    Ok(())
+}
+
+/// The module of Gemini with these options, for senders with links of this rate.
+#[must_use]
+pub fn gemini(config: &Config, link: BitsPerSec) -> Module {
+    let capacity = config.capacity.unwrap_or(link);
+    let fixed = |value: f64, bits: u32| (value * (1_u64 << bits) as f64).round() as u64;
+    let values = [
+        ("capacity_kbps", capacity.get() / 1_000),
+        ("mark_bytes", config.mark_above(capacity).map_or(0, Bytes::get)),
+        ("threshold_us", config.delay_threshold.as_ps() / 1_000_000),
+        ("decrease", fixed(config.decrease, REDUCTION_BITS)),
+        ("increase", fixed(config.increase, H_BITS)),
+        ("alpha_shift", u64::from(config.alpha_gain.shift())),
+        ("uses_marks", u64::from(config.dcn)),
+        ("uses_delay", u64::from(config.wan)),
+        ("recount", u64::from(config.recount)),
+    ];
+    let parameters = values.map(|(name, value)| format!("{name}={value}"));
+    Module { name: "gemini".to_owned(), parameters: parameters.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn geminis_defaults_are_those_of_its_module() {
+        let module = gemini(&Config::THESIS, BitsPerSec::gbps(10));
+        let (_, source) = GEMINI[0];
+        for (name, value) in module.parameters.split(' ').filter_map(|word| word.split_once('=')) {
+            let is_bool = ["uses_marks", "uses_delay", "recount"].contains(&name);
+            let value = if is_bool && value == "1" { "true" } else { value };
+            let line = format!(" {name} = {value};\n");
+            assert!(source.contains(&line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_module_is_named_by_its_source() {
+        assert_eq!(name_of(Path::new("a/fixed_2.c")).ok(), Some("fixed_2"));
+        for wrong in ["fixed", "fixed.h", "a b.c", ".c", "fix-ed.c"] {
+            let said = name_of(Path::new(wrong)).map_err(|why| why.to_string());
+            assert!(said.is_err_and(|said| said.contains("NAME.c")), "{wrong}");
+        }
+    }
+}
