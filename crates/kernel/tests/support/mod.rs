@@ -198,7 +198,11 @@ impl Run {
             gso_max_segs: self.gso_max_segs,
             controllers: vec![self.controller.to_owned()],
             modules: self.modules.clone(),
-            sysctls: if self.controller == "dctcp" { vec![ecn] } else { vec![] },
+            sysctls: if ["dctcp", "gemini"].contains(&self.controller) {
+                vec![ecn]
+            } else {
+                vec![]
+            },
             socket_buffer: 64 << 20,
         }
     }
