@@ -1,7 +1,5 @@
 //! Groups whose traffic is that of programs.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use shallop_plan::plan::{Pattern, Starts};
 use shallop_scenario::{Options, read};
 
