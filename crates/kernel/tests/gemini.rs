@@ -1,7 +1,7 @@
 //! Gemini in C (`modules/gemini.h`, which the kernel's module includes) against the controller of the simulator, by
 //! vectors: `modules/gemini.txt`, a line each, a word, inputs and what comes out. `bdp`, `factor`, `step`, `f_dcn`,
-//! `alpha`, `reduce` and `grow` are formulas; after `connection`, `ack` and `loss` are events of one connection, and what
-//! comes out is cwnd, ssthresh, alpha, F and h. `UPDATE_VECTORS=1` writes the file anew.
+//! `alpha`, `reduce` and `grow` are formulas; after `connection`, `ack` and `loss` are events of one connection, and
+//! what comes out is cwnd, ssthresh, alpha, F and h. `UPDATE_VECTORS=1` writes the file anew.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
