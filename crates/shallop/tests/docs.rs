@@ -24,13 +24,14 @@ use support::pages::{Block, blocks, pages, root};
 use tempfile::TempDir;
 
 /// Blocks that are not run, by page, and why.
-const NOT_RUN: [(&str, &str); 10] = [
+const NOT_RUN: [(&str, &str); 11] = [
     ("README.md", "builds the project and runs all tests, this one among them"),
     ("README.md", "builds the whole project; make test does it"),
     ("docs/clusters.md", "needs a cluster with Slurm"),
     ("docs/clusters.md", "needs the Python package; python/tests/test_pages.py runs it"),
     ("docs/comparison.md", "needs ns-3, which make check-ns3 installs"),
     ("docs/kernels.md", "compiles a kernel; make kernel does it"),
+    ("docs/kernels.md", "compiles a module; the tests of shallop-kernel load it"),
     ("docs/kernels.md", "waits for somebody who types"),
     (
         "docs/ns3.md",

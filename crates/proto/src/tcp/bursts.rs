@@ -51,8 +51,8 @@ impl<W: Window> Sender<W> {
         ((end - next).div_ceil(mss) as u16, end - next)
     }
 
-    /// Makes the next burst as soon as the window allows it, if it has to wait for the pacer: what it has then, it keeps
-    /// (kernel: `tcp_write_xmit` hands it to `fq` with the time at which it may leave).
+    /// Makes the next burst as soon as the window allows it, if it has to wait for the pacer: what it has then, it
+    /// keeps (kernel: `tcp_write_xmit` hands it to `fq` with the time at which it may leave).
     pub(super) fn plan_burst(&mut self, now: Time) {
         let due = self.pacer.due();
         if self.offload.plans() && self.pacer.is_active() && due > now && self.may_plan(now) {
