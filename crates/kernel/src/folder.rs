@@ -1,5 +1,5 @@
-//! A folder that does not outlive us, whatever ends us: another process waits for our end and removes it then. Kernels
-//! are started in one, and built in one.
+//! A folder that does not outlive us, whatever ends us: another process waits for our end and removes it then, with the
+//! processes that work in it. Kernels are started in one, and built in one.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -60,9 +60,19 @@ struct Remover {
     alive: Option<ChildStdin>,
 }
 
-const REMOVE: &str = r#"read -r _
+/// Processes that work in the folder are ended too: a kernel that is killed while it tries how to trace others leaves
+/// one that is stopped for ever (`check_ptrace` of User-Mode Linux).
+const REMOVE: &str = r#"end_all() {
+    for process in /proc/[0-9]*; do
+        case $(readlink "$process/cwd") in
+            "$1" | "$1/"* | "$1 (deleted)") kill -KILL "${process#/proc/}" ;;
+        esac
+    done
+}
+read -r _
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    rm -rf -- "$1" && sleep 0.1 && [ ! -e "$1" ] && exit
+    end_all "$1"
+    rm -rf -- "$1" && sleep 0.1 && end_all "$1" && [ ! -e "$1" ] && exit
     sleep 0.5
 done"#;
 
