@@ -7,6 +7,7 @@
 use shallop_core::options::HostStack;
 use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
 
+use crate::bictcp::{Bictcp, Law};
 use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::options::{Kind, Marking, Parameters};
 use crate::pacing::Pacing;
@@ -26,9 +27,11 @@ pub enum Variant {
     /// Linux: the target is `W_cubic(t + minimum RTT)`; `alpha_cubic` is constant; before the first loss cwnd grows by
     /// at least 5 % per round trip.
     Linux,
+    /// Linux to the segment and the millisecond ([`Bictcp`]).
+    Kernel,
 }
 
-words! { Variant { Rfc = "rfc", Linux = "linux" } }
+words! { Variant { Rfc = "rfc", Linux = "linux", Kernel = "kernel" } }
 
 options! {
     /// Parameters of CUBIC.
@@ -53,8 +56,12 @@ options! {
         key basis: Basis = Basis::Window;
         /// Which rules hold in detail. `"rfc"`: the target is that of a smoothed round-trip time ahead, and Reno's
         /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
-        /// growth is constant, and before the first loss the window grows by at least 5 % per round trip.
-        key form: Variant = Variant::Linux;
+        /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`: the
+        /// same in whole segments and milliseconds, where flows with short round trips grow in leaps.
+        key form: Variant = match stack {
+            HostStack::Linux | HostStack::LinuxPfifo => Variant::Kernel,
+            _ => Variant::Linux,
+        };
         /// Slow start.
         part slow_start: hystart::Config = match stack {
             HostStack::Ns2 => hystart::Config::STANDARD,
@@ -143,6 +150,8 @@ pub struct Cubic {
     /// `cwnd_prior`: cwnd just before the last reduction.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
+    /// The growth of [`Variant::Kernel`], in place of an epoch.
+    bictcp: Bictcp,
     prior: Option<Prior>,
     slow_start: SlowStart,
     pacing: Pacing,
@@ -172,6 +181,7 @@ impl Cubic {
             w_max: 0.0,
             cwnd_prior: 0.0,
             epoch: None,
+            bictcp: Bictcp::default(),
             prior: None,
             slow_start: SlowStart::new(&config.slow_start, start.mss).paced(config.pacing),
             pacing: Pacing::new(config.pacing),
@@ -215,6 +225,9 @@ impl Cubic {
 
     /// Grows cwnd for an ACK of `segments_acked` segments (RFC 9438, 4.2 to 4.5).
     fn avoid_congestion(&mut self, ack: &Ack, segments_acked: f64) {
+        if self.variant == Variant::Kernel {
+            return self.grow_as_the_kernel(ack, segments_acked);
+        }
         let before_first_loss = self.w_max <= 0.0 && self.variant == Variant::Linux;
         let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(ack.now));
         let last_update = epoch.last_update.replace(ack.now);
@@ -224,7 +237,7 @@ impl Cubic {
         if ack.is_cwnd_limited {
             let rtt = match self.variant {
                 Variant::Rfc => ack.srtt,
-                Variant::Linux => ack.min_rtt,
+                Variant::Linux | Variant::Kernel => ack.min_rtt,
             };
             let windows_acked = segments_acked / self.cwnd;
             self.update_w_est(&mut epoch, windows_acked);
@@ -237,10 +250,22 @@ impl Cubic {
             self.cwnd = match self.variant {
                 _ if !is_reno_friendly => grown,
                 Variant::Rfc => self.cwnd.max(epoch.w_est),
-                Variant::Linux => grown.max(epoch.w_est),
+                Variant::Linux | Variant::Kernel => grown.max(epoch.w_est),
             };
         }
         self.epoch = Some(epoch);
+    }
+
+    /// Grows cwnd by what the kernel's integers say.
+    fn grow_as_the_kernel(&mut self, ack: &Ack, segments_acked: f64) {
+        if !ack.is_cwnd_limited {
+            return;
+        }
+        let Self { c: scale, beta, reno_friendly, .. } = *self;
+        let law = Law { scale, beta, reno_friendly };
+        let [cwnd, last_max] = [self.cwnd, self.w_max].map(|segments| segments as u64);
+        let acked = (segments_acked + 0.5) as u64;
+        self.cwnd = self.bictcp.grow(law, (ack.now, ack.min_rtt), cwnd, last_max, acked) as f64;
     }
 
     /// Grows `W_est` by `alpha_cubic` per acknowledged window (RFC 9438, 4.3).
@@ -266,6 +291,7 @@ impl Cubic {
         self.cwnd = reduced.max(min_segments);
         self.ssthresh = reduced.max(2.0);
         self.epoch = None;
+        self.bictcp.end_epoch();
         self.slow_start.on_congestion();
     }
 
@@ -281,7 +307,8 @@ impl Cubic {
             Basis::Window => self.cwnd,
             Basis::Flight => self.cwnd.min(loss.prior_in_flight.get() as f64 * self.inverse_mss),
         };
-        basis * self.beta
+        let reduced = basis * self.beta;
+        if self.variant == Variant::Kernel { reduced.floor() } else { reduced }
     }
 }
 
@@ -335,6 +362,7 @@ impl Window for Cubic {
         }
         // W_max is the cwnd at which the next epoch begins, and K is 0 (RFC 9438, 4.8).
         (self.cwnd, self.w_max, self.epoch) = (1.0, 0.0, None);
+        self.bictcp = Bictcp::default();
         self.slow_start.on_congestion();
     }
 
@@ -342,7 +370,8 @@ impl Window for Cubic {
         self.reduce(mark, 1.0);
     }
 
-    fn on_idle(&mut self, _idle: Span) {
+    fn on_idle(&mut self, idle: Span) {
+        self.bictcp.on_idle(idle);
         self.cwnd = self.cwnd.min(self.initial_window);
         if let Some(epoch) = &mut self.epoch {
             epoch.last_update = None;

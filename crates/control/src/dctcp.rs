@@ -32,6 +32,13 @@ options! {
             HostStack::Ns2 => Fraction::new(0),
             _ => Fraction::ONE,
         };
+        /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before the
+        /// mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
+        /// (`"flight"`, Linux: `dctcp_react_to_loss`), which is less.
+        key loss_after_mark: Basis = match stack {
+            HostStack::Linux | HostStack::LinuxPfifo => Basis::Flight,
+            _ => Basis::Window,
+        };
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
         key pacing: bool = stack.paces();
@@ -81,6 +88,7 @@ pub struct Dctcp {
     /// The basis of a loss at the time of the last ECN reduction. A loss in the same window of data reduces from here,
     /// so that both reductions together leave as much as the loss alone.
     prior_basis: Bytes,
+    loss_after_mark: Basis,
 }
 
 impl Dctcp {
@@ -98,6 +106,7 @@ impl Dctcp {
             window_end: 0,
             cwnd_before_mark: cwnd,
             prior_basis: cwnd,
+            loss_after_mark: config.loss_after_mark,
         }
     }
 
@@ -114,7 +123,11 @@ impl Dctcp {
     /// cwnd after a loss.
     fn reduced_for_loss(&self, loss: &Loss) -> Bytes {
         let cwnd = self.reno.window();
-        let basis = if loss.in_cwr { self.prior_basis } else { self.basis.bytes(cwnd, loss) };
+        let basis = match self.loss_after_mark {
+            _ if !loss.in_cwr => self.basis.bytes(cwnd, loss),
+            Basis::Window => self.prior_basis,
+            Basis::Flight => loss.prior_in_flight.min(self.prior_basis),
+        };
         let packets = (self.packets(basis) as f64 * self.beta) as u64;
         (self.mss * packets).min(cwnd)
     }

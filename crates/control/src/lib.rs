@@ -3,6 +3,7 @@
 
 pub mod any;
 pub mod bbr;
+mod bictcp;
 pub mod binary;
 pub mod clean;
 pub mod copa;

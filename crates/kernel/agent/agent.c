@@ -311,12 +311,15 @@ static void send_flow(struct flow *flow)
     }
 }
 
-/* Reads and discards what has arrived; true when the connection has ended. */
+/* Reads and discards what has arrived; true when the connection has ended. Sockets of receivers have an event as long as
+ * there is something to read, and one of a sender only ever reads the end: no second call has to find out. */
 static int drain(int s)
 {
     ssize_t got;
-    while ((got = recv(s, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT)) > 0)
+    while ((got = recv(s, NULL, 1 << 20, MSG_TRUNC | MSG_DONTWAIT)) == 1 << 20)
         ;
+    if (got > 0)
+        return 0;
     return got == 0 || (errno != EAGAIN && errno != ENOTCONN);
 }
 
@@ -469,6 +472,17 @@ static void add_host(const struct order *order, void *context)
     ++*hosts;
 }
 
+/* Lets every host choose any controller, as its default too: Linux keeps DCTCP to the first network namespace. */
+static void allow_controllers(void)
+{
+    char *names = read_file("/proc/sys/net/ipv4/tcp_available_congestion_control", NULL);
+    if (!names)
+        return;
+    names[strcspn(names, "\n")] = '\0';
+    set_sysctl("net/ipv4/tcp_allowed_congestion_control", names);
+    free(names);
+}
+
 int main(void)
 {
     int hosts = 0;
@@ -483,6 +497,7 @@ int main(void)
     }
     each_order(set_global, NULL);
     each_order(load_module, NULL);
+    allow_controllers();
     open_console();
     each_order(add_host, &hosts);
     printf("ready hosts=%d at=%llu\n", hosts, (unsigned long long)now());

@@ -26,6 +26,7 @@ use crate::launch::{BOOTED, Start};
 use crate::orders::{self, FlowOrder};
 use crate::owners::{Owned, Owners};
 use crate::process::Process;
+use crate::processor::Processor;
 
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
@@ -103,6 +104,8 @@ pub struct Kernels {
     /// What programs write to, if there are any.
     folder: Option<Folder>,
     console: Option<Console>,
+    /// Where this thread and its kernels run.
+    _processor: Option<Processor>,
 }
 
 /// Somebody at the console of a host.
@@ -148,6 +151,7 @@ impl Kernels {
     /// # Errors
     /// If one cannot be started, or does not boot.
     pub fn boot(start: &Start<'_>, moderation: Span, legacy: bool) -> Result<Self, KernelError> {
+        let processor = Processor::take();
         let (machines, clock, folder) = start.kernels()?;
         let count = start.hosts.iter().flatten().max().map_or(0, |&most| most as usize + 1);
         let mut cards = vec![HostCard::default(); count];
@@ -179,6 +183,7 @@ impl Kernels {
             failure: None,
             folder: None,
             console: None,
+            _processor: processor,
         };
         all.run_alone(BOOTED)?;
         // Every kernel has read its files and opened its sockets: only programs still need it.

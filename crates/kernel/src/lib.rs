@@ -30,6 +30,7 @@ pub mod orders;
 pub mod owners;
 pub mod pair;
 pub mod process;
+mod processor;
 pub mod programs;
 pub mod ring;
 pub mod run;

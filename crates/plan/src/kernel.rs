@@ -33,9 +33,14 @@ pub enum Qdisc {
 
 shallop_core::words! { Qdisc { Fq = "fq", FqCodel = "fq_codel", PfifoFast = "pfifo_fast" } }
 
+/// The least time between two interrupts of a card, unless a scenario says otherwise.
+const INTERRUPT_GAP: Span = Span::from_us(20);
+/// The processor time of a program without a pause, unless a scenario says otherwise.
+const COMPUTE_LIMIT: Span = Span::from_secs(30);
+
 options! {
     /// The hosts with `stack = "kernel"`.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct KernelOptions {
         /// The release of the kernel, or its first numbers: `"6.12"`.
         key release: Option<String> = None, "the newest that is installed";
@@ -45,10 +50,10 @@ options! {
         /// packet by packet, which suits shallow buffers.
         key gso_max_segs: Option<u32> [Integer(1, 65_535)] = None, "what the kernel chooses: up to 64 KB";
         /// The least time between two interrupts of a card (interrupt moderation).
-        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = Span::from_us(20);
+        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = INTERRUPT_GAP;
         /// The processor time that a program may use without a pause, after which it is said to spin: time stands
         /// still while a program computes, so that the run would never end.
-        key compute_limit: Span [Time(Span::from_secs(1), Span::from_secs(86_400))] = Span::from_secs(30);
+        key compute_limit: Span [Time(Span::from_secs(1), Span::from_secs(86_400))] = COMPUTE_LIMIT;
         /// A module with a controller, which was built by `shallop kernel module NAME.c`. All flows between kernels use
         /// its controller in place of their transports'.
         key module: Option<String> = None, "no module";
@@ -58,6 +63,23 @@ options! {
         key parameters: Vec<String> = Vec::new();
         /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
         key sysctls: Vec<String> = Vec::new();
+    }
+}
+
+/// What holds for a scenario without a section of kernels: what holds for an empty one.
+impl Default for KernelOptions {
+    fn default() -> Self {
+        Self {
+            release: None,
+            qdisc: Qdisc::Fq,
+            gso_max_segs: None,
+            interrupt_gap: INTERRUPT_GAP,
+            compute_limit: COMPUTE_LIMIT,
+            module: None,
+            controller: None,
+            parameters: Vec::new(),
+            sysctls: Vec::new(),
+        }
     }
 }
 

@@ -102,6 +102,8 @@ options! {
         /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
         /// 2 Gb/s. 65,535: no limit.
         key fq_flow_limit: u16 [Integer(1, 65_535)] = defaults.stack.fq_flow_limit;
+        /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
+        key option_bytes: u8 [Integer(0, 40)] = defaults.stack.option_bytes;
         /// The receive buffer.
         key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
             defaults.stack.buffer, "as much as a scaled window can advertise, 1.07 GB";
@@ -157,6 +159,7 @@ impl TcpOptions {
             ack_quick: config.acks.quick,
             gso_max_segs: config.gso_max_segs,
             fq_flow_limit: config.fq_flow_limit,
+            option_bytes: config.option_bytes,
             receive_buffer: config.buffer,
         }
     }
@@ -170,6 +173,7 @@ impl TcpOptions {
             detection: self.detection,
             gso_max_segs: self.gso_max_segs,
             fq_flow_limit: self.fq_flow_limit,
+            option_bytes: self.option_bytes,
             buffer: self.receive_buffer,
             ..stack
         };
@@ -281,7 +285,8 @@ impl Protocol for Tcp {
     }
 
     fn endpoints(&self, flow: &FlowContext) -> [TcpEnd; 2] {
-        let config = tcp::Config { segment: flow.payload, ..self.config };
+        let segment = flow.payload.saturating_sub(u16::from(self.config.option_bytes)).max(1);
+        let config = tcp::Config { segment, ..self.config };
         let draw = flow.stream("window").draw();
         let window = self.controller.build(&config.start(flow.sender_link, draw));
         let sender = tcp::Sender::new(&config, window, flow.size);

@@ -170,7 +170,8 @@ impl<W: Window> Sender<W> {
 
     /// Enters fast recovery if segments are marked lost and no recovery is under way. Returns whether it did.
     fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
-        let enters = self.recovery.is_open() && self.scoreboard.lost() > 0;
+        let again = self.recovery.take_again();
+        let enters = self.recovery.is_open() && (again || self.scoreboard.lost() > 0);
         if enters {
             self.begin_recovery(now, event);
         }

@@ -1,6 +1,6 @@
 //! The configuration of a host's TCP, and the stacks that scenarios choose from.
 //!
-//! | | ns2 | ns3 | linux, linux-fq, linux-pfifo |
+//! | | ns2 | ns3 | linux, linux-pfifo, linux-ideal |
 //! |---|---|---|---|
 //! | initial window, segments | 2 | 10 | 10 |
 //! | RTO: initial, minimum, maximum | 3 s, 0.2 s, 60 s | 1 s, 1 s, 60 s | 1 s, SRTT + 0.2 s, 120 s |
@@ -8,14 +8,15 @@
 //! | spurious recovery | not undone | not undone | undone, by DSACK, timestamps and F-RTO |
 //! | delayed acknowledgements | none | every 2nd, 200 ms | every 2nd, 40 ms, none for the first 16 segments |
 //! | reduction for a congestion mark | at once | over a round trip | over a round trip |
-//! | segmentation offload | none | none | linux: none; the others: bursts of up to 64 KB |
-//! | pacing of all flows | no | no | linux-fq: yes; the others: no |
+//! | segmentation offload | none | none | linux-ideal: none; the others: bursts of up to 64 KB |
+//! | bytes of options in a segment | 0 | 0 | linux-ideal: 0; the others: 12 |
+//! | pacing of all flows | no | no | linux: yes; the others: no |
 //!
 //! How a stack's congestion controllers are configured is in the file of each controller ([`HostStack`]). All
 //! stacks open a connection with a handshake before they send data, as ns-2's one-way agents do with `syn_`.
 //! Sources: `ns-default.tcl` of ns-2.35, with the kernel modules of its time; attributes of ns-3.44, which answers
-//! marks in `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6. In all three a segment is 1460 B and the
-//! receive buffer as large as window scaling allows: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that
+//! marks in `TcpSocketBase::EnterCwr`; `net.ipv4` defaults of Linux 6. A packet has 1500 B everywhere, and the receive
+//! buffer is as large as window scaling allows: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that
 //! ns-3 starts with.
 
 use shallop_control::{HostStack, Marking, Start};
@@ -215,6 +216,13 @@ pub struct Config {
     /// The most bursts of a flow that wait in the host to be paced; one more is dropped there, which reduces the window
     /// as a mark does (Linux: `flow_limit` of `fq`). `u16::MAX` for a host without such a limit.
     pub fq_flow_limit: u16,
+    /// Bytes of options in each segment and acknowledgement after the handshake: 12 of timestamps (RFC 7323,
+    /// appendix A). SACK blocks are not counted.
+    pub option_bytes: u8,
+    /// What Linux does and no RFC says. The pacer makes up for a late segment by half of its time at most, and not by
+    /// all of it (`tcp_update_skb_after_send`). A recovery that ends while retransmissions are in flight is followed by
+    /// another, with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
+    pub kernel_habits: bool,
     /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
 }
@@ -296,6 +304,8 @@ impl Stack {
             acks: DelayedAcks::OFF,
             gso_max_segs: 1,
             fq_flow_limit: u16::MAX,
+            option_bytes: 0,
+            kernel_habits: false,
             buffer: LARGEST_BUFFER,
         },
         host: HostStack::Ns2,
@@ -336,7 +346,13 @@ impl Stack {
 
     /// Linux with segmentation offload and a host that paces.
     pub const LINUX: Self = Self {
-        tcp: Config { gso_max_segs: u16::MAX, fq_flow_limit: 100, ..Self::LINUX_IDEAL.tcp },
+        tcp: Config {
+            gso_max_segs: u16::MAX,
+            fq_flow_limit: 100,
+            option_bytes: 12,
+            kernel_habits: true,
+            ..Self::LINUX_IDEAL.tcp
+        },
         host: HostStack::Linux,
     };
 

@@ -37,6 +37,8 @@ pub(super) struct Connection {
     pub(super) pending: Pending,
     /// The window scale.
     pub(super) window_scale: u8,
+    /// Bytes of options in each segment.
+    pub(super) option_bytes: u8,
     /// After which idle times the controller restarts.
     pub(super) idle_restart: IdleRestart,
     /// Bytes sent by earlier flows on the connection: the controller counts sequence numbers from its first byte.
@@ -50,6 +52,7 @@ impl Connection {
             state: State::Closed,
             pending: if config.handshake { Pending::Syn } else { Pending::Nothing },
             window_scale: scale_for(receive_buffer),
+            option_bytes: config.option_bytes,
             idle_restart: config.slow_start_after_idle,
             prior_bytes: 0,
         }

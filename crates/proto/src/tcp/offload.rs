@@ -81,7 +81,12 @@ impl Offload {
 
     /// True if bursts are made when the window opens and wait in the host until they leave, as with `fq`.
     pub(super) const fn plans(&self) -> bool {
-        self.is_on() && self.flow_limit < u16::MAX && self.planned == 0 && self.burst_left == 0
+        self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
+    }
+
+    /// True if bursts wait in `fq` until they leave.
+    pub(super) const fn is_paced_by_host(&self) -> bool {
+        self.is_on() && self.flow_limit < u16::MAX
     }
 
     /// When the burst that waits in the host leaves, if one does.

@@ -10,12 +10,15 @@ pub(super) struct Pacer {
     pace: Option<Pace>,
     /// When the next segment may leave.
     due: Time,
+    /// A late segment is made up for by half of its time at most
+    /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
+    half_credit: bool,
 }
 
 impl Pacer {
     /// A pacer that allows the first segment at once.
-    pub(super) fn new(rate: Option<BitsPerSec>) -> Self {
-        Self { pace: rate.map(Pace::new), due: Time::ZERO }
+    pub(super) fn new(rate: Option<BitsPerSec>, half_credit: bool) -> Self {
+        Self { pace: rate.map(Pace::new), due: Time::ZERO, half_credit }
     }
 
     /// Sets the pacing rate. The time of the next segment stays as the old rate has set it.
@@ -35,16 +38,32 @@ impl Pacer {
         self.pace.is_some()
     }
 
+    /// True if segments wait until they are due: the controller paces, or the first window is held.
+    pub(super) fn applies(&self) -> bool {
+        self.is_active() || self.due > Time::ZERO
+    }
+
     /// When the next segment may leave.
     pub(super) const fn due(&self) -> Time {
         self.due
     }
 
+    /// Nothing leaves before this time.
+    pub(super) fn hold(&mut self, until: Time) {
+        self.due = self.due.max(until);
+    }
+
     /// A segment of `len` bytes is sent at `now`. The next one is due after the time that `len` bytes take at the
     /// pacing rate, counted from when this segment was due: a host link that delays it by less does not lower the rate.
+    /// With half credit, what is sent later than it was due shortens that time by as much, and at most by half.
     pub(super) fn charge(&mut self, now: Time, len: u64) {
         if let Some(pace) = &mut self.pace {
             let gap = pace.charge(Bytes::new(len));
+            if self.half_credit {
+                let credit = now.saturating_since(self.due).min(gap / 2);
+                self.due = self.due.max(now).saturating_add(gap.saturating_sub(credit));
+                return;
+            }
             let planned = self.due.saturating_add(gap);
             self.due = if planned > now { planned } else { now.saturating_add(gap) };
         }

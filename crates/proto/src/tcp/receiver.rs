@@ -39,6 +39,8 @@ pub struct Receiver {
     /// The size of the receive buffer.
     buffer: u64,
     window_scale: u8,
+    /// Bytes of options in each acknowledgement.
+    option_bytes: u8,
     /// The first byte after the message; `u64::MAX` if there is no end.
     end: u64,
     arrived: Arrived,
@@ -78,6 +80,7 @@ impl Receiver {
             ecn: config.ecn.codepoint(capable),
             buffer,
             window_scale: scale_for(buffer),
+            option_bytes: config.option_bytes,
             end: size.unwrap_or(u64::MAX),
             arrived: Arrived::default(),
             latest: [const { 0..0 }; SACK_BLOCKS],
@@ -269,7 +272,8 @@ impl Endpoint for Receiver {
         }
         let pending = self.pending_acks.pop_front()?;
         let head = self.ack_head(&pending, self.pending_acks.is_empty());
-        let (body, size) = (0..0, wire::frame(wire::HEADERS));
+        let size = wire::frame(wire::HEADERS + u64::from(self.option_bytes));
+        let body = 0..0;
         Some(Out { head, body, size, class: Class::Ack, ecn: self.ecn })
     }
 

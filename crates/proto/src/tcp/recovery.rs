@@ -31,6 +31,11 @@ pub(super) struct Recovery {
     point: u64,
     /// `RescueRxt`: this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
     rescue_used: bool,
+    /// Retransmissions in flight at the end of a recovery begin another, as
+    /// [`Config::kernel_habits`](super::config::Config::kernel_habits) has it.
+    repeats: bool,
+    /// A recovery ended with retransmissions in flight, and the next one has not begun.
+    again: bool,
     /// Bytes marked lost that the controller was told of.
     reported_lost: u64,
     /// SND.UNA at the last retransmission timeout; `u64::MAX` if there was none.
@@ -47,6 +52,8 @@ impl Recovery {
             phase: Phase::Open,
             point: 0,
             rescue_used: false,
+            repeats: config.kernel_habits,
+            again: false,
             reported_lost: 0,
             timeout_una: u64::MAX,
         }
@@ -99,6 +106,16 @@ impl Recovery {
     /// A tail loss probe repaired a loss: the window was reduced for it, and nothing is left to recover.
     pub(super) fn note_probe_repair(&mut self, snd_nxt: u64) {
         self.point = snd_nxt;
+    }
+
+    /// A recovery has ended with so many retransmissions in flight.
+    pub(super) const fn note_left(&mut self, retransmitted: u32) {
+        self.again = self.repeats && retransmitted > 0;
+    }
+
+    /// True if retransmissions that were left begin a recovery now.
+    pub(super) const fn take_again(&mut self) -> bool {
+        std::mem::replace(&mut self.again, false)
     }
 
     /// True if this recovery may still send a rescue retransmission.

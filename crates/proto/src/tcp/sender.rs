@@ -78,7 +78,7 @@ impl<W: Window> Sender<W> {
             recovery: Recovery::new(config),
             undo: Undo::new(config.spurious_detection()),
             limits: Limits::new(controller.window().get(), buffer),
-            pacer: Pacer::new(controller.pacing()),
+            pacer: Pacer::new(controller.pacing(), config.kernel_habits),
             offload: Offload::new(config),
             timers: Timers::new(config.max_ack_delay()),
             ecn: EcnState::new(config.ecn),
@@ -202,7 +202,7 @@ impl<W: Window> Sender<W> {
             NextSegment::New => !self.offload.is_in_burst(),
             NextSegment::Syn | NextSegment::WindowProbe | NextSegment::TailLossProbe => false,
         };
-        begins && self.pacer.is_active()
+        begins && self.pacer.applies()
     }
 
     /// When the pacer lets this leave; [`Time::ZERO`] if it does not apply.
@@ -296,7 +296,8 @@ impl<W: Window> Sender<W> {
         let (seq, scale) = (body.start, self.connection.window_scale);
         let timestamp = self.undo.tsval(now);
         let head = Head { seq, len: len as u16, timestamp, flags, scale, ..Head::default() };
-        Out { head, body, size: wire::data_frame(len), class: Class::Data, ecn }
+        let size = wire::data_frame(len + u64::from(self.connection.option_bytes));
+        Out { head, body, size, class: Class::Data, ecn }
     }
 
     /// Data is sent with nothing in flight: starts the retransmission timer, and restarts the controller if the sender

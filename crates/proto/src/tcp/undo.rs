@@ -345,8 +345,11 @@ impl<W: Window> Sender<W> {
         self.recovery.detector.on_new_ack(&mut self.scoreboard);
         if spurious {
             self.undo_reduction();
-        } else if let Some(rack) = self.recovery.detector.rack_mut() {
-            rack.on_recovery_exit();
+        } else {
+            if let Some(rack) = self.recovery.detector.rack_mut() {
+                rack.on_recovery_exit();
+            }
+            self.recovery.note_left(self.scoreboard.retransmitted());
         }
         self.recovery.exit();
         self.controller.on_recovery_exit(now);

@@ -1,0 +1,201 @@
+//! The growth of CUBIC as the kernel computes it: in whole segments and with a clock of a millisecond. It differs from
+//! the curve of RFC 9438 where round trips are short: the growth is computed anew only when cwnd has changed or 32 ms
+//! have passed, so that `W_est` runs ahead meanwhile, and cwnd then grows by up to half of itself per round trip.
+//! Fields have the kernel's names. Units: segments; [`Time`], of which whole milliseconds count. Source: kernel:
+//! `tcp_cubic.c`, `bictcp_update`, and `tcp_cong_avoid_ai`, with `HZ` 1000.
+
+use shallop_core::{Span, Time};
+
+/// `HZ / 32` at 1000 Hz: for so many milliseconds the growth is kept while cwnd stays as it is.
+const KEEP_MS: u64 = 31;
+/// `BICTCP_HZ`: the curve's unit of time is 2^-10 s.
+const UNITS_PER_SECOND: f64 = 1024.0;
+
+/// What the growth depends on besides time.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// C, in segments per cubic second.
+    pub scale: f64,
+    /// The fraction of cwnd that a reduction leaves.
+    pub beta: f64,
+    /// cwnd is at least the one that Reno would have.
+    pub reno_friendly: bool,
+}
+
+impl Law {
+    /// `beta_scale`: Reno's window grows by a segment for each cwnd × this / 8 segments acknowledged.
+    fn beta_scale(&self) -> u64 {
+        let whole = (8.0 * (1.0 + self.beta) / 3.0 / (1.0 - self.beta)) as u64;
+        whole.max(1)
+    }
+}
+
+/// The state between two reductions (`struct bictcp`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bictcp {
+    /// A segment is added for so many acknowledged ones.
+    cnt: u64,
+    last_cwnd: u64,
+    last_time: u64,
+    /// In milliseconds; `None` after a reduction.
+    epoch_start: Option<u64>,
+    origin_point: u64,
+    /// `bic_K`, in 2^-10 s.
+    k: f64,
+    tcp_cwnd: u64,
+    ack_cnt: u64,
+    snd_cwnd_cnt: u64,
+}
+
+/// Whole milliseconds of a time (`tcp_jiffies32`).
+fn jiffies(now: Time) -> u64 {
+    now.since_start().as_ps() / Span::from_ms(1).as_ps()
+}
+
+impl Bictcp {
+    /// The next curve begins with the next acknowledgement.
+    pub fn end_epoch(&mut self) {
+        (self.epoch_start, self.snd_cwnd_cnt) = (None, 0);
+    }
+
+    /// Time in which nothing was sent does not count.
+    pub fn on_idle(&mut self, idle: Span) {
+        let idle = idle.as_ps() / Span::from_ms(1).as_ps();
+        self.epoch_start = self.epoch_start.map(|start| start + idle);
+    }
+
+    /// cwnd after an acknowledgement of this many segments. `last_max` is the cwnd at the last reduction, zero before.
+    pub fn grow(
+        &mut self,
+        law: Law,
+        ack: (Time, Span),
+        cwnd: u64,
+        last_max: u64,
+        acked: u64,
+    ) -> u64 {
+        self.update(law, ack, cwnd, last_max, acked);
+        self.additive_increase(cwnd, acked)
+    }
+
+    fn update(&mut self, law: Law, ack: (Time, Span), cwnd: u64, last_max: u64, acked: u64) {
+        let now = jiffies(ack.0);
+        self.ack_cnt += acked;
+        if self.last_cwnd == cwnd && now.saturating_sub(self.last_time) <= KEEP_MS {
+            return;
+        }
+        if self.epoch_start.is_none() || now != self.last_time {
+            self.follow_curve(law, now, ack.1, cwnd, last_max, acked);
+        }
+        if law.reno_friendly {
+            self.keep_up_with_reno(law, cwnd);
+        }
+        self.cnt = self.cnt.max(2);
+    }
+
+    fn follow_curve(
+        &mut self,
+        law: Law,
+        now: u64,
+        min_rtt: Span,
+        cwnd: u64,
+        last_max: u64,
+        acked: u64,
+    ) {
+        (self.last_cwnd, self.last_time) = (cwnd, now);
+        let start = *self.epoch_start.get_or_insert_with(|| {
+            (self.ack_cnt, self.tcp_cwnd) = (acked, cwnd);
+            let above = last_max.saturating_sub(cwnd);
+            self.k = (libm::cbrt(above as f64 / law.scale) * UNITS_PER_SECOND).floor();
+            self.origin_point = cwnd.max(last_max);
+            now
+        });
+        let ahead = min_rtt.as_ps().div_ceil(Span::from_ms(1).as_ps());
+        let t = ((now - start + ahead) * UNITS_PER_SECOND as u64 / 1_000) as f64;
+        let from_k = (t - self.k) / UNITS_PER_SECOND;
+        let delta = (law.scale * from_k.abs() * from_k * from_k) as u64;
+        let target = if t < self.k {
+            self.origin_point.saturating_sub(delta)
+        } else {
+            self.origin_point + delta
+        };
+        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if last_max == 0 {
+            self.cnt = self.cnt.min(20);
+        }
+    }
+
+    fn keep_up_with_reno(&mut self, law: Law, cwnd: u64) {
+        let per_segment = (cwnd * law.beta_scale()) >> 3;
+        if per_segment > 0 && self.ack_cnt > per_segment {
+            let segments = (self.ack_cnt - 1) / per_segment;
+            self.ack_cnt -= segments * per_segment;
+            self.tcp_cwnd += segments;
+        }
+        if self.tcp_cwnd > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
+        }
+    }
+
+    /// `tcp_cong_avoid_ai`.
+    fn additive_increase(&mut self, mut cwnd: u64, acked: u64) -> u64 {
+        let every = self.cnt.max(1);
+        if self.snd_cwnd_cnt >= every {
+            self.snd_cwnd_cnt = 0;
+            cwnd += 1;
+        }
+        self.snd_cwnd_cnt += acked;
+        cwnd += self.snd_cwnd_cnt / every;
+        self.snd_cwnd_cnt %= every;
+        cwnd
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINUX: Law = Law { scale: 410.0 / 1024.0, beta: 717.0 / 1024.0, reno_friendly: true };
+    const RTT: Span = Span::from_us(300);
+
+    fn at(ms: f64) -> Time {
+        Time::after_start(Span::from_us((ms * 1e3) as u64))
+    }
+
+    /// By hand: the curve allows a segment more than 57 and then none for seconds. Reno's window grows by one for each
+    /// 58 x 15 / 8 = 108 acknowledged, and is not looked at for 32 ms, in which 106 round trips acknowledge 6,100: it is
+    /// 56 larger than cwnd then, and one segment is added for two that are acknowledged, until it is reached.
+    #[test]
+    fn a_window_that_stays_for_32_ms_then_grows_by_half_each_round_trip() {
+        let (mut state, mut cwnd, mut ms) = (Bictcp::default(), 57, 10.0);
+        let mut until = |end: f64| {
+            while ms < end {
+                cwnd = state.grow(LINUX, (at(ms), RTT), cwnd, 81, cwnd);
+                ms += 0.3;
+            }
+            cwnd
+        };
+        let [soon, later] = [until(12.0), until(40.0)];
+        assert!(soon == later && later < 63, "{soon} {later}");
+        assert!(until(46.0) > 100);
+    }
+
+    /// RFC 9438's example of form: with a long round trip the window is back at `W_max` after K.
+    #[test]
+    fn after_k_the_window_is_what_it_was() {
+        let (mut state, mut cwnd) = (Bictcp::default(), 700);
+        let k = libm::cbrt(300.0 / LINUX.scale);
+        let mut seconds = 0.0;
+        while seconds < k {
+            cwnd = state.grow(LINUX, (at(seconds * 1e3), Span::from_ms(100)), cwnd, 1_000, cwnd);
+            seconds += 0.1;
+        }
+        assert!((985..=1_001).contains(&cwnd), "{cwnd}");
+    }
+
+    #[test]
+    fn without_a_loss_the_window_grows_by_5_percent_per_round_trip() {
+        let mut state = Bictcp::default();
+        let first = state.grow(LINUX, (at(1.0), RTT), 100, 0, 100);
+        assert_eq!(first, 105);
+    }
+}
