@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::{End, Node};
+use shallop_core::{End, Node, Probe, Time};
 use shallop_proto::{Endpoint, EndpointCounters, Priority};
 
 /// An endpoint with the driver's state of it.
@@ -23,6 +23,20 @@ pub(crate) struct EndState<E> {
     pub waiting: Option<Priority>,
     /// Whether its completion has been reported.
     pub complete: bool,
+}
+
+impl<E: Endpoint> EndState<E> {
+    /// Tells the probe what an input to the machine has brought about.
+    #[inline]
+    pub fn report(&mut self, now: Time, end: End, probe: &mut impl Probe) {
+        if let Some(rtt) = self.machine.rtt_sample() {
+            probe.on_rtt(now, end, rtt);
+        }
+        if !self.complete && self.machine.is_complete() {
+            self.complete = true;
+            probe.on_complete(now, end);
+        }
+    }
 }
 
 /// A flow that has retired.

@@ -237,7 +237,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
     }
 
     fn on_end_timer(&mut self, now: Time, end: End) {
-        self.flows.get(end).machine.on_timer(now);
+        let state = self.flows.get(end);
+        state.machine.on_timer(now);
+        state.report(now, end, &mut self.probe);
         self.settle(now, end);
         self.retire_if_quiescent(end);
     }
@@ -392,13 +394,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         self.probe.on_deliver(now, &packet.envelope);
         let state = self.flows.get(end);
         state.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
-        if let Some(rtt) = state.machine.rtt_sample() {
-            self.probe.on_rtt(now, end, rtt);
-        }
-        if !state.complete && state.machine.is_complete() {
-            state.complete = true;
-            self.probe.on_complete(now, end);
-        }
+        state.report(now, end, &mut self.probe);
         if H::ANY {
             self.hosts.on_packet(now, packet);
             self.arm_hosts();

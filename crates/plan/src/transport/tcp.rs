@@ -5,7 +5,7 @@ use shallop_core::form::{Described, Key, Kind};
 use shallop_core::options::{HostStack, Options, Refused, Source};
 use shallop_core::{Bytes, Span, options};
 use shallop_proto::rtt::Floor;
-use shallop_proto::tcp::{self, Detection, EcnCapable, EcnConfig, IdleRestart, Stack};
+use shallop_proto::tcp::{self, Detection, EcnCapable, EcnConfig, IdleRestart, Moderated, Stack};
 use shallop_proto::{Peer, TcpEnd};
 
 use super::{Configured, FlowContext, LONGEST, Protocol};
@@ -104,6 +104,9 @@ options! {
         key fq_flow_limit: u16 [Integer(1, 65_535)] = defaults.stack.fq_flow_limit;
         /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
         key option_bytes: u8 [Integer(0, 40)] = defaults.stack.option_bytes;
+        /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What came
+        /// meanwhile is handed over together, and segments that follow each other as one, which is acknowledged once.
+        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = defaults.stack.interrupt_gap;
         /// The receive buffer.
         key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
             defaults.stack.buffer, "as much as a scaled window can advertise, 1.07 GB";
@@ -160,6 +163,7 @@ impl TcpOptions {
             gso_max_segs: config.gso_max_segs,
             fq_flow_limit: config.fq_flow_limit,
             option_bytes: config.option_bytes,
+            interrupt_gap: config.interrupt_gap,
             receive_buffer: config.buffer,
         }
     }
@@ -174,6 +178,7 @@ impl TcpOptions {
             gso_max_segs: self.gso_max_segs,
             fq_flow_limit: self.fq_flow_limit,
             option_bytes: self.option_bytes,
+            interrupt_gap: self.interrupt_gap,
             buffer: self.receive_buffer,
             ..stack
         };
@@ -291,6 +296,8 @@ impl Protocol for Tcp {
         let window = self.controller.build(&config.start(flow.sender_link, draw));
         let sender = tcp::Sender::new(&config, window, flow.size);
         let receiver = tcp::Receiver::new(&config, flow.size);
+        let gap = config.interrupt_gap;
+        let (sender, receiver) = (Moderated::new(sender, gap), Moderated::new(receiver, gap));
         [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
     }
 }

@@ -223,6 +223,8 @@ pub struct Config {
     /// all of it (`tcp_update_skb_after_send`). A recovery that ends while retransmissions are in flight is followed by
     /// another, with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
     pub kernel_habits: bool,
+    /// How long after a packet the host's card interrupts it, with all that came meanwhile ([`super::Moderated`]).
+    pub interrupt_gap: Span,
     /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
 }
@@ -306,6 +308,7 @@ impl Stack {
             fq_flow_limit: u16::MAX,
             option_bytes: 0,
             kernel_habits: false,
+            interrupt_gap: Span::ZERO,
             buffer: LARGEST_BUFFER,
         },
         host: HostStack::Ns2,
@@ -351,6 +354,7 @@ impl Stack {
             fq_flow_limit: 100,
             option_bytes: 12,
             kernel_habits: true,
+            interrupt_gap: Span::from_us(20),
             ..Self::LINUX_IDEAL.tcp
         },
         host: HostStack::Linux,

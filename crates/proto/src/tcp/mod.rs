@@ -15,6 +15,7 @@ pub mod head;
 mod limits;
 pub mod loss_state;
 mod marking;
+mod moderation;
 pub mod offload;
 mod pacer;
 pub mod prr;
@@ -34,6 +35,7 @@ pub use config::{
     Config, DelayedAcks, Detection, EcnCapable, EcnConfig, IdleRestart, Spurious, Stack,
 };
 pub use head::{Flags, Head, SackBlock};
+pub use moderation::Moderated;
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use timestamp::Timestamp;

@@ -39,6 +39,9 @@ pub struct Receiver {
     /// The size of the receive buffer.
     buffer: u64,
     window_scale: u8,
+    /// Payload of a full segment; several that arrive as one count as two, which is enough to acknowledge them (kernel:
+    /// `__tcp_ack_snd_check`).
+    segment: u16,
     /// Bytes of options in each acknowledgement.
     option_bytes: u8,
     /// The first byte after the message; `u64::MAX` if there is no end.
@@ -80,6 +83,7 @@ impl Receiver {
             ecn: config.ecn.codepoint(capable),
             buffer,
             window_scale: scale_for(buffer),
+            segment: config.segment,
             option_bytes: config.option_bytes,
             end: size.unwrap_or(u64::MAX),
             arrived: Arrived::default(),
@@ -128,7 +132,7 @@ impl Receiver {
         self.duplicates += u64::from(new == 0);
         let free = self.buffer.saturating_sub(self.arrived.out_of_order());
         self.right_edge = self.right_edge.max(self.rcv_nxt() + free);
-        self.unacknowledged += 1;
+        self.unacknowledged += if head.len > self.segment { 2 } else { 1 };
         let in_order = self.rcv_nxt() > rcv_nxt && !had_gap;
         if self.quick_acks > 0 && in_order {
             self.quick_acks -= 1;

@@ -1,0 +1,185 @@
+//! What a host's card and its driver do to arrivals: the card interrupts the host a while after the first packet, and
+//! the driver then hands over all that came meanwhile, segments of a flow that follow each other as one (generic
+//! receive offload). So a receiver acknowledges several segments at once, and acknowledgements arrive several at a time.
+//! State: packets that the host was not told of. Here each flow has interrupts of its own. Sources: kernel:
+//! `napi_complete_done`, `tcp_gro_receive`; `ethtool -C rx-usecs`.
+
+use std::collections::VecDeque;
+
+use shallop_core::{Ecn, Span, Time};
+
+use super::head::{Flags, Head};
+use crate::counters::EndpointCounters;
+use crate::endpoint::{Endpoint, Out};
+
+/// The most bytes that arrive as one segment (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
+const LARGEST: u16 = 65_000;
+
+/// An end of a connection behind a card with interrupt moderation.
+#[derive(Clone, Debug)]
+pub struct Moderated<E> {
+    end: E,
+    gap: Span,
+    waiting: VecDeque<(Head, Ecn)>,
+    /// When the host is told of what waits; [`Time::LAST`] if nothing does.
+    interrupt: Time,
+    /// The last input did not reach the end.
+    held: bool,
+}
+
+impl<E> Moderated<E> {
+    /// An end that is told of a packet this long after it came, and at once if that is zero.
+    pub const fn new(end: E, gap: Span) -> Self {
+        Self { end, gap, waiting: VecDeque::new(), interrupt: Time::LAST, held: false }
+    }
+
+    /// What the driver hands over next.
+    fn next(&mut self) -> Option<(Head, Ecn)> {
+        let (mut head, ecn) = self.waiting.pop_front()?;
+        while let Some((next, next_ecn)) = self.waiting.front() {
+            if *next_ecn != ecn || !follows(&head, next) {
+                break;
+            }
+            head.len += next.len;
+            self.waiting.pop_front();
+        }
+        Some((head, ecn))
+    }
+}
+
+/// True if these segments become one.
+fn follows(head: &Head, next: &Head) -> bool {
+    let is_data = head.len > 0 && next.len > 0;
+    let same = head.flags == next.flags && !next.flags.has(Flags::CWR);
+    is_data && same && next.seq == head.seq + u64::from(head.len) && head.len <= LARGEST - next.len
+}
+
+impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
+    type Head = Head;
+
+    fn on_packet(&mut self, now: Time, head: &Head, ecn: Ecn) {
+        if self.gap.is_zero() {
+            return self.end.on_packet(now, head, ecn);
+        }
+        if self.waiting.is_empty() {
+            self.interrupt = now.saturating_add(self.gap);
+        }
+        self.waiting.push_back((*head, ecn));
+        self.held = true;
+    }
+
+    /// One packet at a time, so that the end sends what it allows before the next.
+    fn on_timer(&mut self, now: Time) {
+        self.held = false;
+        if self.interrupt > now {
+            return self.end.on_timer(now);
+        }
+        if let Some((head, ecn)) = self.next() {
+            self.end.on_packet(now, &head, ecn);
+        }
+        if self.waiting.is_empty() {
+            self.interrupt = Time::LAST;
+        }
+        if self.end.wakeup().is_some_and(|due| due <= now) {
+            self.end.on_timer(now);
+        }
+    }
+
+    fn ready(&self, now: Time) -> bool {
+        self.end.ready(now)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Out<Head>> {
+        self.end.poll(now)
+    }
+
+    fn wakeup(&self) -> Option<Time> {
+        let interrupt = (self.interrupt < Time::LAST).then_some(self.interrupt);
+        [self.end.wakeup(), interrupt].into_iter().flatten().min()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.end.is_complete()
+    }
+
+    fn rtt_sample(&self) -> Option<Span> {
+        if self.held { None } else { self.end.rtt_sample() }
+    }
+
+    fn counters(&self) -> EndpointCounters {
+        self.end.counters()
+    }
+
+    fn continue_connection(&mut self, before: &Self) {
+        self.end.continue_connection(&before.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes what it is told, and when.
+    #[derive(Clone, Debug, Default)]
+    struct Notes(Vec<(Time, u64, u16)>);
+
+    impl Endpoint for Notes {
+        type Head = Head;
+        fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
+            self.0.push((now, head.seq, head.len));
+        }
+        fn on_timer(&mut self, _now: Time) {}
+        fn ready(&self, _now: Time) -> bool {
+            false
+        }
+        fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
+            None
+        }
+        fn wakeup(&self) -> Option<Time> {
+            None
+        }
+        fn is_complete(&self) -> bool {
+            false
+        }
+        fn counters(&self) -> EndpointCounters {
+            EndpointCounters::default()
+        }
+    }
+
+    const US: fn(u64) -> Time = |us| Time::after_start(Span::from_us(us));
+
+    fn told(gap: u64, arrivals: &[(u64, u64, u16, Ecn)]) -> Vec<(Time, u64, u16)> {
+        let mut end = Moderated::new(Notes::default(), Span::from_us(gap));
+        for &(at, seq, len, ecn) in arrivals {
+            while let Some(due) = end.wakeup().filter(|&due| due <= US(at)) {
+                end.on_timer(due);
+            }
+            end.on_packet(US(at), &Head { seq, len, ..Head::default() }, ecn);
+        }
+        while let Some(due) = end.wakeup() {
+            end.on_timer(due);
+        }
+        end.end.0
+    }
+
+    #[test]
+    fn what_comes_within_the_gap_is_handed_over_at_once_and_as_one() {
+        let ect = Ecn::Ect;
+        let arrivals = [(0, 0, 1_000, ect), (5, 1_000, 1_000, ect), (21, 2_000, 1_000, ect)];
+        assert_eq!(told(20, &arrivals), [(US(20), 0, 2_000), (US(41), 2_000, 1_000)]);
+        let as_they_came = [(US(0), 0, 1_000), (US(5), 1_000, 1_000), (US(21), 2_000, 1_000)];
+        assert_eq!(told(0, &arrivals), as_they_came);
+    }
+
+    #[test]
+    fn gaps_marks_acknowledgements_and_64_kb_end_what_is_one() {
+        let gap = [(0, 0, 1_000, Ecn::Ect), (1, 2_000, 1_000, Ecn::Ect)];
+        assert_eq!(told(20, &gap).len(), 2);
+        let mark = [(0, 0, 1_000, Ecn::Ect), (1, 1_000, 1_000, Ecn::Ce)];
+        assert_eq!(told(20, &mark).len(), 2);
+        let acks = [(0, 0, 0, Ecn::Ect), (1, 0, 0, Ecn::Ect)];
+        assert_eq!(told(20, &acks).len(), 2);
+        let many: Vec<_> = (0..100).map(|n| (0, n * 1_000, 1_000, Ecn::Ect)).collect();
+        assert_eq!(told(20, &many), [(US(20), 0, 65_000), (US(20), 65_000, 35_000)]);
+    }
+}
