@@ -30,6 +30,21 @@ impl Law {
     }
 }
 
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// When it came.
+    pub now: Time,
+    /// The minimum round-trip time.
+    pub min_rtt: Span,
+    /// cwnd before.
+    pub cwnd: u64,
+    /// cwnd at the last reduction; zero before the first.
+    pub last_max: u64,
+    /// How many segments it acknowledges.
+    pub acked: u64,
+}
+
 /// The state between two reductions (`struct bictcp`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bictcp {
@@ -64,53 +79,39 @@ impl Bictcp {
         self.epoch_start = self.epoch_start.map(|start| start + idle);
     }
 
-    /// cwnd after an acknowledgement of this many segments. `last_max` is the cwnd at the last reduction, zero before.
-    pub fn grow(
-        &mut self,
-        law: Law,
-        ack: (Time, Span),
-        cwnd: u64,
-        last_max: u64,
-        acked: u64,
-    ) -> u64 {
-        self.update(law, ack, cwnd, last_max, acked);
-        self.additive_increase(cwnd, acked)
+    /// cwnd after an acknowledgement.
+    pub fn grow(&mut self, law: Law, step: &Step) -> u64 {
+        self.update(law, step);
+        self.additive_increase(step.cwnd, step.acked)
     }
 
-    fn update(&mut self, law: Law, ack: (Time, Span), cwnd: u64, last_max: u64, acked: u64) {
-        let now = jiffies(ack.0);
-        self.ack_cnt += acked;
-        if self.last_cwnd == cwnd && now.saturating_sub(self.last_time) <= KEEP_MS {
+    fn update(&mut self, law: Law, step: &Step) {
+        let now = jiffies(step.now);
+        self.ack_cnt += step.acked;
+        if self.last_cwnd == step.cwnd && now.saturating_sub(self.last_time) <= KEEP_MS {
             return;
         }
         if self.epoch_start.is_none() || now != self.last_time {
-            self.follow_curve(law, now, ack.1, cwnd, last_max, acked);
+            self.follow_curve(law, now, step);
         }
         if law.reno_friendly {
-            self.keep_up_with_reno(law, cwnd);
+            self.keep_up_with_reno(law, step.cwnd);
         }
         self.cnt = self.cnt.max(2);
     }
 
-    fn follow_curve(
-        &mut self,
-        law: Law,
-        now: u64,
-        min_rtt: Span,
-        cwnd: u64,
-        last_max: u64,
-        acked: u64,
-    ) {
+    fn follow_curve(&mut self, law: Law, now: u64, step: &Step) {
+        let &Step { cwnd, last_max, .. } = step;
         (self.last_cwnd, self.last_time) = (cwnd, now);
         let start = *self.epoch_start.get_or_insert_with(|| {
-            (self.ack_cnt, self.tcp_cwnd) = (acked, cwnd);
+            (self.ack_cnt, self.tcp_cwnd) = (step.acked, cwnd);
             let above = last_max.saturating_sub(cwnd);
             self.k = (libm::cbrt(above as f64 / law.scale) * UNITS_PER_SECOND).floor();
             self.origin_point = cwnd.max(last_max);
             now
         });
-        let ahead = min_rtt.as_ps().div_ceil(Span::from_ms(1).as_ps());
-        let t = ((now - start + ahead) * UNITS_PER_SECOND as u64 / 1_000) as f64;
+        let ahead = step.min_rtt.as_ps().div_ceil(Span::from_ms(1).as_ps());
+        let t = ((now.saturating_sub(start) + ahead) * UNITS_PER_SECOND as u64 / 1_000) as f64;
         let from_k = (t - self.k) / UNITS_PER_SECOND;
         let delta = (law.scale * from_k.abs() * from_k * from_k) as u64;
         let target = if t < self.k {
@@ -157,19 +158,21 @@ mod tests {
     const LINUX: Law = Law { scale: 410.0 / 1024.0, beta: 717.0 / 1024.0, reno_friendly: true };
     const RTT: Span = Span::from_us(300);
 
-    fn at(ms: f64) -> Time {
-        Time::after_start(Span::from_us((ms * 1e3) as u64))
+    /// All of cwnd is acknowledged.
+    fn step(ms: f64, min_rtt: Span, cwnd: u64, last_max: u64) -> Step {
+        let now = Time::after_start(Span::from_us((ms * 1e3) as u64));
+        Step { now, min_rtt, cwnd, last_max, acked: cwnd }
     }
 
-    /// By hand: the curve allows a segment more than 57 and then none for seconds. Reno's window grows by one for each
-    /// 58 x 15 / 8 = 108 acknowledged, and is not looked at for 32 ms, in which 106 round trips acknowledge 6,100: it is
-    /// 56 larger than cwnd then, and one segment is added for two that are acknowledged, until it is reached.
+    /// By hand: the curve allows a segment more than 57 and then none for seconds. Reno's window grows by one for
+    /// each 58 x 15 / 8 = 108 acknowledged, and is not looked at for 32 ms, in which 106 round trips acknowledge 6,100:
+    /// it is 56 larger than cwnd then, and one segment is added for two that are acknowledged, until it is reached.
     #[test]
     fn a_window_that_stays_for_32_ms_then_grows_by_half_each_round_trip() {
         let (mut state, mut cwnd, mut ms) = (Bictcp::default(), 57, 10.0);
         let mut until = |end: f64| {
             while ms < end {
-                cwnd = state.grow(LINUX, (at(ms), RTT), cwnd, 81, cwnd);
+                cwnd = state.grow(LINUX, &step(ms, RTT, cwnd, 81));
                 ms += 0.3;
             }
             cwnd
@@ -186,7 +189,7 @@ mod tests {
         let k = libm::cbrt(300.0 / LINUX.scale);
         let mut seconds = 0.0;
         while seconds < k {
-            cwnd = state.grow(LINUX, (at(seconds * 1e3), Span::from_ms(100)), cwnd, 1_000, cwnd);
+            cwnd = state.grow(LINUX, &step(seconds * 1e3, Span::from_ms(100), cwnd, 1_000));
             seconds += 0.1;
         }
         assert!((985..=1_001).contains(&cwnd), "{cwnd}");
@@ -195,7 +198,7 @@ mod tests {
     #[test]
     fn without_a_loss_the_window_grows_by_5_percent_per_round_trip() {
         let mut state = Bictcp::default();
-        let first = state.grow(LINUX, (at(1.0), RTT), 100, 0, 100);
+        let first = state.grow(LINUX, &step(1.0, RTT, 100, 0));
         assert_eq!(first, 105);
     }
 }

@@ -7,7 +7,7 @@
 use shallop_core::options::HostStack;
 use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
 
-use crate::bictcp::{Bictcp, Law};
+use crate::bictcp::{Bictcp, Law, Step};
 use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::options::{Kind, Marking, Parameters};
 use crate::pacing::Pacing;
@@ -56,8 +56,8 @@ options! {
         key basis: Basis = Basis::Window;
         /// Which rules hold in detail. `"rfc"`: the target is that of a smoothed round-trip time ahead, and Reno's
         /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
-        /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`: the
-        /// same in whole segments and milliseconds, where flows with short round trips grow in leaps.
+        /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`:
+        /// the same in whole segments and milliseconds, where flows with short round trips grow in leaps.
         key form: Variant = match stack {
             HostStack::Linux | HostStack::LinuxPfifo => Variant::Kernel,
             _ => Variant::Linux,
@@ -265,7 +265,8 @@ impl Cubic {
         let law = Law { scale, beta, reno_friendly };
         let [cwnd, last_max] = [self.cwnd, self.w_max].map(|segments| segments as u64);
         let acked = (segments_acked + 0.5) as u64;
-        self.cwnd = self.bictcp.grow(law, (ack.now, ack.min_rtt), cwnd, last_max, acked) as f64;
+        let step = Step { now: ack.now, min_rtt: ack.min_rtt, cwnd, last_max, acked };
+        self.cwnd = self.bictcp.grow(law, &step) as f64;
     }
 
     /// Grows `W_est` by `alpha_cubic` per acknowledged window (RFC 9438, 4.3).

@@ -32,8 +32,8 @@ options! {
             HostStack::Ns2 => Fraction::new(0),
             _ => Fraction::ONE,
         };
-        /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before the
-        /// mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
+        /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before
+        /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
         /// (`"flight"`, Linux: `dctcp_react_to_loss`), which is less.
         key loss_after_mark: Basis = match stack {
             HostStack::Linux | HostStack::LinuxPfifo => Basis::Flight,

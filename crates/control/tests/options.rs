@@ -53,8 +53,8 @@ fn a_host_has_its_own_ways() {
     let cubics = [
         cubic::Config { decrease: 0.2, slow_start: hystart::Config::STANDARD, ..cubic },
         cubic::Config { decrease: 0.3, slow_start, ..cubic },
-        cubic::Config { pacing: true, ..cubic },
-        cubic,
+        cubic::Config { pacing: true, form: cubic::Variant::Kernel, ..cubic },
+        cubic::Config { form: cubic::Variant::Kernel, ..cubic },
         cubic,
     ];
     assert_eq!(of("cubic"), cubics.map(Config::Cubic));
@@ -69,6 +69,8 @@ fn a_host_has_its_own_ways() {
         ..dctcp::Config::RFC
     });
     let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
+    let [fq, pfifo] =
+        [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
     assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
     let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX_IDEAL };
     let linux = bbr::Config::LINUX_IDEAL;

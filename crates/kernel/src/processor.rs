@@ -62,8 +62,6 @@ fn claim(allowed: &CpuSet) -> Option<(usize, OwnedFd)> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test")]
-
     use super::*;
 
     #[test]
@@ -72,20 +70,20 @@ mod tests {
         if all.count() < 2 {
             return;
         }
-        let thread = || {
-            let before = sched_getaffinity(None).unwrap();
-            let taken = Processor::take().unwrap();
+        // A thread that is started later would be on the processor of the one that starts it.
+        let both = std::sync::Barrier::new(2);
+        let one = || {
+            both.wait();
+            let taken = Processor::take();
             let during = sched_getaffinity(None).unwrap();
-            (before, during, taken)
+            both.wait();
+            drop(taken);
+            (during, sched_getaffinity(None).unwrap())
         };
-        let (before, first, taken) = thread();
-        assert_eq!((before, first.count()), (all.clone(), 1));
-        let second = std::thread::scope(|scope| {
-            let (_, second, _taken) = scope.spawn(thread).join().unwrap();
-            second
+        let [(first, first_after), (second, second_after)] = std::thread::scope(|scope| {
+            [scope.spawn(one), scope.spawn(one)].map(|thread| thread.join().unwrap())
         });
-        drop(taken);
-        assert_eq!(sched_getaffinity(None).unwrap(), all);
-        assert_eq!(second.count(), 1);
+        assert_eq!([first.count(), second.count()], [1, 1]);
+        assert_eq!([first_after, second_after], [all, all]);
     }
 }

@@ -79,17 +79,15 @@ fn no_result_moves_without_a_word_in_changes() {
     );
 }
 
-/// Hosts without pacing and with `gso_max_segs = 1` give the digests that `stack = "linux"` had before there was
-/// segmentation offload.
+/// Ideal hosts give the digests that `stack = "linux"` had before hosts were as they are.
 #[test]
 fn linux_hosts_without_offload_are_as_they_were() {
-    let quantum = ("scheme.bbr.send_quantum", "0B");
-    let bbr = [("stack", "linux-pfifo"), ("scheme.bbr.gso_max_segs", "1"), quantum];
+    let bbr = [("stack", "linux-ideal")];
     assert_eq!(
         digest_of("gm-fig3.4", "bbr", "", &bbr),
         "3514ef04477af834cc71f39ad26bca080130efde908c7300eb7aa181ec217d9c"
     );
-    let gemini = [("stack", "linux-pfifo"), ("scheme.gemini.gso_max_segs", "1")];
+    let gemini = [("stack", "linux-ideal")];
     assert_eq!(
         digest_of("gm-fig3.11", "gemini", "", &gemini),
         "4cb8dcbc2afe4995d1566995d24aef522b0bae1c39267e50ca70bbff591fbd4f"

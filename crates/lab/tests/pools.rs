@@ -45,7 +45,7 @@ fn rate(run: &Run, group: &str) -> f64 {
     run.windows[0].groups.iter().find(|it| it.name == group).unwrap().throughput_bps / 1e9
 }
 
-const TCP: &str = "transport = \"ecn-star\"\nack_every = 1";
+const TCP: &str = "transport = \"ecn-star\"\nstack = \"linux-ideal\"\nack_every = 1";
 /// Marks of the queue keep it shorter than what the hog leaves of the pool.
 const SHARED: &str = "mark = { above = \"50KB\" }\nshared = { size = \"600KB\", MORE }";
 

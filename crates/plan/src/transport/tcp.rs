@@ -104,8 +104,9 @@ options! {
         key fq_flow_limit: u16 [Integer(1, 65_535)] = defaults.stack.fq_flow_limit;
         /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
         key option_bytes: u8 [Integer(0, 40)] = defaults.stack.option_bytes;
-        /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What came
-        /// meanwhile is handed over together, and segments that follow each other as one, which is acknowledged once.
+        /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
+        /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
+        /// once.
         key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = defaults.stack.interrupt_gap;
         /// The receive buffer.
         key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =

@@ -286,6 +286,7 @@ impl<R: Rate> Endpoint for Sender<R> {
     }
 
     fn on_timer(&mut self, now: Time) {
+        self.rtt_sample = None;
         self.unscheduled.on_timer(now);
         if !self.started {
             self.started = true;

@@ -1,7 +1,7 @@
 //! What a host's card and its driver do to arrivals: the card interrupts the host a while after the first packet, and
 //! the driver then hands over all that came meanwhile, segments of a flow that follow each other as one (generic
-//! receive offload). So a receiver acknowledges several segments at once, and acknowledgements arrive several at a time.
-//! State: packets that the host was not told of. Here each flow has interrupts of its own. Sources: kernel:
+//! receive offload). So a receiver acknowledges several segments at once, and acknowledgements arrive several at a
+//! time. State: packets that the host was not told of. Here each flow has interrupts of its own. Sources: kernel:
 //! `napi_complete_done`, `tcp_gro_receive`; `ethtool -C rx-usecs`.
 
 use std::collections::VecDeque;
