@@ -127,7 +127,11 @@ fn table(rows: &[Row]) -> String {
              {} | {verdict} |",
             row.network,
             row.ratio(),
-            if jain.is_nan() { "–".to_owned() } else { format!("{jain:.2}, {simulated_jain:.2}") }
+            if jain.is_nan() {
+                "–".to_owned()
+            } else {
+                format!("{jain:.2}, {simulated_jain:.2}")
+            }
         )
         .unwrap();
     }
