@@ -32,6 +32,9 @@ of its own with `fq`, 20 us between interrupts, and cards of 25 Gb/s.
 What was traced with the kernels is in the model ([hosts as they are](model.md#hosts-as-they-are)). What is known of the
 differences that are left: one BBR flow behind 20 KB and 60 ms, Vegas where the round trip is 0.2 ms, and short flows in
 a leaf-spine, which lose more in kernels; why has not been traced.
+
+Tables of revisions 41cccac and adbb6ed are older than hosts as they are, and their kernels had no time between
+interrupts.
 ";
 
 /// A network, as both kinds of hosts had it: goodput in Mb/s, loss in percent, Jain index.
