@@ -5,10 +5,10 @@
 //! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross
 //! the same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
 //!
-//! What it costs, measured once by `tests/cost.rs` in release on one core of two of a shared EPYC that others loaded:
-//! one flow at 10 Gb/s and 10 ms takes 26 us of processor time a packet, acknowledgements counted (9.5 ours, 16 the
-//! kernels'), with an interrupt of a card at most each 20 us, and 152 us (51 and 102) without moderation. The two
-//! kernels take 64 MB then.
+//! What it costs, measured once by the command on a quiet Xeon of two cores: one flow at 10 Gb/s and 10 ms takes 6.5 us
+//! of processor time a packet, acknowledgements and the start of the kernels counted, with an interrupt of a card at
+//! most each 20 us, and 39 us without moderation. Across two cores it had been 26 and 152 us (`tests/cost.rs`, a shared
+//! EPYC), where two kernels took 64 MB.
 
 pub mod build;
 pub mod card;
