@@ -182,7 +182,7 @@ mod tests {
         assert!(until(46.0) > 100);
     }
 
-    /// RFC 9438's example of form: with a long round trip the window is back at `W_max` after K.
+    /// RFC 9438, 4.2: the curve reaches `W_max` after K. Round trips of 100 ms are long enough to follow it.
     #[test]
     fn after_k_the_window_is_what_it_was() {
         let (mut state, mut cwnd) = (Bictcp::default(), 700);

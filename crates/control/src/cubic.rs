@@ -58,10 +58,8 @@ options! {
         /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
         /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`:
         /// the same in whole segments and milliseconds, where flows with short round trips grow in leaps.
-        key form: Variant = match stack {
-            HostStack::Linux | HostStack::LinuxPfifo => Variant::Kernel,
-            _ => Variant::Linux,
-        };
+        key form: Variant =
+            if stack.is_as_shipped() { Variant::Kernel } else { Variant::Linux };
         /// Slow start.
         part slow_start: hystart::Config = match stack {
             HostStack::Ns2 => hystart::Config::STANDARD,

@@ -35,10 +35,8 @@ options! {
         /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before
         /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
         /// (`"flight"`, Linux: `dctcp_react_to_loss`), which is less.
-        key loss_after_mark: Basis = match stack {
-            HostStack::Linux | HostStack::LinuxPfifo => Basis::Flight,
-            _ => Basis::Window,
-        };
+        key loss_after_mark: Basis =
+            if stack.is_as_shipped() { Basis::Flight } else { Basis::Window };
         /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
         /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
         key pacing: bool = stack.paces();

@@ -32,6 +32,12 @@ impl HostStack {
     pub const SIMULATED: [Self; 5] =
         [Self::Ns2, Self::Ns3, Self::Linux, Self::LinuxPfifo, Self::LinuxIdeal];
 
+    /// Whether the host is simulated as Linux is shipped, with segmentation offload and the habits of its kernel.
+    #[must_use]
+    pub const fn is_as_shipped(self) -> bool {
+        matches!(self, Self::Linux | Self::LinuxPfifo)
+    }
+
     /// Whether the host paces every flow, at a rate that follows from the congestion window.
     #[must_use]
     pub const fn paces(self) -> bool {

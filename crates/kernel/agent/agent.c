@@ -372,36 +372,6 @@ static void serve(struct host *host)
     }
 }
 
-/* The value of a counter in /proc/net/netstat, which has a line of names and a line of values. */
-static long long netstat(const char *counter)
-{
-    static char names[16384], values[16384];
-    FILE *file = fopen("/proc/self/net/netstat", "r");
-    while (file && fgets(names, sizeof names, file) && fgets(values, sizeof values, file)) {
-        char *a, *b, *name = strtok_r(names, " \n", &a), *value = strtok_r(values, " \n", &b);
-        for (; name && value; name = strtok_r(NULL, " \n", &a), value = strtok_r(NULL, " \n", &b))
-            if (!strcmp(name, counter)) {
-                fclose(file);
-                return atoll(value);
-            }
-    }
-    if (file)
-        fclose(file);
-    return -1;
-}
-
-static void report(const struct host *host)
-{
-    static const char *const counters[] = { "TCPMemoryPressures", "TCPAbortOnMemory", "TCPTimeouts", "TCPLostRetransmit",
-        "TCPDSACKRecv", "TCPSpuriousRTOs" };
-    unsigned i;
-    printf("report host=%s", host->address);
-    for (i = 0; i < sizeof counters / sizeof *counters; i++)
-        printf(" %s=%lld", counters[i], netstat(counters[i]));
-    putchar('\n');
-    fflush(stdout);
-}
-
 /* Every host sees its card as eth0. */
 static void rename_to_eth0(char *device)
 {
@@ -442,7 +412,7 @@ static void run_host(const char *card, const char *address, const char *segments
     each_order(read_order, &host);
     programs = start_programs(card, host.stop);
     serve(&host);
-    report(&host);
+    report(host.address);
     if (programs)
         waitpid(programs, NULL, 0);
     exit(0);

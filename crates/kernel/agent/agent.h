@@ -33,6 +33,9 @@ char *read_file(const char *path, size_t *length);
 /* Gives a device its address, without neighbour requests: the network knows every host. */
 void set_address(const char *device, const char *address);
 
+/* Writes the counters of this process's network namespace to the console, as those of the host with this address. */
+void report(const char *address);
+
 /* Reads whether there is a console, before any host starts. */
 void open_console(void);
 

@@ -17,10 +17,11 @@ use crate::process::dies_with_us;
 
 /// The configuration, the agent and the library of random numbers.
 const CONFIG: &str = include_str!("../agent/config");
-const AGENT: [(&str, &str); 4] = [
+const AGENT: [(&str, &str); 5] = [
     ("agent.c", include_str!("../agent/agent.c")),
     ("programs.c", include_str!("../agent/programs.c")),
     ("console.c", include_str!("../agent/console.c")),
+    ("report.c", include_str!("../agent/report.c")),
     ("agent.h", include_str!("../agent/agent.h")),
 ];
 const RANDOM: (&str, &str) = ("getrandom.c", include_str!("../agent/getrandom.c"));
@@ -323,10 +324,11 @@ impl Build<'_> {
             let path = self.work.join(name);
             fs::write(&path, text).map_err(file(&path))?;
         }
-        for arguments in [
-            &["-O2", "-static", "-s", "-o", "whole/agent", "agent.c", "programs.c", "console.c"][..],
-            &["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so", "getrandom.c"][..],
-        ] {
+        let parts = AGENT.iter().map(|(name, _)| *name).filter(|&name| name != "agent.h");
+        let agent =
+            ["-O2", "-static", "-s", "-o", "whole/agent"].into_iter().chain(parts).collect();
+        let random = vec!["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so", RANDOM.0];
+        for arguments in [agent, random] {
             let mut cc = dies_with_us("cc");
             step("cc", cc.args(arguments).current_dir(self.work))?;
         }

@@ -38,27 +38,37 @@ fn memory() -> BTreeSet<OsString> {
     files(Path::new("/dev/shm")).into_iter().filter(is_memory).collect()
 }
 
+/// The names by which runs take processors of this machine.
+fn claims() -> BTreeSet<OsString> {
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let names = sockets.lines().filter_map(|line| line.split_whitespace().last());
+    names.filter(|name| name.starts_with("@shallop-processor")).map(OsString::from).collect()
+}
+
 /// Kills a process that runs kernels after this time, and awaits that nothing is left of it.
 fn kill_after(wait: Duration) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let before = memory();
+    let claimed_before = claims();
     let mut child = child::command(&[], CHILD, folder.path()).spawn().unwrap();
     std::thread::sleep(wait);
     let had_kernels = !child::kernels_of(child.id()).is_empty();
     child.kill().unwrap();
     child.wait().unwrap();
-    let (mut processes, mut left, mut maps) = Default::default();
+    let (mut processes, mut left, mut maps, mut claimed) = Default::default();
     for _ in 0..500 {
         processes = child::with_path(folder.path());
         left = files(folder.path());
         maps = memory().difference(&before).cloned().collect::<Vec<_>>();
-        if processes.is_empty() && left.is_empty() && maps.is_empty() {
+        claimed = claims().difference(&claimed_before).cloned().collect::<Vec<_>>();
+        if processes.is_empty() && left.is_empty() && maps.is_empty() && claimed.is_empty() {
             return had_kernels;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     panic!(
-        "killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}"
+        "killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}, \
+         processors {claimed:?}"
     );
 }
 

@@ -13,9 +13,6 @@ use super::sender::Sender;
 const TSO_WIN_DIVISOR: u64 = 3;
 /// A burst waits only if the last one left within this time, and if an acknowledgement is due within it.
 const DEFER: Span = Span::from_ms(1);
-/// How long after a burst the card says that it has left: of a flow whose rate is low, the host keeps no more than two
-/// bursts until then (kernel: `tcp_small_queue_check`). It matters to the first window, which is not paced.
-const SENT: Span = Span::from_us(20);
 /// The first segments of a connection are not paced.
 const UNPACED: u64 = 10;
 
@@ -94,9 +91,11 @@ impl<W: Window> Sender<W> {
         let sent = self.counts.sent + u64::from(segments);
         if sent >= UNPACED {
             self.pacer.charge(now, bytes);
+            // The host hands no more than two bursts of a slow flow to its card before that has interrupted it (kernel:
+            // `tcp_small_queue_check`). It matters to the first window, which is not paced.
         } else if self.offload.is_paced_by_host() && (sent / u64::from(segments)).is_multiple_of(2)
         {
-            self.pacer.hold(now.saturating_add(SENT));
+            self.pacer.hold(now.saturating_add(self.offload.interrupt_gap()));
         }
     }
 

@@ -85,8 +85,16 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
         }
     }
 
+    fn poll_metered(&mut self, now: Time) -> Option<Out<Head>> {
+        self.end.poll_metered(now)
+    }
+
     fn ready(&self, now: Time) -> bool {
         self.end.ready(now)
+    }
+
+    fn is_low_priority(&self) -> bool {
+        self.end.is_low_priority()
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {

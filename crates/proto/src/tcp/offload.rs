@@ -40,6 +40,9 @@ pub(super) struct Offload {
     pub(super) retransmissions_left: u16,
     /// The segment that would be next in that burst.
     pub(super) next_retransmission: u64,
+    /// As [`Config::interrupt_gap`]: how long after a burst the card says that it has left.
+    /// In whole microseconds, which keeps a sender small.
+    interrupt_gap_us: u16,
     /// As [`Config::fq_flow_limit`].
     flow_limit: u16,
     /// Segments of the burst that waits in the host to be paced; zero for none.
@@ -59,6 +62,7 @@ impl Offload {
             burst_left: 0,
             retransmissions_left: 0,
             next_retransmission: 0,
+            interrupt_gap_us: (config.interrupt_gap.as_ps() / Span::from_us(1).as_ps()) as u16,
             flow_limit: config.fq_flow_limit,
             planned: 0,
             planned_due: Time::ZERO,
@@ -82,6 +86,11 @@ impl Offload {
     /// True if bursts are made when the window opens and wait in the host until they leave, as with `fq`.
     pub(super) const fn plans(&self) -> bool {
         self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
+    }
+
+    /// How long after a burst the card says that it has left.
+    pub(super) const fn interrupt_gap(&self) -> Span {
+        Span::from_us(self.interrupt_gap_us as u64)
     }
 
     /// True if bursts wait in `fq` until they leave.
