@@ -15,7 +15,7 @@ use crate::{expresspass, flashpass, tcp, udp};
 
 /// Either end of a TCP flow.
 pub type TcpEnd =
-    Peer<Box<tcp::Moderated<tcp::Sender<AnyWindow>>>, Box<tcp::Moderated<tcp::Receiver>>>;
+    Peer<Box<tcp::Moderated<tcp::HostQueue<AnyWindow>>>, Box<tcp::Moderated<tcp::Receiver>>>;
 /// Either end of an `ExpressPass` flow.
 pub type ExpressPassEnd = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 /// Either end of a `FlashPass` flow.

@@ -201,7 +201,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
             (now, self.now) = (at, at);
             let (_, mut link) = self.link(from);
             let accepted = link.enqueue(now, &out);
-            let leaves = accepted.then(|| link.interface.port.free_at());
+            let leaves = accepted.then(|| link.interface.port.drained_at());
             self.hosts.on_sent(&mut self.flows.get(from).machine, leaves);
             let port = self.flows.get(from).port;
             self.arm(port);

@@ -8,9 +8,12 @@
 //! A packet leaves its queue when its first bit is sent. A packet that finds the link idle is sent at once and never
 //! counts as queued.
 
+mod state;
+
+pub use state::PortCounters;
+
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share,
-    Span, Time,
+    Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time,
 };
 
 use crate::aggregate::FrameAggregation;
@@ -22,19 +25,6 @@ use crate::queue::Queue;
 use crate::schedule::Schedule;
 use crate::transmitter::Transmitter;
 use crate::wire::LinkChange;
-
-/// Packet counters of a port, by class, and its byte counter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Packets sent onto the wire.
-    pub sent: [u64; Class::COUNT],
-    /// Packets dropped, for whatever cause.
-    pub dropped: [u64; Class::COUNT],
-    /// Packets lost on the wire.
-    pub lost: [u64; Class::COUNT],
-    /// Bytes sent.
-    pub bytes: u64,
-}
 
 /// A port. What every packet touches is in this struct, the rest behind a pointer.
 #[derive(Clone, Debug)]
@@ -108,37 +98,6 @@ impl<C: Copy> Port<C> {
             queue_of: config.queue_of,
             cold: Box::new(cold),
         }
-    }
-
-    /// Its counters.
-    #[must_use]
-    pub fn counters(&self) -> PortCounters {
-        let Transmitter { sent, bytes, .. } = self.link;
-        PortCounters { sent, bytes, dropped: self.cold.dropped, lost: self.cold.lost }
-    }
-
-    /// When the link has sent everything that has been served.
-    #[must_use]
-    pub fn free_at(&self) -> Time {
-        self.link.free_at
-    }
-
-    /// Packets in all queues.
-    #[must_use]
-    pub fn queued(&self) -> u32 {
-        self.cold.queues.iter().map(|queue| queue.length().packets).sum()
-    }
-
-    /// Packets on the wire.
-    #[must_use]
-    pub fn on_wire(&self) -> usize {
-        self.link.wire.len()
-    }
-
-    /// The present rate of the link.
-    #[must_use]
-    pub fn rate(&self) -> BitsPerSec {
-        self.link.pace.rate()
     }
 
     /// True if a packet is on the wire: then the deadline does not depend on packets that are enqueued.

@@ -5,7 +5,9 @@ use shallop_core::form::{Described, Key, Kind};
 use shallop_core::options::{HostStack, Options, Refused, Source};
 use shallop_core::{Bytes, Span, options};
 use shallop_proto::rtt::Floor;
-use shallop_proto::tcp::{self, Detection, EcnCapable, EcnConfig, IdleRestart, Moderated, Stack};
+use shallop_proto::tcp::{
+    self, Detection, EcnCapable, EcnConfig, HostQueue, IdleRestart, Moderated, Stack,
+};
 use shallop_proto::{Peer, TcpEnd};
 
 use super::{Configured, FlowContext, LONGEST, Protocol};
@@ -295,9 +297,9 @@ impl Protocol for Tcp {
         let config = tcp::Config { segment, ..self.config };
         let draw = flow.stream("window").draw();
         let window = self.controller.build(&config.start(flow.sender_link, draw));
-        let sender = tcp::Sender::new(&config, window, flow.size);
-        let receiver = tcp::Receiver::new(&config, flow.size);
         let gap = config.interrupt_gap;
+        let sender = HostQueue::new(tcp::Sender::new(&config, window, flow.size), gap);
+        let receiver = tcp::Receiver::new(&config, flow.size);
         let (sender, receiver) = (Moderated::new(sender, gap), Moderated::new(receiver, gap));
         [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
     }

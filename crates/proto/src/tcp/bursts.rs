@@ -3,7 +3,7 @@
 
 use shallop_control::Window;
 use shallop_control::pacing::pacing_rate;
-use shallop_core::{Bytes, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use super::offload::autosize;
 use super::recovery::Phase;
@@ -22,15 +22,36 @@ impl<W: Window> Sender<W> {
         if !self.offload.is_on() {
             return;
         }
-        let rate = self.controller.pacing().or_else(|| {
-            let flight = self.scoreboard.snd_nxt() - self.scoreboard.snd_una();
-            let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());
-            pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt())
-        });
+        let rate = self.rate();
         let least = self.controller.min_tso_segs();
         let segs = autosize(rate, self.rtt.min_rtt(), self.scoreboard.mss(), least);
         self.offload.tso_segs = segs.min(self.offload.gso_max_segs.into()) as u16;
         self.offload.retransmissions_left = 0;
+    }
+
+    /// The pacing rate, which a sender has even if it does not pace; `None` before the first round trip.
+    fn rate(&self) -> Option<BitsPerSec> {
+        self.controller.pacing().or_else(|| {
+            let flight = self.scoreboard.snd_nxt() - self.scoreboard.snd_una();
+            let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());
+            pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt())
+        })
+    }
+
+    /// This much of what was sent waits in the host.
+    pub(super) fn note_held(&mut self, now: Time, bytes: u64) {
+        self.offload.held = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.plan_burst(now);
+    }
+
+    /// True if so much waits in the host that no burst is made; more may wait in a recovery.
+    pub(super) fn is_small_queue_full(&self) -> bool {
+        let held = u64::from(self.offload.held);
+        held > 0 && {
+            let allowed = self.offload.small_queue(self.rate(), self.scoreboard.mss());
+            let recovers = self.scoreboard.first_lost().is_some();
+            held >= if recovers { 2 * allowed } else { allowed }
+        }
     }
 
     /// Segments that the congestion window allows.
@@ -91,11 +112,6 @@ impl<W: Window> Sender<W> {
         let sent = self.counts.sent + u64::from(segments);
         if sent >= UNPACED {
             self.pacer.charge(now, bytes);
-            // The host hands no more than two bursts of a slow flow to its card before that has interrupted it (kernel:
-            // `tcp_small_queue_check`). It matters to the first window, which is not paced.
-        } else if self.offload.is_paced_by_host() && (sent / u64::from(segments)).is_multiple_of(2)
-        {
-            self.pacer.hold(now.saturating_add(self.offload.interrupt_gap()));
         }
     }
 

@@ -12,6 +12,7 @@ pub mod detection;
 pub mod echo;
 mod ecn;
 pub mod head;
+mod host_queue;
 mod limits;
 pub mod loss_state;
 mod marking;
@@ -35,6 +36,7 @@ pub use config::{
     Config, DelayedAcks, Detection, EcnCapable, EcnConfig, IdleRestart, Spurious, Stack,
 };
 pub use head::{Flags, Head, SackBlock};
+pub use host_queue::HostQueue;
 pub use moderation::Moderated;
 pub use receiver::Receiver;
 pub use sender::Sender;

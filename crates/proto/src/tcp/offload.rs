@@ -40,15 +40,14 @@ pub(super) struct Offload {
     pub(super) retransmissions_left: u16,
     /// The segment that would be next in that burst.
     pub(super) next_retransmission: u64,
-    /// As [`Config::interrupt_gap`]: how long after a burst the card says that it has left.
-    /// In whole microseconds, which keeps a sender small.
-    interrupt_gap_us: u16,
     /// As [`Config::fq_flow_limit`].
     flow_limit: u16,
     /// Segments of the burst that waits in the host to be paced; zero for none.
     planned: u16,
     /// When that burst leaves.
     planned_due: Time,
+    /// Bytes that were sent and wait in the host.
+    pub(super) held: u32,
 }
 
 impl Offload {
@@ -62,16 +61,25 @@ impl Offload {
             burst_left: 0,
             retransmissions_left: 0,
             next_retransmission: 0,
-            interrupt_gap_us: (config.interrupt_gap.as_ps() / Span::from_us(1).as_ps()) as u16,
             flow_limit: config.fq_flow_limit,
             planned: 0,
             planned_due: Time::ZERO,
+            held: 0,
         }
     }
 
     /// The state of a new flow on the same connection.
     pub(super) const fn reused(self) -> Self {
-        Self { burst_left: 0, retransmissions_left: 0, planned: 0, ..self }
+        Self { burst_left: 0, retransmissions_left: 0, planned: 0, held: 0, ..self }
+    }
+
+    /// The payload that TCP hands over before the card says that any has left: what is paced in a millisecond, where a
+    /// burst takes more memory than its payload, but at least two bursts (kernel: `tcp_small_queue_check`).
+    pub(super) fn small_queue(&self, rate: Option<BitsPerSec>, mss: u64) -> u64 {
+        let burst = u64::from(self.tso_segs.max(1)) * mss;
+        let memory = rate.map_or(0, |rate| (rate.get() / 8) >> PACING_SHIFT);
+        let payload = u128::from(memory) * u128::from(burst) / u128::from(burst + SKB_OVERHEAD);
+        (payload as u64).max(2 * burst)
     }
 
     /// True if the host drops one of these segments that may be sent, because more bursts of them wait to be paced than
@@ -86,11 +94,6 @@ impl Offload {
     /// True if bursts are made when the window opens and wait in the host until they leave, as with `fq`.
     pub(super) const fn plans(&self) -> bool {
         self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
-    }
-
-    /// How long after a burst the card says that it has left.
-    pub(super) const fn interrupt_gap(&self) -> Span {
-        Span::from_us(self.interrupt_gap_us as u64)
     }
 
     /// True if bursts wait in `fq` until they leave.

@@ -38,19 +38,9 @@ impl Pacer {
         self.pace.is_some()
     }
 
-    /// True if segments wait until they are due: the controller paces, or the first window is held.
-    pub(super) fn applies(&self) -> bool {
-        self.is_active() || self.due > Time::ZERO
-    }
-
     /// When the next segment may leave.
     pub(super) const fn due(&self) -> Time {
         self.due
-    }
-
-    /// Nothing leaves before this time.
-    pub(super) fn hold(&mut self, until: Time) {
-        self.due = self.due.max(until);
     }
 
     /// A segment of `len` bytes is sent at `now`. The next one is due after the time that `len` bytes take at the

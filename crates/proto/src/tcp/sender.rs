@@ -202,7 +202,17 @@ impl<W: Window> Sender<W> {
             NextSegment::New => !self.offload.is_in_burst(),
             NextSegment::Syn | NextSegment::WindowProbe | NextSegment::TailLossProbe => false,
         };
-        begins && self.pacer.applies()
+        begins && self.pacer.is_active()
+    }
+
+    /// True if this is data that would begin a burst, and too much waits in the host.
+    fn waits_for_host(&self, next: NextSegment) -> bool {
+        let begins = match next {
+            NextSegment::Retransmission(index) => !self.offload.continues(index),
+            NextSegment::New => !self.offload.is_in_burst() && self.offload.planned_due().is_none(),
+            NextSegment::Syn | NextSegment::WindowProbe | NextSegment::TailLossProbe => false,
+        };
+        begins && self.is_small_queue_full()
     }
 
     /// When the pacer lets this leave; [`Time::ZERO`] if it does not apply.
@@ -217,12 +227,13 @@ impl<W: Window> Sender<W> {
     pub(super) fn may_plan(&self, now: Time) -> bool {
         self.next_segment() == Some(NextSegment::New)
             && self.connection.pending != Pending::Override
+            && !self.is_small_queue_full()
             && !self.defers(now)
     }
 
     /// True if this may be sent now, as far as the pacer and segmentation offload are concerned.
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
-        if self.paced_until(next) > now {
+        if self.paced_until(next) > now || self.waits_for_host(next) {
             return false;
         }
         let begins = next == NextSegment::New
