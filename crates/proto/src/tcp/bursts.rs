@@ -13,6 +13,8 @@ use super::sender::Sender;
 const TSO_WIN_DIVISOR: u64 = 3;
 /// A burst waits only if the last one left within this time, and if an acknowledgement is due within it.
 const DEFER: Span = Span::from_ms(1);
+/// The first piece of a stream: half of the window that a receiver offers first (kernel: `tcp_bound_to_half_wnd`).
+const FIRST_PIECE: u64 = 32_580;
 /// The first segments of a connection are not paced.
 const UNPACED: u64 = 10;
 
@@ -47,11 +49,19 @@ impl<W: Window> Sender<W> {
     /// True if so much waits in the host that no burst is made; more may wait in a recovery.
     pub(super) fn is_small_queue_full(&self) -> bool {
         let held = u64::from(self.offload.held);
-        held > 0 && {
-            let allowed = self.offload.small_queue(self.rate(), self.scoreboard.mss());
-            let recovers = self.scoreboard.first_lost().is_some();
-            held >= if recovers { 2 * allowed } else { allowed }
-        }
+        held > 0
+            && (self.is_corked(held) || {
+                let allowed = self.offload.small_queue(self.rate(), self.scoreboard.mss());
+                let recovers = self.scoreboard.first_lost().is_some();
+                held >= if recovers { 2 * allowed } else { allowed }
+            })
+    }
+
+    /// True if all that was ever sent waits in the host: the rest of an application's first write waits with it, if it
+    /// is longer than a piece of the stream (kernel: `tcp_push_one`, `tcp_should_autocork`).
+    fn is_corked(&self, held: u64) -> bool {
+        let all = held == self.scoreboard.snd_nxt() && self.offload.is_on();
+        all && self.scoreboard.end() > FIRST_PIECE
     }
 
     /// Segments that the congestion window allows.

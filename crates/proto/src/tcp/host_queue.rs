@@ -109,3 +109,68 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
         self.end.continue_connection(&before.end);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shallop_control::any;
+    use shallop_control::window::Start;
+
+    use super::*;
+    use crate::tcp::{Config, Flags, Stack};
+
+    const US: fn(u64) -> Time = |us| Time::after_start(Span::from_us(us));
+
+    /// A NewReno sender of this many bytes on a host as it is, whose handshake took so many microseconds.
+    fn open(size: u64, round_trip: u64) -> HostQueue<any::AnyWindow> {
+        let config = Config { segment: 1_448, ..Stack::LINUX.tcp };
+        let start: Start = config.start(shallop_core::BitsPerSec::gbps(25), 0);
+        let window = any::Config::of("newreno", Stack::LINUX.host).map(|kind| kind.build(&start));
+        let Some(window) = window else { panic!("NewReno is a controller") };
+        let sender = Sender::new(&config, window, Some(size));
+        let mut queue = HostQueue::new(sender, Span::from_us(20));
+        queue.on_timer(US(0));
+        assert_eq!(queue.poll(US(0)).map(|out| out.head.flags.has(Flags::SYN)), Some(true));
+        let head = Head { flags: Flags::SYN | Flags::ACK, window: 65_160, ..Head::default() };
+        queue.on_packet(US(round_trip), &head, Ecn::NotEct);
+        queue
+    }
+
+    /// Segments that leave at each time, over a link that is never busy.
+    fn leaving(queue: &mut HostQueue<any::AnyWindow>, from: u64, to: u64) -> Vec<(u64, usize)> {
+        let mut all = Vec::new();
+        for us in from..to {
+            if queue.wakeup().is_some_and(|due| due <= US(us)) {
+                queue.on_timer(US(us));
+            }
+            let count = std::iter::from_fn(|| queue.poll(US(us))).count();
+            if count > 0 {
+                all.push((us - from, count));
+            }
+        }
+        all
+    }
+
+    /// As a kernel sends it, captured at its card: 2, 4 and 4 segments over 20 ms, 5 and 5 over 2 ms.
+    #[test]
+    fn the_first_window_leaves_as_the_card_says_that_bursts_have_left() {
+        assert_eq!(leaving(&mut open(1 << 30, 20_000), 20_000, 20_100), [(0, 2), (20, 4), (40, 4)]);
+        assert_eq!(leaving(&mut open(1 << 30, 2_000), 2_000, 2_100), [(0, 5), (20, 5)]);
+    }
+
+    #[test]
+    fn a_short_message_does_not_wait_for_its_first_burst() {
+        assert_eq!(leaving(&mut open(14_480, 20_000), 20_000, 20_100), [(0, 4), (20, 4), (40, 2)]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded_while_the_link_is_busy() {
+        let mut queue = open(1 << 30, 2_000);
+        for us in 2_000..3_500 {
+            if queue.wakeup().is_some_and(|due| due <= US(us)) {
+                queue.on_timer(US(us));
+            }
+        }
+        assert_eq!(queue.held, 5 * 1_448, "the first burst, and no more before it has left");
+        assert!(queue.ready(US(3_500)));
+    }
+}
