@@ -30,13 +30,16 @@ which flows fall into lockstep and one run proves nothing. Unless a table says o
 of its own with `fq`, 20 us between interrupts, and cards of 25 Gb/s.
 
 What was traced with the kernels is in the model ([hosts as they are](model.md#hosts-as-they-are)). Of the differences
-that are left, one BBR flow behind 20 KB and 60 ms, and Vegas where the round trip is 0.2 ms, have not been traced.
-Where flows meet in a parking lot or in the first slow start, one loss more or less decides for seconds, and the seeds
-of one kernel lie as far apart as the kernel and the simulator.
+that are left, one BBR flow behind 20 KB and 60 ms, and DCTCP's and Gemini's first slow start over 20 ms, which loses
+more in kernels, have not been traced. Where flows meet in a parking lot or in the first slow start, one loss more or
+less decides for seconds, and the seeds of one kernel lie as far apart as the kernel and the simulator.
 
-The networks of the papers are among them, since their figures have been asked of the kernels: Figures 2 and 10 of
-FlashPass (`lx-flashpass`), Figures 3.5 and 3.12 of the Gemini thesis (`lx-thresholds`, `lx-round-trips`), and Figure 1
-of BCC (`lx-buffers`).
+The revision above a table is that of the simulator. Hosts have a queue of their own since cc87f48; tables of older
+revisions have hosts without one, and those of adbb6ed hosts without interrupts too.
+
+The networks of the papers are among them, to ask their open questions of the kernels: Figures 2 and 10 of FlashPass
+(`lx-flashpass`), Figures 3.5 and 3.12 of the Gemini thesis (`lx-thresholds`, `lx-round-trips`), and Figure 1 of BCC
+(`lx-buffers`).
 ";
 
 /// A network, as both kinds of hosts had it: goodput in Mb/s, loss in percent, Jain index.

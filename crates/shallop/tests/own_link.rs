@@ -1,6 +1,8 @@
 //! A host whose own link is the slowest: what TCP hands over waits in the host, and no more than about a millisecond of
 //! it. Of a simulated host, and of a real kernel where there is one.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use support::Folder;
