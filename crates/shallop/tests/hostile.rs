@@ -134,7 +134,10 @@ impl Case {
 
 fn damage(path: &Path, how: &str) {
     let mut bytes = fs::read(path).unwrap();
-    let half = bytes.len() / 2;
+    // Computing times differ in their digits: text is cut at the end of a line.
+    let is_text = path.extension().is_some_and(|of| of == "json");
+    let lines = bytes.iter().enumerate().filter(|(_, byte)| is_text && **byte == b'\n');
+    let half = lines.map(|(at, _)| at).nth(300).unwrap_or(bytes.len() / 2);
     match how {
         "gone" => return fs::remove_file(path).unwrap(),
         "empty" => bytes.clear(),
