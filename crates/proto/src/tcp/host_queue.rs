@@ -120,7 +120,7 @@ mod tests {
 
     const US: fn(u64) -> Time = |us| Time::after_start(Span::from_us(us));
 
-    /// A NewReno sender of this many bytes on a host as it is, whose handshake took so many microseconds.
+    /// A sender of this many bytes on a host as it is, whose handshake took so many microseconds.
     fn open(size: u64, round_trip: u64) -> HostQueue<any::AnyWindow> {
         let config = Config { segment: 1_448, ..Stack::LINUX.tcp };
         let start: Start = config.start(shallop_core::BitsPerSec::gbps(25), 0);
