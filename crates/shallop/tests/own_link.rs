@@ -22,8 +22,8 @@ fn of(folder: &Folder, stack: &str) -> [f64; 3] {
     let run = &folder.summary(stack)["runs"][0];
     let longest = run["links"].as_array().into_iter().flatten();
     let longest = longest.filter_map(|link| link["max_queue_bytes"].as_f64()).fold(0.0, f64::max);
-    let rtt = run["rtt"]["p99_s"].as_f64();
-    assert!(rtt.is_some_and(|rtt| (2.4e-3..5e-3).contains(&rtt)), "{stack}: {rtt:?}");
+    let rtt = run["rtt"]["p50_s"].as_f64();
+    assert!(rtt.is_some_and(|rtt| (2.4e-3..4.5e-3).contains(&rtt)), "{stack}: {rtt:?}");
     let figure = |name: &str| run[name].as_f64().unwrap_or(f64::NAN);
     [figure("goodput_bps"), figure("loss_rate"), longest]
 }

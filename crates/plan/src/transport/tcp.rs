@@ -113,6 +113,9 @@ options! {
         /// The receive buffer.
         key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
             defaults.stack.buffer, "as much as a scaled window can advertise, 1.07 GB";
+        /// Whether the window that a receiver advertises begins at 64 KB and follows the data of a round trip, up to
+        /// `receive_buffer` (Linux: `tcp_moderate_rcvbuf`).
+        key receive_autotuning: bool = defaults.stack.receive_autotuning;
         /// A CLEAN proxy at the last hop, which responds to marks on behalf of the senders.
         section clean: CleanOptions;
     }
@@ -168,6 +171,7 @@ impl TcpOptions {
             option_bytes: config.option_bytes,
             interrupt_gap: config.interrupt_gap,
             receive_buffer: config.buffer,
+            receive_autotuning: config.receive_autotuning,
         }
     }
 
@@ -183,6 +187,7 @@ impl TcpOptions {
             option_bytes: self.option_bytes,
             interrupt_gap: self.interrupt_gap,
             buffer: self.receive_buffer,
+            receive_autotuning: self.receive_autotuning,
             ..stack
         };
         config.timeout.initial = self.rto_initial;

@@ -62,6 +62,7 @@ impl<W: Window> Sender<W> {
         let advanced = self.scoreboard.snd_una() > before.snd_una;
         self.process_sack(head, advanced, &mut summary);
         self.limits.set_right_edge(head.right_edge());
+        self.connection.tsecr = head.tsval_of_ack();
         self.update_rtt(now, &summary);
         if advanced {
             self.rtt.reset_backoff();

@@ -227,10 +227,16 @@ pub struct Config {
     pub interrupt_gap: Span,
     /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
+    /// The window that a receiver advertises follows the data that comes, up to the buffer (Linux:
+    /// `tcp_moderate_rcvbuf`).
+    pub receive_autotuning: bool,
 }
 
 /// The largest window that can be advertised with window scaling.
 pub const LARGEST_BUFFER: Bytes = Bytes::new((u16::MAX as u64) << MAX_SCALE);
+
+/// What a receiver with autotuning offers first: whole segments in half of `tcp_rmem[1]`, 131,072 bytes.
+const FIRST_WINDOW: u64 = 65_535;
 
 impl Config {
     /// What the controller of a new flow is created from, on a host with this link; `draw` is a random number.
@@ -254,6 +260,17 @@ impl Config {
         let wanted = self.buffer.get().clamp(least, largest);
         let unit = 1 << scale_for(wanted);
         wanted.next_multiple_of(unit).min(largest)
+    }
+
+    /// The window that a receiver offers first: whole segments.
+    pub(super) fn first_window(&self) -> u64 {
+        let buffer = self.receive_buffer();
+        if self.receive_autotuning {
+            let segment = u64::from(self.segment.max(1));
+            (FIRST_WINDOW / segment * segment).clamp(2 * segment, buffer)
+        } else {
+            buffer
+        }
     }
 
     /// The switches of [`Config::spurious`] that are in force.
@@ -310,6 +327,7 @@ impl Stack {
             kernel_habits: false,
             interrupt_gap: Span::ZERO,
             buffer: LARGEST_BUFFER,
+            receive_autotuning: false,
         },
         host: HostStack::Ns2,
     };
@@ -355,6 +373,7 @@ impl Stack {
             option_bytes: 12,
             kernel_habits: true,
             interrupt_gap: Span::from_us(20),
+            receive_autotuning: true,
             ..Self::LINUX_IDEAL.tcp
         },
         host: HostStack::Linux,

@@ -2,6 +2,7 @@
 
 use super::config::{Config, IdleRestart};
 use super::head::scale_for;
+use super::timestamp::Timestamp;
 
 /// Of the connection states of RFC 9293, 3.3.2, those of an active opener that only sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub(super) struct Connection {
     pub(super) option_bytes: u8,
     /// After which idle times the controller restarts.
     pub(super) idle_restart: IdleRestart,
+    /// `TSval` of the last acknowledgement, which data echoes.
+    pub(super) tsecr: Timestamp,
     /// Bytes sent by earlier flows on the connection: the controller counts sequence numbers from its first byte.
     pub(super) prior_bytes: u64,
 }
@@ -54,6 +57,7 @@ impl Connection {
             window_scale: scale_for(receive_buffer),
             option_bytes: config.option_bytes,
             idle_restart: config.slow_start_after_idle,
+            tsecr: Timestamp(0),
             prior_bytes: 0,
         }
     }

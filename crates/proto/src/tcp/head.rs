@@ -23,6 +23,8 @@ impl Flags {
     pub const ECE: Self = Self(4);
     /// Congestion window reduced: the answer to ECE.
     pub const CWR: Self = Self(8);
+    /// Push: the last segment of a burst, so that the receiver does not wait for more.
+    pub const PSH: Self = Self(16);
 
     /// True if all of these are set.
     #[must_use]
@@ -34,6 +36,12 @@ impl Flags {
     #[must_use]
     pub const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self(0) }
+    }
+
+    /// These flags but for others.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 }
 
@@ -90,18 +98,18 @@ impl SackBlock {
 /// A TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// SEG.SEQ: the first byte of the payload.
+    /// SEG.SEQ: the first byte of the payload. An acknowledgement, which has none, has its `TSval` here.
     pub seq: u64,
     /// SEG.ACK: the first byte not received in order.
     pub ack: u64,
     /// SACK blocks, the most recent first; ahead of them the DSACK, if there is one ([`Head::dsack`]).
     pub blocks: [SackBlock; SACK_BLOCKS],
-    /// SEG.WND: how many bytes from `ack` on the receiver accepts, shifted right by `scale`.
+    /// SEG.WND: how many bytes from `ack` on the receiver accepts, shifted right by `scale`. Data, which advertises
+    /// nothing, has its `TSecr` here.
     pub window: u16,
     /// Bytes of payload.
     pub len: u16,
-    /// `TSval` of data, `TSecr` of an acknowledgement; zero where timestamps are off. The other value of the option
-    /// would have no use, as data flows one way.
+    /// `TSval` of data, `TSecr` of an acknowledgement; zero where timestamps are off.
     pub timestamp: Timestamp,
     /// Flags.
     pub flags: Flags,
@@ -130,6 +138,18 @@ impl Head {
         }
         let repeats = first.from < 0 || (!second.is_empty() && first.is_within(second));
         repeats.then(|| first.range(self.ack))
+    }
+
+    /// `TSecr` of data.
+    #[must_use]
+    pub const fn tsecr_of_data(&self) -> Timestamp {
+        Timestamp(self.window)
+    }
+
+    /// `TSval` of an acknowledgement.
+    #[must_use]
+    pub const fn tsval_of_ack(&self) -> Timestamp {
+        Timestamp(self.seq as u16)
     }
 
     /// Advertises a window of `bytes`, rounded down to what the scale allows.

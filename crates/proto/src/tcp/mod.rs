@@ -21,6 +21,7 @@ pub mod offload;
 mod pacer;
 pub mod prr;
 pub mod rack;
+mod receive_window;
 pub mod receiver;
 mod recovery;
 mod reuse;

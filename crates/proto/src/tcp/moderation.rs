@@ -23,6 +23,8 @@ pub struct Moderated<E> {
     waiting: VecDeque<(Head, Ecn)>,
     /// When the host is told of what waits; [`Time::LAST`] if nothing does.
     interrupt: Time,
+    /// The last interrupt that a packet, arrived or sent, has called for.
+    called: Time,
     /// The last input did not reach the end.
     held: bool,
 }
@@ -30,7 +32,21 @@ pub struct Moderated<E> {
 impl<E> Moderated<E> {
     /// An end that is told of a packet this long after it came, and at once if that is zero.
     pub const fn new(end: E, gap: Span) -> Self {
-        Self { end, gap, waiting: VecDeque::new(), interrupt: Time::LAST, held: false }
+        Self {
+            end,
+            gap,
+            waiting: VecDeque::new(),
+            interrupt: Time::LAST,
+            called: Time::ZERO,
+            held: false,
+        }
+    }
+
+    /// A packet has arrived or was sent. It calls for an interrupt, unless one is due that was called for by another.
+    fn call(&mut self, now: Time) {
+        if self.called <= now {
+            self.called = now.saturating_add(self.gap);
+        }
     }
 
     /// What the driver hands over next.
@@ -41,16 +57,19 @@ impl<E> Moderated<E> {
                 break;
             }
             head.len += next.len;
+            head.flags |= next.flags;
             self.waiting.pop_front();
         }
         Some((head, ecn))
     }
 }
 
-/// True if these segments become one.
+/// True if these segments become one. A push ends what is one.
 fn follows(head: &Head, next: &Head) -> bool {
     let is_data = head.len > 0 && next.len > 0;
-    let same = head.flags == next.flags && !next.flags.has(Flags::CWR);
+    let options = (head.timestamp, head.window) == (next.timestamp, next.window);
+    let flags = head.flags == next.flags.without(Flags::PSH) && !next.flags.has(Flags::CWR);
+    let same = flags && options;
     is_data && same && next.seq == head.seq + u64::from(head.len) && head.len <= LARGEST - next.len
 }
 
@@ -61,9 +80,8 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
         if self.gap.is_zero() {
             return self.end.on_packet(now, head, ecn);
         }
-        if self.waiting.is_empty() {
-            self.interrupt = now.saturating_add(self.gap);
-        }
+        self.call(now);
+        self.interrupt = self.called;
         self.waiting.push_back((*head, ecn));
         self.held = true;
     }
@@ -86,7 +104,7 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
     }
 
     fn poll_metered(&mut self, now: Time) -> Option<Out<Head>> {
-        self.end.poll_metered(now)
+        self.end.poll_metered(now).inspect(|_| self.call(now))
     }
 
     fn ready(&self, now: Time) -> bool {
@@ -98,7 +116,7 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        self.end.poll(now)
+        self.end.poll(now).inspect(|_| self.call(now))
     }
 
     fn wakeup(&self) -> Option<Time> {
@@ -125,7 +143,10 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
 
 #[cfg(test)]
 mod tests {
+    use shallop_core::Class;
+
     use super::*;
+    use crate::wire;
 
     /// Notes what it is told, and when.
     #[derive(Clone, Debug, Default)]
@@ -141,7 +162,8 @@ mod tests {
             false
         }
         fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
-            None
+            let (head, size) = (Head::default(), wire::frame(wire::HEADERS));
+            Some(Out { head, body: 0..0, size, class: Class::Ack, ecn: Ecn::NotEct })
         }
         fn wakeup(&self) -> Option<Time> {
             None
@@ -189,5 +211,34 @@ mod tests {
         assert_eq!(told(20, &acks).len(), 2);
         let many: Vec<_> = (0..100).map(|n| (0, n * 1_000, 1_000, Ecn::Ect)).collect();
         assert_eq!(told(20, &many), [(US(20), 0, 65_000), (US(20), 65_000, 35_000)]);
+    }
+
+    /// The end of a burst, and another millisecond of the timestamp clock: both are in headers that must be the same.
+    #[test]
+    fn a_push_ends_what_is_one_and_other_options_begin_another() {
+        let ends = |first: Head, second: Head| {
+            let mut end = Moderated::new(Notes::default(), Span::from_us(20));
+            end.on_packet(US(0), &Head { len: 1_000, ..first }, Ecn::Ect);
+            end.on_packet(US(1), &Head { seq: 1_000, len: 1_000, ..second }, Ecn::Ect);
+            while let Some(due) = end.wakeup() {
+                end.on_timer(due);
+            }
+            end.end.0.len()
+        };
+        let (plain, push) = (Head::default(), Head { flags: Flags::PSH, ..Head::default() });
+        let later = Head { timestamp: super::super::Timestamp(1), ..plain };
+        assert_eq!((ends(plain, push), ends(push, plain), ends(plain, later)), (1, 2, 2));
+    }
+
+    /// A packet that the end sends has the card interrupt as well, so that what comes then waits less.
+    #[test]
+    fn what_is_sent_calls_for_an_interrupt_too() {
+        let mut end = Moderated::new(Notes::default(), Span::from_us(20));
+        assert!(end.poll(US(0)).is_some());
+        end.on_packet(US(5), &Head { len: 1_000, ..Head::default() }, Ecn::Ect);
+        assert_eq!(end.wakeup(), Some(US(20)));
+        end.on_timer(US(20));
+        end.on_packet(US(30), &Head { len: 1_000, ..Head::default() }, Ecn::Ect);
+        assert_eq!(end.wakeup(), Some(US(50)));
     }
 }

@@ -11,6 +11,7 @@ use shallop_core::{Class, Ecn, Time};
 use super::config::{Config, DelayedAcks, EcnCapable, SackPolicy};
 use super::echo::Echo;
 use super::head::{Flags, Head, SACK_BLOCKS, SackBlock, scale_for};
+use super::receive_window::ReceiveWindow;
 use super::timestamp::{Timestamp, TsRecent};
 use crate::arrived::Arrived;
 use crate::counters::EndpointCounters;
@@ -36,8 +37,7 @@ pub struct Receiver {
     delayed_acks: DelayedAcks,
     sack: SackPolicy,
     ecn: Ecn,
-    /// The size of the receive buffer.
-    buffer: u64,
+    pub(super) window: ReceiveWindow,
     window_scale: u8,
     /// Payload of a full segment; several that arrive as one count as two, which is enough to acknowledge them (kernel:
     /// `__tcp_ack_snd_check`).
@@ -49,8 +49,6 @@ pub struct Receiver {
     arrived: Arrived,
     /// The ranges above RCV.NXT that grew last, the latest first. RCV.NXT may have passed some of them.
     latest: [Range<u64>; SACK_BLOCKS],
-    /// The right edge of the advertised window, which never moves back (RFC 7323, 2.4).
-    right_edge: u64,
     pub(super) echo: Echo,
     pending_acks: VecDeque<PendingAck>,
     syn_ack_pending: bool,
@@ -75,20 +73,18 @@ impl Receiver {
     /// Receives a message of `size` bytes, or without a known end.
     #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
-        let buffer = config.receive_buffer();
         let capable = config.ecn.capable == EcnCapable::Everything;
         Self {
             delayed_acks: config.acks,
             sack: config.sack_policy(),
             ecn: config.ecn.codepoint(capable),
-            buffer,
-            window_scale: scale_for(buffer),
+            window: ReceiveWindow::new(config),
+            window_scale: scale_for(config.receive_buffer()),
             segment: config.segment,
             option_bytes: config.option_bytes,
             end: size.unwrap_or(u64::MAX),
             arrived: Arrived::default(),
             latest: [const { 0..0 }; SACK_BLOCKS],
-            right_edge: buffer,
             echo: Echo::new(config.ecn.echo),
             pending_acks: VecDeque::new(),
             syn_ack_pending: false,
@@ -123,15 +119,17 @@ impl Receiver {
             }
             self.echo.toggle();
         }
-        if end > self.right_edge.max(self.rcv_nxt() + self.buffer) {
+        if end > self.window.right_edge().max(self.rcv_nxt() + self.window.buffer()) {
             return self.ack_now(0..0);
         }
         let (rcv_nxt, had_gap) = (self.rcv_nxt(), self.arrived.has_gap());
         let (new, duplicate) = self.take(head.seq..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        let free = self.buffer.saturating_sub(self.arrived.out_of_order());
-        self.right_edge = self.right_edge.max(self.rcv_nxt() + free);
+        let arrived = (self.rcv_nxt(), self.arrived.out_of_order());
+        if self.window.on_data(now, head, arrived) {
+            self.quick_acks |= 1;
+        }
         self.unacknowledged += if head.len > self.segment { 2 } else { 1 };
         let in_order = self.rcv_nxt() > rcv_nxt && !had_gap;
         if self.quick_acks > 0 && in_order {
@@ -139,10 +137,12 @@ impl Receiver {
         } else if in_order
             && self.unacknowledged < self.delayed_acks.every
             && self.rcv_nxt() < self.end
+            && !head.flags.has(Flags::PSH)
         {
             return self.delay_ack(now);
         }
-        // The last byte is acknowledged at once, as the FIN would be that comes with it.
+        // The last byte is acknowledged at once, as the FIN would be that comes with it; and a push, as the application
+        // has read all before it (kernel: `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
         self.ack_now(duplicate);
     }
 
@@ -206,15 +206,17 @@ impl Receiver {
     }
 
     /// The header of an acknowledgement, which is the `last` one that waits or not.
-    fn ack_head(&self, pending: &PendingAck, last: bool) -> Head {
+    fn ack_head(&self, now: Time, pending: &PendingAck, last: bool) -> Head {
+        let tsval = if self.ts_recent.is_some() { Timestamp::at(now) } else { Timestamp(0) };
         let mut head = Head {
+            seq: tsval.0.into(),
             ack: pending.ack,
             timestamp: pending.tsecr,
             flags: Flags::ACK | Flags::ECE.when(pending.ece),
             scale: self.window_scale,
             ..Head::default()
         };
-        head.advertise(self.right_edge - pending.ack);
+        head.advertise(self.window.right_edge() - pending.ack);
         let mut used = 0;
         if self.sack == SackPolicy::SackAndDsack && !pending.duplicate.is_empty() {
             head.blocks[0] = SackBlock::of(&pending.duplicate, head.ack);
@@ -239,7 +241,7 @@ impl Receiver {
         self.syn_ack_pending = false;
         let (flags, scale) = (Flags::SYN | Flags::ACK, self.window_scale);
         let mut head = Head { flags, scale, ack: self.rcv_nxt(), ..Head::default() };
-        head.advertise(self.right_edge - self.rcv_nxt());
+        head.advertise(self.window.right_edge() - self.rcv_nxt());
         let (body, size) = (0..0, wire::frame(wire::HEADERS));
         Out { head, body, size, class: Class::Control, ecn: self.ecn }
     }
@@ -252,7 +254,11 @@ impl Endpoint for Receiver {
         if head.flags.has(Flags::SYN) {
             self.syn_ack_pending = true;
         } else if head.len > 0 {
+            let rcv_nxt = self.rcv_nxt();
             self.on_data(now, head, ecn);
+            if self.rcv_nxt() > rcv_nxt {
+                self.window.on_read(now, self.rcv_nxt());
+            }
         } else {
             // A zero-window probe, which is always acknowledged.
             self.ack_now(0..0);
@@ -270,12 +276,12 @@ impl Endpoint for Receiver {
         self.syn_ack_pending || !self.pending_acks.is_empty()
     }
 
-    fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
+    fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         if self.syn_ack_pending {
             return Some(self.syn_ack());
         }
         let pending = self.pending_acks.pop_front()?;
-        let head = self.ack_head(&pending, self.pending_acks.is_empty());
+        let head = self.ack_head(now, &pending, self.pending_acks.is_empty());
         let size = wire::frame(wire::HEADERS + u64::from(self.option_bytes));
         let body = 0..0;
         Some(Out { head, body, size, class: Class::Ack, ecn: self.ecn })

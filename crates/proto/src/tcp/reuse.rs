@@ -26,5 +26,6 @@ impl<W: Window + Clone> Sender<W> {
 impl Receiver {
     pub(super) fn reuse(&mut self, before: &Self) {
         (self.echo, self.quick_acks) = (before.echo, before.quick_acks);
+        self.window = before.window.continued(before.rcv_nxt());
     }
 }

@@ -77,7 +77,7 @@ impl<W: Window> Sender<W> {
             connection: Connection::new(config, buffer),
             recovery: Recovery::new(config),
             undo: Undo::new(config.spurious_detection()),
-            limits: Limits::new(controller.window().get(), buffer),
+            limits: Limits::new(controller.window().get(), config.first_window()),
             pacer: Pacer::new(controller.pacing(), config.kernel_habits),
             offload: Offload::new(config),
             timers: Timers::new(config.max_ack_delay()),
@@ -283,12 +283,15 @@ impl<W: Window> Sender<W> {
             self.note_retransmission(index);
             (self.scoreboard.retransmit(now, index, snapshot, limited), Kind::Retransmission)
         } else {
-            if self.offload.is_on() && !self.offload.is_in_burst() {
+            let continues = self.offload.is_in_burst();
+            if self.offload.is_on() && !continues {
                 self.begin_burst(now);
             }
             flags = Flags::CWR.when(self.ecn.send_cwr);
             self.ecn.send_cwr = false;
             self.offload.note_sent();
+            // The kernel pushes each burst of several segments (`__tcp_transmit_skb`).
+            flags |= Flags::PSH.when(continues && !self.offload.is_in_burst());
             (self.scoreboard.send(now, snapshot, limited), Kind::NewData)
         };
         let len = body.end - body.start;
@@ -306,7 +309,9 @@ impl<W: Window> Sender<W> {
         let ecn = self.ecn.codepoint(kind);
         let (seq, scale) = (body.start, self.connection.window_scale);
         let timestamp = self.undo.tsval(now);
-        let head = Head { seq, len: len as u16, timestamp, flags, scale, ..Head::default() };
+        let window = self.connection.tsecr.0;
+        let head =
+            Head { seq, len: len as u16, timestamp, flags, scale, window, ..Head::default() };
         let size = wire::data_frame(len + u64::from(self.connection.option_bytes));
         Out { head, body, size, class: Class::Data, ecn }
     }
