@@ -27,6 +27,58 @@ Made of the experiments' claims and of what the last full run of each experiment
 [paper beside measured](../reproduction.md). The revision is that of the program that made the runs.
 ";
 
+/// What the papers leave open, and a kernel answers: a claim, the experiment that asked kernels, and the claims there
+/// that report what kernels and simulated Linux hosts did.
+const ASKED: [(&str, &str, &str, &str); 12] = [
+    (
+        "fp-fig10a",
+        "cubic: IP throughput",
+        "lx-flashpass",
+        "cubic *, Figure 10a: 20 flows, 20 to 60 ms: goodput",
+    ),
+    (
+        "fp-fig10a",
+        "cubic: data packets lost",
+        "lx-flashpass",
+        "cubic *, Figure 10a: 20 flows, 20 to 60 ms: data lost",
+    ),
+    (
+        "fp-fig10b",
+        "cubic: IP throughput",
+        "lx-flashpass",
+        "cubic *, Figure 10b: 200 flows, 20 to 60 ms: goodput",
+    ),
+    (
+        "fp-fig10b",
+        "cubic: data packets lost",
+        "lx-flashpass",
+        "cubic *, Figure 10b: 200 flows, 20 to 60 ms: data lost",
+    ),
+    (
+        "fp-fig10c",
+        "cubic: IP throughput",
+        "lx-flashpass",
+        "cubic *, Figure 10c: 20 flows, 40 ms: goodput",
+    ),
+    (
+        "fp-fig10c",
+        "cubic: data packets lost",
+        "lx-flashpass",
+        "cubic *, Figure 10c: 20 flows, 40 ms: data lost",
+    ),
+    (
+        "fp-fig2",
+        "bbr, 200KB: data packets lost",
+        "lx-flashpass",
+        "bbr *, Figure 2: 200 flows, 40 ms, 200 KB: data lost",
+    ),
+    ("gm-fig3.9", "dctcp, K = 320: goodput", "lx-thresholds", "dctcp *, intra, K = 320: goodput"),
+    ("gm-fig3.9", "dctcp, K = 320: goodput", "lx-thresholds", "dctcp *, inter, K = 320: goodput"),
+    ("bc-fig1", "dctcp, 25 KB: IP throughput", "lx-buffers", "dctcp *, 25 KB: goodput"),
+    ("bc-fig1", "dctcp, 125 KB: IP throughput", "lx-buffers", "dctcp *, 125 KB: goodput"),
+    ("bc-fig1", "dctcp, 250 KB: IP throughput", "lx-buffers", "dctcp *, 250 KB: goodput"),
+];
+
 fn record(id: &str) -> Option<RecordedRun> {
     let path = root().join(RECORDS).join(format!("{id}.json"));
     Some(serde_json::from_str(&fs::read_to_string(path).ok()?).unwrap())
@@ -92,8 +144,48 @@ fn page() -> String {
     format!(
         "{HEAD}\n| experiment | about | seeds | version | {words} |\n|{rule}\n\
          {counts}| all | | | |{}{lines}",
-        counted(&all) + "\n"
+        counted(&all) + "\n\n" + &answers()
     )
+}
+
+/// The papers' open questions with what kernels did.
+fn answers() -> String {
+    let mut lines = "## What real kernels do there\n\n| experiment | claim | paper | measured there | real kernels | \
+                     simulated Linux hosts |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for (id, label, asked, answer) in ASKED {
+        let claim = labelled(id, label);
+        let [kernel, simulated] =
+            ["kernel", "simulator"].map(|side| labelled(asked, &answer.replace('*', side)));
+        let [paper, measured] = [claim.paper, claim.measured].map(|value| with_unit(value, &claim));
+        let [kernel, simulated] = [kernel, simulated].map(|row| with_unit(row.measured, &row));
+        writeln!(
+            lines,
+            "| [{id}](#{}) | {label} | {paper} | {measured} | {kernel} | {simulated} |",
+            id.replace('.', "")
+        )
+        .unwrap();
+    }
+    lines
+        + "\nKernels and simulated Linux hosts: payload, from the records of `lx-flashpass`, `lx-thresholds` and \
+             `lx-buffers`; their networks are those of the claims, with a sending host for each flow.\n"
+}
+
+/// The claim with this label, judged by the last full run.
+fn labelled(id: &str, label: &str) -> JudgedClaim {
+    let (_, study) = STUDIES.iter().find(|(other, _)| *other == id).unwrap();
+    let record = record(id).unwrap_or_else(|| panic!("{id} has no record"));
+    let found = judged(study, &record).into_iter().find(|claim| claim.label() == label);
+    found.unwrap_or_else(|| panic!("{id} has no claim {label:?}"))
+}
+
+/// A figure of a claim with its unit; empty if there is none.
+fn with_unit(value: Option<f64>, claim: &JudgedClaim) -> String {
+    match value.map(figure) {
+        None => String::new(),
+        Some(figure) if claim.unit.is_empty() => figure,
+        Some(figure) => format!("{figure} {}", claim.unit),
+    }
 }
 
 /// A cell for the number of each verdict.
@@ -102,11 +194,6 @@ fn counted(claims: &[JudgedClaim]) -> String {
 }
 
 fn row(claim: &JudgedClaim) -> String {
-    let with_unit = |value: Option<f64>| match value.map(figure) {
-        None => String::new(),
-        Some(figure) if claim.unit.is_empty() => figure,
-        Some(figure) => format!("{figure} {}", claim.unit),
-    };
     let accepted = match (claim.low, claim.high) {
         (None, None) => "none".to_owned(),
         (Some(low), None) => format!("at least {}", figure(low)),
@@ -116,7 +203,7 @@ fn row(claim: &JudgedClaim) -> String {
     let judged = !matches!(claim.verdict, Verdict::Reported | Verdict::Holds);
     let why = if judged { format!(": {}", claim.why) } else { String::new() };
     let verdict = format!("{}{why}", claim.verdict.word());
-    let (paper, measured) = (with_unit(claim.paper), with_unit(claim.measured));
+    let (paper, measured) = (with_unit(claim.paper, claim), with_unit(claim.measured, claim));
     let sign = claim.bound.map_or_else(String::new, |bound| format!("{} ", bound.sign()));
     let measured = format!("{sign}{measured}");
     let cells = [claim.label(), paper, accepted, measured, verdict];

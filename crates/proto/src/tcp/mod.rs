@@ -25,6 +25,7 @@ mod receive_window;
 pub mod receiver;
 mod recovery;
 mod reuse;
+mod sack_compression;
 pub mod scoreboard;
 pub mod segment;
 pub mod sender;

@@ -102,6 +102,16 @@ impl ReceiveWindow {
         grows
     }
 
+    /// The round trip; zero if it is not known.
+    pub(super) fn round_trip(&self) -> Span {
+        self.tuning.as_ref().map_or(Span::ZERO, |tuning| tuning.rtt / 8)
+    }
+
+    /// True if what arrived out of order takes more than half of the memory.
+    pub(super) fn is_half_full(&self, kept: u64) -> bool {
+        self.tuning.as_ref().is_some_and(|tuning| kept > tuning.clamp / 2)
+    }
+
     /// The application has read everything below RCV.NXT.
     pub(super) fn on_read(&mut self, now: Time, rcv_nxt: u64) {
         let buffer = self.buffer;

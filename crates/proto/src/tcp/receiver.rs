@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use shallop_core::{Class, Ecn, Time};
+use shallop_core::{Class, Ecn, Span, Time};
 
 use super::config::{Config, DelayedAcks, EcnCapable, SackPolicy};
 use super::echo::Echo;
 use super::head::{Flags, Head, SACK_BLOCKS, SackBlock, scale_for};
 use super::receive_window::ReceiveWindow;
+use super::sack_compression::SackCompression;
 use super::timestamp::{Timestamp, TsRecent};
 use crate::arrived::Arrived;
 use crate::counters::EndpointCounters;
@@ -38,6 +39,7 @@ pub struct Receiver {
     sack: SackPolicy,
     ecn: Ecn,
     pub(super) window: ReceiveWindow,
+    compression: SackCompression,
     window_scale: u8,
     /// Payload of a full segment; several that arrive as one count as two, which is enough to acknowledge them (kernel:
     /// `__tcp_ack_snd_check`).
@@ -79,6 +81,7 @@ impl Receiver {
             sack: config.sack_policy(),
             ecn: config.ecn.codepoint(capable),
             window: ReceiveWindow::new(config),
+            compression: SackCompression::new(config.kernel_habits),
             window_scale: scale_for(config.receive_buffer()),
             segment: config.segment,
             option_bytes: config.option_bytes,
@@ -123,7 +126,7 @@ impl Receiver {
             return self.ack_now(0..0);
         }
         let (rcv_nxt, had_gap) = (self.rcv_nxt(), self.arrived.has_gap());
-        let (new, duplicate) = self.take(head.seq..end);
+        let (new, duplicate, crowded) = self.take(head.seq..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
         let arrived = (self.rcv_nxt(), self.arrived.out_of_order());
@@ -132,25 +135,46 @@ impl Receiver {
         }
         self.unacknowledged += if head.len > self.segment { 2 } else { 1 };
         let in_order = self.rcv_nxt() > rcv_nxt && !had_gap;
-        if self.quick_acks > 0 && in_order {
+        let waits = self.rcv_nxt() < self.end && !head.flags.has(Flags::PSH);
+        if self.quick_acks > 0 && (in_order || self.compression.is_on()) {
             self.quick_acks -= 1;
-        } else if in_order
-            && self.unacknowledged < self.delayed_acks.every
-            && self.rcv_nxt() < self.end
-            && !head.flags.has(Flags::PSH)
-        {
-            return self.delay_ack(now);
+        } else if in_order && self.unacknowledged < self.delayed_acks.every && waits {
+            return self.delay_ack(now, self.delayed_acks.timeout);
+        } else if new > 0 && duplicate.is_empty() && self.compresses(now, crowded) {
+            return;
         }
         // The last byte is acknowledged at once, as the FIN would be that comes with it; and a push, as the application
         // has read all before it (kernel: `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
         self.ack_now(duplicate);
+        if self.window.is_half_full(arrived.1) {
+            self.quick_acks = 0;
+        }
+    }
+
+    /// True if the acknowledgement of an arrival above a gap waits for others. If there were more blocks than a header
+    /// has room for (`crowded`), those that wait are sent first.
+    fn compresses(&mut self, now: Time, crowded: bool) -> bool {
+        let rcv_nxt = self.rcv_nxt();
+        if !self.arrived.has_gap() || rcv_nxt > self.last_ack_sent + u64::from(self.segment) {
+            return false;
+        }
+        if crowded && self.compression.is_waiting() {
+            self.ack_now(0..0);
+        }
+        match self.compression.wait(rcv_nxt, self.window.round_trip()) {
+            Some(wait) => self.delay_ack(now, wait),
+            None => return false,
+        }
+        true
     }
 
     /// Takes payload in. Returns how many bytes are new, and which are not: all of them, or those below RCV.NXT. A
     /// segment above RCV.NXT of which only a part is new does not occur, as senders do not change segment boundaries.
-    fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
+    /// True if it belongs to none of the two ranges that grew last, while there are such.
+    fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>, bool) {
         let (rcv_nxt, whole) = (self.rcv_nxt(), body.clone());
         let (new, around) = self.arrived.add(body);
+        let crowded = self.is_crowded(&around);
         if around.start > 0 && (new > 0 || self.sack == SackPolicy::SackAndDsack) {
             self.note_latest(around);
         }
@@ -159,7 +183,16 @@ impl Receiver {
             // Frees the memory for gaps, which would otherwise stay until the end of the run.
             self.arrived.shrink();
         }
-        (new, duplicate)
+        (new, duplicate, crowded)
+    }
+
+    /// True if there are two ranges that grew later than this one (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
+    fn is_crowded(&self, around: &Range<u64>) -> bool {
+        let later = |old: &&Range<u64>| {
+            let is_part = around.start <= old.start && old.end <= around.end;
+            old.start > self.rcv_nxt() && !old.is_empty() && !is_part
+        };
+        around.start > 0 && self.latest[..2].iter().filter(later).count() == 2
     }
 
     /// The next acknowledgement reports this range first (RFC 2018, 4). Ranges that are part of it now are not reported
@@ -182,6 +215,7 @@ impl Receiver {
         let new = PendingAck { ack, duplicate, tsecr, ece };
         self.last_ack_sent = ack;
         (self.unacknowledged, self.ack_deadline) = (0, Time::LAST);
+        self.compression.on_ack();
         let full = self.pending_acks.len() >= MAX_PENDING_ACKS;
         match self.pending_acks.back_mut() {
             // An acknowledgement that still waits is brought up to date, unless it carries information of its own:
@@ -198,11 +232,10 @@ impl Receiver {
         }
     }
 
-    fn delay_ack(&mut self, now: Time) {
-        if self.ack_deadline == Time::LAST {
-            self.ack_deadline = now.saturating_add(self.delayed_acks.timeout);
-            self.armed = self.armed.min(self.ack_deadline);
-        }
+    /// An acknowledgement follows after this time at the latest.
+    fn delay_ack(&mut self, now: Time, wait: Span) {
+        self.ack_deadline = self.ack_deadline.min(now.saturating_add(wait));
+        self.armed = self.armed.min(self.ack_deadline);
     }
 
     /// The header of an acknowledgement, which is the `last` one that waits or not.
@@ -237,8 +270,9 @@ impl Receiver {
         }
     }
 
-    fn syn_ack(&mut self) -> Out<Head> {
+    fn syn_ack(&mut self, now: Time) -> Out<Head> {
         self.syn_ack_pending = false;
+        self.compression.on_syn_ack(now);
         let (flags, scale) = (Flags::SYN | Flags::ACK, self.window_scale);
         let mut head = Head { flags, scale, ack: self.rcv_nxt(), ..Head::default() };
         head.advertise(self.window.right_edge() - self.rcv_nxt());
@@ -255,6 +289,7 @@ impl Endpoint for Receiver {
             self.syn_ack_pending = true;
         } else if head.len > 0 {
             let rcv_nxt = self.rcv_nxt();
+            self.compression.on_data(now);
             self.on_data(now, head, ecn);
             if self.rcv_nxt() > rcv_nxt {
                 self.window.on_read(now, self.rcv_nxt());
@@ -278,7 +313,7 @@ impl Endpoint for Receiver {
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         if self.syn_ack_pending {
-            return Some(self.syn_ack());
+            return Some(self.syn_ack(now));
         }
         let pending = self.pending_acks.pop_front()?;
         let head = self.ack_head(now, &pending, self.pending_acks.is_empty());

@@ -1,0 +1,108 @@
+//! Fewer acknowledgements while a gap is open. After three that acknowledge the same byte, those of arrivals above the
+//! gap wait for each other: a twentieth of the round trip, a millisecond at most, and 44 of them. State: the byte, and
+//! how many wait. Source: kernel 6.12, `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`; the sysctls `tcp_comp_sack_*`.
+
+use shallop_core::{Span, Time};
+
+/// Acknowledgements of a byte that do not wait (kernel: `TCP_FASTRETRANS_THRESH`).
+const DUPLICATES: u8 = 3;
+/// The most that wait (`tcp_comp_sack_nr`).
+const MOST: u8 = 44;
+/// The longest time (`tcp_comp_sack_delay_ns`).
+const LONGEST: Span = Span::from_ms(1);
+/// By how much the timer may be late (`tcp_comp_sack_slack_ns`), which it is unless something else wakes the host.
+const SLACK: Span = Span::from_us(100);
+
+/// The compression of one receiver's acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SackCompression {
+    on: bool,
+    /// When the SYN was answered, until data comes; then the round trip that this took.
+    answered_at: Option<Time>,
+    handshake: Option<Span>,
+    rcv_nxt: u64,
+    duplicates: u8,
+    waiting: u8,
+}
+
+impl SackCompression {
+    /// That of a new flow; `on` says whether there is any.
+    pub(super) const fn new(on: bool) -> Self {
+        Self { on, answered_at: None, handshake: None, rcv_nxt: 0, duplicates: 0, waiting: 0 }
+    }
+
+    /// True if there is any.
+    pub(super) const fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// The SYN is answered.
+    pub(super) const fn on_syn_ack(&mut self, now: Time) {
+        self.answered_at = Some(now);
+    }
+
+    /// Data came.
+    pub(super) fn on_data(&mut self, now: Time) {
+        if let Some(at) = self.answered_at.take() {
+            self.handshake = Some(now.saturating_since(at));
+        }
+    }
+
+    /// True if acknowledgements wait.
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// An acknowledgement is made, in place of those that wait.
+    pub(super) const fn on_ack(&mut self) {
+        self.waiting = 0;
+    }
+
+    /// Data came above a gap that begins at RCV.NXT. How long its acknowledgement may wait; `None` if it does not.
+    pub(super) fn wait(&mut self, rcv_nxt: u64, rtt: Span) -> Option<Span> {
+        if !self.on || self.waiting >= MOST {
+            return None;
+        }
+        if self.rcv_nxt != rcv_nxt {
+            (self.rcv_nxt, self.duplicates) = (rcv_nxt, 0);
+        }
+        if self.duplicates < DUPLICATES {
+            self.duplicates += 1;
+            return None;
+        }
+        self.waiting += 1;
+        let rtt = self.handshake.map_or(rtt, |handshake| handshake.min(rtt));
+        Some((rtt / 20).min(LONGEST) + SLACK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fourth_waits_a_twentieth_of_the_round_trip_and_at_most_a_millisecond() {
+        let rtt = Span::from_ms(10);
+        let mut compression = SackCompression::new(true);
+        assert_eq!(
+            [(); 4].map(|()| compression.wait(7, rtt)),
+            [None, None, None, Some(Span::from_us(600))]
+        );
+        assert_eq!(compression.wait(7, Span::from_ms(60)), Some(Span::from_us(1_100)));
+        assert_eq!(compression.wait(8, rtt), None, "another byte");
+        compression.on_syn_ack(Time::ZERO);
+        compression.on_data(Time::after_start(Span::from_ms(2)));
+        assert_eq!([(); 3].map(|()| compression.wait(8, rtt))[2], Some(Span::from_us(200)));
+    }
+
+    #[test]
+    fn no_more_than_44_wait() {
+        let mut compression = SackCompression::new(true);
+        let held = (0..60).filter(|_| compression.wait(7, LONGEST).is_some()).count();
+        assert_eq!(held, 44);
+        compression.on_ack();
+        assert!(!compression.is_waiting() && compression.wait(7, LONGEST).is_some());
+        let mut off = SackCompression::new(false);
+        assert!((0..60).all(|_| off.wait(7, LONGEST).is_none()));
+    }
+}
