@@ -167,8 +167,9 @@ fn answers() -> String {
         .unwrap();
     }
     lines
-        + "\nKernels and simulated Linux hosts: payload, from the records of `lx-flashpass`, `lx-thresholds` and \
-             `lx-buffers`; their networks are those of the claims, with a sending host for each flow.\n"
+        + "\nKernels and simulated Linux hosts: payload, from the records of `lx-flashpass`, `lx-thresholds` and\n\
+             `lx-buffers`, whose networks are those of the claims, with a sending host for each flow. K = 320 is asked\n\
+             within a data centre first, then between two.\n"
 }
 
 /// The claim with this label, judged by the last full run.
