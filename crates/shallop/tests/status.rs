@@ -168,7 +168,7 @@ fn answers() -> String {
     }
     lines
         + "\nKernels and simulated Linux hosts: payload, from the records of `lx-flashpass`, `lx-thresholds` and\n\
-             `lx-buffers`, whose networks are those of the claims, with a sending host for each flow. K = 320 is asked\n\
+             `lx-buffers`, whose networks are those of the claims, each flow with a host of its own. K = 320 is asked\n\
              within a data centre first, then between two.\n"
 }
 
