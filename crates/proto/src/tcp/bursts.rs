@@ -84,9 +84,16 @@ impl<W: Window> Sender<W> {
 
     /// Makes the next burst as soon as the window allows it, if it has to wait for the pacer: what it has then, it
     /// keeps (kernel: `tcp_write_xmit` hands it to `fq` with the time at which it may leave).
+    #[inline]
     pub(super) fn plan_burst(&mut self, now: Time) {
+        if self.offload.plans() {
+            self.plan_if_due_later(now);
+        }
+    }
+
+    fn plan_if_due_later(&mut self, now: Time) {
         let due = self.pacer.due();
-        if self.offload.plans() && self.pacer.is_active() && due > now && self.may_plan(now) {
+        if self.pacer.is_active() && due > now && self.may_plan(now) {
             let (segments, bytes) = self.burst();
             self.offload.plan(segments, due);
             self.pacer.charge(now, bytes);
@@ -95,7 +102,8 @@ impl<W: Window> Sender<W> {
 
     /// True if the host's queue discipline drops a segment of those that the windows allow.
     pub(super) fn overflows_host(&self) -> bool {
-        let Some(rate) = self.pacer.rate() else { return false };
+        let limited = self.offload.has_flow_limit();
+        let Some(rate) = self.pacer.rate().filter(|_| limited) else { return false };
         let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
         let end = self.limits.right_edge().min(self.scoreboard.end());
         let segments = self.window_room().min(end.saturating_sub(next) / mss);

@@ -43,9 +43,6 @@ impl<W: Window + Clone> HostQueue<W> {
 
     /// Takes what TCP hands over.
     fn fill(&mut self, now: Time) {
-        if self.gap.is_zero() {
-            return;
-        }
         self.end.note_held(now, self.held);
         while let Some(out) = self.end.poll(now) {
             self.held += u64::from(out.head.len);
@@ -60,10 +57,15 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
 
     fn on_packet(&mut self, now: Time, head: &Head, ecn: Ecn) {
         self.end.on_packet(now, head, ecn);
-        self.fill(now);
+        if !self.gap.is_zero() {
+            self.fill(now);
+        }
     }
 
     fn on_timer(&mut self, now: Time) {
+        if self.gap.is_zero() {
+            return self.end.on_timer(now);
+        }
         if self.interrupt <= now {
             self.held -= self.left;
             (self.left, self.interrupt) = (0, Time::LAST);
@@ -72,10 +74,12 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
         self.fill(now);
     }
 
+    #[inline]
     fn ready(&self, now: Time) -> bool {
         if self.gap.is_zero() { self.end.ready(now) } else { !self.waiting.is_empty() }
     }
 
+    #[inline]
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         if self.gap.is_zero() {
             return self.end.poll(now);
@@ -88,7 +92,11 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
         Some(out)
     }
 
+    #[inline]
     fn wakeup(&self) -> Option<Time> {
+        if self.gap.is_zero() {
+            return self.end.wakeup();
+        }
         let interrupt = (self.interrupt < Time::LAST).then_some(self.interrupt);
         [self.end.wakeup(), interrupt].into_iter().flatten().min()
     }

@@ -89,7 +89,7 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
     /// One packet at a time, so that the end sends what it allows before the next.
     fn on_timer(&mut self, now: Time) {
         self.held = false;
-        if self.interrupt > now {
+        if self.gap.is_zero() || self.interrupt > now {
             return self.end.on_timer(now);
         }
         if let Some((head, ecn)) = self.next() {
@@ -104,7 +104,11 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
     }
 
     fn poll_metered(&mut self, now: Time) -> Option<Out<Head>> {
-        self.end.poll_metered(now).inspect(|_| self.call(now))
+        let out = self.end.poll_metered(now);
+        if !self.gap.is_zero() && out.is_some() {
+            self.call(now);
+        }
+        out
     }
 
     fn ready(&self, now: Time) -> bool {
@@ -116,10 +120,18 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        self.end.poll(now).inspect(|_| self.call(now))
+        let out = self.end.poll(now);
+        if !self.gap.is_zero() && out.is_some() {
+            self.call(now);
+        }
+        out
     }
 
+    #[inline]
     fn wakeup(&self) -> Option<Time> {
+        if self.gap.is_zero() {
+            return self.end.wakeup();
+        }
         let interrupt = (self.interrupt < Time::LAST).then_some(self.interrupt);
         [self.end.wakeup(), interrupt].into_iter().flatten().min()
     }

@@ -98,7 +98,7 @@ impl Offload {
 
     /// True if bursts wait in `fq` until they leave.
     pub(super) const fn is_paced_by_host(&self) -> bool {
-        self.is_on() && self.flow_limit < u16::MAX
+        self.is_on() && self.has_flow_limit()
     }
 
     /// When the burst that waits in the host leaves, if one does.
@@ -128,6 +128,16 @@ impl Offload {
     /// True if bursts may have several segments.
     pub(super) const fn is_on(&self) -> bool {
         self.gso_max_segs > 1
+    }
+
+    /// True if there is neither offload nor anything that waits in the host.
+    pub(super) const fn is_absent(&self) -> bool {
+        self.gso_max_segs <= 1 && self.held == 0
+    }
+
+    /// True if the host drops bursts of which too many wait.
+    pub(super) const fn has_flow_limit(&self) -> bool {
+        self.flow_limit < u16::MAX
     }
 
     /// True if new data belongs to a burst that has begun. It is sent whatever the window has become.

@@ -232,7 +232,16 @@ impl<W: Window> Sender<W> {
     }
 
     /// True if this may be sent now, as far as the pacer and segmentation offload are concerned.
+    #[inline]
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
+        if self.offload.is_absent() {
+            return !self.is_paced(next) || self.pacer.due() <= now;
+        }
+        self.may_leave_host(now, next)
+    }
+
+    /// The same for a host with segmentation offload or a queue.
+    fn may_leave_host(&self, now: Time, next: NextSegment) -> bool {
         if self.paced_until(next) > now || self.waits_for_host(next) {
             return false;
         }
@@ -280,7 +289,9 @@ impl<W: Window> Sender<W> {
             }
             self.counts.retransmits += 1;
             self.undo.on_retransmission(now);
-            self.note_retransmission(index);
+            if self.offload.is_on() {
+                self.note_retransmission(index);
+            }
             (self.scoreboard.retransmit(now, index, snapshot, limited), Kind::Retransmission)
         } else {
             let continues = self.offload.is_in_burst();
@@ -289,7 +300,9 @@ impl<W: Window> Sender<W> {
             }
             flags = Flags::CWR.when(self.ecn.send_cwr);
             self.ecn.send_cwr = false;
-            self.offload.note_sent();
+            if self.offload.is_on() {
+                self.offload.note_sent();
+            }
             // The kernel pushes each burst of several segments (`__tcp_transmit_skb`).
             flags |= Flags::PSH.when(continues && !self.offload.is_in_burst());
             (self.scoreboard.send(now, snapshot, limited), Kind::NewData)
