@@ -76,7 +76,7 @@ pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Installed, String> {
         if known.is_empty() {
             return HOW_TO_GET_ONE.to_owned();
         }
-        format!("no kernel {wanted} is installed, but {}", known.join(", "))
+        format!("no kernel {wanted} is installed; there is {}", known.join(", "))
     })
 }
 
