@@ -25,7 +25,11 @@ fn next(before: &SenderHarness, at: u64) -> SenderHarness {
 }
 
 fn next_with(config: &Config, before: &SenderHarness, at: u64) -> SenderHarness {
-    let mut sender = Sender::new(config, Spy::new(1), Some(3 * SEGMENT));
+    next_of(config, before, 3, at)
+}
+
+fn next_of(config: &Config, before: &SenderHarness, segments: u64, at: u64) -> SenderHarness {
+    let mut sender = Sender::new(config, Spy::new(1), Some(segments * SEGMENT));
     sender.continue_connection(&before.sender);
     sender.on_timer(ms(at));
     SenderHarness { sender, now: ms(at), before: vec![] }
@@ -88,6 +92,18 @@ fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flo
     hand.ack(ms(2_012), 3, &[]);
     assert!(hand.sender.is_complete());
     assert_eq!(hand.spy().exits.len(), 1, "the repair ended");
+}
+
+#[test]
+fn the_window_of_the_receiver_is_known() {
+    let config = Config { receive_autotuning: true, ..plain() };
+    let mut first = SenderHarness::sized(&config, Spy::new(60), Some(60));
+    let alone = first.leaving().len();
+    assert!((30..60).contains(&alone), "{alone} segments fit into a first window of 64 KB");
+    first.ack(ms(10), alone as u64, &[]);
+    assert_eq!(first.leaving().len(), 60 - alone);
+    first.ack(ms(20), 60, &[]);
+    assert_eq!(next_of(&config, &first, 60, 21).leaving().len(), 60);
 }
 
 #[test]

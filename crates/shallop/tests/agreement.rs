@@ -29,11 +29,12 @@ of theirs, or both are below 0.05 %. Figures are means over the seeds; hosts hav
 which flows fall into lockstep and one run proves nothing. Unless a table says otherwise, every flow has a sending host
 of its own with `fq`, 20 us between interrupts, and cards of 25 Gb/s.
 
-What was traced with the kernels is in the model ([hosts as they are](model.md#hosts-as-they-are)). Three differences
-that are left have not been traced. The first slow start of 20 flows over 10 Gb/s and 2 ms loses up to twice as much
-here. Packet by packet, one flow behind 20 KB and 60 ms loses more retransmissions in kernels, in the recovery from its
-first slow start. And DCTCP over 100 Gb/s with K below 125 KB is slower in kernels, whose bursts are longer there. Where
-flows meet in a parking lot or in the first slow start, one loss more or less decides for seconds, and the seeds of one
+What was traced with the kernels is in the model ([hosts as they are](model.md#hosts-as-they-are)). What differs
+in the tables below is left. One case of it was traced in part: packet by packet, one CUBIC flow behind 20 KB and 60 ms
+loses more retransmissions in kernels, in the recovery from its first slow start. Not traced are DCTCP over 100 Gb/s
+with K below 125 KB, which is slower in kernels; the first slow start of 20 flows over 10 Gb/s and 2 ms, which loses up
+to twice as much here; CUBIC in Figures 10a and 10c of FlashPass; and BBR where round trips differ 16 times. Where flows
+meet in a parking lot or in the first slow start, one loss more or less decides for seconds, and the seeds of one
 kernel lie as far apart as the kernel and the simulator: one CUBIC flow of 60 ms carries 279, 377 or 534 Mb/s.
 
 The revision above a table is that of the simulator.

@@ -64,7 +64,7 @@ impl<E> Moderated<E> {
     }
 }
 
-/// True if these segments become one. A push ends what is one.
+/// True if these segments become one. One with the push flag is the last of them.
 fn follows(head: &Head, next: &Head) -> bool {
     let is_data = head.len > 0 && next.len > 0;
     let options = (head.timestamp, head.window) == (next.timestamp, next.window);
@@ -80,8 +80,10 @@ impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
         if self.gap.is_zero() {
             return self.end.on_packet(now, head, ecn);
         }
-        self.call(now);
-        self.interrupt = self.called;
+        if self.waiting.is_empty() {
+            self.call(now);
+            self.interrupt = self.called;
+        }
         self.waiting.push_back((*head, ecn));
         self.held = true;
     }

@@ -1,6 +1,6 @@
 //! The window that a receiver advertises: its buffer, less what arrived out of order. With autotuning, as in Linux, the
 //! buffer begins at 64 KB and follows the data of a round trip: twice of it, and more while that grows, up to the
-//! buffer that was configured. It never shrinks. The round trip is that of timestamps, with their clock of a
+//! buffer that was configured. That window never shrinks. The round trip is that of timestamps, with their clock of a
 //! millisecond, or else the time in which a whole window arrives. State: both sizes, the round trip, and the data since
 //! the last one. Units: bytes of the stream. Source: kernel 6.12, `tcp_rcv_space_adjust`, `tcp_grow_window`,
 //! `tcp_rcv_rtt_update`, `__tcp_select_window`.
@@ -11,8 +11,8 @@ use super::config::Config;
 use super::head::{Head, scale_for};
 use super::timestamp::Timestamp;
 
-/// The window of that memory once segments have come: a full one takes 2,304 bytes of memory. A guess for cards in
-/// general; it matters to the first round trips only.
+/// The window for the first memory of 128 KB once segments have come, of which a full one takes 2,304 bytes. Cards
+/// differ in that; it matters to the first round trips only.
 const FIRST_CLAMP: u64 = 131_072 * 1_448 / 2_304;
 /// Segments that may come beyond twice the data of a round trip.
 const CUSHION: u64 = 16;

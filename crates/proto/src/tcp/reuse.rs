@@ -20,6 +20,9 @@ impl<W: Window + Clone> Sender<W> {
         self.ecn.send_cwr = before.ecn.send_cwr;
         self.connection.prior_bytes = before.connection.prior_bytes + before.scoreboard.snd_nxt();
         self.connection.pending = Pending::Nothing;
+        self.connection.tsecr = before.connection.tsecr;
+        let window = before.limits.right_edge().saturating_sub(before.scoreboard.snd_una());
+        self.limits.set_right_edge(self.limits.right_edge().max(window));
     }
 }
 

@@ -1,6 +1,8 @@
-//! Fewer acknowledgements while a gap is open. After three that acknowledge the same byte, those of arrivals above the
-//! gap wait for each other: a twentieth of the round trip, a millisecond at most, and 44 of them. State: the byte, and
-//! how many wait. Source: kernel 6.12, `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`; the sysctls `tcp_comp_sack_*`.
+//! SACK compression: fewer acknowledgements while a gap is open. After three that acknowledge the same byte, those of
+//! arrivals above the gap wait for each other: a twentieth of the round trip, a millisecond at most, and 44 of them.
+//! State: the byte, and how many wait.
+//!
+//! Source: kernel 6.12, `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`; the sysctls `tcp_comp_sack_*`.
 
 use shallop_core::{Span, Time};
 
