@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 21] = [
+pub const RULE: [(&str, &[&str]); 24] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -71,6 +71,10 @@ pub const RULE: [(&str, &[&str]); 21] = [
         ],
     ),
     (
+        "shallop-hosts",
+        &["shallop-core", "shallop-proto", "shallop-plan", "shallop-sim", "shallop-lab"],
+    ),
+    (
         "shallop-kernel",
         &[
             "shallop-core",
@@ -81,6 +85,20 @@ pub const RULE: [(&str, &[&str]); 21] = [
             "shallop-sim",
             "shallop-measure",
             "shallop-lab",
+            "shallop-hosts",
+        ],
+    ),
+    ("shallop-emu", &["shallop-core", "shallop-proto", "shallop-sim", "shallop-hosts"]),
+    (
+        "shallop-linux",
+        &[
+            "shallop-core",
+            "shallop-results",
+            "shallop-plan",
+            "shallop-measure",
+            "shallop-lab",
+            "shallop-hosts",
+            "shallop-emu",
         ],
     ),
     ("shallop-store", &["shallop-core"]),
@@ -97,6 +115,7 @@ pub const RULE: [(&str, &[&str]); 21] = [
             "shallop-measure",
             "shallop-lab",
             "shallop-kernel",
+            "shallop-linux",
             "shallop-store",
             "shallop-view",
         ],
@@ -129,7 +148,8 @@ pub const RULE: [(&str, &[&str]); 21] = [
 ];
 
 /// Further dependencies of tests: the tests of the driver write their plans as scenarios.
-const IN_TESTS: [(&str, &[&str]); 1] = [("shallop-lab", &["shallop-scenario"])];
+const IN_TESTS: [(&str, &[&str]); 2] =
+    [("shallop-lab", &["shallop-scenario"]), ("shallop-linux", &["shallop-scenario"])];
 
 /// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 7] = [

@@ -10,10 +10,10 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 
 use crate::error::{KernelError, Malformed};
-use crate::frame;
 use crate::io;
 use crate::ring::Ring;
 use crate::vhost_user::{self, HEADER_BYTES, Header, Region, Request};
+use shallop_hosts::frame;
 
 /// Bytes of the virtio header before each frame (`struct virtio_net_hdr_v1`).
 const VIRTIO_HEADER: usize = 12;
@@ -184,7 +184,8 @@ impl Card {
         }
         let frame = bytes.split_off(VIRTIO_HEADER);
         let packets = if bytes[1] & !WITH_ECN == TCP_SEGMENTS {
-            frame::cut(&frame, u16::from_le_bytes([bytes[4], bytes[5]]))?
+            frame::cut(&frame, u16::from_le_bytes([bytes[4], bytes[5]]))
+                .ok_or(Malformed::Frame(frame.len()))?
         } else if frame.len() > frame::MAX_PACKET {
             return Err(Malformed::Frame(frame.len()));
         } else {

@@ -10,21 +10,21 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use shallop_core::{Class, Ecn, End, Packet, Span, Time};
+use shallop_hosts::frame;
+use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
 use shallop_proto::{Endpoint, Out, wire};
 use shallop_sim::hosts::{Hosts, Outgoing};
 
 use crate::card::Sent;
 use crate::clock::Clock;
 use crate::console::{self, Said, Terminal};
-use crate::endpoint::{AnyHostEnd, FrameHead, Head};
+
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
-use crate::frame::{self, Ends};
-use crate::frames::Frames;
+
 use crate::kernel::{Kernel, Pause};
 use crate::launch::{BOOTED, Start};
-use crate::orders::{self, FlowOrder};
-use crate::owners::{Owned, Owners};
+
 use crate::process::Process;
 use crate::processor::Processor;
 
@@ -297,7 +297,7 @@ impl Kernels {
                 let Some(Console { card, line, .. }) = &self.console else { return Ok(()) };
                 let (host, HostCard { kernel, card, .. }) = (*card, self.cards[*card as usize]);
                 let malformed = |why| KernelError::Malformed { kernel, why };
-                let frame = console::frame(line, orders::mac(host)).map_err(malformed)?;
+                let frame = console::frame(line, addresses::mac(host)).map_err(malformed)?;
                 self.machines[kernel].card(card)?.give(&frame).map_err(malformed)?;
                 self.raise(host, RECEIVE);
             }
@@ -431,19 +431,13 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
         }
         let AnyHostEnd::Kernel(sender) = sender else { return };
         let Some(order) = self.orders.get(sender.order as usize) else { return };
-        let from = (orders::address(order.from), order.local);
-        let to = (orders::address(order.to), orders::FIRST_PORT + order.controller);
-        self.owners.add_flow(Ends { from, to }, flow);
+        self.owners.add_flow(order.ends(), flow);
     }
 
     fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {
         let Some(taken) = self.taken.take() else { return };
         let sent = run_time(taken.at);
-        match endpoint {
-            AnyHostEnd::Kernel(end) => end.on_send(sent, &taken.head),
-            AnyHostEnd::Pair(end) => end.on_send(sent, &taken.head),
-            AnyHostEnd::Simulated(_) => {}
-        }
+        endpoint.on_sent(sent, &taken.head);
         if leaves.is_none() {
             self.frames.remove(taken.head.slot);
         }
@@ -461,9 +455,9 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
         if packet.envelope.ecn == Ecn::Ce {
             frame::mark(&mut frame);
         }
-        let host = frame::addresses(&frame).and_then(|(_, to)| orders::host_of(to));
+        let host = frame::addresses(&frame).and_then(|(_, to)| addresses::host_of(to));
         let Some(host) = host.filter(|&host| (host as usize) < self.cards.len()) else { return };
-        frame::set_destination(&mut frame, orders::mac(host));
+        frame::set_destination(&mut frame, addresses::mac(host));
         let HostCard { kernel, card, .. } = self.cards[host as usize];
         let given = self.machines[kernel].card(card).and_then(|card| {
             card.give(&frame).map_err(|why| KernelError::Malformed { kernel, why })

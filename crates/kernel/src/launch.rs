@@ -14,10 +14,11 @@ use crate::initrd;
 use crate::installed::Installed;
 use crate::kernel::Kernel;
 use crate::modules::Module;
-use crate::orders::{self, FlowOrder, Settings};
+use crate::orders::{self, Settings};
 use crate::process::{Launch, Process};
 use crate::programs::Programs;
 use crate::time_travel::Mode;
+use shallop_hosts::{FlowOrder, addresses};
 
 /// The guest time at which a run begins, in nanoseconds: kernels need less to boot.
 pub const BOOTED: u64 = 1_000_000_000;
@@ -73,12 +74,12 @@ impl Start<'_> {
             written.map_err(KernelError::io("a kernel's first file system"))?;
             let mut cards = Vec::new();
             for (card, &host) in hosts.iter().enumerate() {
-                cards.push((bind(&card_name(number, card))?, orders::mac(host)));
+                cards.push((bind(&card_name(number, card))?, addresses::mac(host)));
             }
             let has_console = self.console_kernel() == Some(number);
             if has_console {
                 let host = self.hosts.iter().map(Vec::len).sum::<usize>() as u32;
-                cards.push((bind(&card_name(number, hosts.len()))?, orders::mac(host)));
+                cards.push((bind(&card_name(number, hosts.len()))?, addresses::mac(host)));
             }
             let process = self.process(number, cards.len(), folder.path())?;
             let (process, socket) = accept(&time, number, process)?;

@@ -22,52 +22,9 @@
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
+use shallop_hosts::{FlowOrder, addresses};
+
 use crate::modules::Module;
-
-/// The IPv4 address of a host: 10.0.0.1 is number 0.
-#[must_use]
-pub fn address(host: u32) -> u32 {
-    (10 << 24) + host + 1
-}
-
-/// The host with this address.
-#[must_use]
-pub fn host_of(address: u32) -> Option<u32> {
-    (address >> 24 == 10).then(|| (address & 0x00ff_ffff).checked_sub(1)).flatten()
-}
-
-/// The Ethernet address of a host, which is administered locally.
-#[must_use]
-pub fn mac(host: u32) -> [u8; 6] {
-    let [_, a, b, c] = host.to_be_bytes();
-    [2, 0, 0, a, b, c]
-}
-
-/// The port of the server for the controller with this index.
-pub const FIRST_PORT: u16 = 5_000;
-/// The first port of flows at their sender.
-pub const FIRST_LOCAL_PORT: u16 = 10_000;
-/// The most flows that one host may send in a run.
-pub const MAX_FLOWS_OF_HOST: usize = 50_000;
-
-/// A flow between two kernels' hosts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowOrder {
-    /// Its number.
-    pub number: u32,
-    /// When it starts, in guest nanoseconds.
-    pub start: u64,
-    /// Payload bytes; `None` without end.
-    pub size: Option<u64>,
-    /// The sending host, by its number among all hosts of kernels.
-    pub from: u32,
-    /// The receiving host.
-    pub to: u32,
-    /// The port at the sender.
-    pub local: u16,
-    /// The controller, an index into the run's controllers.
-    pub controller: u16,
-}
 
 /// The settings of all kernels of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,16 +70,19 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &[FlowOrder], stop: u64) 
     }
     for (card, &host) in hosts.iter().enumerate() {
         let segments = settings.gso_max_segs.unwrap_or(0);
-        line(format_args!("host {card} {} {segments}", Ipv4Addr::from_bits(address(host))));
-        for (port, controller) in (FIRST_PORT..).zip(&settings.controllers) {
+        line(format_args!(
+            "host {card} {} {segments}",
+            Ipv4Addr::from_bits(addresses::address(host))
+        ));
+        for (port, controller) in (addresses::FIRST_PORT..).zip(&settings.controllers) {
             line(format_args!("listen {card} {port} {controller}"));
         }
     }
     for flow in flows {
         let Some(card) = hosts.iter().position(|&host| host == flow.from) else { continue };
         let FlowOrder { number, start, size, local, .. } = flow;
-        let to = Ipv4Addr::from_bits(address(flow.to));
-        let port = FIRST_PORT + flow.controller;
+        let to = Ipv4Addr::from_bits(addresses::address(flow.to));
+        let port = addresses::FIRST_PORT + flow.controller;
         let controller = &settings.controllers[usize::from(flow.controller)];
         let bytes = size.unwrap_or(0);
         line(format_args!("flow {card} {number} {start} {bytes} {to} {port} {local} {controller}"));

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::error::KernelError;
-use crate::orders;
+use shallop_hosts::addresses;
 
 /// The folder, among those of a run's kernels, that gets what programs write: a folder each, by number.
 const KEPT: &str = "kept";
@@ -91,7 +91,8 @@ impl Programs {
         });
         let mut names = "127.0.0.1 localhost\n".to_owned();
         for (host, name) in self.names.iter().enumerate() {
-            let _ = writeln!(names, "{} {name}", Ipv4Addr::from_bits(orders::address(host as u32)));
+            let _ =
+                writeln!(names, "{} {name}", Ipv4Addr::from_bits(addresses::address(host as u32)));
         }
         arguments.chain([("names".to_owned(), names.into_bytes())]).collect()
     }

@@ -4,27 +4,26 @@ use std::path::Path;
 
 use shallop_core::options::Words;
 use shallop_core::{Span, Time};
-use shallop_lab::ends::{self, EndpointFactory};
+use shallop_hosts::flows::HostEnds;
+use shallop_lab::ends;
 use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
-use shallop_plan::flows::Flow;
 use shallop_plan::plan::Plan;
 use shallop_plan::{Setup, SetupError};
-use shallop_proto::AnyEnd;
 use shallop_results::summary::{KernelOfRun, ProgramOfRun};
 
 use crate::console::Terminal;
-use crate::endpoint::{AnyHostEnd, KernelEnd};
+
 use crate::error::KernelError;
 use crate::hosts::{Finished, Kernels};
 use crate::installed::Installed;
 use crate::launch::{BOOTED, Start};
 use crate::orders::Settings;
-use crate::pair::PairEnd;
+
 use crate::programs::{self, Program};
 use crate::time_travel::Mode;
-use crate::traffic::{Owner, Traffic};
+use crate::traffic::Traffic;
 
 /// The most bytes of a socket's send and receive buffer.
 const SOCKET_BUFFER: u64 = 64 << 20;
@@ -78,7 +77,7 @@ pub fn run_observed(
         installed,
         settings: &settings,
         hosts: &traffic.kernels()?,
-        flows: &traffic.orders,
+        flows: &traffic.flows.orders,
         programs: &traffic.programs,
         stop: BOOTED + plan.duration.as_ps().div_ceil(1_000),
         seed,
@@ -91,7 +90,8 @@ pub fn run_observed(
     if let Some(terminal) = outside.terminal {
         kernels.set_terminal(terminal);
     }
-    let factory = Factory { setup: &setup, simulated: ends::mixed(&setup)?, traffic: &traffic };
+    let factory =
+        HostEnds { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
     let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, outside.observer)?;
     let finished = kernels.finish(Time::after_start(plan.duration))?;
     check_reports(&finished.logs)?;
@@ -112,7 +112,7 @@ fn settings(plan: &Plan, traffic: &Traffic) -> Settings {
     Settings {
         qdisc: plan.kernel.qdisc.word().to_owned(),
         gso_max_segs: plan.kernel.gso_max_segs,
-        controllers: traffic.controllers.clone(),
+        controllers: traffic.flows.controllers.clone(),
         modules: traffic.modules.clone(),
         sysctls: traffic.ecn().into_iter().chain(written).collect(),
         socket_buffer: SOCKET_BUFFER,
@@ -185,35 +185,4 @@ fn check_reports(logs: &[String]) -> Result<(), KernelRunError> {
         }
     }
     Ok(())
-}
-
-/// The endpoints of flows between kernels, and of others.
-struct Factory<'a, S> {
-    setup: &'a Setup<'a>,
-    simulated: S,
-    traffic: &'a Traffic,
-}
-
-impl<S: EndpointFactory<End = AnyEnd>> EndpointFactory for Factory<'_, S> {
-    type End = AnyHostEnd<AnyEnd>;
-
-    fn flow(&self, flow: &Flow) -> shallop_sim::Flow<Self::End> {
-        let ends = match self.traffic.owners.get(&flow.number) {
-            None => {
-                let shallop_sim::Flow { start, from, to, sender, receiver, facts, connections } =
-                    self.simulated.flow(flow);
-                let [sender, receiver] = [sender, receiver].map(AnyHostEnd::Simulated);
-                return shallop_sim::Flow { start, from, to, sender, receiver, facts, connections };
-            }
-            Some(&Owner::Agent(order)) => {
-                KernelEnd::pair(order, flow.size).map(|end| AnyHostEnd::Kernel(Box::new(end)))
-            }
-            Some(&Owner::Programs(from, to)) => {
-                PairEnd::pair((from, to)).map(|end| AnyHostEnd::Pair(Box::new(end)))
-            }
-        };
-        let with_ends = ends::flow(self.setup, flow, ends);
-        // A kernel opens a connection for each flow.
-        shallop_sim::Flow { connections: None, ..with_ends }
-    }
 }

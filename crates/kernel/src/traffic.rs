@@ -1,9 +1,7 @@
 //! What kernels are asked to do in a run: the flows between them, their programs, and the hosts that these are in.
 
-use std::collections::BTreeMap;
-
 use shallop_control::any as window;
-use shallop_core::{Node, Time};
+use shallop_core::Time;
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, controllers};
@@ -11,9 +9,9 @@ use shallop_plan::plan::Transport;
 
 use crate::launch::BOOTED;
 use crate::modules::{self, Module};
-use crate::orders::{self, FlowOrder};
 use crate::programs::{Program, Programs};
 use crate::run::KernelRunError;
+use shallop_hosts::flows::{HostFlows, Owner};
 
 /// The most hosts that one kernel carries: a card and a network namespace each.
 const MAX_HOSTS_OF_KERNEL: usize = 200;
@@ -23,31 +21,15 @@ const KERNELS: usize = 16;
 /// The most kernels of a run.
 const MAX_KERNELS: usize = 64;
 
-/// Whose a flow is that has kernels at its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// Our agent's, by the number of the order.
-    Agent(u32),
-    /// Programs' in these two hosts.
-    Programs(u32, u32),
-}
-
 /// What kernels are asked to do.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    pub(crate) orders: Vec<FlowOrder>,
-    /// Flows with kernels at their ends, by the flow's number.
-    pub(crate) owners: BTreeMap<u32, Owner>,
-    pub(crate) controllers: Vec<String>,
+    pub(crate) flows: HostFlows,
     /// The controllers that are loaded.
     pub(crate) modules: Vec<Module>,
     pub(crate) programs: Programs,
     /// The group of each program.
     pub(crate) groups: Vec<usize>,
-    /// The number of each host among those of kernels.
-    hosts: BTreeMap<Node, u32>,
-    /// The flows of our agent that each host has sent so far.
-    local: BTreeMap<u32, u16>,
 }
 
 impl Traffic {
@@ -68,15 +50,19 @@ impl Traffic {
             if options.module.is_none() {
                 all.add_gemini(setup, &flow, transport)?;
             }
-            let hosts = (all.host(setup, flow.from), all.host(setup, flow.to));
-            let owner = if setup.plan.groups[flow.group].command.is_some() {
+            let hosts = (all.flows.host(setup, flow.from), all.flows.host(setup, flow.to));
+            if setup.plan.groups[flow.group].command.is_some() {
                 all.add_program(setup, &flow, hosts, controller)?;
-                Owner::Programs(hosts.0, hosts.1)
+                all.flows.owners.insert(flow.number, Owner::Programs(hosts.0, hosts.1));
             } else {
-                Owner::Agent(all.add_order(&flow, hosts, controller)?)
-            };
-            all.owners.insert(flow.number, owner);
+                all.flows.add(&flow, hosts, controller, guest(flow.start)).map_err(|most| {
+                    KernelRunError::Refused(format!(
+                        "a kernel's host sends at most {most} flows in a run"
+                    ))
+                })?;
+            }
         }
+        all.programs.names.clone_from(&all.flows.names);
         Ok(all)
     }
 
@@ -105,40 +91,6 @@ impl Traffic {
         Ok(())
     }
 
-    /// The number of a host, which is new if it is seen for the first time.
-    fn host(&mut self, setup: &Setup<'_>, node: Node) -> u32 {
-        let next = self.hosts.len() as u32;
-        let number = *self.hosts.entry(node).or_insert(next);
-        if number == next {
-            let name = setup.network.names.get(node.0 as usize).map_or("", String::as_str);
-            let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-            let name = name.chars().map(|c| if fits(c) { c } else { '-' });
-            self.programs.names.push(name.collect());
-        }
-        number
-    }
-
-    fn add_order(
-        &mut self,
-        flow: &Flow,
-        (from, to): (u32, u32),
-        controller: &str,
-    ) -> Result<u32, KernelRunError> {
-        let used = self.local.entry(from).or_insert(0);
-        if usize::from(*used) >= orders::MAX_FLOWS_OF_HOST {
-            let most = orders::MAX_FLOWS_OF_HOST;
-            return Err(KernelRunError::Refused(format!(
-                "a kernel's host sends at most {most} flows in a run"
-            )));
-        }
-        let local = orders::FIRST_LOCAL_PORT + *used;
-        *used += 1;
-        let (number, controller) = (self.orders.len() as u32, self.controller(controller));
-        let (start, size) = (guest(flow.start), flow.size);
-        self.orders.push(FlowOrder { number, start, size, from, to, local, controller });
-        Ok(number)
-    }
-
     /// The program of which this flow is, unless an earlier flow was of it.
     fn add_program(
         &mut self,
@@ -147,11 +99,11 @@ impl Traffic {
         (from, to): (u32, u32),
         controller: &str,
     ) -> Result<(), KernelRunError> {
-        self.controller(controller);
+        self.flows.controller(controller);
         for host in [from, to] {
             match self.programs.congestion.iter().find(|(of, _)| *of == host) {
                 Some((_, other)) if other != controller => {
-                    let name = &self.programs.names[host as usize];
+                    let name = &self.flows.names[host as usize];
                     return Err(KernelRunError::Refused(format!(
                         "programs in host \"{name}\" would have both {other} and {controller}: \
                          give their groups one transport"
@@ -183,36 +135,28 @@ impl Traffic {
         Ok(())
     }
 
-    /// The index of a controller, which is added if it is new.
-    fn controller(&mut self, name: &str) -> u16 {
-        let known = self.controllers.iter().position(|known| known == name);
-        known.unwrap_or_else(|| {
-            self.controllers.push(name.to_owned());
-            self.controllers.len() - 1
-        }) as u16
-    }
-
     /// The sysctls that the controllers need.
     pub(crate) fn ecn(&self) -> Vec<(String, String)> {
         let marked = |name: &String| ["dctcp", "gemini"].contains(&name.as_str());
-        let needed = self.controllers.iter().any(marked);
+        let needed = self.flows.controllers.iter().any(marked);
         let ecn = ("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
         needed.then_some(ecn).into_iter().collect()
     }
 
     /// The hosts of each kernel, in turn.
     pub(crate) fn kernels(&self) -> Result<Vec<Vec<u32>>, KernelRunError> {
-        let kernels = self.hosts.len().div_ceil(HOSTS_OF_KERNEL).clamp(1, KERNELS);
-        let kernels = kernels.max(self.hosts.len().div_ceil(MAX_HOSTS_OF_KERNEL));
+        let kernels = self.flows.hosts().len().div_ceil(HOSTS_OF_KERNEL).clamp(1, KERNELS);
+        let kernels = kernels.max(self.flows.hosts().len().div_ceil(MAX_HOSTS_OF_KERNEL));
         if kernels > MAX_KERNELS {
             let most = MAX_KERNELS * MAX_HOSTS_OF_KERNEL;
             return Err(KernelRunError::Refused(format!(
                 "{} hosts are kernels, and at most {most} can be",
-                self.hosts.len()
+                self.flows.hosts().len()
             )));
         }
         let of = |kernel: usize| {
-            (0..self.hosts.len() as u32).filter(move |&host| host as usize % kernels == kernel)
+            (0..self.flows.hosts().len() as u32)
+                .filter(move |&host| host as usize % kernels == kernel)
         };
         Ok((0..kernels).map(|kernel| of(kernel).collect()).collect())
     }

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use shallop_hosts::frame;
 use shallop_kernel::card::{Card, CardError, Served};
 use shallop_kernel::clock::Clock;
-use shallop_kernel::frame;
 use shallop_kernel::kernel::Kernel;
 use shallop_kernel::process::{Launch, Process};
 use shallop_kernel::ring::Ring;
@@ -97,7 +97,7 @@ proptest! {
         let mut marked = bytes.clone();
         frame::mark(&mut marked);
         prop_assert_eq!(marked.len(), bytes.len());
-        if let Ok(parts) = frame::cut(&bytes, size % 1_600) {
+        if let Some(parts) = frame::cut(&bytes, size % 1_600) {
             let payload = |bytes: &[u8]| frame::segment(bytes).map_or(0, |segment| segment.payload);
             prop_assert_eq!(parts.iter().map(|part| payload(part)).sum::<u32>(), payload(&bytes));
             prop_assert!(parts.iter().all(|part| part.len() <= frame::MAX_PACKET));

@@ -63,6 +63,7 @@ pub fn summarise(
         wire_bps: rate(measure.wire_bytes, end),
         goodput_bps: rate(total.counters.received, end),
         kernel: None,
+        rehearsal: None,
         programs: Vec::new(),
         load_throughput_bps: measure.load_phase.throughput(),
         windows: windows(setup, measure, series),

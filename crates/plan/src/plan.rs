@@ -52,6 +52,8 @@ pub struct Plan {
     pub nic_jitter: Option<Span>,
     /// Hosts that are real kernels.
     pub kernel: KernelOptions,
+    /// What runs it.
+    pub driver: Driver,
     /// The levels for which the time of queues and pools above them is reported.
     pub levels: Vec<Bytes>,
     /// The sets of links whose packets are captured, and the limit of packets.
@@ -108,6 +110,19 @@ impl Plan {
         let counted = self.groups.iter().zip(starting).map(counted).sum();
         (finite && counted > 0).then_some(counted)
     }
+}
+
+/// What runs a plan: both have the same switches, and give the same results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Driver {
+    /// The simulator, in virtual time.
+    #[default]
+    Simulator,
+    /// A rehearsal in real time: hosts that are real kernels are namespaces of this machine.
+    Rehearsal {
+        /// The file of what hosts sent and got, if it is to be kept.
+        tape: Option<String>,
+    },
 }
 
 /// The size classes of flows.

@@ -55,6 +55,29 @@ impl Study {
         }
     }
 
+    /// Leaves only the schemes with these labels, and the claims that are about them alone.
+    ///
+    /// # Errors
+    /// The labels that there are, if one of these is not.
+    pub fn keep_schemes(&mut self, labels: &[String]) -> Result<(), Vec<String>> {
+        let known = |study: &Self| -> Vec<String> {
+            let schemes = study.points.iter().flat_map(|point| &point.plan.schemes);
+            schemes.map(|scheme| scheme.name.clone()).collect()
+        };
+        let before = known(self);
+        if labels.iter().any(|label| !before.contains(label)) {
+            return Err(self.points[0].plan.schemes.iter().map(|of| of.name.clone()).collect());
+        }
+        for point in &mut self.points {
+            point.plan.schemes.retain(|scheme| labels.contains(&scheme.name));
+        }
+        self.claims.retain(|claim| {
+            let other = claim.relative_to.iter();
+            std::iter::once(&claim.scheme).chain(other).all(|scheme| labels.contains(scheme))
+        });
+        Ok(())
+    }
+
     /// All runs in the order of the results: by point, then scheme, then seed.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {

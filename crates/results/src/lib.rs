@@ -3,6 +3,7 @@
 //! types.
 
 pub mod aggregate;
+pub mod agreement;
 pub mod claim;
 mod columns;
 pub mod comparison;
@@ -11,6 +12,7 @@ pub mod design;
 pub mod drops;
 pub mod figures;
 pub mod group_table;
+mod host_summary;
 pub mod judged;
 pub mod legend;
 mod link;
@@ -19,6 +21,7 @@ mod measured;
 pub mod paired;
 pub mod program_table;
 pub mod recorded;
+pub mod rehearsal_table;
 pub mod reuse;
 pub mod setup;
 pub mod summary;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::Aggregate;
 pub use crate::completion::{Completion, Fct, FlowTime, Statistic};
 use crate::design::Point;
+pub use crate::host_summary::{KernelOfRun, ProgramOfRun, RehearsalOfRun};
 use crate::judged::JudgedClaim;
 use crate::link::Link;
 use crate::reuse::Reuse;
@@ -131,6 +132,9 @@ pub struct Run {
     /// The kernels of the run's hosts, if they are real ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelOfRun>,
+    /// How the rehearsal of the run went, if its hosts were namespaces of a real machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<RehearsalOfRun>,
     /// The programs that ran in its hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramOfRun>,
@@ -233,40 +237,12 @@ pub struct Window {
     pub groups: Vec<GroupWindow>,
 }
 
-/// Real kernels that were hosts of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KernelOfRun {
-    /// The release of Linux.
-    pub release: String,
-    /// A digest of its configuration and of the agent in it.
-    pub digest: String,
-    /// The queue discipline of the hosts' cards.
-    pub qdisc: String,
-    /// The most segments sent at once by segmentation offload; null for what the kernel chooses.
-    pub gso_max_segs: Option<u64>,
-    /// Interrupts of all cards.
-    pub interrupts: u64,
-    /// Frames that a card lost because the kernel had no buffer for them.
-    pub receive_ring_drops: u64,
-    /// Frames that belong to no flow, such as those of closed connections.
-    pub stray_frames: u64,
-}
-
-/// A program that ran in a host of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProgramOfRun {
-    /// The group.
-    pub group: String,
-    /// The host.
-    pub host: String,
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// When it ended, in seconds; null if it was still running at the end of the run, which ended it.
-    pub ended_s: Option<f64>,
-    /// Its exit status, or 128 and the signal that ended it; null if it was still running.
-    pub status: Option<u64>,
-    /// The folder with its output and the files it wrote, in that of the results; empty without.
-    pub files: String,
+impl Run {
+    /// Whether it is a rehearsal that was too late to be trusted.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        self.rehearsal.as_ref().is_some_and(|rehearsal| !rehearsal.void.is_empty())
+    }
 }
 
 /// A group in a window of a run.

@@ -17,7 +17,7 @@ use super::{check, ineffective, kernel, proxy, schemes, switches, topology, traf
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::files::Files;
 use shallop_plan::network::Network;
-use shallop_plan::plan::{Plan, Scheme, Switch};
+use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
 
 /// Seeds, and windows, at most.
 const MOST: usize = 10_000;
@@ -61,6 +61,7 @@ pub(super) fn read(
         nic_credit_queue: options.nic_credit_queue,
         nic_jitter: options.nic_jitter,
         kernel: kernel::read(&top)?,
+        driver: Driver::default(),
         levels: options.levels,
         capture: (options.capture, options.capture_limit),
         groups: Vec::new(),

@@ -11,11 +11,12 @@ use shallop_scenario::template;
 use shallop_workbench::arguments;
 
 use crate::examples;
+use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
-/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 3 this machine lacks what is needed; 130
-/// interrupted, with what was finished kept.
+/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 3 this machine lacks what is needed; 4 a rehearsal
+/// is void, as it was too late to be trusted; 130 interrupted, with what was finished kept.
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
@@ -33,6 +34,18 @@ pub enum Command {
     /// Run a scenario under each of its schemes
     #[command(after_help = examples::RUN)]
     Run(Run),
+    /// Run a scenario in real time with the kernel of this machine in the hosts, over the simulator's switches
+    #[command(after_help = examples::REHEARSE)]
+    Rehearse(Rehearse),
+    /// Rehearse a scenario, simulate it, and say whether both agree
+    #[command(after_help = examples::AGREE)]
+    Agree(Rehearse),
+    /// Show what was read and written in a rehearsal, or play it to the simulator's switches
+    #[command(after_help = examples::TAPE)]
+    Tape(Tape),
+    /// Say what this machine can do, and what the rest needs
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(Doctor),
     /// Run shipped experiments, most from papers, and compare with the published results; without an ID, list them
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
@@ -311,65 +324,6 @@ pub struct Chips {
     pub printed: Printed,
 }
 
-/// The arguments of `kernel`.
-#[derive(Debug, Args)]
-pub struct Kernel {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: KernelAction,
-}
-
-/// What to do with kernels.
-#[derive(Debug, Subcommand)]
-pub enum KernelAction {
-    /// Build one from Debian's linux-source, in a few minutes
-    Build {
-        /// The release, as in 6.12; otherwise the newest whose source is there
-        release: Option<String>,
-        /// Compile on this many cores
-        #[arg(long, value_name = "N")]
-        jobs: Option<NonZeroUsize>,
-    },
-    /// Build your own congestion controller as a module, for [kernel] module = "NAME"
-    Module {
-        /// Its source, NAME.c, beside the headers that it includes
-        source: PathBuf,
-        /// The release of the kernel; otherwise the newest that is installed
-        #[arg(long)]
-        release: Option<String>,
-        /// Compile on this many cores
-        #[arg(long, value_name = "N")]
-        jobs: Option<NonZeroUsize>,
-    },
-    /// List those of this machine
-    List {
-        /// How the table is printed.
-        #[command(flatten)]
-        printed: Printed,
-    },
-    /// Run two flows twice
-    Test {
-        /// The release; otherwise the newest
-        release: Option<String>,
-    },
-}
-
-/// The arguments of `shell`.
-#[derive(Debug, Args)]
-pub struct Shell {
-    /// The scenario, a TOML file
-    pub scenario: PathBuf,
-    /// In virtual time: it stands still while you type, and a line takes as long as its programs wait
-    #[arg(long = "virtual")]
-    pub virtual_time: bool,
-    /// The host; otherwise the first that sends
-    #[arg(long, value_name = "NAME")]
-    pub host: Option<String>,
-    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-}
-
 /// The arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
@@ -394,7 +348,7 @@ fn known(items: &[template::Item]) -> PossibleValuesParser {
     PossibleValuesParser::new(values)
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
             let quote = value.trim_start().chars().next().filter(|first| "\"'".contains(*first));

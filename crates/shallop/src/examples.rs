@@ -82,6 +82,31 @@ Examples:
   shallop kernel list
   shallop kernel test";
 
+/// The examples of `rehearse`.
+pub const REHEARSE: &str = "\
+Examples:
+  shallop rehearse scenario.toml
+  shallop rehearse scenario.toml --schemes cubic --set topology.rate=200Mbps --seeds 5 --out results";
+
+/// The examples of `agree`.
+pub const AGREE: &str = "\
+Examples:
+  shallop agree scenario.toml --seeds 5
+  shallop agree scenario.toml --schemes cubic,bbr --out results";
+
+/// The examples of `tape`.
+pub const TAPE: &str = "\
+Examples:
+  shallop rehearse scenario.toml --schemes cubic --tape cubic.tape
+  shallop tape show cubic.tape
+  shallop tape replay cubic.tape scenario.toml";
+
+/// The examples of `doctor`.
+pub const DOCTOR: &str = "\
+Examples:
+  shallop doctor
+  shallop doctor --bench --json";
+
 /// The examples of `shell`.
 pub const SHELL: &str = "\
 Examples:

@@ -7,11 +7,12 @@ use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, of_work};
 use shallop_workbench::kernels::{self, KernelRow};
 
-use crate::args::{self, Format, KernelAction, Printed};
+use crate::args::{Format, Printed};
+use crate::host_args::{self, KernelAction};
 use crate::print;
 
 /// Builds, lists or tests kernels.
-pub fn kernel(args: &args::Kernel) -> Result<ExitCode> {
+pub fn kernel(args: &host_args::Kernel) -> Result<ExitCode> {
     match &args.action {
         KernelAction::Build { release, jobs } => {
             build(release.as_deref(), jobs.map_or_else(cores, usize::from))

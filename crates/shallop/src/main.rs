@@ -1,9 +1,12 @@
 //! The command: arguments, messages, tables, the progress bar and exit codes. `shallop-workbench` does the work.
 
+mod agree;
 mod args;
 mod bench;
 mod compare;
+mod doctor;
 mod examples;
+mod host_args;
 mod kernel;
 mod new;
 mod print;
@@ -11,6 +14,7 @@ mod progress;
 mod report;
 mod shell;
 mod show;
+mod tape;
 mod work;
 
 use std::io::Write;
@@ -66,6 +70,10 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
     let stop = Arc::new(AtomicBool::new(false));
     match command {
         Command::Run(args) => work::run(args, &*listen(&stop)?),
+        Command::Rehearse(args) => work::rehearse(args, &*listen(&stop)?),
+        Command::Agree(args) => agree::agree(args, &*listen(&stop)?),
+        Command::Tape(args) => tape::tape(args),
+        Command::Doctor(args) => doctor::doctor(args, &*listen(&stop)?),
         Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
         Command::Sweep(args) => work::sweep(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),

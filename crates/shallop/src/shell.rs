@@ -10,10 +10,10 @@ use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, with_help};
 use shallop_workbench::shell::{Session, Terminal};
 
-use crate::{args, print, work};
+use crate::{host_args, print, work};
 
 /// Opens a shell in a host. The exit code is that of the last command.
-pub fn shell(args: &args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
+pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     if !args.virtual_time {
         let help = "write --virtual: hosts are real kernels, and time stands still while you type";
         return Err(with_help(&"a shell runs in virtual time only", &help));

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use shallop_plan::Study;
 use shallop_plan::files::Files;
 use shallop_results::Shard;
 use shallop_results::Verdict;
-use shallop_results::summary::{Reproduction, Summary};
+use shallop_results::summary::{Reproduction, Run, Summary};
 use shallop_results::table;
 use shallop_results::verdict::count;
 use shallop_scenario::Options;
@@ -20,10 +21,12 @@ use shallop_workbench::{self as workbench, Task, jobs, kernels};
 
 use crate::args::{self, Format, Printed};
 use crate::progress::Bar;
-use crate::{print, report};
+use crate::{host_args, print, report};
 
 /// The exit code of interrupted work.
 pub const INTERRUPTED: u8 = 130;
+/// The exit code of rehearsals of which one is void.
+pub const VOID: u8 = 4;
 
 /// Runs a scenario.
 pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
@@ -33,6 +36,34 @@ pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
     Tasks::new(vec![task], &args.work, stop).resume(args.resume).carry_out()
+}
+
+/// The study of a scenario whose hosts are real kernels.
+pub fn real_study(args: &host_args::Rehearse) -> Result<Study> {
+    let stack = ("stack".to_owned(), "kernel".to_owned());
+    read_with(args, std::iter::once(stack).chain(args.set.clone()).collect())
+}
+
+/// The study of a scenario with these keys set.
+pub fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>) -> Result<Study> {
+    let options = Options {
+        set,
+        quick: args.quick,
+        seed: args.seed,
+        seeds: args.seeds,
+        files: files(&args.scenario),
+        ..Options::default()
+    };
+    read(&args.scenario, &options)
+}
+
+/// Rehearses a scenario with the kernel of this machine in its hosts.
+pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
+    let mut study = real_study(args)?;
+    workbench::rehearsal::prepare(&mut study, &args.schemes, args.tape.as_deref())?;
+    let task = Task { id: None, study, folder: args.work.out.clone() };
+    let tasks = Tasks::new(vec![task], &args.work, stop).resume(args.resume);
+    Tasks { one_at_a_time: true, ..tasks }.carry_out()
 }
 
 /// Runs a scenario at every combination of some values.
@@ -142,11 +173,21 @@ struct Tasks<'a> {
     shard: Shard,
     /// Whether the table has one row per point.
     sweep: bool,
+    /// Whether runs need the machine for themselves.
+    one_at_a_time: bool,
 }
 
 impl<'a> Tasks<'a> {
     fn new(all: Vec<Task>, work: &'a args::Work, stop: &'a AtomicBool) -> Self {
-        Self { all, work, stop, resume: false, shard: Shard::WHOLE, sweep: false }
+        Self {
+            all,
+            work,
+            stop,
+            resume: false,
+            shard: Shard::WHOLE,
+            sweep: false,
+            one_at_a_time: false,
+        }
     }
 
     fn resume(self, resume: bool) -> Self {
@@ -165,6 +206,7 @@ impl<'a> Tasks<'a> {
         let summaries = summaries?;
         self.index()?;
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
+        let void = summaries.iter().any(|summary| summary.runs.iter().any(Run::is_void));
         let not_held = [Verdict::Fails, Verdict::Undecided];
         let failed = summaries
             .iter()
@@ -174,10 +216,11 @@ impl<'a> Tasks<'a> {
             Format::Csv => print::grid(&Self::csv(&summaries), self.work.printed)?,
             _ => print::line(&workbench::task_text::legend(&summaries, self.sweep))?,
         }
-        Ok(match (interrupted, failed) {
-            (true, _) => ExitCode::from(INTERRUPTED),
-            (false, true) => ExitCode::FAILURE,
-            (false, false) => ExitCode::SUCCESS,
+        Ok(match (interrupted, void, failed) {
+            (true, ..) => ExitCode::from(INTERRUPTED),
+            (false, true, _) => ExitCode::from(VOID),
+            (false, false, true) => ExitCode::FAILURE,
+            (false, false, false) => ExitCode::SUCCESS,
         })
     }
 
@@ -218,7 +261,7 @@ impl<'a> Tasks<'a> {
 
     fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
         let options = jobs::JobOptions {
-            jobs: self.work.jobs.map_or(0, NonZeroUsize::get),
+            jobs: if self.one_at_a_time { 1 } else { self.work.jobs.map_or(0, NonZeroUsize::get) },
             // The task knows.
             archive: None,
             resume: self.resume,

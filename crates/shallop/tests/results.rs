@@ -190,8 +190,8 @@ fn the_files_of_a_run_carry_the_units_and_definitions_of_the_page() {
     let schema = folder.json(&["schema", "--results"]);
     let run = &schema["$defs"]["Run"]["properties"];
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    // Runs whose hosts are real kernels say which, and what ran in them, and no other run does.
-    let of_kernels = ["kernel", "programs"];
+    // Runs whose hosts are real kernels say which, what ran in them and how a rehearsal went, and no other run does.
+    let of_kernels = ["kernel", "programs", "rehearsal"];
     let is_common = |key: &String| !of_kernels.contains(&key.as_str());
     let expected: Vec<String> = keys(run).into_iter().filter(is_common).collect();
     assert_eq!(keys(&summary["runs"][0]), expected);

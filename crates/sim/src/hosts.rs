@@ -19,6 +19,14 @@ pub struct Outgoing<H> {
 pub trait Hosts<E: Endpoint> {
     /// False for a world that has none.
     const ANY: bool = true;
+    /// True for hosts that live by a clock of their own, which the world must not overtake.
+    const PACED: bool = false;
+
+    /// Waits until `next`, when something happens in the world again, or until a host wants to send. Returns the time
+    /// that has come, up to which the world may advance. Only hosts that are paced take time for it.
+    fn wait(&mut self, next: Time) -> Time {
+        next
+    }
 
     /// When they want to run next.
     fn wakeup(&self) -> Option<Time>;

@@ -5,6 +5,7 @@
 //! decide for themselves, endpoints by their number in the flow table. At the deadline of a port, the port catches up,
 //! then delivers the packets that have crossed its wire, then lets the endpoints that wait for it send.
 
+mod outside;
 mod state;
 
 use std::iter::Peekable;
@@ -14,7 +15,7 @@ use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
 use shallop_switch::{Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
 use crate::flow_table::{EndState, FlowTable};
-use crate::hosts::{Hosts, NoHosts, Outgoing};
+use crate::hosts::{Hosts, NoHosts};
 use crate::link::{HostLink, Interface};
 use shallop_topology::{Graph, NicMode, NodeKind};
 
@@ -162,6 +163,13 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
 
     /// Runs until `end`, but ports without a deadline by `end` do not catch up.
     pub fn advance(&mut self, end: Time) {
+        if H::PACED {
+            return self.keep_pace(end);
+        }
+        self.run_events(end);
+    }
+
+    fn run_events(&mut self, end: Time) {
         let ports = self.interfaces.len() as u32;
         while let Some((now, actor)) = self.agenda.pop_until(end) {
             self.now = now;
@@ -182,32 +190,6 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
     #[inline]
     const fn first_end(ports: u32) -> u32 {
         1 + ports + H::ANY as u32
-    }
-
-    fn arm_hosts(&mut self) {
-        if H::ANY {
-            let actor = Actor(1 + self.interfaces.len() as u32);
-            let wakeup = self.hosts.wakeup();
-            self.agenda.set(actor, wakeup);
-        }
-    }
-
-    /// Lets the hosts that decide for themselves run, and puts what they send into the queues of their links. They may
-    /// advance up to the next deadline of anybody else, or to `end`.
-    fn on_hosts(&mut self, mut now: Time, end: Time) {
-        loop {
-            let horizon = self.agenda.first_deadline().map_or(end, |next| next.min(end)).max(now);
-            let Some(Outgoing { at, from, out }) = self.hosts.run(now, horizon) else { break };
-            (now, self.now) = (at, at);
-            let (_, mut link) = self.link(from);
-            let accepted = link.enqueue(now, &out);
-            let leaves = accepted.then(|| link.interface.port.drained_at());
-            self.hosts.on_sent(&mut self.flows.get(from).machine, leaves);
-            let port = self.flows.get(from).port;
-            self.arm(port);
-            self.collect_dropped(port);
-        }
-        self.arm_hosts();
     }
 
     fn start_flows(&mut self, now: Time) {

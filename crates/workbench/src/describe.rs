@@ -18,7 +18,7 @@ const ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// Units of names without such an end: the type, or an empty text for all types, the names, and the unit.
-const UNITS: [(&str, &[&str], &str); 25] = [
+const UNITS: [(&str, &[&str], &str); 28] = [
     ("Summary", &["seeds"], "none"),
     ("Run", &["seed"], "none"),
     ("Run", &["marks", "retransmits", "packet_hops"], "packets"),
@@ -31,6 +31,13 @@ const UNITS: [(&str, &[&str], &str); 25] = [
     ("KernelOfRun", &["gso_max_segs"], "segments"),
     ("KernelOfRun", &["interrupts"], "interrupts"),
     ("ProgramOfRun", &["status"], "none"),
+    ("RehearsalOfRun", &["hosts_waited"], "fraction"),
+    ("RehearsalOfRun", &["bytes_checked"], "B"),
+    (
+        "RehearsalOfRun",
+        &["packets_read", "packets_written", "stray_frames", "malformed_frames", "lost_frames"],
+        "packets",
+    ),
     ("KernelOfRun", &["receive_ring_drops", "stray_frames"], "frames"),
     ("Run", &["loss_by_place", "loss_by_set", "utilization_by_place", "utilization"], "fraction"),
     ("", &["flows"], "flows"),

@@ -19,6 +19,10 @@ pub enum WorkError {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Kernel(#[from] shallop_kernel::run::KernelRunError),
+    /// A rehearsal failed.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Rehearsal(#[from] shallop_linux::RehearsalError),
     /// This machine cannot run kernels.
     #[error("{0}")]
     NoKernel(String),

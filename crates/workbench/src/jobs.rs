@@ -84,9 +84,7 @@ pub fn run_all(
     check_all(study, jobs.clone()).map_err(RunError::from)?;
     for job in &jobs {
         let plan = &study.points[job.point].plan;
-        if plan.has_kernels(job.scheme) {
-            kernels::find(plan)?;
-        }
+        kernels::check(plan, job.scheme)?;
     }
     let mut unique: BTreeMap<Identity, Job> = BTreeMap::new();
     let mut identities = Vec::with_capacity(jobs.len());

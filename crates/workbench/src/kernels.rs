@@ -5,7 +5,8 @@ use std::path::Path;
 use shallop_lab::Observer;
 use shallop_measure::Outcome;
 use shallop_plan::Study;
-use shallop_plan::plan::Plan;
+use shallop_plan::plan::{Driver, Plan};
+use shallop_results::summary::Run;
 
 use crate::error::WorkError;
 use crate::shell::Terminal;
@@ -37,6 +38,36 @@ pub fn find(_: &Plan) -> Result<Kernel, WorkError> {
     Err(WorkError::NoKernel("stack = \"kernel\" needs Linux".to_owned()))
 }
 
+/// Checks whether this machine has what the hosts of a scheme need.
+///
+/// # Errors
+/// What is missing, and how to get it.
+pub fn check(plan: &Plan, scheme: usize) -> Result<(), WorkError> {
+    if plan.driver == Driver::Simulator && plan.has_kernels(scheme) {
+        find(plan)?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn rehearse(
+    plan: &Plan,
+    job: (usize, u64),
+    observer: &mut dyn Observer,
+) -> Result<Outcome, WorkError> {
+    use shallop_linux::{RehearsalError, rehearse};
+    rehearse::run_observed(plan, job, observer).map_err(|why| match why {
+        RehearsalError::Run(why) => why.into(),
+        RehearsalError::Missing(why) => WorkError::NoKernel(why),
+        why => why.into(),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rehearse(_: &Plan, _: (usize, u64), _: &mut dyn Observer) -> Result<Outcome, WorkError> {
+    Err(WorkError::NoKernel("a rehearsal needs Linux".to_owned()))
+}
+
 /// Runs a scheme of a plan with a seed. Hosts with `stack = "kernel"` are kernels; what programs in them write goes to
 /// the folder `files`, which is made or replaced.
 ///
@@ -48,6 +79,9 @@ pub fn run(
     observer: &mut dyn Observer,
     files: Option<&Path>,
 ) -> Result<Outcome, WorkError> {
+    if plan.driver != Driver::Simulator {
+        return rehearse(plan, (scheme, seed), observer);
+    }
     if !plan.has_kernels(scheme) {
         return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);
     }
@@ -99,6 +133,10 @@ fn run_with(
 /// What the results of a scheme depend on besides its plan: the kernel of its hosts, as its digest says. Empty without.
 #[must_use]
 pub fn digest(plan: &Plan, scheme: usize) -> String {
+    #[cfg(target_os = "linux")]
+    if plan.driver != Driver::Simulator {
+        return shallop_linux::abilities::release();
+    }
     #[cfg(target_os = "linux")]
     if plan.has_kernels(scheme) {
         let module = plan.kernel.module.as_deref();
@@ -228,10 +266,14 @@ pub fn test(release: Option<&str>) -> Result<Tested, WorkError> {
     let mut study = shallop_scenario::read(TEST, &shallop_scenario::Options::default())?;
     let plan = &mut study.points[0].plan;
     plan.kernel.release = release.map(str::to_owned);
-    let once = || run(plan, (0, 1), &mut Unobserved, None).map(|outcome| outcome.run);
-    let (first, second) = (once()?, once()?);
+    let (first, second) = (once(plan)?, once(plan)?);
     let release = first.kernel.as_ref().map(|kernel| kernel.release.clone()).unwrap_or_default();
     Ok(Tested { release, goodput_bps: first.goodput_bps, repeatable: first == second })
+}
+
+/// Runs the first scheme of a plan once, for its figures alone.
+pub(super) fn once(plan: &Plan) -> Result<Run, WorkError> {
+    run(plan, (0, 1), &mut Unobserved, None).map(|outcome| outcome.run)
 }
 
 /// An observer that keeps nothing.

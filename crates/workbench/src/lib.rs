@@ -16,6 +16,7 @@ pub mod jobs;
 pub mod kernels;
 mod link_tables;
 pub mod printable;
+pub mod rehearsal;
 pub mod report;
 pub mod results;
 pub mod run_archive;

@@ -25,6 +25,9 @@ pub(super) const SERIES: &str = "series.parquet";
 #[must_use]
 pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: Shard) -> Summary {
     let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.run)).collect();
+    // A rehearsal that was too late stands in the results and counts nowhere.
+    let counted: Vec<(Job, &Run)> =
+        runs.iter().copied().filter(|(_, run)| !run.is_void()).collect();
     let identities: Vec<_> = done.iter().map(|done| (done.job, &done.identity)).collect();
     Summary {
         id: id.map(str::to_owned),
@@ -40,8 +43,8 @@ pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: S
         points: study.design().points,
         classes: setup_lines::limits(study),
         reused: reused(&study.design(), &identities),
-        claims: if shard.is_whole() { judge(&study.design(), &runs) } else { Vec::new() },
-        aggregates: aggregate(&runs),
+        claims: if shard.is_whole() { judge(&study.design(), &counted) } else { Vec::new() },
+        aggregates: aggregate(&counted),
         runs: runs.into_iter().map(|(_, run)| run.clone()).collect(),
     }
 }

@@ -13,6 +13,7 @@ use shallop_results::group_table::groups;
 use shallop_results::legend::longest_queues;
 use shallop_results::links;
 use shallop_results::program_table::programs;
+use shallop_results::rehearsal_table::rehearsals;
 use shallop_results::summary::Summary;
 use shallop_results::table::{self, Grid};
 use shallop_results::warning_lines;
@@ -163,6 +164,7 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             if !sweep {
                 text.push_str(&titled("Groups of flows", groups(points, &runs), form));
                 text.push_str(&titled("Programs", programs(points, &runs), form));
+                text.push_str(&titled("Rehearsals", rehearsals(points, &runs), form));
             }
             text.push_str(&titled(title, links, form));
         }

@@ -7,10 +7,10 @@ pub mod child;
 mod transcript;
 
 use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
+use shallop_hosts::{AnyHostEnd, KernelEnd};
 use shallop_kernel::installed::{self, Installed};
 use shallop_kernel::{
-    AnyHostEnd, BOOTED, FlowOrder, KernelCounters, KernelEnd, Kernels, Mode, Module, Programs,
-    Settings, Start,
+    BOOTED, FlowOrder, KernelCounters, Kernels, Mode, Module, Programs, Settings, Start,
 };
 use shallop_proto::UdpEnd;
 use shallop_sim::{Flow, Network, World};
@@ -102,7 +102,7 @@ type KernelWorld = World<
     'static,
     AnyHostEnd<UdpEnd>,
     Transcript,
-    shallop_proto::PassThrough<shallop_kernel::endpoint::Head<shallop_proto::udp::Head>>,
+    shallop_proto::PassThrough<shallop_hosts::Head<shallop_proto::udp::Head>>,
     Kernels,
 >;
 

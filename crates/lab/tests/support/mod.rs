@@ -20,6 +20,7 @@ use shallop_workload::Sizes;
 pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
     Plan {
         title: "by hand".to_owned(),
+        driver: shallop_plan::plan::Driver::default(),
         seed: 1,
         duration: Span::from_secs(1),
         sample: Span::from_ms(100),

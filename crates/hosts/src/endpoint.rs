@@ -202,6 +202,17 @@ pub enum AnyHostEnd<E> {
     Pair(Box<PairEnd>),
 }
 
+impl<E> AnyHostEnd<E> {
+    /// Counts a packet that its real host sends.
+    pub fn on_sent(&mut self, now: Time, head: &FrameHead) {
+        match self {
+            Self::Kernel(end) => end.on_send(now, head),
+            Self::Pair(end) => end.on_send(now, head),
+            Self::Simulated(_) => {}
+        }
+    }
+}
+
 /// The packet with its header as one of either.
 fn simulated<H>(out: Out<H>) -> Out<Head<H>> {
     let Out { head, body, size, class, ecn } = out;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use shallop_core::End;
 
+use crate::addresses;
 use crate::frame::{self, Ends, Segment};
-use crate::orders;
 use crate::pair::DATAGRAMS;
 
 /// A packet and whose it is.
@@ -41,7 +41,7 @@ impl Owners {
 
     /// What programs of the first host send to the second is of this flow. If there are several, of the first.
     pub fn add_pair(&mut self, (from, to): (u32, u32), flow: u32) {
-        let hosts = (orders::address(from), orders::address(to));
+        let hosts = (addresses::address(from), addresses::address(to));
         self.pairs.entry(hosts).or_insert(flow);
     }
 
@@ -49,7 +49,7 @@ impl Owners {
     pub fn of(&mut self, frame: &[u8]) -> Option<Owned> {
         let tcp = frame::segment(frame);
         let segment = tcp.or_else(|| frame::datagram(frame))?;
-        let host = orders::host_of(segment.ends.from.0)?;
+        let host = addresses::host_of(segment.ends.from.0)?;
         if let Some(&from) = self.ends.get(&segment.ends) {
             return Some(Owned { segment, from, connection: 0, host });
         }

@@ -5,8 +5,6 @@
 use etherparse::{Ethernet2Slice, IpNumber, Ipv4Header, Ipv4HeaderSlice, TcpHeaderSlice};
 use shallop_core::Ecn;
 
-use crate::error::Malformed;
-
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
 /// The longest packet that a card sends, with its Ethernet header: cards have Ethernet's 1,500 bytes.
@@ -159,18 +157,16 @@ const CWR: u8 = 0x80;
 
 /// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. FIN and PSH stay on
 /// the last, CWR on the first (`tcp_gso_segment` of Linux).
-///
-/// # Errors
-/// If it is no TCP frame with payload, or its parts would be empty or longer than a packet.
-pub fn cut(frame: &[u8], segment_bytes: u16) -> Result<Vec<Vec<u8>>, Malformed> {
-    let wrong = || Malformed::Frame(frame.len());
-    let whole = segment(frame).filter(|whole| whole.payload > 0).ok_or_else(wrong)?;
-    let ip = Ipv4HeaderSlice::from_slice(&frame[ETHERNET..]).map_err(|_| wrong())?.to_header();
+/// `None` if it is no TCP frame with payload, or its parts would be empty or longer than a packet.
+#[must_use]
+pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
+    let whole = segment(frame).filter(|whole| whole.payload > 0)?;
+    let ip = Ipv4HeaderSlice::from_slice(&frame[ETHERNET..]).ok()?.to_header();
     let tcp = ETHERNET + ip.header_len();
     let headers = ETHERNET + usize::from(whole.ip_bytes) - whole.payload as usize;
-    let payload = frame.get(headers..headers + whole.payload as usize).ok_or_else(wrong)?;
+    let payload = frame.get(headers..headers + whole.payload as usize)?;
     if segment_bytes == 0 || headers + usize::from(segment_bytes) > MAX_PACKET {
-        return Err(wrong());
+        return None;
     }
     let parts = payload.chunks(usize::from(segment_bytes));
     let (last, mut cut) = (parts.len() - 1, Vec::with_capacity(parts.len()));
@@ -191,7 +187,33 @@ pub fn cut(frame: &[u8], segment_bytes: u16) -> Result<Vec<Vec<u8>>, Malformed> 
         }
         cut.push(frame);
     }
-    Ok(cut)
+    Some(cut)
+}
+
+/// Cuts a UDP frame of segmentation offload into frames with at most `segment_bytes` of payload
+/// (`__udp_gso_segment` of Linux). `None` if it is no UDP frame with payload, or its parts would be empty or longer
+/// than a packet. Checksums of UDP are left as they are.
+#[must_use]
+pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
+    let ip = Ipv4HeaderSlice::from_slice(frame.get(ETHERNET..)?).ok()?.to_header();
+    let udp = ETHERNET + ip.header_len();
+    let headers = udp + UDP_HEADER;
+    let payload = frame.get(headers..ETHERNET + usize::from(ip.total_len))?;
+    let fits = segment_bytes > 0 && headers + usize::from(segment_bytes) <= MAX_PACKET;
+    if ip.protocol != IpNumber::UDP || payload.is_empty() || !fits {
+        return None;
+    }
+    let part = |(index, part): (usize, &[u8])| {
+        let mut frame = [&frame[..headers], part].concat();
+        let mut ip = ip.clone();
+        ip.identification = ip.identification.wrapping_add(index as u16);
+        ip.total_len = (headers - ETHERNET + part.len()) as u16;
+        write_ip(&mut frame[ETHERNET..], &mut ip);
+        let length = (UDP_HEADER + part.len()) as u16;
+        frame[udp + 4..udp + 6].copy_from_slice(&length.to_be_bytes());
+        frame
+    };
+    Some(payload.chunks(usize::from(segment_bytes)).enumerate().map(part).collect())
 }
 
 #[cfg(test)]
@@ -255,8 +277,8 @@ mod tests {
     fn what_is_no_tcp_frame_has_no_segment_and_cannot_be_cut() {
         for bytes in [vec![], vec![0; 13], vec![0xff; 60], frame(0)[..40].to_vec()] {
             assert_eq!(segment(&bytes), None);
-            assert!(cut(&bytes, 1_448).is_err());
+            assert!(cut(&bytes, 1_448).is_none());
         }
-        assert!(cut(&frame(0), 1_448).is_err());
+        assert!(cut(&frame(0), 1_448).is_none());
     }
 }

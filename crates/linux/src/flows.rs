@@ -1,0 +1,294 @@
+//! The flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of its
+//! host, and checks what arrives.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::time::Timespec;
+use shallop_hosts::{FlowOrder, addresses};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::error::{RehearsalError, failed};
+use crate::namespace::{self, Host};
+use crate::options::MaxPacingRate;
+use crate::pattern::{LONGEST, Pattern};
+use crate::realtime;
+
+/// How often the thread looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(5);
+/// A rate of pacing that never holds a flow back: 100 Gb/s, in bytes.
+const UNLIMITED: u64 = 12_500_000_000;
+/// Bytes that a socket takes beyond what it has sent. More would only take memory.
+const UNSENT: u32 = 1 << 18;
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 4_096;
+/// Writes or reads of one socket before the next has its turn.
+const TURN: u32 = 2;
+/// Events that are taken at once.
+const EVENTS: usize = 64;
+
+/// What the sockets of a run are made of.
+pub(crate) struct Wanted<'a> {
+    pub(crate) orders: &'a [FlowOrder],
+    /// The kernel's names of the controllers.
+    pub(crate) controllers: &'a [String],
+    pub(crate) hosts: &'a [Host],
+    /// Whether TCP paces what it sends, as with the queue discipline `fq`.
+    pub(crate) paces: bool,
+}
+
+/// How the flows of a run went.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// What went wrong, by the number of the order.
+    pub(crate) failures: Vec<(u32, String)>,
+    /// Payload bytes that were received and checked.
+    pub(crate) checked: u64,
+    /// How long the thread waited for a processor.
+    pub(crate) waited: Duration,
+}
+
+/// A socket, and what it is for.
+enum Part {
+    Listener(Socket, u16),
+    Sender { socket: Socket, order: usize, written: u64 },
+    Receiver { socket: Socket, order: usize, read: u64 },
+    Closed,
+}
+
+/// The sockets of a run.
+pub(crate) struct Sockets<'a> {
+    wanted: Wanted<'a>,
+    epoll: OwnedFd,
+    parts: Vec<Part>,
+    pattern: Pattern,
+    buffer: Vec<u8>,
+    report: Report,
+}
+
+/// The address of a host with a port.
+fn address(host: u32, port: u16) -> SockAddr {
+    let ip = Ipv4Addr::from_bits(addresses::address(host));
+    SockAddr::from(SocketAddrV4::new(ip, port))
+}
+
+impl<'a> Sockets<'a> {
+    /// Opens the servers of all hosts that receive. This thread is in other namespaces afterwards.
+    pub(crate) fn open(wanted: Wanted<'a>) -> Result<Self, RehearsalError> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from);
+        let epoll = epoll.map_err(failed("waiting for sockets"))?;
+        let mut servers: Vec<(u32, u16)> =
+            wanted.orders.iter().map(|order| (order.to, order.controller)).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        let mut all = Self {
+            wanted,
+            epoll,
+            parts: Vec::new(),
+            pattern: Pattern::default(),
+            buffer: vec![0; LONGEST],
+            report: Report::default(),
+        };
+        for (host, controller) in servers {
+            let what = format!("the server of host {host}");
+            let server = all.server(host, controller).map_err(failed(what.clone()))?;
+            all.add(Part::Listener(server, controller)).map_err(failed(what))?;
+        }
+        Ok(all)
+    }
+
+    fn socket(&self, host: u32, controller: u16) -> io::Result<Socket> {
+        let host = self.wanted.hosts.get(host as usize);
+        let host = host.ok_or_else(|| io::Error::other("no such host"))?;
+        namespace::enter(&host.namespace)?;
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        socket.set_reuse_address(true)?;
+        socket.set_tcp_congestion(self.wanted.controllers[usize::from(controller)].as_bytes())?;
+        Ok(socket)
+    }
+
+    fn server(&self, host: u32, controller: u16) -> io::Result<Socket> {
+        let socket = self.socket(host, controller)?;
+        socket.bind(&address(host, addresses::FIRST_PORT + controller))?;
+        socket.listen(BACKLOG)?;
+        Ok(socket)
+    }
+
+    fn add(&mut self, part: Part) -> io::Result<()> {
+        let number = self.parts.len() as u64;
+        let (socket, flags) = match &part {
+            Part::Listener(socket, _) | Part::Receiver { socket, .. } => (socket, EventFlags::IN),
+            Part::Sender { socket, .. } => (socket, EventFlags::OUT),
+            Part::Closed => return Ok(()),
+        };
+        epoll::add(&self.epoll, socket.as_fd(), EventData::new_u64(number), flags)?;
+        self.parts.push(part);
+        Ok(())
+    }
+
+    /// Starts and serves the flows, by the clock that `start` is the beginning of, until `stop` is true.
+    pub(crate) fn run(
+        mut self,
+        start: &Arc<OnceLock<Instant>>,
+        stop: &AtomicBool,
+    ) -> Result<Report, RehearsalError> {
+        realtime::host();
+        let before = realtime::waited();
+        let mut next = 0;
+        let mut events = Vec::with_capacity(EVENTS);
+        while !stop.load(Ordering::Relaxed) {
+            let now = start.get().map(Instant::elapsed);
+            while let Some(order) = self.wanted.orders.get(next)
+                && now.is_some_and(|now| now >= Duration::from_nanos(order.start))
+            {
+                if let Err(why) = self.connect(next) {
+                    self.report.failures.push((order.number, why.to_string()));
+                }
+                next += 1;
+            }
+            let due = self.wanted.orders.get(next).zip(now);
+            let due = due.map(|(order, now)| Duration::from_nanos(order.start).saturating_sub(now));
+            self.wait(due.unwrap_or(LOOK).min(LOOK), &mut events);
+            for event in &events {
+                self.serve(event.data.u64() as usize)?;
+            }
+        }
+        self.report.waited = realtime::waited().saturating_sub(before);
+        Ok(self.report)
+    }
+
+    fn wait(&self, timeout: Duration, events: &mut Vec<Event>) {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(timeout.subsec_nanos()) };
+        events.clear();
+        // A wait that is interrupted ends early.
+        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
+    }
+
+    fn connect(&mut self, order: usize) -> io::Result<()> {
+        let FlowOrder { from, to, local, controller, .. } = self.wanted.orders[order];
+        let socket = self.socket(from, controller)?;
+        socket.set_tcp_notsent_lowat(UNSENT)?;
+        if self.wanted.paces {
+            nix::sys::socket::setsockopt(&socket, MaxPacingRate, &UNLIMITED)?;
+        }
+        socket.bind(&address(from, local))?;
+        match socket.connect(&address(to, addresses::FIRST_PORT + controller)) {
+            Err(why) if why.raw_os_error() != Some(nix::libc::EINPROGRESS) => return Err(why),
+            _ => {}
+        }
+        self.add(Part::Sender { socket, order, written: 0 })
+    }
+
+    fn serve(&mut self, part: usize) -> Result<(), RehearsalError> {
+        let done = match &self.parts[part] {
+            Part::Listener(..) => return self.accept(part),
+            Part::Sender { order, .. } => {
+                let order = self.wanted.orders[*order].number;
+                (order, self.fill(part).map_err(|why| why.to_string()))
+            }
+            Part::Receiver { order, .. } => {
+                let order = self.wanted.orders[*order].number;
+                (order, self.empty(part)?.map_err(|why| why.to_string()))
+            }
+            Part::Closed => return Ok(()),
+        };
+        match done {
+            (_, Ok(true)) => {}
+            (_, Ok(false)) => self.rest(part),
+            (order, Err(why)) => {
+                self.report.failures.push((order, why));
+                self.rest(part);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for nothing more at a socket. It stays open: its kernel still answers, and its port is not used again.
+    fn rest(&mut self, part: usize) {
+        let part = &mut self.parts[part];
+        if let Part::Sender { socket, .. } | Part::Receiver { socket, .. } = part {
+            // A descriptor that is not watched any more is what is asked for.
+            let _ = epoll::delete(&self.epoll, socket.as_fd());
+        } else {
+            *part = Part::Closed;
+        }
+    }
+
+    fn accept(&mut self, listener: usize) -> Result<(), RehearsalError> {
+        while let Part::Listener(server, controller) = &self.parts[listener] {
+            let (socket, peer) = match server.accept() {
+                Ok(accepted) => accepted,
+                Err(why) if why.kind() == ErrorKind::WouldBlock => break,
+                Err(why) => return Err(failed("accepting a connection")(why)),
+            };
+            let known = peer.as_socket().and_then(|peer| self.order_from(peer, *controller));
+            let Some(order) = known else { continue };
+            let set = socket.set_nonblocking(true);
+            set.and_then(|()| self.add(Part::Receiver { socket, order, read: 0 }))
+                .map_err(failed("accepting a connection"))?;
+        }
+        Ok(())
+    }
+
+    /// The flow that comes from this address to the server of this controller.
+    fn order_from(&self, peer: SocketAddr, controller: u16) -> Option<usize> {
+        let SocketAddr::V4(peer) = peer else { return None };
+        let from = addresses::host_of(peer.ip().to_bits())?;
+        self.wanted.orders.iter().position(|order| {
+            (order.from, order.local, order.controller) == (from, peer.port(), controller)
+        })
+    }
+
+    /// Writes what a sender takes. False when all is written.
+    fn fill(&mut self, part: usize) -> io::Result<bool> {
+        let Part::Sender { socket, order, written } = &mut self.parts[part] else {
+            return Ok(true);
+        };
+        let FlowOrder { number, size, .. } = self.wanted.orders[*order];
+        for _ in 0..TURN {
+            let left = size.map_or(u64::MAX, |size| size - *written);
+            if left == 0 {
+                socket.shutdown(Shutdown::Write)?;
+                return Ok(false);
+            }
+            let most = usize::try_from(left).unwrap_or(LONGEST);
+            match socket.write(self.pattern.at(number, *written, most)) {
+                Ok(count) => *written += count as u64,
+                Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads and checks what has arrived. False at the end of the flow.
+    fn empty(&mut self, part: usize) -> Result<io::Result<bool>, RehearsalError> {
+        let Part::Receiver { socket, order, read } = &mut self.parts[part] else {
+            return Ok(Ok(true));
+        };
+        let flow = self.wanted.orders[*order].number;
+        for _ in 0..TURN {
+            match socket.read(&mut self.buffer) {
+                Ok(0) => return Ok(Ok(false)),
+                Ok(count) => {
+                    if self.buffer[..count] != *self.pattern.at(flow, *read, count) {
+                        return Err(RehearsalError::Corrupted { flow, at: *read });
+                    }
+                    *read += count as u64;
+                    self.report.checked += count as u64;
+                }
+                Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(Ok(true)),
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok(true))
+    }
+}

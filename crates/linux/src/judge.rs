@@ -1,0 +1,71 @@
+//! Whether a rehearsal can be trusted: the emulator kept to the clock, no frame was lost but by the network, and hosts
+//! had the processor time that they wanted.
+
+use shallop_core::Span;
+use shallop_results::summary::RehearsalOfRun;
+
+/// The 99th percentile of lateness may be this many seconds, or a hundredth of the shortest round trip.
+const LATENESS: f64 = 100e-6;
+const LATENESS_OF_RTT: f64 = 0.01;
+/// The longest time between two looks at the lines.
+const GAP: f64 = 3e-3;
+/// The 99th percentile of the time to a host's answer may be this, or a twentieth of the shortest round trip.
+const RESPONSE: f64 = 250e-6;
+const RESPONSE_OF_RTT: f64 = 0.05;
+/// The part of the time that the hosts' sockets may have waited for a processor.
+const WAITED: f64 = 0.25;
+
+/// Why the run is void; nothing if it counts.
+pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
+    let rtt = shortest_rtt.as_secs_f64();
+    let mut why = Vec::new();
+    let mut over = |what: &str, measured: f64, most: f64| {
+        if measured > most {
+            let (measured, most) = (measured * 1e6, most * 1e6);
+            why.push(format!("{what}: {measured:.0} us, and at most {most:.0} us may be"));
+        }
+    };
+    let late = LATENESS.max(LATENESS_OF_RTT * rtt);
+    over("one packet of a hundred was written later than it was due", run.lateness_p99_s, late);
+    over("the emulator did not run for a time", run.longest_gap_s, GAP);
+    let answer = RESPONSE.max(RESPONSE_OF_RTT * rtt);
+    over("one answer of a hundred of the hosts took longer", run.response_p99_s, answer);
+    if run.lost_frames > 0 {
+        why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
+    }
+    if run.hosts_waited > WAITED {
+        let part = run.hosts_waited * 100.0;
+        why.push(format!("the hosts' sockets waited for a processor {part:.0} % of the time"));
+    }
+    why
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_counts_unless_something_was_late_or_lost() {
+        let rtt = Span::from_ms(20);
+        let good = RehearsalOfRun {
+            lateness_p99_s: 150e-6,
+            longest_gap_s: 1e-3,
+            response_p99_s: 900e-6,
+            hosts_waited: 0.01,
+            ..RehearsalOfRun::default()
+        };
+        assert_eq!(reasons(&good, rtt), Vec::<String>::new());
+        assert_eq!(reasons(&good, Span::from_ms(1)).len(), 2, "of a shorter round trip");
+        let bad = RehearsalOfRun {
+            lateness_p99_s: 250e-6,
+            longest_gap_s: 4e-3,
+            response_p99_s: 2e-3,
+            hosts_waited: 0.3,
+            lost_frames: 1,
+            ..good
+        };
+        let why = reasons(&bad, rtt);
+        assert_eq!(why.len(), 5);
+        assert!(why[0].contains("250 us, and at most 200 us"), "{}", why[0]);
+    }
+}

@@ -1,0 +1,20 @@
+//! Rehearsals: a scenario whose hosts are network namespaces of this machine, with its own kernel's TCP, and whose
+//! switches are those of the simulator, kept to the clock (the crate `emu`).
+//!
+//! Nothing outside of namespaces that a run has made is touched. Namespaces have no names and no processes of their
+//! own: they, their interfaces and their sockets are gone with the process, however it ends.
+
+pub mod abilities;
+mod error;
+mod flows;
+mod judge;
+mod namespace;
+mod netlink;
+mod options;
+mod pattern;
+mod realtime;
+pub mod rehearse;
+pub mod replay;
+mod tap;
+
+pub use error::RehearsalError;

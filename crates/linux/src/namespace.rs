@@ -1,0 +1,153 @@
+//! The hosts of a rehearsal: network namespaces without names, each with a loopback interface and one card.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use netlink_packet_route::link::LinkAttribute;
+use nix::sched::{CloneFlags, setns, unshare};
+use shallop_core::BitsPerSec;
+use shallop_hosts::addresses;
+use tun_rs::SyncDevice;
+
+use crate::error::{RehearsalError, failed};
+use crate::netlink::Interfaces;
+use crate::{realtime, tap};
+
+/// Addresses of hosts have the first 8 bits in common.
+const PREFIX: u8 = 8;
+/// Frames that a card holds until the emulator reads them.
+const CARD_FRAMES: u32 = 1_000;
+/// The fastest link of a host whose rate its card keeps to by itself. Faster ones are paced by TCP alone.
+const FASTEST_SHAPED: u64 = 4_000_000_000;
+
+/// What all hosts have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// The most segments of a frame of segmentation offload; `None` for what the kernel chooses.
+    pub(crate) gso_max_segs: Option<u32>,
+    /// Sysctls, as `net.ipv4.tcp_timestamps`, with their values.
+    pub(crate) sysctls: Vec<(String, String)>,
+}
+
+/// A host.
+pub(crate) struct Host {
+    /// Its namespace.
+    pub(crate) namespace: OwnedFd,
+    /// The interface of its card, in the namespace.
+    interfaces: Interfaces,
+}
+
+impl Host {
+    /// Packets that its card has dropped because they were not read in time.
+    pub(crate) fn dropped(&mut self) -> io::Result<u64> {
+        self.interfaces.dropped(tap::NAME)
+    }
+}
+
+/// The namespace of this thread.
+fn own() -> io::Result<OwnedFd> {
+    File::open("/proc/thread-self/ns/net").map(OwnedFd::from)
+}
+
+/// Moves this thread to a network namespace.
+pub(crate) fn enter(namespace: &impl AsFd) -> io::Result<()> {
+    Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?)
+}
+
+/// Runs something in a network namespace of its own thread, which ends with it.
+pub(crate) fn apart<T: Send>(
+    work: impl FnOnce() -> Result<T, RehearsalError> + Send,
+) -> Result<T, RehearsalError> {
+    std::thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|_| Err(RehearsalError::Missing("a thread has failed".to_owned())))
+}
+
+/// Makes hosts with these rates of their links, by number. This thread keeps its own namespace.
+pub(crate) fn hosts(
+    rates: &[BitsPerSec],
+    settings: &Settings,
+) -> Result<(Vec<Host>, Vec<SyncDevice>), RehearsalError> {
+    apart(|| {
+        let made = rates.iter().enumerate();
+        let made = made.map(|(number, &rate)| host(number as u32, rate, settings));
+        Ok(made.collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
+    })
+}
+
+/// Makes a host; this thread is in its namespace afterwards.
+fn host(
+    number: u32,
+    rate: BitsPerSec,
+    settings: &Settings,
+) -> Result<(Host, SyncDevice), RehearsalError> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).map_err(denied)?;
+    for (name, value) in
+        [("net.ipv6.conf.all.disable_ipv6", "1"), ("net.ipv6.conf.default.disable_ipv6", "1")]
+    {
+        // A kernel without IPv6 has no such sysctl.
+        let _ = set(name, value);
+    }
+    if let Some(mask) = realtime::others_mask() {
+        // What is written to a host is then received by a processor of the hosts. An older kernel has no such sysctl.
+        let _ = set("net.core.rps_default_mask", &mask);
+    }
+    settings.sysctls.iter().try_for_each(|(name, value)| set(name, value))?;
+    let device = tap::open().map_err(no_tap)?;
+    let what = || format!("the card of host {number}");
+    let system = |why| RehearsalError::System { what: what(), why };
+    let mut interfaces = Interfaces::here().map_err(system)?;
+    let loopback = interfaces.index("lo").map_err(system)?;
+    interfaces.set_up(loopback, Vec::new()).map_err(system)?;
+    let index = interfaces.index(tap::NAME).map_err(system)?;
+    let mut attributes = vec![
+        LinkAttribute::Address(addresses::mac(number).to_vec()),
+        LinkAttribute::TxQueueLen(CARD_FRAMES),
+    ];
+    attributes.extend(settings.gso_max_segs.map(LinkAttribute::GsoMaxSegs));
+    interfaces.set_up(index, attributes).map_err(system)?;
+    let address = Ipv4Addr::from_bits(addresses::address(number));
+    interfaces.add_address(index, address, PREFIX).map_err(system)?;
+    let bits = rate.get();
+    if bits <= FASTEST_SHAPED {
+        // A frame of segmentation offload must fit, or the card would cut it before its time.
+        interfaces.shape(index, bits / 8, 1 << 17).map_err(system)?;
+    }
+    let namespace = own().map_err(system)?;
+    Ok((Host { namespace, interfaces }, device))
+}
+
+/// Sets a sysctl of this thread's namespace.
+fn set(name: &str, value: &str) -> Result<(), RehearsalError> {
+    let path = Path::new("/proc/sys").join(name.replace('.', "/"));
+    fs::write(path, value).map_err(failed(format!("sysctl {name} = {value}")))
+}
+
+/// Why there is no namespace, and what would allow one.
+fn denied(why: io::Error) -> RehearsalError {
+    if why.kind() == io::ErrorKind::PermissionDenied {
+        return RehearsalError::Missing(
+            "network namespaces are for root only here: run it as root, or where user namespaces are allowed (sysctl \
+             user.max_user_namespaces above 0; kernel.unprivileged_userns_clone = 1 and \
+             kernel.apparmor_restrict_unprivileged_userns = 0 where they exist)"
+                .to_owned(),
+        );
+    }
+    failed("a network namespace")(why)
+}
+
+/// Why there is no virtual network interface.
+fn no_tap(why: io::Error) -> RehearsalError {
+    match why.kind() {
+        io::ErrorKind::PermissionDenied => RehearsalError::Missing(
+            "/dev/net/tun is for root only here: run it as root, or let others open it (chmod 666 /dev/net/tun)"
+                .to_owned(),
+        ),
+        io::ErrorKind::NotFound => RehearsalError::Missing(
+            "there is no /dev/net/tun: this kernel has no TUN driver, or it is not loaded (modprobe tun)".to_owned(),
+        ),
+        _ => failed("a virtual network interface")(why),
+    }
+}

@@ -1,0 +1,162 @@
+//! The lines of a rehearsal: a virtual network interface (TAP) of each host, with the offloads of a card.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::time::Timespec;
+use shallop_core::{Span, Time};
+use shallop_emu::Lines;
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+/// The name of the interface in each host.
+pub(crate) const NAME: &str = "eth0";
+/// Before a deadline the emulator looks at the lines without a pause; a timer of the kernel is not as exact.
+const SPIN: Span = Span::from_us(60);
+/// Reads after which the lines are looked at again, although some still have frames.
+const READS: u32 = 8;
+/// Events that are taken at once.
+const EVENTS: usize = 64;
+/// Of each second the kernel takes 50 ms from a thread of highest priority that never sleeps, at once
+/// (`sched_rt_runtime_us`). To sleep before that, in small pieces, one part in this many of the time is given back.
+const GIVE_BACK: u32 = 12;
+/// The shortest of these pieces.
+const NAP: Duration = Duration::from_micros(60);
+
+/// Opens the interface of a host, in this thread's network namespace.
+pub(crate) fn open() -> io::Result<SyncDevice> {
+    let device = DeviceBuilder::new().name(NAME).layer(Layer::L2).offload(true).enable(false);
+    let device = device.build_sync()?;
+    device.set_nonblocking(true)?;
+    Ok(device)
+}
+
+/// The lines to all hosts, and the clock of the run, which starts when it is read first.
+pub(crate) struct Taps {
+    devices: Vec<SyncDevice>,
+    epoll: OwnedFd,
+    /// Lines that may have frames, each once.
+    ready: VecDeque<u32>,
+    is_ready: Vec<bool>,
+    events: Vec<Event>,
+    reads: u32,
+    start: Arc<OnceLock<Instant>>,
+    /// Time that is to be given back to the system, and since when it grows; none if this thread may be interrupted.
+    debt: Option<(Duration, Instant)>,
+}
+
+impl Taps {
+    /// The lines to these hosts, by number. `start` is set when the clock starts.
+    pub(crate) fn new(
+        devices: Vec<SyncDevice>,
+        start: Arc<OnceLock<Instant>>,
+        gives_back: bool,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        for (number, device) in devices.iter().enumerate() {
+            let flags = EventFlags::IN | EventFlags::ET;
+            epoll::add(&epoll, device.as_fd(), EventData::new_u64(number as u64), flags)?;
+        }
+        let count = devices.len();
+        let debt = gives_back.then(|| (Duration::ZERO, Instant::now()));
+        Ok(Self {
+            devices,
+            epoll,
+            ready: (0..count as u32).collect(),
+            is_ready: vec![true; count],
+            events: Vec::with_capacity(EVENTS),
+            reads: 0,
+            start,
+            debt,
+        })
+    }
+
+    /// Learns which lines have frames, waiting this long at most.
+    fn poll(&mut self, timeout: Duration) {
+        let timeout = Timespec {
+            tv_sec: timeout.as_secs().cast_signed(),
+            tv_nsec: i64::from(timeout.subsec_nanos()),
+        };
+        self.events.clear();
+        let events = rustix::buffer::spare_capacity(&mut self.events);
+        // An interrupted wait is a short one.
+        if epoll::wait(&self.epoll, events, Some(&timeout)).is_err() {
+            return;
+        }
+        for event in &self.events {
+            let host = event.data.u64() as u32;
+            if let Some(is_ready) = self.is_ready.get_mut(host as usize)
+                && !std::mem::replace(is_ready, true)
+            {
+                self.ready.push_back(host);
+            }
+        }
+    }
+
+    /// Sleeps a little if this thread has run for long.
+    fn give_back(&mut self) {
+        let Some((debt, since)) = &mut self.debt else { return };
+        let now = Instant::now();
+        *debt += now.saturating_duration_since(*since) / GIVE_BACK;
+        *since = now;
+        if *debt >= NAP {
+            std::thread::sleep(NAP);
+            let woken = Instant::now();
+            *debt = debt.saturating_sub(woken.saturating_duration_since(now));
+            *since = woken;
+        }
+    }
+}
+
+impl Lines for Taps {
+    fn now(&mut self) -> Time {
+        let start = *self.start.get_or_init(Instant::now);
+        Time::after_start(Span::from_ns(start.elapsed().as_nanos() as u64))
+    }
+
+    fn receive(&mut self, holds: &dyn Fn(u32) -> bool, frame: &mut [u8]) -> Option<(u32, usize)> {
+        self.reads += 1;
+        if self.ready.is_empty() || self.reads.is_multiple_of(READS) {
+            self.poll(Duration::ZERO);
+        }
+        for _ in 0..self.ready.len() {
+            let host = self.ready.pop_front()?;
+            if holds(host) {
+                self.ready.push_back(host);
+                continue;
+            }
+            match rustix::io::read(&self.devices[host as usize], &mut *frame) {
+                Ok(count) => {
+                    self.ready.push_back(host);
+                    return Some((host, count));
+                }
+                Err(rustix::io::Errno::INTR) => self.ready.push_back(host),
+                Err(_) => self.is_ready[host as usize] = false,
+            }
+        }
+        None
+    }
+
+    fn send(&mut self, host: u32, _due: Time, frame: &[u8]) -> bool {
+        rustix::io::write(&self.devices[host as usize], frame) == Ok(frame.len())
+    }
+
+    fn sleep(&mut self, until: Time) {
+        self.give_back();
+        let ahead = until.saturating_since(self.now()).saturating_sub(SPIN);
+        if ahead.is_zero() {
+            return;
+        }
+        let before = Instant::now();
+        self.poll(Duration::from_nanos(ahead.as_ps() / 1_000));
+        if let Some((debt, since)) = &mut self.debt {
+            let now = Instant::now();
+            *debt = debt.saturating_sub(now.saturating_duration_since(before));
+            *since = now;
+        }
+    }
+}

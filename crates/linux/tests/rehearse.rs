@@ -1,0 +1,181 @@
+//! Rehearsals with the kernel of this machine. Where it does not allow them, each test says so and passes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use shallop_core::Time;
+use shallop_linux::{RehearsalError, abilities, rehearse};
+use shallop_measure::Outcome;
+use shallop_measure::flow_log::FlowRow;
+use shallop_measure::observer::Observer;
+use shallop_plan::plan::{Driver, Plan};
+use shallop_scenario::{Options, read};
+use thread_priority::ThreadPriority;
+use thread_priority::unix::{
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
+
+const SCENARIO: &str = r#"
+title = "four flows over 100 Mb/s"
+duration = "600ms"
+stack = "kernel"
+topology = { kind = "dumbbell", senders = 4, rate = "100Mbps", delay = "2ms" }
+switch.default.buffer = "50KB"
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+"#;
+
+fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
+    let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let options = Options { set: set.collect(), ..Options::default() };
+    let mut plan = read(text, &options).unwrap().points.remove(0).plan;
+    plan.driver = Driver::Rehearsal { tape: None };
+    plan
+}
+
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn on_progress(&mut self, _: Time) -> bool {
+        true
+    }
+
+    fn on_flows(&mut self, _: Vec<FlowRow>) {}
+}
+
+/// One rehearsal at a time has the machine for itself.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Leave to rehearse, if this machine has what it takes; if not, says what is missing.
+fn leave() -> Option<MutexGuard<'static, ()>> {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let missing = abilities::all().into_iter().find(|of| of.what == "hosts" && !of.can);
+    if let Some(missing) = &missing {
+        let told = writeln!(std::io::stderr(), "skipped: {}", missing.found);
+        assert!(told.is_ok());
+    }
+    missing.is_none().then_some(alone)
+}
+
+fn run(plan: &Plan) -> Result<Outcome, RehearsalError> {
+    rehearse::run_observed(plan, (0, 1), &mut Unobserved)
+}
+
+#[test]
+fn flows_fill_a_link_and_every_byte_and_checksum_is_right() {
+    let Some(_alone) = leave() else { return };
+    let outcome = run(&plan(SCENARIO, &[])).unwrap().run;
+    let rehearsal = outcome.rehearsal.clone().unwrap();
+    assert!((70e6..96e6).contains(&outcome.goodput_bps), "{}", outcome.goodput_bps);
+    assert!(rehearsal.bytes_checked as f64 * 8.0 > 0.9 * outcome.goodput_bps * 0.6);
+    assert_eq!((rehearsal.malformed_frames, rehearsal.lost_frames), (0, 0));
+    assert!(outcome.loss_rate < 0.05 && outcome.max_queue_bytes <= 51_000, "{outcome:?}");
+    let longest = outcome.rtt.mean_s.unwrap();
+    assert!((4e-3..9e-3).contains(&longest), "{longest}");
+}
+
+#[test]
+fn flows_with_an_end_are_complete_and_end_the_run() {
+    let Some(_alone) = leave() else { return };
+    let sizes = [("group.all.size", "200KB"), ("group.all.flows", "8"), ("duration", "20s")];
+    let outcome = run(&plan(SCENARIO, &sizes)).unwrap().run;
+    let all = outcome.fct.all.as_ref().unwrap();
+    assert_eq!((all.count, all.unfinished), (8, 0));
+    assert!(outcome.duration_s < 2.0, "{}", outcome.duration_s);
+    assert_eq!(outcome.rehearsal.unwrap().bytes_checked, 8 * 200_000);
+}
+
+#[test]
+fn a_buffer_of_two_packets_loses_many_and_costs_no_byte() {
+    let Some(_alone) = leave() else { return };
+    let lossy = plan(SCENARIO, &[("switch.default.buffer", "3.1KB"), ("group.all.size", "300KB")]);
+    let outcome = run(&lossy).unwrap().run;
+    assert!(outcome.loss_rate > 0.003, "{}", outcome.loss_rate);
+    assert!(outcome.retransmits > 0 && outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+}
+
+#[test]
+fn what_the_kernel_has_not_is_refused_by_name() {
+    let Some(_alone) = leave() else { return };
+    if abilities::controllers().iter().any(|name| name == "vegas") {
+        return;
+    }
+    let why = run(&plan(SCENARIO, &[("scheme.cubic.transport", "vegas")]));
+    let why = why.err().map(|why| why.to_string()).unwrap_or_default();
+    assert!(why.contains("no congestion controller \"vegas\""), "{why}");
+}
+
+#[test]
+fn a_run_that_is_made_late_on_purpose_is_void() {
+    let Some(_alone) = leave() else { return };
+    let stop = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        // Threads more urgent than the emulator take every processor for 10 ms at a time, for at most two seconds.
+        for _ in 0..std::thread::available_parallelism().unwrap().get() {
+            scope.spawn(|| {
+                let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+                let priority = ThreadPriority::Crossplatform(60_u8.try_into().unwrap());
+                let id = thread_native_id();
+                let is_urgent = set_thread_priority_and_policy(id, priority, policy).is_ok();
+                let begin = Instant::now();
+                while is_urgent && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {
+                    let turn = Instant::now();
+                    while turn.elapsed() < Duration::from_millis(10) {}
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            });
+        }
+        let outcome = run(&plan(SCENARIO, &[]));
+        stop.store(true, Relaxed);
+        outcome
+    });
+    let rehearsal = outcome.unwrap().run.rehearsal.unwrap();
+    if rehearsal.is_realtime {
+        assert!(!rehearsal.void.is_empty(), "{rehearsal:?}");
+    }
+}
+
+/// The network namespaces of all processes.
+fn namespaces() -> BTreeSet<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let links = processes.filter_map(|of| std::fs::read_link(of.path().join("ns/net")).ok());
+    links.map(|link| link.to_string_lossy().into_owned()).collect()
+}
+
+/// What the other test starts: rehearsals until it is killed.
+#[test]
+#[ignore = "part of another test"]
+fn rehearses_until_it_is_killed() {
+    while std::env::var_os("SHALLOP_KILLED").is_some() {
+        run(&plan(SCENARIO, &[("duration", "100ms")])).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_process_that_was_killed() {
+    let Some(_alone) = leave() else { return };
+    let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let before = namespaces();
+    for kill in 0..times {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child
+            .args(["rehearses_until_it_is_killed", "--ignored", "--exact"])
+            .env("SHALLOP_KILLED", "1");
+        let mut child = child.stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(20 + 137 * kill % 600));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let left: Vec<String> = namespaces().difference(&before).cloned().collect();
+    assert!(left.is_empty(), "{left:?}");
+    let names = std::fs::read_dir("/sys/class/net").unwrap().flatten();
+    assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));
+}

@@ -1,0 +1,93 @@
+//! `doctor`: what this machine can do, and what the rest needs.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shallop_results::table::{Grid, significant};
+use shallop_workbench::diagnostic::Result;
+use shallop_workbench::rehearsal::{self, Ability, Carried};
+
+use crate::args::Format;
+use crate::host_args;
+use crate::print;
+
+/// What the command says as JSON.
+#[derive(serde::Serialize)]
+struct Found {
+    abilities: Vec<Ability>,
+    carried: Vec<Carried>,
+}
+
+/// Says what this machine can do.
+pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
+    let abilities = rehearsal::abilities();
+    let mut carried = Vec::new();
+    if args.bench {
+        for sends in ["bursts", "packets"] {
+            carried.extend(rehearsal::bench(sends, &|| stop.load(Ordering::Relaxed))?);
+        }
+    }
+    if args.printed.format() == Format::Json {
+        print::json(&Found { abilities, carried })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let header = ["what", "can", "found", "for"].map(str::to_owned).to_vec();
+    let row = |of: &Ability| {
+        let can = if of.can { "yes" } else { "NO" };
+        vec![of.what.clone(), can.to_owned(), of.found.clone(), of.used_for.clone()]
+    };
+    let rows = abilities.iter().map(row).collect();
+    print::grid(&Grid { header, rows, words: 4 }, args.printed)?;
+    if args.bench {
+        print::line("\nFour CUBIC flows over one link, 10 ms and 500 KB, for a second")?;
+        print::grid(&benched(&carried), args.printed)?;
+        print::line(&limits(&carried))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn benched(carried: &[Carried]) -> Grid {
+    let header = [
+        "sends",
+        "verdict",
+        "Mb/s",
+        "goodput",
+        "kpps",
+        "late us p50",
+        "p99",
+        "p99.9",
+        "gap us",
+        "answer us",
+    ];
+    let row = |of: &Carried| {
+        let run = &of.rehearsal;
+        let verdict = if run.void.is_empty() { "counts" } else { "VOID" };
+        let figures = [
+            of.rate_bps / 1e6,
+            of.goodput_bps / 1e6,
+            run.packets_per_s / 1e3,
+            run.lateness_p50_s * 1e6,
+            run.lateness_p99_s * 1e6,
+            run.lateness_p999_s * 1e6,
+            run.longest_gap_s * 1e6,
+            run.response_p99_s * 1e6,
+        ];
+        let words = [of.sends.clone(), verdict.to_owned()].into_iter();
+        words.chain(figures.map(significant)).collect()
+    };
+    Grid {
+        header: header.map(str::to_owned).to_vec(),
+        rows: carried.iter().map(row).collect(),
+        words: 2,
+    }
+}
+
+/// The fastest rehearsals that count.
+fn limits(carried: &[Carried]) -> String {
+    let best = |sends: &str| {
+        let counts = carried.iter().filter(|of| of.sends == sends && of.rehearsal.void.is_empty());
+        let most = counts.map(|of| of.rate_bps / 1e6).fold(0.0, f64::max);
+        format!("{} Mb/s where hosts send {sends}", significant(most))
+    };
+    format!("This machine carries {}, {}.", best("bursts"), best("packets"))
+}

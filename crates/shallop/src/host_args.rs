@@ -1,0 +1,141 @@
+//! The arguments of commands about real hosts, as they are typed.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use shallop_workbench::arguments;
+
+use crate::args::{Printed, Work, setting};
+
+/// The arguments of `rehearse`.
+#[derive(Debug, Args)]
+pub struct Rehearse {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// Only these schemes: several with commas, or the option several times
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub schemes: Vec<String>,
+    /// Rehearse every scheme so many times, with the scenario's seed and those after it
+    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
+    pub seeds: Option<u32>,
+    /// Run the smaller form of the scenario, as its `[quick]` table says
+    #[arg(long)]
+    pub quick: bool,
+    /// Set a key of the scenario: duration=2s, topology.rate=40Mbps
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use this run seed instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// Keep when each packet came and was delivered in this file, of a single run, for `shallop tape`
+    #[arg(long, value_name = "FILE")]
+    pub tape: Option<PathBuf>,
+    /// Take the finished runs that an earlier start left in DIR as they are
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// The folder of results, and how they are printed. Rehearsals are made one after the other.
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// The arguments of `tape`.
+#[derive(Debug, Args)]
+pub struct Tape {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: TapeAction,
+}
+
+/// What to do with a tape.
+#[derive(Debug, Subcommand)]
+pub enum TapeAction {
+    /// Give it to the network of the scenario in virtual time, which must decide the same
+    Replay {
+        /// The file that was given to --tape
+        tape: PathBuf,
+        /// The scenario that was rehearsed, with the same keys set
+        scenario: PathBuf,
+        /// Set a key of the scenario, as for the rehearsal
+        #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+        set: Vec<(String, String)>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a line for each packet: time, host, direction, addresses, sequence numbers and marks
+    Show {
+        /// The file that was given to --tape
+        tape: PathBuf,
+    },
+}
+
+/// The arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Rehearse at rising rates, for half a minute, to find what this machine carries
+    #[arg(long)]
+    pub bench: bool,
+    /// How the table is printed.
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
+/// The arguments of `kernel`.
+#[derive(Debug, Args)]
+pub struct Kernel {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: KernelAction,
+}
+
+/// What to do with kernels.
+#[derive(Debug, Subcommand)]
+pub enum KernelAction {
+    /// Build one from Debian's linux-source, in a few minutes
+    Build {
+        /// The release, as in 6.12; otherwise the newest whose source is there
+        release: Option<String>,
+        /// Compile on this many cores
+        #[arg(long, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
+    },
+    /// Build your own congestion controller as a module, for [kernel] module = "NAME"
+    Module {
+        /// Its source, NAME.c, beside the headers that it includes
+        source: PathBuf,
+        /// The release of the kernel; otherwise the newest that is installed
+        #[arg(long)]
+        release: Option<String>,
+        /// Compile on this many cores
+        #[arg(long, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
+    },
+    /// List those of this machine
+    List {
+        /// How the table is printed.
+        #[command(flatten)]
+        printed: Printed,
+    },
+    /// Run two flows twice
+    Test {
+        /// The release; otherwise the newest
+        release: Option<String>,
+    },
+}
+
+/// The arguments of `shell`.
+#[derive(Debug, Args)]
+pub struct Shell {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// In virtual time: it stands still while you type, and a line takes as long as its programs wait
+    #[arg(long = "virtual")]
+    pub virtual_time: bool,
+    /// The host; otherwise the first that sends
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+}

@@ -1,0 +1,47 @@
+//! `tape`: what was read and written in a rehearsal.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use shallop_scenario::Options;
+use shallop_workbench::diagnostic::Result;
+use shallop_workbench::rehearsal;
+
+use crate::host_args::{Tape, TapeAction};
+use crate::{print, work};
+
+/// Shows a tape, or plays it.
+pub fn tape(args: &Tape) -> Result<ExitCode> {
+    match &args.action {
+        TapeAction::Show { tape } => {
+            for line in rehearsal::lines_of(tape)? {
+                print::line(&line)?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        TapeAction::Replay { tape, scenario, set, json } => replay(tape, scenario, (set, *json)),
+    }
+}
+
+fn replay(
+    tape: &Path,
+    scenario: &Path,
+    (set, json): (&[(String, String)], bool),
+) -> Result<ExitCode> {
+    let stack = ("stack".to_owned(), "kernel".to_owned());
+    let set = std::iter::once(stack).chain(set.iter().cloned()).collect();
+    let options = Options { set, files: work::files(scenario), ..Options::default() };
+    let study = shallop_workbench::work::read(scenario, &options)?;
+    let played = rehearsal::replay(&study, tape)?;
+    if json {
+        print::json(&played)?;
+    } else {
+        let verdict = played.first.as_ref().map_or_else(
+            || "The switches decide the same.".to_owned(),
+            |first| format!("{} packets differ; the first: {first}", played.differing),
+        );
+        let (read, written) = (played.read, played.written);
+        print::line(&format!("{read} frames read, {written} packets written. {verdict}"))?;
+    }
+    Ok(if played.differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,193 @@
+//! What a study needs to be rehearsed, and what this machine can do.
+
+use std::path::Path;
+
+use shallop_plan::Study;
+use shallop_plan::plan::Driver;
+use shallop_results::summary::{RehearsalOfRun, Run};
+use shallop_scenario::Options;
+
+use super::diagnostic::{Result, of_work, plain, with_help};
+use super::error::WorkError;
+use super::kernels;
+
+/// Makes a study one that is rehearsed, under these schemes only unless there are none, with a tape of its only run.
+///
+/// # Errors
+/// If there is no such scheme, or a tape is asked for of several runs.
+pub fn prepare(study: &mut Study, schemes: &[String], tape: Option<&Path>) -> Result<()> {
+    choose(study, schemes)?;
+    let runs = study.jobs().len();
+    if tape.is_some() && runs != 1 {
+        let help = "choose with --schemes and --seeds";
+        return Err(with_help(&format!("a tape is of one run, and these are {runs}"), &help));
+    }
+    for point in &mut study.points {
+        let tape = tape.map(|tape| tape.to_string_lossy().into_owned());
+        point.plan.driver = Driver::Rehearsal { tape };
+    }
+    Ok(())
+}
+
+/// Plays a tape to the network of a study.
+///
+/// # Errors
+/// If it is no tape, or not one of this scenario.
+pub fn replay(study: &Study, tape: &Path) -> Result<Replay> {
+    let point = study.points.first().ok_or_else(|| plain(&"the scenario has no points"))?;
+    #[cfg(target_os = "linux")]
+    {
+        let played = shallop_linux::replay::replay(&point.plan, tape);
+        let played = played.map_err(|why| of_work(&WorkError::Rehearsal(why)))?;
+        Ok(Replay {
+            read: played.read,
+            written: played.written,
+            differing: played.differing,
+            first: played.first,
+            run: played.run,
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err(plain(&format!("{}: tapes are played on Linux ({})", tape.display(), point.name)))
+}
+
+/// The packets of a tape, a line each.
+///
+/// # Errors
+/// If it is no tape.
+pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
+    #[cfg(target_os = "linux")]
+    return shallop_linux::replay::lines(tape).map_err(|why| of_work(&WorkError::Rehearsal(why)));
+    #[cfg(not(target_os = "linux"))]
+    Err(plain(&format!("{}: tapes are read on Linux", tape.display())))
+}
+
+/// What the network did with a tape.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Replay {
+    /// Frames of hosts on the tape.
+    pub read: u64,
+    /// Packets to hosts on the tape.
+    pub written: u64,
+    /// Packets that the network delivered otherwise: not, at another time, to another host or with another mark.
+    pub differing: u64,
+    /// The first of them, in words.
+    pub first: Option<String>,
+    /// The results of the network, as of any run.
+    pub run: Run,
+}
+
+/// Leaves only these schemes of a study, or all if there are none.
+///
+/// # Errors
+/// If there is no such scheme.
+pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
+    if schemes.is_empty() {
+        return Ok(());
+    }
+    study.keep_schemes(schemes).map_err(|known| {
+        let help = format!("schemes: {}", known.join(", "));
+        with_help(&format!("there is no scheme among \"{}\"", schemes.join(", ")), &help)
+    })
+}
+
+/// Something that a machine can or cannot do.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Ability {
+    /// What it is.
+    pub what: String,
+    /// Whether this machine can.
+    pub can: bool,
+    /// What was found, or what would help.
+    pub found: String,
+    /// What it is needed for.
+    pub used_for: String,
+}
+
+/// What this machine can do.
+#[must_use]
+pub fn abilities() -> Vec<Ability> {
+    #[cfg(target_os = "linux")]
+    let mut all: Vec<Ability> = shallop_linux::abilities::all()
+        .into_iter()
+        .map(|of| Ability {
+            what: of.what.to_owned(),
+            can: of.can,
+            found: of.found,
+            used_for: of.used_for.to_owned(),
+        })
+        .collect();
+    #[cfg(not(target_os = "linux"))]
+    let mut all = Vec::new();
+    let (_, rows) = kernels::list();
+    let releases: Vec<String> = rows.into_iter().map(|row| row.release).collect();
+    all.push(Ability {
+        what: "kernels in virtual time".to_owned(),
+        can: !releases.is_empty(),
+        found: if releases.is_empty() {
+            "shallop kernel build makes one".to_owned()
+        } else {
+            releases.join(", ")
+        },
+        used_for: "stack = \"kernel\" in run".to_owned(),
+    });
+    all
+}
+
+/// A rehearsal at one rate.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Carried {
+    /// Payload and headers of one link, in bits per second.
+    pub rate_bps: f64,
+    /// How hosts send: "bursts" of segmentation offload, or "packets".
+    pub sends: String,
+    /// What four CUBIC flows carried.
+    pub goodput_bps: f64,
+    /// How the rehearsal went.
+    pub rehearsal: RehearsalOfRun,
+}
+
+/// What the benchmark rehearses.
+const BENCH: &str = r#"
+title = "what this machine carries"
+duration = "1s"
+stack = "kernel"
+topology = { kind = "dumbbell", senders = 4, rate = "1Gbps", delay = "5ms" }
+switch.default.buffer = "500KB"
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+[kernel]
+"#;
+
+/// The rates of the benchmark in Mb/s.
+const RATES: [u32; 7] = [100, 200, 500, 1_000, 1_500, 2_000, 3_000];
+
+/// Rehearses four flows over one link at rising rates, each for a second, until two of them in a row are void. Stops
+/// when `is_over` says so.
+///
+/// # Errors
+/// If this machine cannot rehearse.
+pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
+    let segments = if sends == "packets" { "gso_max_segs = 1\nqdisc = \"pfifo_fast\"" } else { "" };
+    let (mut all, mut void) = (Vec::new(), 0);
+    for rate in RATES {
+        if void == 2 || is_over() {
+            break;
+        }
+        let text = format!("{BENCH}{segments}\n");
+        let set = vec![("topology.rate".to_owned(), format!("{rate}Mbps"))];
+        let options = Options { set, ..Options::default() };
+        let study = shallop_scenario::read(&text, &options);
+        let mut study = study.map_err(|why| of_work(&WorkError::Text(why)))?;
+        prepare(&mut study, &[], None)?;
+        let run = kernels::once(&study.points[0].plan).map_err(|why| of_work(&why))?;
+        void = if run.is_void() { void + 1 } else { 0 };
+        all.push(Carried {
+            rate_bps: f64::from(rate) * 1e6,
+            sends: sends.to_owned(),
+            goodput_bps: run.goodput_bps,
+            rehearsal: run.rehearsal.unwrap_or_default(),
+        });
+    }
+    Ok(all)
+}
