@@ -1,9 +1,9 @@
 //! A tape: what hosts sent in a run and what the network delivered, each with its time, without payload. A network that
 //! is given the tape must decide the same.
 //!
-//! A tape is a text line, `shallop tape 1 SCHEME SEED`, and records: a byte (0 for a frame that was read, 1 for one that
-//! was written), the time in picoseconds (8 bytes), the host (4), the length of the frame with its virtio-net header
-//! (4), the number of bytes that are kept (2), and these bytes. Numbers are little-endian.
+//! A tape is a text line, `shallop tape 1 SCHEME SEED`, and records: a byte (0 for a frame that was read, 1 for one
+//! that was written), the time in picoseconds (8 bytes), the host (4), the length of the frame with its virtio-net
+//! header (4), the number of bytes that are kept (2), and these bytes. Numbers are little-endian.
 
 use std::collections::VecDeque;
 
@@ -126,6 +126,11 @@ impl<L> Recorder<L> {
     /// Records these lines on this tape, if there is one.
     pub fn new(lines: L, tape: Option<Tape>) -> Self {
         Self { lines, tape, is_open: false }
+    }
+
+    /// The lines.
+    pub fn into_inner(self) -> L {
+        self.lines
     }
 }
 

@@ -25,6 +25,9 @@ pub enum RehearsalError {
         /// The error of the system.
         why: io::Error,
     },
+    /// Whoever was at the shell has left it, with this status.
+    #[error("the shell has ended")]
+    Left(u32),
     /// A receiver did not get the bytes that were sent.
     #[error(
         "flow {flow} delivered other bytes than were sent, at byte {at}: a defect of the emulator"

@@ -4,8 +4,8 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -135,7 +135,7 @@ impl<'a> Sockets<'a> {
     /// Starts and serves the flows, by the clock that `start` is the beginning of, until `stop` is true.
     pub(crate) fn run(
         mut self,
-        start: &Arc<OnceLock<Instant>>,
+        start: &OnceLock<Instant>,
         stop: &AtomicBool,
     ) -> Result<Report, RehearsalError> {
         realtime::host();

@@ -12,9 +12,11 @@ mod namespace;
 mod netlink;
 mod options;
 mod pattern;
+mod programs;
 mod realtime;
 pub mod rehearse;
 pub mod replay;
 mod tap;
+mod traffic;
 
 pub use error::RehearsalError;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netlink_packet_route::link::LinkAttribute;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -119,10 +119,31 @@ fn host(
     Ok((Host { namespace, interfaces }, device))
 }
 
+/// Sets the congestion controller that programs in a host have. This thread is in its namespace afterwards. A namespace
+/// may only have one that the machine allows to everybody, unless it is the machine's own.
+pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalError> {
+    const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
+    enter(&host.namespace).map_err(failed("a host's namespace"))?;
+    let now = fs::read_to_string(path_of(DEFAULT)).unwrap_or_default();
+    if now.trim() == name {
+        return Ok(());
+    }
+    set(DEFAULT, name).map_err(|_| {
+        RehearsalError::Missing(format!(
+            "programs in hosts cannot have {name}, as this machine does not allow it to them: add it to the sysctl \
+             net.ipv4.tcp_allowed_congestion_control, or take {}",
+            now.trim()
+        ))
+    })
+}
+
+fn path_of(sysctl: &str) -> PathBuf {
+    Path::new("/proc/sys").join(sysctl.replace('.', "/"))
+}
+
 /// Sets a sysctl of this thread's namespace.
 fn set(name: &str, value: &str) -> Result<(), RehearsalError> {
-    let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-    fs::write(path, value).map_err(failed(format!("sysctl {name} = {value}")))
+    fs::write(path_of(name), value).map_err(failed(format!("sysctl {name} = {value}")))
 }
 
 /// Why there is no namespace, and what would allow one.

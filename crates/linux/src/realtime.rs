@@ -73,11 +73,17 @@ impl Drop for Emulating {
     }
 }
 
-/// Makes this thread one of the hosts': on the other processors, before other ordinary threads where that is allowed.
-pub(crate) fn host() {
+/// Keeps this thread, and processes that it starts, off the emulator's processor.
+pub(crate) fn keep_off() {
     if let Some((_, _, others)) = processors() {
+        // Where that is not allowed, lateness tells.
         let _ = sched_setaffinity(None, &others);
     }
+}
+
+/// Makes this thread one of the hosts': on the other processors, before other ordinary threads where that is allowed.
+pub(crate) fn host() {
+    keep_off();
     let _ = rustix::process::setpriority_process(Some(gettid()), NICE);
 }
 

@@ -1,100 +1,40 @@
 //! A rehearsal of one scheme of a plan.
 
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
-use shallop_core::{BitsPerSec, Node, Span, Time};
+use shallop_core::{Span, Time};
 use shallop_emu::tape::{Recorder, Tape};
 use shallop_emu::{Counters, Emulator};
-use shallop_hosts::flows::{HostEnds, HostFlows};
+use shallop_hosts::flows::HostEnds;
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::Outcome;
+use shallop_measure::flow_log::FlowRow;
 use shallop_measure::observer::Observer;
 use shallop_plan::Setup;
-use shallop_plan::flows::FlowGenerator;
-use shallop_plan::kernel::{CONTROLLERS, Qdisc};
+use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::summary::RehearsalOfRun;
+
+use tun_rs::SyncDevice;
 
 use crate::abilities;
 use crate::error::{RehearsalError, failed};
 use crate::flows::{Report, Sockets, Wanted};
 use crate::judge;
 use crate::namespace::{self, Host, Settings};
+use crate::programs::{self, Ended, Stage};
 use crate::realtime;
 use crate::replay;
 use crate::tap::Taps;
+use crate::traffic::Traffic;
 
-/// The most hosts of a rehearsal.
-const MOST_HOSTS: usize = 250;
 /// The longest rehearsal.
 const LONGEST: Span = Span::from_secs(3_600);
 /// The most bytes of a socket's buffers, as hosts that are kernels in virtual time have them.
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
-
-/// What is rehearsed of a setup.
-pub(crate) struct Traffic {
-    pub(crate) flows: HostFlows,
-    /// The rate of each host's link, by the number of the host.
-    pub(crate) rates: Vec<BitsPerSec>,
-    /// The shortest round trip without queues.
-    shortest_rtt: Span,
-}
-
-impl Traffic {
-    /// That of a setup, by these controllers of the kernel; by any if none are given.
-    pub(crate) fn of(setup: &Setup<'_>, available: &[String]) -> Result<Self, RehearsalError> {
-        let plan = setup.plan;
-        let mut all =
-            Self { flows: HostFlows::default(), rates: Vec::new(), shortest_rtt: Span::MAX };
-        let end = Time::after_start(plan.duration);
-        for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
-            let transport = &plan.transport(setup.scheme, flow.group).transport;
-            let Some(name) = transport.kernel() else { continue };
-            let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
-            let kernels = known.map_or(name, |(_, kernels)| kernels);
-            if !available.is_empty() && !available.iter().any(|of| of == kernels) {
-                let has = available.join(", ");
-                return Err(RehearsalError::Refused(format!(
-                    "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
-                )));
-            }
-            let (sends, receives) = flow.path.nics;
-            let hosts = (all.host(setup, (flow.from, sends)), all.host(setup, (flow.to, receives)));
-            all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
-            let start = flow.start.since_start().as_ps() / 1_000;
-            all.flows.add(&flow, hosts, kernels, start).map_err(|most| {
-                RehearsalError::Refused(format!("a host sends at most {most} flows in a run"))
-            })?;
-        }
-        all.check()?;
-        Ok(all)
-    }
-
-    /// The number of a host, whose link begins at this port.
-    fn host(&mut self, setup: &Setup<'_>, (node, port): (Node, u32)) -> u32 {
-        let host = self.flows.host(setup, node);
-        if host as usize == self.rates.len() {
-            self.rates.push(setup.network.graph.link_of(port).rate);
-        }
-        host
-    }
-
-    fn check(&self) -> Result<(), RehearsalError> {
-        let hosts = self.rates.len();
-        if hosts == 0 {
-            return Err(RehearsalError::Refused(
-                "no flow is between real hosts: write stack = \"kernel\"".to_owned(),
-            ));
-        }
-        if hosts > MOST_HOSTS {
-            return Err(RehearsalError::Refused(format!(
-                "{hosts} hosts are real ones, and a rehearsal has at most {MOST_HOSTS}"
-            )));
-        }
-        Ok(())
-    }
-}
 
 /// The sysctls of every host.
 fn settings(plan: &Plan) -> Settings {
@@ -109,62 +49,124 @@ fn settings(plan: &Plan) -> Settings {
     }
 }
 
-/// Rehearses a scheme of a plan with a seed. Takes as long as the plan says.
+/// Rehearses a scheme of a plan with a seed. Takes as long as the plan says. What programs write goes to the folder
+/// `files`, which is made.
 ///
 /// # Errors
-/// If this machine cannot, the plan asks for what a rehearsal cannot do, or the run was stopped.
+/// If this machine cannot, the plan asks for what a rehearsal cannot do, the run was stopped, or a shell has ended.
 pub fn run_observed(
     plan: &Plan,
     (scheme, seed): (usize, u64),
     observer: &mut dyn Observer,
+    files: Option<&Path>,
 ) -> Result<Outcome, RehearsalError> {
     if plan.duration > LONGEST {
         let most = LONGEST.as_secs_f64();
         return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
     }
-    if plan.has_programs() {
-        return Err(RehearsalError::Refused(
-            "a rehearsal runs no programs of groups yet".to_owned(),
-        ));
-    }
     let setup = Setup::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup, &abilities::controllers())?;
     let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan))?;
-    let start = Arc::new(OnceLock::new());
-    let stop = AtomicBool::new(false);
-    let wanted = Wanted {
-        orders: &traffic.flows.orders,
-        controllers: &traffic.flows.controllers,
+    for (&host, name) in &traffic.controllers {
+        namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
+    }
+    let nowhere = tempfile::tempdir().map_err(failed("a folder for programs"))?;
+    let folder = files.unwrap_or(nowhere.path());
+    let folder = std::path::absolute(folder).map_err(failed("the folder of programs"))?;
+    let (start, stop, is_over) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
+    let stage = Stage {
         hosts: &hosts,
-        paces: plan.kernel.qdisc == Qdisc::Fq,
+        names: &traffic.flows.names,
+        folder: &folder,
+        start: &start,
+        stop: &stop,
+        is_over: &is_over,
     };
-    let (outcome, report) = std::thread::scope(|scope| {
-        let (ready, is_ready) = std::sync::mpsc::channel();
-        let (begin, halt) = (Arc::clone(&start), &stop);
-        let sockets = scope.spawn(move || {
-            let sockets = Sockets::open(wanted);
-            let told = ready.send(sockets.is_ok());
-            debug_assert!(told.is_ok(), "the run waits for it");
-            sockets?.run(&begin, halt)
-        });
-        let outcome = match is_ready.recv() {
-            Ok(true) => emulate(&setup, &traffic, (devices, &start), observer),
-            _ => Err(RehearsalError::Missing("the sockets could not be opened".to_owned())),
-        };
-        stop.store(true, Ordering::Relaxed);
-        let report = sockets.join();
-        (outcome, report)
-    });
-    let report = report.unwrap_or_else(|_| {
-        Err(RehearsalError::Missing("the hosts' thread has failed".to_owned()))
-    })?;
+    if !traffic.programs.is_empty() {
+        stage.prepare()?;
+    }
+    let (outcome, report, ended) = perform(&setup, &traffic, &stage, (devices, observer));
+    let report = report?;
+    let ended = ended?;
+    let shell = traffic.programs.iter().zip(&ended).find(|(program, _)| program.is_shell);
+    if let Some(end) = shell.and_then(|(_, end)| *end) {
+        return Err(RehearsalError::Left(end.status));
+    }
     let (mut outcome, emulated) = outcome?;
     let rehearsal = emulated.of_run(&setup, traffic.shortest_rtt, &report, &mut hosts)?;
     let run = &mut outcome.run;
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
     run.rehearsal = Some(rehearsal);
+    for (program, end) in traffic.programs.iter().zip(&ended) {
+        let told = programs::told(&setup, &traffic.flows.names, program, *end);
+        if let Some(status) = told.status.filter(|&status| status != 0) {
+            let (name, host) = (&program.words[0], &told.host);
+            run.warnings.push(format!("{name} in {host} ended with status {status}"));
+        }
+        run.programs.push(told);
+    }
     Ok(outcome)
+}
+
+/// What the parts of a run came to: the network, the sockets, and each program.
+type Parts = (
+    Result<(Outcome, Emulated), RehearsalError>,
+    Result<Report, RehearsalError>,
+    Result<Vec<Option<Ended>>, RehearsalError>,
+);
+
+/// Runs the network in this thread, and sockets and programs in others, until the network has ended.
+fn perform(
+    setup: &Setup<'_>,
+    traffic: &Traffic,
+    stage: &Stage<'_>,
+    (devices, observer): (Vec<SyncDevice>, &mut dyn Observer),
+) -> Parts {
+    let wanted = Wanted {
+        orders: &traffic.flows.orders,
+        controllers: &traffic.flows.controllers,
+        hosts: stage.hosts,
+        paces: setup.plan.kernel.qdisc == Qdisc::Fq,
+    };
+    let gone = || RehearsalError::Missing("a thread of the hosts has failed".to_owned());
+    std::thread::scope(|scope| {
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let sockets = scope.spawn(move || {
+            let sockets = Sockets::open(wanted);
+            let told = ready.send(sockets.is_ok());
+            debug_assert!(told.is_ok(), "the run waits for it");
+            sockets?.run(stage.start, stage.stop)
+        });
+        let programs = traffic.programs.iter();
+        let programs: Vec<_> = programs.map(|program| scope.spawn(|| stage.run(program))).collect();
+        let mut observer = UntilOver { observer, is_over: stage.is_over };
+        let outcome = match is_ready.recv() {
+            Ok(true) => emulate(setup, traffic, (devices, stage.start), &mut observer),
+            _ => Err(gone()),
+        };
+        stage.stop.store(true, Ordering::Relaxed);
+        let report = sockets.join().unwrap_or_else(|_| Err(gone()));
+        let ended = programs.into_iter().map(|of| of.join().unwrap_or_else(|_| Err(gone())));
+        let ended = ended.collect::<Result<Vec<_>, _>>();
+        (outcome, report, ended)
+    })
+}
+
+/// An observer that stops the run when its shell has ended.
+struct UntilOver<'a> {
+    observer: &'a mut dyn Observer,
+    is_over: &'a AtomicBool,
+}
+
+impl Observer for UntilOver<'_> {
+    fn on_progress(&mut self, now: Time) -> bool {
+        !self.is_over.load(Ordering::Relaxed) && self.observer.on_progress(now)
+    }
+
+    fn on_flows(&mut self, rows: Vec<FlowRow>) {
+        self.observer.on_flows(rows);
+    }
 }
 
 /// The file of the tape that a plan asks for.
@@ -179,12 +181,12 @@ fn tape_of(plan: &Plan) -> Option<&str> {
 fn emulate(
     setup: &Setup<'_>,
     traffic: &Traffic,
-    (devices, start): (Vec<tun_rs::SyncDevice>, &Arc<OnceLock<std::time::Instant>>),
+    (devices, start): (Vec<SyncDevice>, &OnceLock<Instant>),
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Emulated), RehearsalError> {
     let priority = realtime::emulate();
     let count = devices.len();
-    let cards = Taps::new(devices, Arc::clone(start), priority.is_realtime);
+    let cards = Taps::new(devices, start, priority.is_realtime);
     let cards = cards.map_err(failed("the lines to the hosts"))?;
     let legacy = setup.plan.groups.iter().any(|group| group.transport.is_some());
     let tape =
@@ -197,7 +199,14 @@ fn emulate(
     if let (Some(file), Some(tape)) = (tape_of(setup.plan), lines.tape.take()) {
         replay::write(file, &tape)?;
     }
-    Ok((outcome, Emulated { counters, is_realtime: priority.is_realtime, _lines: lines }))
+    Ok((
+        outcome,
+        Emulated {
+            counters,
+            is_realtime: priority.is_realtime,
+            _cards: lines.into_inner().into_devices(),
+        },
+    ))
 }
 
 /// The emulator at the end of a run.
@@ -205,7 +214,7 @@ struct Emulated {
     counters: Counters,
     is_realtime: bool,
     /// The cards of hosts are there as long as this.
-    _lines: Recorder<Taps>,
+    _cards: Vec<SyncDevice>,
 }
 
 impl Emulated {

@@ -16,7 +16,7 @@ use shallop_plan::plan::Plan;
 use shallop_results::summary::Run;
 
 use crate::error::{RehearsalError, failed};
-use crate::rehearse::Traffic;
+use crate::traffic::Traffic;
 
 /// Bytes of a line before an Ethernet frame.
 const HEADER: usize = shallop_emu::offload::HEADER;

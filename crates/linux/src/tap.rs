@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -36,7 +35,7 @@ pub(crate) fn open() -> io::Result<SyncDevice> {
 }
 
 /// The lines to all hosts, and the clock of the run, which starts when it is read first.
-pub(crate) struct Taps {
+pub(crate) struct Taps<'a> {
     devices: Vec<SyncDevice>,
     epoll: OwnedFd,
     /// Lines that may have frames, each once.
@@ -44,16 +43,16 @@ pub(crate) struct Taps {
     is_ready: Vec<bool>,
     events: Vec<Event>,
     reads: u32,
-    start: Arc<OnceLock<Instant>>,
+    start: &'a OnceLock<Instant>,
     /// Time that is to be given back to the system, and since when it grows; none if this thread may be interrupted.
     debt: Option<(Duration, Instant)>,
 }
 
-impl Taps {
+impl<'a> Taps<'a> {
     /// The lines to these hosts, by number. `start` is set when the clock starts.
     pub(crate) fn new(
         devices: Vec<SyncDevice>,
-        start: Arc<OnceLock<Instant>>,
+        start: &'a OnceLock<Instant>,
         gives_back: bool,
     ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -73,6 +72,11 @@ impl Taps {
             start,
             debt,
         })
+    }
+
+    /// The interfaces.
+    pub(crate) fn into_devices(self) -> Vec<SyncDevice> {
+        self.devices
     }
 
     /// Learns which lines have frames, waiting this long at most.
@@ -112,7 +116,7 @@ impl Taps {
     }
 }
 
-impl Lines for Taps {
+impl Lines for Taps<'_> {
     fn now(&mut self) -> Time {
         let start = *self.start.get_or_init(Instant::now);
         Time::after_start(Span::from_ns(start.elapsed().as_nanos() as u64))

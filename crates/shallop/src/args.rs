@@ -70,7 +70,7 @@ pub enum Command {
     /// Build, list or test real Linux kernels, which hosts with stack = "kernel" are
     #[command(after_help = examples::KERNEL)]
     Kernel(Kernel),
-    /// A prompt in a host of a scenario, which is a real Linux kernel
+    /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),
     /// Measure packet-hops a second in the standard cases

@@ -110,6 +110,8 @@ Examples:
 /// The examples of `shell`.
 pub const SHELL: &str = "\
 Examples:
+  shallop shell scenario.toml --host s0
+  shallop shell scenario.toml -- ping -c 3 r0
   shallop shell scenario.toml --virtual
   echo 'ping -c 3 r0' | shallop shell scenario.toml --virtual --host s1";
 

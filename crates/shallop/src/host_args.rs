@@ -138,4 +138,7 @@ pub struct Shell {
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
+    /// A program with its arguments to run in the host in place of a prompt, in real time
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "virtual_time")]
+    pub command: Vec<String>,
 }

@@ -7,26 +7,34 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use shallop_core::Time;
 use shallop_scenario::Options;
-use shallop_workbench::diagnostic::{Result, with_help};
+use shallop_workbench::diagnostic::Result;
 use shallop_workbench::shell::{Session, Terminal};
 
 use crate::{host_args, print, work};
 
 /// Opens a shell in a host. The exit code is that of the last command.
 pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
-    if !args.virtual_time {
-        let help = "write --virtual: hosts are real kernels, and time stands still while you type";
-        return Err(with_help(&"a shell runs in virtual time only", &help));
-    }
     let files = work::files(&args.scenario);
-    let options =
-        Options { set: args.set.clone(), files: Arc::clone(&files), ..Options::default() };
+    let mut set = args.set.clone();
+    if !args.virtual_time {
+        set.insert(0, ("stack".to_owned(), "kernel".to_owned()));
+    }
+    let options = Options { set, files: Arc::clone(&files), ..Options::default() };
     let study = shallop_workbench::work::read(&args.scenario, &options)?;
     let session = Session::new(&study, args.host.as_deref(), files)?;
     let is_terminal = std::io::stdin().is_terminal();
-    if is_terminal {
+    if is_terminal && args.command.is_empty() {
         let others = session.others.join(", ");
         print::stderr(&format!("You are in host {}. The others: {others}.\n", session.host));
+        if !args.virtual_time {
+            print::stderr("Their addresses are in /etc/hosts.\n");
+        }
+    }
+    if !args.virtual_time {
+        let shell = || vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".to_owned())];
+        let words = if args.command.is_empty() { shell() } else { args.command.clone() };
+        let status = session.run_live(&words, &|| stop.load(Ordering::Relaxed))?;
+        return Ok(ExitCode::from(status));
     }
     let status = Arc::new(AtomicU8::new(0));
     let typed = Typed {

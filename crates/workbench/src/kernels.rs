@@ -29,6 +29,21 @@ pub fn find(plan: &Plan) -> Result<Kernel, WorkError> {
     found.map_err(WorkError::NoKernel)
 }
 
+/// Runs a plan with a shell in real time, with this process's terminal, under its first scheme. Returns the status with
+/// which the shell ended, or nothing if the run ended before.
+///
+/// # Errors
+/// If this machine cannot rehearse.
+pub fn run_live_shell(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<u8>, WorkError> {
+    match run(plan, (0, plan.seed), observer, None) {
+        #[cfg(target_os = "linux")]
+        Err(WorkError::Rehearsal(shallop_linux::RehearsalError::Left(status))) => {
+            Ok(Some(u8::try_from(status).unwrap_or(u8::MAX)))
+        }
+        other => other.map(|_| None),
+    }
+}
+
 /// As on Linux, where there are some.
 ///
 /// # Errors
@@ -54,9 +69,10 @@ fn rehearse(
     plan: &Plan,
     job: (usize, u64),
     observer: &mut dyn Observer,
+    files: Option<&Path>,
 ) -> Result<Outcome, WorkError> {
     use shallop_linux::{RehearsalError, rehearse};
-    rehearse::run_observed(plan, job, observer).map_err(|why| match why {
+    rehearse::run_observed(plan, job, observer, files).map_err(|why| match why {
         RehearsalError::Run(why) => why.into(),
         RehearsalError::Missing(why) => WorkError::NoKernel(why),
         why => why.into(),
@@ -64,7 +80,12 @@ fn rehearse(
 }
 
 #[cfg(not(target_os = "linux"))]
-fn rehearse(_: &Plan, _: (usize, u64), _: &mut dyn Observer) -> Result<Outcome, WorkError> {
+fn rehearse(
+    _: &Plan,
+    _: (usize, u64),
+    _: &mut dyn Observer,
+    _: Option<&Path>,
+) -> Result<Outcome, WorkError> {
     Err(WorkError::NoKernel("a rehearsal needs Linux".to_owned()))
 }
 
@@ -80,7 +101,7 @@ pub fn run(
     files: Option<&Path>,
 ) -> Result<Outcome, WorkError> {
     if plan.driver != Driver::Simulator {
-        return rehearse(plan, (scheme, seed), observer);
+        return rehearse(plan, (scheme, seed), observer, files);
     }
     if !plan.has_kernels(scheme) {
         return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);

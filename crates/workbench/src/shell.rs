@@ -7,7 +7,7 @@ use shallop_core::Span;
 use shallop_lab::{Observer, RunError};
 use shallop_plan::Setup;
 use shallop_plan::files::Files;
-use shallop_plan::plan::{Command, Group, Pattern, Plan, Starts};
+use shallop_plan::plan::{Command, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
 
 use super::diagnostic::{Result, of_work, plain, with_help};
@@ -24,6 +24,8 @@ pub trait Terminal {}
 const GROUP: &str = "shell";
 /// The longest session in virtual time.
 const LONGEST: Span = Span::from_secs(86_400);
+/// The longest session in real time.
+const LONGEST_LIVE: Span = Span::from_secs(3_600);
 
 /// A session that can begin.
 #[derive(Debug)]
@@ -84,6 +86,26 @@ impl Session {
         let name = |(_, name): (u32, String)| name;
         let host = here.into_iter().map(name).next().unwrap_or_default();
         Ok(Self { plan, host, others: others.into_iter().map(name).collect() })
+    }
+
+    /// Runs this program in the host in real time, with the terminal of this process, for an hour at most. Returns its
+    /// exit status.
+    ///
+    /// # Errors
+    /// If this machine cannot rehearse.
+    pub fn run_live(mut self, words: &[String], is_over: &dyn Fn() -> bool) -> Result<u8> {
+        self.plan.driver = Driver::Rehearsal { tape: None };
+        self.plan.duration = LONGEST_LIVE;
+        for group in &mut self.plan.groups {
+            if let Some(command) = group.command.as_mut().filter(|command| command.is_shell) {
+                command.words = words.to_vec();
+            }
+        }
+        let mut watch = Watch(is_over);
+        match kernels::run_live_shell(&self.plan, &mut watch) {
+            Err(crate::error::WorkError::Run(RunError::Stopped)) => Ok(130),
+            other => other.map(|status| status.unwrap_or(0)).map_err(|why| of_work(&why)),
+        }
     }
 
     /// Runs it until the terminal has no more lines, which it says to `is_over` too, or a day of virtual time is over.

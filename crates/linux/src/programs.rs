@@ -1,0 +1,164 @@
+//! Programs of this machine in the hosts of a rehearsal. Each runs in namespaces of its own beside that of its host's
+//! network: of processes, so that all it starts ends with it, of mounts, so that names of hosts are in its /etc/hosts,
+//! and of the host's name. It ends with the run, and with this process however that ends (`setpriv --pdeathsig`).
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use shallop_hosts::addresses;
+use shallop_plan::Setup;
+use shallop_results::summary::ProgramOfRun;
+
+use crate::error::{RehearsalError, failed};
+use crate::namespace::{self, Host};
+use crate::realtime;
+
+/// How often is looked whether a program has ended.
+const LOOK: Duration = Duration::from_millis(2);
+/// What a program is started by: `$1` are the names of hosts, `$2` is that of its own.
+const START: &str = r#"mount --bind "$1" /etc/hosts && hostname "$2" && shift 2 && exec "$@""#;
+
+/// A program in a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// The index of its group.
+    pub(crate) group: usize,
+    /// The number of its host.
+    pub(crate) host: u32,
+    /// When it starts, in nanoseconds of the run.
+    pub(crate) start: u64,
+    /// The name of its folder.
+    pub(crate) folder: String,
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+    /// Whether it has the terminal of this process, and the run ends with it.
+    pub(crate) is_shell: bool,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// When, in the time of the run.
+    pub(crate) at: Duration,
+    /// Its exit status, or 128 and the signal that ended it.
+    pub(crate) status: u32,
+}
+
+/// What the programs of a run have in common.
+pub(crate) struct Stage<'a> {
+    pub(crate) hosts: &'a [Host],
+    /// The names of hosts, by number.
+    pub(crate) names: &'a [String],
+    /// The folder with a folder for each program.
+    pub(crate) folder: &'a Path,
+    pub(crate) start: &'a OnceLock<Instant>,
+    pub(crate) stop: &'a AtomicBool,
+    /// Set when a shell has ended.
+    pub(crate) is_over: &'a AtomicBool,
+}
+
+impl Stage<'_> {
+    /// Writes the file of the hosts' names.
+    pub(crate) fn prepare(&self) -> Result<(), RehearsalError> {
+        let mut text = "127.0.0.1 localhost\n".to_owned();
+        for (number, name) in (0..).zip(self.names) {
+            let address = Ipv4Addr::from_bits(addresses::address(number));
+            // A text takes everything.
+            let _ = writeln!(text, "{address} {name}");
+        }
+        fs::create_dir_all(self.folder)
+            .and_then(|()| fs::write(self.names_file(), text))
+            .map_err(failed("the folder of programs"))
+    }
+
+    fn names_file(&self) -> PathBuf {
+        self.folder.join("hosts")
+    }
+
+    /// Runs a program from its start to its end, or to that of the run; then there is no status.
+    pub(crate) fn run(&self, program: &Program) -> Result<Option<Ended>, RehearsalError> {
+        let due = Duration::from_nanos(program.start);
+        while self.start.get().is_none_or(|start| start.elapsed() < due) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK.min(due));
+        }
+        let begun = self.begin(program);
+        let what = format!("the program {}", program.words.join(" "));
+        let ended = begun.and_then(|child| self.watch(child)).map_err(failed(what));
+        if program.is_shell {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        ended
+    }
+
+    fn begin(&self, program: &Program) -> io::Result<Child> {
+        let Some(host) = self.hosts.get(program.host as usize) else {
+            return Err(io::Error::other("no such host"));
+        };
+        namespace::enter(&host.namespace)?;
+        realtime::keep_off();
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--uts", "--pid", "--fork"]);
+        command.args(["--kill-child=KILL", "--mount-proc", "sh", "-c", START, "sh"]);
+        command.arg(self.names_file()).arg(&self.names[program.host as usize]);
+        command.args(&program.words);
+        if !program.is_shell {
+            let folder = self.folder.join(&program.folder);
+            fs::create_dir_all(&folder)?;
+            command.stdin(Stdio::null());
+            command.stdout(File::create(folder.join("stdout"))?);
+            command.stderr(File::create(folder.join("stderr"))?);
+            command.current_dir(folder);
+        }
+        command.spawn()
+    }
+
+    fn watch(&self, mut child: Child) -> io::Result<Option<Ended>> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                let at = self.start.get().map_or(Duration::ZERO, Instant::elapsed);
+                return Ok(Some(Ended { at, status: number(status) }));
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                // It may have ended this moment.
+                let _ = child.kill();
+                child.wait()?;
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// The status of a program as a shell tells it.
+fn number(status: ExitStatus) -> u32 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).unwrap_or(255).unsigned_abs()
+}
+
+/// What results say of a program.
+pub(crate) fn told(
+    setup: &Setup<'_>,
+    names: &[String],
+    program: &Program,
+    end: Option<Ended>,
+) -> ProgramOfRun {
+    ProgramOfRun {
+        group: setup.plan.groups[program.group].name.clone(),
+        host: names[program.host as usize].clone(),
+        command: program.words.clone(),
+        ended_s: end.map(|end| end.at.as_secs_f64()),
+        status: end.map(|end| u64::from(end.status)),
+        files: program.folder.clone(),
+    }
+}

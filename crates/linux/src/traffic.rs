@@ -1,0 +1,123 @@
+//! What is rehearsed of a setup: its flows between real hosts, and the programs in them.
+
+use std::collections::BTreeMap;
+
+use shallop_core::{BitsPerSec, Node, Span, Time};
+use shallop_hosts::flows::{HostFlows, Owner};
+use shallop_plan::Setup;
+use shallop_plan::flows::{Flow, FlowGenerator};
+use shallop_plan::kernel::CONTROLLERS;
+
+use crate::error::RehearsalError;
+use crate::programs::Program;
+
+/// The most hosts of a rehearsal.
+const MOST_HOSTS: usize = 250;
+
+/// What is rehearsed of a setup.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    pub(crate) flows: HostFlows,
+    /// The rate of each host's link, by the number of the host.
+    pub(crate) rates: Vec<BitsPerSec>,
+    /// The shortest round trip without queues.
+    pub(crate) shortest_rtt: Span,
+    /// The programs in hosts.
+    pub(crate) programs: Vec<Program>,
+    /// The controller of the programs of a host, by its number.
+    pub(crate) controllers: BTreeMap<u32, String>,
+}
+
+impl Traffic {
+    /// That of a setup, by these controllers of the kernel; by any if none are given.
+    pub(crate) fn of(setup: &Setup<'_>, available: &[String]) -> Result<Self, RehearsalError> {
+        let plan = setup.plan;
+        let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
+        let end = Time::after_start(plan.duration);
+        for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
+            let transport = &plan.transport(setup.scheme, flow.group).transport;
+            let Some(name) = transport.kernel() else { continue };
+            let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
+            let kernels = known.map_or(name, |(_, kernels)| kernels);
+            if !available.is_empty() && !available.iter().any(|of| of == kernels) {
+                let has = available.join(", ");
+                return Err(RehearsalError::Refused(format!(
+                    "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
+                )));
+            }
+            let (sends, receives) = flow.path.nics;
+            let hosts = (all.host(setup, (flow.from, sends)), all.host(setup, (flow.to, receives)));
+            all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
+            let start = flow.start.since_start().as_ps() / 1_000;
+            if plan.groups[flow.group].command.is_some() {
+                all.add_program(setup, &flow, hosts, kernels)?;
+                all.flows.owners.insert(flow.number, Owner::Programs(hosts.0, hosts.1));
+                continue;
+            }
+            all.flows.add(&flow, hosts, kernels, start).map_err(|most| {
+                RehearsalError::Refused(format!("a host sends at most {most} flows in a run"))
+            })?;
+        }
+        all.check()?;
+        Ok(all)
+    }
+
+    /// The number of a host, whose link begins at this port.
+    fn host(&mut self, setup: &Setup<'_>, (node, port): (Node, u32)) -> u32 {
+        let host = self.flows.host(setup, node);
+        if host as usize == self.rates.len() {
+            self.rates.push(setup.network.graph.link_of(port).rate);
+        }
+        host
+    }
+
+    /// The program of which this flow is, unless an earlier flow was of it.
+    fn add_program(
+        &mut self,
+        setup: &Setup<'_>,
+        flow: &Flow,
+        (from, to): (u32, u32),
+        controller: &str,
+    ) -> Result<(), RehearsalError> {
+        let group = &setup.plan.groups[flow.group];
+        // Whoever is at a shell chooses.
+        let is_shell = group.command.as_ref().is_some_and(|command| command.is_shell);
+        for host in [from, to].into_iter().filter(|_| !is_shell) {
+            let known = self.controllers.entry(host).or_insert_with(|| controller.to_owned());
+            if known != controller {
+                let name = &self.flows.names[host as usize];
+                return Err(RehearsalError::Refused(format!(
+                    "programs in host \"{name}\" would have both {known} and {controller}: give \
+                     their groups one transport"
+                )));
+            }
+        }
+        let known = |of: &Program| (of.host, of.group) == (from, flow.group);
+        if let Some(command) = group.command.as_ref().filter(|_| !self.programs.iter().any(known)) {
+            self.programs.push(Program {
+                group: flow.group,
+                host: from,
+                start: flow.start.since_start().as_ps() / 1_000,
+                folder: format!("{}.{}", group.name, self.flows.names[from as usize]),
+                words: command.words.clone(),
+                is_shell: command.is_shell,
+            });
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), RehearsalError> {
+        let hosts = self.rates.len();
+        if hosts == 0 {
+            return Err(RehearsalError::Refused(
+                "no flow is between real hosts: write stack = \"kernel\"".to_owned(),
+            ));
+        }
+        if hosts > MOST_HOSTS {
+            return Err(RehearsalError::Refused(format!(
+                "{hosts} hosts are real ones, and a rehearsal has at most {MOST_HOSTS}"
+            )));
+        }
+        Ok(())
+    }
+}
