@@ -25,12 +25,25 @@ const UDP_HEADER: usize = 8;
 #[must_use]
 pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (header, frame) = bytes.split_first_chunk::<HEADER>()?;
+    // What is no IPv4 packet is of no flow, and goes no further.
+    let ip = Ipv4HeaderSlice::from_slice(frame.get(ETHERNET..)?).ok();
+    let sum = |ip: &Ipv4HeaderSlice<'_>| {
+        u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, ip.slice()))
+    };
+    if ip.as_ref().is_some_and(|ip| sum(ip) != 0) {
+        return None;
+    }
+    let transport = ip.as_ref().map_or(0, |ip| ETHERNET + ip.slice().len());
     let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
     let (flags, segment, start, offset) = (header[0], word(4), word(6), word(8));
     match header[1] & !ECN {
         0 => {
             let mut packet = Some(frame).filter(|frame| frame.len() <= MAX_PACKET)?.to_vec();
             if flags & NEEDS_CHECKSUM != 0 {
+                // Only a transport's checksum is left to a card.
+                if usize::from(start) != transport || transport == 0 {
+                    return None;
+                }
                 complete(&mut packet, usize::from(start), usize::from(offset))?;
             }
             Some(vec![packet])
@@ -179,6 +192,10 @@ mod tests {
         assert!(packets(&with_header(0, TCP4, [0; 3], &frame)).is_none(), "parts of nothing");
         assert!(packets(&with_header(1, 0, [0, 2_000, 16], &tcp(10))).is_none(), "beyond its end");
         assert!(packets(&with_header(0, 4, [1_400, 0, 0], &frame)).is_none(), "not asked for");
+        let mut wrong = with_header(0, 0, [0; 3], &tcp(10));
+        assert!(packets(&wrong).is_some());
+        wrong[HEADER + ETHERNET + 8] ^= 1;
+        assert!(packets(&wrong).is_none(), "a checksum of IP that is wrong");
         assert!(packets(&[0; 9]).is_none());
     }
 }

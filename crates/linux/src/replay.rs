@@ -98,16 +98,22 @@ impl Observer for Unobserved {
 /// # Errors
 /// If it is no tape of this plan.
 pub fn replay(plan: &Plan, file: &Path) -> Result<Played, RehearsalError> {
-    let tape = read(file)?;
+    play(plan, &read(file)?).map(|(played, _)| played)
+}
+
+/// Gives a tape to the network of a plan, in virtual time. Returns what it did, and the tape of that.
+///
+/// # Errors
+/// If it is no tape of this plan.
+pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> {
     let (scheme, seed) = tape.job;
     if scheme >= plan.schemes.len() {
-        let why = format!("{}: a tape of another scenario", file.display());
-        return Err(RehearsalError::Refused(why));
+        return Err(RehearsalError::Refused("it is a tape of another scenario".to_owned()));
     }
     let setup = Setup::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup, &[])?;
     let legacy = plan.groups.iter().any(|group| group.transport.is_some());
-    let again = Recorder::new(Player::new(&tape), Some(Tape::default()));
+    let again = Recorder::new(Player::new(tape), Some(Tape::default()));
     let orders = traffic.flows.orders.clone();
     let emulator = Emulator::new(again, traffic.rates.len(), orders, legacy);
     let factory =
@@ -122,12 +128,13 @@ pub fn replay(plan: &Plan, file: &Path) -> Result<Played, RehearsalError> {
     let shown =
         |of: &Tape, at: usize| of.written().nth(at).map_or_else(|| "nothing".to_owned(), line);
     let first = differing.first();
-    let first = first.map(|&at| format!("{}; now {}", shown(&tape, at), shown(&again, at)));
-    Ok(Played {
+    let first = first.map(|&at| format!("{}; now {}", shown(tape, at), shown(&again, at)));
+    let played = Played {
         read: (tape.records.len() - before.len()) as u64,
         written: before.len() as u64,
         differing: differing.len() as u64,
         first,
         run: outcome.run,
-    })
+    };
+    Ok((played, again))
 }

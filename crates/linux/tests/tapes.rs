@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use shallop_linux::replay::{lines, replay};
+use shallop_emu::tape::{Record, Tape, Way};
+use shallop_linux::replay::{lines, play, read as read_tape, replay};
 use shallop_plan::plan::Plan;
 use shallop_scenario::{Options, read};
 
@@ -59,4 +60,75 @@ fn a_tape_is_shown_packet_by_packet_and_a_damaged_one_refused() {
     std::fs::write(damaged.path(), &bytes[..bytes.len() - 1]).unwrap();
     let why = lines(damaged.path()).unwrap_err().to_string();
     assert!(why.ends_with("no tape of this version"), "{why}");
+}
+
+/// A tape whose frames have some bytes replaced, and lengths that do not fit.
+fn damaged(tape: &Tape, chance: &mut impl FnMut(usize) -> usize) -> Tape {
+    let mut damaged = tape.clone();
+    for record in damaged.records.iter_mut().filter(|record| record.way == Way::Read) {
+        for _ in 0..chance(4) {
+            // Half of them in the header of the line and in that of IP, where lengths and kinds are.
+            let within = if chance(2) == 0 { 48 } else { record.bytes.len() };
+            let at = chance(within.min(record.bytes.len()));
+            record.bytes[at] = chance(256) as u8;
+        }
+        if chance(8) == 0 {
+            record.length = chance(70_000) as u32;
+        }
+        if chance(16) == 0 {
+            record.bytes.truncate(chance(100));
+        }
+    }
+    damaged
+}
+
+/// Whether a packet that was written belongs to its host and has a right IP header.
+fn is_right(record: &Record) -> bool {
+    let ip = &record.bytes[24..];
+    let length = usize::from(ip[0] & 0x0f) * 4;
+    let words = ip[..length].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let to = u32::from_be_bytes([16, 17, 18, 19].map(|at| ip[at]));
+    let whole = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+    (sum & 0xffff) + (sum >> 16) == 0xffff
+        && to == (10 << 24) + record.host + 1
+        && whole <= 1_500
+        && whole + 24 <= record.length as usize
+}
+
+/// Plays damaged tapes until so many frames were read.
+fn play_damaged(frames: usize) {
+    let plan = plan(&[]);
+    let mut state = 1_u64;
+    let mut chance = |below: usize| {
+        // Marsaglia's xorshift.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below.max(1) as u64) as usize
+    };
+    let tapes =
+        ["cubic", "bbr"].map(|name| read_tape(&folder().join(format!("{name}.tape"))).unwrap());
+    let (mut read, mut written) = (0, 0);
+    while read < frames {
+        for tape in &tapes {
+            let (played, again) = play(&plan, &damaged(tape, &mut chance)).unwrap();
+            let wrong = again.written().find(|record| !is_right(record));
+            assert!(wrong.is_none(), "{wrong:?}");
+            read += played.read as usize;
+            written += again.written().count();
+        }
+    }
+    assert!(written > read / 4, "{written} of {read} passed: too few to prove anything");
+}
+
+#[test]
+fn malformed_frames_are_dropped_and_none_is_forwarded_wrongly() {
+    play_damaged(30_000);
+}
+
+#[test]
+#[ignore = "ten million frames take minutes: make check-full"]
+fn ten_million_malformed_frames() {
+    play_damaged(10_000_000);
 }

@@ -191,13 +191,29 @@ fn a_shell_keeps_its_state_from_line_to_line_and_ends_with_the_status_of_the_las
 fn what_a_shell_and_programs_need_is_said() {
     let without = two_hosts(&group("one", ("s0", "r0"), r#"["true"]"#));
     let folder = Folder::with(without.replace("\"kernel\"", "\"linux\""));
-    for (arguments, wanted) in [
-        (&["run", "scenario.toml"][..], "stack=\"kernel\""),
-        (&["shell", "scenario.toml"], "--virtual"),
-    ] {
+    for arguments in [&["run", "scenario.toml"][..], &["shell", "scenario.toml", "--virtual"]] {
         let output = folder.shallop(arguments);
         let said: String = text(&output.stderr).split_whitespace().collect();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(wanted), "{said}");
+        assert!(said.contains("stack=\"kernel\""), "{said}");
     }
+}
+
+#[test]
+fn a_program_in_a_host_of_this_kernel_has_its_network_and_gives_its_status() {
+    let without = two_hosts("\n[[group]]\nname = \"all\"\nfrom = \"s0\"\nto = \"r0\"\n");
+    let folder = Folder::with(without);
+    let script = "hostname; cat /etc/hosts; ip -br addr; exit 9";
+    let output =
+        folder.shallop(&["shell", "scenario.toml", "--host", "s0", "--", "sh", "-c", script]);
+    if output.status.code() == Some(3) {
+        return;
+    }
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(9), "{said} {}", text(&output.stderr));
+    assert!(said.starts_with("s0\n") && said.contains(" r0\n"), "{said}");
+    assert!(
+        said.lines().any(|line| line.starts_with("eth0") && line.contains("10.0.0.")),
+        "{said}"
+    );
 }
