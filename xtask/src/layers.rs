@@ -154,7 +154,7 @@ const IN_TESTS: [(&str, &[&str]); 2] =
 /// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 7] = [
     (&["getrandom", "libc"], &["shallop-features"]),
-    (&["tempfile"], &["shallop-store", "shallop-kernel", "shallop-linux"]),
+    (&["tempfile"], &["shallop-store", "shallop-kernel"]),
     (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
     (&["arrow", "parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-workbench", "shallop"]),

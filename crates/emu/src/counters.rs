@@ -58,7 +58,7 @@ impl Times {
 pub struct Counters {
     /// How long after its arrival each frame was written.
     pub lateness: Times,
-    /// The times between two looks at the lines, while the emulator did not sleep.
+    /// The times between two looks at the lines, without those that the emulator meant to sleep.
     pub gaps: Times,
     /// The times from data that was written to a host to the acknowledgement that was read of it.
     pub responses: Times,

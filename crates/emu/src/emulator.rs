@@ -6,10 +6,11 @@
 
 use std::collections::VecDeque;
 
-use shallop_core::{Class, Ecn, End, Packet, Span, Time};
+use shallop_core::{Ecn, End, Packet, Span, Time};
+use shallop_hosts::endpoint::outgoing;
 use shallop_hosts::frame;
 use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
-use shallop_proto::{Endpoint, Out, wire};
+use shallop_proto::Endpoint;
 use shallop_sim::hosts::{Hosts, Outgoing};
 
 use crate::counters::Counters;
@@ -54,7 +55,7 @@ pub struct Emulator<L> {
     /// When the link of each host will have sent what it holds.
     busy: Vec<Time>,
     responses: Responses,
-    /// When the lines were looked at last, unless the emulator has slept since.
+    /// When the lines were looked at last, or when a sleep since then was to end.
     looked: Option<Time>,
     /// What it has counted.
     pub counters: Counters,
@@ -162,8 +163,10 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
             if any || now >= next {
                 return now;
             }
-            self.lines.sleep(next.min(self.next_release(now)));
-            self.looked = None;
+            let until = next.min(self.next_release(now));
+            self.lines.sleep(until);
+            // Whoever sleeps too long is away for that long.
+            self.looked = Some(until);
         }
     }
 
@@ -177,22 +180,13 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
         }
         let waiting = self.waiting.pop_front()?;
         let Waiting { from, head, ecn, ip_bytes, .. } = waiting;
-        let class = if head.payload > 0 { Class::Data } else { Class::Ack };
-        let class = if self.legacy { class.legacy() } else { class };
-        let size = wire::frame(u64::from(ip_bytes));
-        let body = 0..u64::from(head.payload);
         self.taken = Some(waiting);
-        let out = Out { head: Head::Frame(head), body, size, class, ecn };
+        let out = outgoing(head, ecn, ip_bytes, self.legacy);
         Some(Outgoing { at: now, from, out })
     }
 
     fn on_start(&mut self, flow: u32, sender: &AnyHostEnd<E>) {
-        if let AnyHostEnd::Pair(pair) = sender {
-            return self.owners.add_pair(pair.hosts, flow);
-        }
-        let AnyHostEnd::Kernel(sender) = sender else { return };
-        let Some(order) = self.orders.get(sender.order as usize) else { return };
-        self.owners.add_flow(order.ends(), flow);
+        self.owners.start(flow, sender, &self.orders);
     }
 
     fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {

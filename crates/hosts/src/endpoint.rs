@@ -1,10 +1,10 @@
 //! The ends of a flow whose hosts are kernels, as the simulator counts them: they see every packet of the flow, and
 //! decide nothing. Sequence numbers are those on the wire, counted from the connection's first.
 
-use shallop_core::{Ecn, Span, Time};
+use shallop_core::{Class, Ecn, Span, Time};
 use shallop_proto::clean::AsTcp;
 use shallop_proto::ranges::Ranges;
-use shallop_proto::{Endpoint, EndpointCounters, Out, tcp};
+use shallop_proto::{Endpoint, EndpointCounters, Out, tcp, wire};
 
 use crate::frame::Segment;
 use crate::pair::PairEnd;
@@ -39,6 +39,16 @@ impl FrameHead {
             syn: segment.syn,
         }
     }
+}
+
+/// The packet of a real host with this header, ECN codepoint and length of its IP packet. `legacy` says whether it is
+/// in the classes of transports without credits, beside others with credits.
+#[must_use]
+pub fn outgoing<H>(head: FrameHead, ecn: Ecn, ip_bytes: u16, legacy: bool) -> Out<Head<H>> {
+    let class = if head.payload > 0 { Class::Data } else { Class::Ack };
+    let class = if legacy { class.legacy() } else { class };
+    let (body, size) = (0..u64::from(head.payload), wire::frame(u64::from(ip_bytes)));
+    Out { head: Head::Frame(head), body, size, class, ecn }
 }
 
 /// A header of a simulated endpoint or of a kernel.

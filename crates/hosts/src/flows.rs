@@ -64,6 +64,8 @@ pub struct HostFlows {
     pub controllers: Vec<String>,
     /// The names of hosts, by number.
     pub names: Vec<String>,
+    /// The controller that programs of a host have by default.
+    pub of_programs: BTreeMap<u32, String>,
     /// The number of each host among the real ones.
     hosts: BTreeMap<Node, u32>,
     /// The flows that each host has sent so far.
@@ -97,6 +99,23 @@ impl HostFlows {
             self.controllers.push(name.to_owned());
             self.controllers.len() - 1
         }) as u16
+    }
+
+    /// Programs in these hosts have this controller by default.
+    ///
+    /// # Errors
+    /// If a host's programs have another one already; in words.
+    pub fn add_program_controller(&mut self, hosts: [u32; 2], name: &str) -> Result<(), String> {
+        for host in hosts {
+            let known = self.of_programs.entry(host).or_insert_with(|| name.to_owned());
+            if known != name {
+                let of = &self.names[host as usize];
+                return Err(format!(
+                    "programs in host \"{of}\" would have both {known} and {name}: give their groups one transport"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Adds a flow that these hosts make themselves, from `start` of their clock on.

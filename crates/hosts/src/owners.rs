@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use shallop_core::End;
 
 use crate::addresses;
+use crate::endpoint::AnyHostEnd;
+use crate::flows::FlowOrder;
 use crate::frame::{self, Ends, Segment};
 use crate::pair::DATAGRAMS;
 
@@ -43,6 +45,19 @@ impl Owners {
     pub fn add_pair(&mut self, (from, to): (u32, u32), flow: u32) {
         let hosts = (addresses::address(from), addresses::address(to));
         self.pairs.entry(hosts).or_insert(flow);
+    }
+
+    /// A flow starts with this sender: its packets are of this flow. Nothing if it is simulated.
+    pub fn start<E>(&mut self, flow: u32, sender: &AnyHostEnd<E>, orders: &[FlowOrder]) {
+        match sender {
+            AnyHostEnd::Pair(pair) => self.add_pair(pair.hosts, flow),
+            AnyHostEnd::Kernel(sender) => {
+                if let Some(order) = orders.get(sender.order as usize) {
+                    self.add_flow(order.ends(), flow);
+                }
+            }
+            AnyHostEnd::Simulated(_) => {}
+        }
     }
 
     /// Whose this frame is; `None` if it belongs to no flow.

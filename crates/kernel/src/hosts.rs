@@ -9,22 +9,20 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use shallop_core::{Class, Ecn, End, Packet, Span, Time};
+use shallop_core::{Ecn, End, Packet, Span, Time};
+use shallop_hosts::endpoint::outgoing;
 use shallop_hosts::frame;
 use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
-use shallop_proto::{Endpoint, Out, wire};
+use shallop_proto::Endpoint;
 use shallop_sim::hosts::{Hosts, Outgoing};
 
 use crate::card::Sent;
 use crate::clock::Clock;
 use crate::console::{self, Said, Terminal};
-
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
-
 use crate::kernel::{Kernel, Pause};
 use crate::launch::{BOOTED, Start};
-
 use crate::process::Process;
 use crate::processor::Processor;
 
@@ -386,11 +384,7 @@ impl Kernels {
 
     fn outgoing<H>(&self, waiting: &Waiting, now: Time, horizon: Time) -> Outgoing<Head<H>> {
         let Waiting { at, from, head, ecn, ip_bytes, .. } = *waiting;
-        let class = if head.payload > 0 { Class::Data } else { Class::Ack };
-        let class = if self.legacy { class.legacy() } else { class };
-        let size = wire::frame(u64::from(ip_bytes));
-        let out =
-            Out { head: Head::Frame(head), body: 0..u64::from(head.payload), size, class, ecn };
+        let out = outgoing(head, ecn, ip_bytes, self.legacy);
         // Guest time is in whole nanoseconds, and may be a part of one after the horizon.
         Outgoing { at: run_time(at).min(horizon).max(now), from, out }
     }
@@ -426,12 +420,7 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
     }
 
     fn on_start(&mut self, flow: u32, sender: &AnyHostEnd<E>) {
-        if let AnyHostEnd::Pair(pair) = sender {
-            return self.owners.add_pair(pair.hosts, flow);
-        }
-        let AnyHostEnd::Kernel(sender) = sender else { return };
-        let Some(order) = self.orders.get(sender.order as usize) else { return };
-        self.owners.add_flow(order.ends(), flow);
+        self.owners.start(flow, sender, &self.orders);
     }
 
     fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {

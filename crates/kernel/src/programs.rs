@@ -1,5 +1,6 @@
 //! Programs of this machine that run in hosts: what they are started with, and what they leave behind.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -37,7 +38,7 @@ pub struct Programs {
     /// The names of the hosts, in the order of their numbers.
     pub names: Vec<String>,
     /// The controller that programs of a host have by default.
-    pub congestion: Vec<(u32, String)>,
+    pub congestion: BTreeMap<u32, String>,
     /// The folder that programs see as `/scenario`.
     pub scenario: PathBuf,
     /// The number of the program that has the console, if there is one.
@@ -65,7 +66,7 @@ impl Programs {
             if let Some(name) = self.names.get(host as usize) {
                 let _ = writeln!(text, "name {card} {name}");
             }
-            if let Some((_, controller)) = self.congestion.iter().find(|(of, _)| *of == host) {
+            if let Some(controller) = self.congestion.get(&host) {
                 let _ = writeln!(text, "congestion {card} {controller}");
             }
             for Program { number, start, folder, .. } in of_host {
@@ -195,7 +196,7 @@ mod tests {
         Programs {
             all: vec![program(0, 0, &["echo", "a b", ""]), program(1, 1, &["true"])],
             names: vec!["left".to_owned(), "right".to_owned()],
-            congestion: vec![(1, "bbr".to_owned())],
+            congestion: BTreeMap::from([(1, "bbr".to_owned())]),
             scenario: std::env::temp_dir(),
             shell: Some(1),
         }

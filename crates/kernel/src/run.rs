@@ -107,14 +107,12 @@ pub fn run_observed(
 }
 
 fn settings(plan: &Plan, traffic: &Traffic) -> Settings {
-    let written = plan.kernel.sysctls.iter().filter_map(|text| text.split_once('='));
-    let written = written.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
     Settings {
         qdisc: plan.kernel.qdisc.word().to_owned(),
         gso_max_segs: plan.kernel.gso_max_segs,
         controllers: traffic.flows.controllers.clone(),
         modules: traffic.modules.clone(),
-        sysctls: traffic.ecn().into_iter().chain(written).collect(),
+        sysctls: traffic.ecn().into_iter().chain(plan.kernel.written_sysctls()).collect(),
         socket_buffer: SOCKET_BUFFER,
     }
 }

@@ -63,6 +63,7 @@ impl Traffic {
             }
         }
         all.programs.names.clone_from(&all.flows.names);
+        all.programs.congestion.clone_from(&all.flows.of_programs);
         Ok(all)
     }
 
@@ -100,19 +101,8 @@ impl Traffic {
         controller: &str,
     ) -> Result<(), KernelRunError> {
         self.flows.controller(controller);
-        for host in [from, to] {
-            match self.programs.congestion.iter().find(|(of, _)| *of == host) {
-                Some((_, other)) if other != controller => {
-                    let name = &self.flows.names[host as usize];
-                    return Err(KernelRunError::Refused(format!(
-                        "programs in host \"{name}\" would have both {other} and {controller}: \
-                         give their groups one transport"
-                    )));
-                }
-                Some(_) => {}
-                None => self.programs.congestion.push((host, controller.to_owned())),
-            }
-        }
+        let added = self.flows.add_program_controller([from, to], controller);
+        added.map_err(KernelRunError::Refused)?;
         let mut known = self.programs.all.iter().zip(&self.groups);
         if known.any(|(program, &group)| program.host == from && group == flow.group) {
             return Ok(());

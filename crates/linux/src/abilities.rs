@@ -3,23 +3,10 @@
 use std::fs;
 
 use shallop_core::BitsPerSec;
+use shallop_results::machine::Ability;
 
-use crate::error::RehearsalError;
 use crate::namespace::{self, Settings};
 use crate::realtime;
-
-/// Something that a machine can or cannot do.
-#[derive(Clone, Debug)]
-pub struct Ability {
-    /// What it is.
-    pub what: &'static str,
-    /// Whether this machine can.
-    pub can: bool,
-    /// What was found, or what would help.
-    pub found: String,
-    /// What it is needed for.
-    pub used_for: &'static str,
-}
 
 /// The congestion controllers that this kernel has, by its names.
 #[must_use]
@@ -39,42 +26,45 @@ pub fn release() -> String {
 #[must_use]
 pub fn all() -> Vec<Ability> {
     let controllers = controllers();
-    let host = |rate| namespace::hosts(&[rate], &Settings::default()).map(drop);
-    let of = |what, result: Result<(), RehearsalError>, good: &str, used_for| Ability {
-        what,
-        can: result.is_ok(),
-        found: result.err().map_or_else(|| good.to_owned(), |why| why.to_string()),
-        used_for,
+    let ability = |what: &str, can, found, used_for: &str| Ability {
+        what: what.to_owned(),
+        can,
+        found,
+        used_for: used_for.to_owned(),
     };
-    let realtime = realtime::emulate().is_realtime;
+    let host = |what, rate, good: &str, used_for| {
+        let made = namespace::hosts(&[rate], &Settings::default()).map(drop);
+        let can = made.is_ok();
+        let found = made.err().map_or_else(|| good.to_owned(), |why| why.to_string());
+        ability(what, can, found, used_for)
+    };
+    let is_realtime = realtime::emulate().is_realtime;
+    let priority =
+        if is_realtime { "SCHED_FIFO" } else { "none: run it as root, or raise 'ulimit -r'" };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let fast = host(BitsPerSec::gbps(100));
-    let shaped = host(BitsPerSec::gbps(1));
+    let kernel = format!("Linux {}: {}", release(), controllers.join(", "));
+    let interfaces = "network namespaces with virtual interfaces";
+    let (fast, slow) = (BitsPerSec::gbps(100), BitsPerSec::gbps(1));
     vec![
-        Ability {
-            what: "congestion controllers",
-            can: !controllers.is_empty(),
-            found: format!("Linux {}: {}", release(), controllers.join(", ")),
-            used_for: "transports of a rehearsal",
-        },
-        of("hosts", fast, "network namespaces with virtual interfaces", "rehearse, agree, shell"),
-        of("slow links of hosts", shaped, "queue discipline tbf", "hosts' links up to 4 Gb/s"),
-        Ability {
-            what: "priority of the emulator",
-            can: realtime,
-            found: if realtime {
-                "SCHED_FIFO"
-            } else {
-                "none: run it as root, or raise 'ulimit -r'"
-            }
-            .to_owned(),
-            used_for: "rehearsals above some 100 Mb/s that count",
-        },
-        Ability {
-            what: "processors",
-            can: processors > 1,
-            found: processors.to_string(),
-            used_for: "one for the emulator, the others for hosts",
-        },
+        ability(
+            "congestion controllers",
+            !controllers.is_empty(),
+            kernel,
+            "transports of a rehearsal",
+        ),
+        host("hosts", fast, interfaces, "rehearse, agree, shell"),
+        host("slow links of hosts", slow, "queue discipline tbf", "hosts' links up to 4 Gb/s"),
+        ability(
+            "priority of the emulator",
+            is_realtime,
+            priority.to_owned(),
+            "rehearsals above some 100 Mb/s that count",
+        ),
+        ability(
+            "processors",
+            processors > 1,
+            processors.to_string(),
+            "one for the emulator, the others for hosts",
+        ),
     ]
 }

@@ -1,8 +1,9 @@
 //! The flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of its
 //! host, and checks what arrives.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,6 +67,8 @@ pub(crate) struct Sockets<'a> {
     wanted: Wanted<'a>,
     epoll: OwnedFd,
     parts: Vec<Part>,
+    /// The place of each order by its sending host, port and controller.
+    by_sender: BTreeMap<(u32, u16, u16), usize>,
     pattern: Pattern,
     buffer: Vec<u8>,
     report: Report,
@@ -86,7 +89,10 @@ impl<'a> Sockets<'a> {
             wanted.orders.iter().map(|order| (order.to, order.controller)).collect();
         servers.sort_unstable();
         servers.dedup();
+        let orders = wanted.orders.iter().enumerate();
+        let by_sender = orders.map(|(at, of)| ((of.from, of.local, of.controller), at)).collect();
         let mut all = Self {
+            by_sender,
             wanted,
             epoll,
             parts: Vec::new(),
@@ -200,24 +206,14 @@ impl<'a> Sockets<'a> {
         };
         match done {
             (_, Ok(true)) => {}
-            (_, Ok(false)) => self.rest(part),
+            // The kernel still delivers what a closed socket was given.
+            (_, Ok(false)) => self.parts[part] = Part::Closed,
             (order, Err(why)) => {
                 self.report.failures.push((order, why));
-                self.rest(part);
+                self.parts[part] = Part::Closed;
             }
         }
         Ok(())
-    }
-
-    /// Waits for nothing more at a socket. It stays open: its kernel still answers, and its port is not used again.
-    fn rest(&mut self, part: usize) {
-        let part = &mut self.parts[part];
-        if let Part::Sender { socket, .. } | Part::Receiver { socket, .. } = part {
-            // A descriptor that is not watched any more is what is asked for.
-            let _ = epoll::delete(&self.epoll, socket.as_fd());
-        } else {
-            *part = Part::Closed;
-        }
     }
 
     fn accept(&mut self, listener: usize) -> Result<(), RehearsalError> {
@@ -240,9 +236,7 @@ impl<'a> Sockets<'a> {
     fn order_from(&self, peer: SocketAddr, controller: u16) -> Option<usize> {
         let SocketAddr::V4(peer) = peer else { return None };
         let from = addresses::host_of(peer.ip().to_bits())?;
-        self.wanted.orders.iter().position(|order| {
-            (order.from, order.local, order.controller) == (from, peer.port(), controller)
-        })
+        self.by_sender.get(&(from, peer.port(), controller)).copied()
     }
 
     /// Writes what a sender takes. False when all is written.
@@ -254,7 +248,6 @@ impl<'a> Sockets<'a> {
         for _ in 0..TURN {
             let left = size.map_or(u64::MAX, |size| size - *written);
             if left == 0 {
-                socket.shutdown(Shutdown::Write)?;
                 return Ok(false);
             }
             let most = usize::try_from(left).unwrap_or(LONGEST);

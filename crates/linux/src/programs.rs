@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,8 +23,13 @@ use crate::realtime;
 
 /// How often is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);
-/// What a program is started by: `$1` are the names of hosts, `$2` is that of its own.
-const START: &str = r#"mount --bind "$1" /etc/hosts && hostname "$2" && shift 2 && exec "$@""#;
+/// What a program is started by, in mounts of its own: `$1` is the text of /etc/hosts, which lies in memory, and `$2`
+/// the name of its host.
+const START: &str = r#"
+mount -t tmpfs shallop /run && printf %s "$1" > /run/hosts && mount --bind /run/hosts /etc/hosts &&
+umount -l /run && hostname "$2" && shift 2 && exec "$@""#;
+/// What gives a program a folder in memory, if nothing that it writes is kept.
+const IN_MEMORY: &str = r#"mount -t tmpfs shallop /mnt && cd /mnt && exec "$@""#;
 
 /// A program in a host.
 #[derive(Clone, Debug)]
@@ -57,8 +62,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) hosts: &'a [Host],
     /// The names of hosts, by number.
     pub(crate) names: &'a [String],
-    /// The folder with a folder for each program.
-    pub(crate) folder: &'a Path,
+    /// The folder with a folder for each program, if what programs write is kept.
+    pub(crate) folder: Option<&'a Path>,
     pub(crate) start: &'a OnceLock<Instant>,
     pub(crate) stop: &'a AtomicBool,
     /// Set when a shell has ended.
@@ -66,21 +71,15 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Writes the file of the hosts' names.
-    pub(crate) fn prepare(&self) -> Result<(), RehearsalError> {
+    /// The text of /etc/hosts in each host.
+    fn names_text(&self) -> String {
         let mut text = "127.0.0.1 localhost\n".to_owned();
         for (number, name) in (0..).zip(self.names) {
             let address = Ipv4Addr::from_bits(addresses::address(number));
             // A text takes everything.
             let _ = writeln!(text, "{address} {name}");
         }
-        fs::create_dir_all(self.folder)
-            .and_then(|()| fs::write(self.names_file(), text))
-            .map_err(failed("the folder of programs"))
-    }
-
-    fn names_file(&self) -> PathBuf {
-        self.folder.join("hosts")
+        text
     }
 
     /// Runs a program from its start to its end, or to that of the run; then there is no status.
@@ -110,16 +109,23 @@ impl Stage<'_> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--uts", "--pid", "--fork"]);
         command.args(["--kill-child=KILL", "--mount-proc", "sh", "-c", START, "sh"]);
-        command.arg(self.names_file()).arg(&self.names[program.host as usize]);
-        command.args(&program.words);
-        if !program.is_shell {
-            let folder = self.folder.join(&program.folder);
+        command.arg(self.names_text()).arg(&self.names[program.host as usize]);
+        if program.is_shell {
+            command.args(&program.words);
+            return command.spawn();
+        }
+        command.stdin(Stdio::null());
+        if let Some(folder) = self.folder {
+            let folder = folder.join(&program.folder);
             fs::create_dir_all(&folder)?;
-            command.stdin(Stdio::null());
             command.stdout(File::create(folder.join("stdout"))?);
             command.stderr(File::create(folder.join("stderr"))?);
             command.current_dir(folder);
+        } else {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.args(["sh", "-c", IN_MEMORY, "sh"]);
         }
+        command.args(&program.words);
         command.spawn()
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id, thread_schedule_policy_param,
+    thread_native_id,
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
@@ -63,10 +63,9 @@ impl Drop for Emulating {
                 thread_priority::unix::NormalThreadSchedulePolicy::Other,
             );
             // A thread that stays as it is ends soon.
-            let id = thread_native_id();
-            let _ = set_thread_priority_and_policy(id, ThreadPriority::Min, policy);
-            debug_assert!(thread_schedule_policy_param(id).is_ok(), "a thread has a policy");
+            let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
         }
+        let _ = rustix::thread::set_current_timer_slack(None);
         if let Some(before) = &self.processors {
             let _ = sched_setaffinity(None, before);
         }

@@ -17,7 +17,6 @@ use shallop_plan::Setup;
 use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::summary::RehearsalOfRun;
-
 use tun_rs::SyncDevice;
 
 use crate::abilities;
@@ -41,16 +40,14 @@ fn settings(plan: &Plan) -> Settings {
     let own =
         ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
     let no_memory = ("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned());
-    let written = plan.kernel.sysctls.iter().filter_map(|text| text.split_once('='));
-    let written = written.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
     Settings {
         gso_max_segs: plan.kernel.gso_max_segs,
-        sysctls: own.into_iter().chain([no_memory]).chain(written).collect(),
+        sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
     }
 }
 
 /// Rehearses a scheme of a plan with a seed. Takes as long as the plan says. What programs write goes to the folder
-/// `files`, which is made.
+/// `files`, which is made; without it, nowhere.
 ///
 /// # Errors
 /// If this machine cannot, the plan asks for what a rehearsal cannot do, the run was stopped, or a shell has ended.
@@ -65,26 +62,20 @@ pub fn run_observed(
         return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
     }
     let setup = Setup::new(plan, scheme, seed)?;
-    let traffic = Traffic::of(&setup, &abilities::controllers())?;
+    let traffic = Traffic::of(&setup, Some(&abilities::controllers()))?;
     let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan))?;
-    for (&host, name) in &traffic.controllers {
+    for (&host, name) in &traffic.flows.of_programs {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }
-    let nowhere = tempfile::tempdir().map_err(failed("a folder for programs"))?;
-    let folder = files.unwrap_or(nowhere.path());
-    let folder = std::path::absolute(folder).map_err(failed("the folder of programs"))?;
     let (start, stop, is_over) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
     let stage = Stage {
         hosts: &hosts,
         names: &traffic.flows.names,
-        folder: &folder,
+        folder: files,
         start: &start,
         stop: &stop,
         is_over: &is_over,
     };
-    if !traffic.programs.is_empty() {
-        stage.prepare()?;
-    }
     let (outcome, report, ended) = perform(&setup, &traffic, &stage, (devices, observer));
     let report = report?;
     let ended = ended?;
@@ -93,8 +84,10 @@ pub fn run_observed(
         return Err(RehearsalError::Left(end.status));
     }
     let (mut outcome, emulated) = outcome?;
-    let rehearsal = emulated.of_run(&setup, traffic.shortest_rtt, &report, &mut hosts)?;
     let run = &mut outcome.run;
+    let rehearsal = emulated.of_run(run.duration_s, traffic.shortest_rtt, &report, &mut hosts)?;
+    run.warnings
+        .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
     run.rehearsal = Some(rehearsal);
@@ -196,7 +189,9 @@ fn emulate(
     let factory = HostEnds { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(setup, &factory, emulator, observer)?;
     let (mut lines, counters) = emulator.into_lines();
+    let mut is_cut = false;
     if let (Some(file), Some(tape)) = (tape_of(setup.plan), lines.tape.take()) {
+        is_cut = tape.is_cut;
         replay::write(file, &tape)?;
     }
     Ok((
@@ -204,6 +199,7 @@ fn emulate(
         Emulated {
             counters,
             is_realtime: priority.is_realtime,
+            is_cut,
             _cards: lines.into_inner().into_devices(),
         },
     ))
@@ -213,6 +209,8 @@ fn emulate(
 struct Emulated {
     counters: Counters,
     is_realtime: bool,
+    /// Whether the tape ends before the run.
+    is_cut: bool,
     /// The cards of hosts are there as long as this.
     _cards: Vec<SyncDevice>,
 }
@@ -220,7 +218,7 @@ struct Emulated {
 impl Emulated {
     fn of_run(
         &self,
-        setup: &Setup<'_>,
+        seconds: f64,
         shortest_rtt: Span,
         report: &Report,
         hosts: &mut [Host],
@@ -232,7 +230,7 @@ impl Emulated {
         let mut run = RehearsalOfRun {
             kernel: abilities::release(),
             is_realtime: *is_realtime,
-            packets_per_s: counters.written as f64 / setup.plan.duration.as_secs_f64(),
+            packets_per_s: counters.written as f64 / seconds,
             packets_read: counters.read,
             packets_written: counters.written,
             lateness_p50_s: lateness.quantile(0.5),
@@ -241,7 +239,7 @@ impl Emulated {
             lateness_max_s: lateness.longest(),
             longest_gap_s: counters.gaps.longest(),
             response_p99_s: counters.responses.quantile(0.99),
-            hosts_waited: report.waited.as_secs_f64() / setup.plan.duration.as_secs_f64(),
+            hosts_waited: report.waited.as_secs_f64() / seconds,
             bytes_checked: report.checked,
             stray_frames: counters.strays,
             malformed_frames: counters.malformed,

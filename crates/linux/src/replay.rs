@@ -3,17 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use shallop_core::Time;
 use shallop_emu::Emulator;
 use shallop_emu::tape::{Player, Record, Recorder, Tape, Way, decision};
 use shallop_hosts::flows::HostEnds;
 use shallop_hosts::frame;
 use shallop_lab::{ends, run_with_hosts};
-use shallop_measure::flow_log::FlowRow;
-use shallop_measure::observer::Observer;
+use shallop_measure::observer::Unobserved;
 use shallop_plan::Setup;
 use shallop_plan::plan::Plan;
-use shallop_results::summary::Run;
+use shallop_results::machine::Played;
 
 use crate::error::{RehearsalError, failed};
 use crate::traffic::Traffic;
@@ -67,32 +65,6 @@ fn line(record: &Record) -> String {
     )
 }
 
-/// What the simulator's network did with a tape.
-#[derive(Clone, Debug)]
-pub struct Played {
-    /// Frames of hosts on the tape.
-    pub read: u64,
-    /// Packets to hosts on the tape.
-    pub written: u64,
-    /// Packets that were delivered otherwise.
-    pub differing: u64,
-    /// The first of them, in words.
-    pub first: Option<String>,
-    /// The results.
-    pub run: Run,
-}
-
-/// Nobody watches.
-struct Unobserved;
-
-impl Observer for Unobserved {
-    fn on_progress(&mut self, _: Time) -> bool {
-        true
-    }
-
-    fn on_flows(&mut self, _: Vec<FlowRow>) {}
-}
-
 /// Gives a tape to the network of a plan, in virtual time.
 ///
 /// # Errors
@@ -111,7 +83,7 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
         return Err(RehearsalError::Refused("it is a tape of another scenario".to_owned()));
     }
     let setup = Setup::new(plan, scheme, seed)?;
-    let traffic = Traffic::of(&setup, &[])?;
+    let traffic = Traffic::of(&setup, None)?;
     let legacy = plan.groups.iter().any(|group| group.transport.is_some());
     let again = Recorder::new(Player::new(tape), Some(Tape::default()));
     let orders = traffic.flows.orders.clone();

@@ -1,7 +1,5 @@
 //! What is rehearsed of a setup: its flows between real hosts, and the programs in them.
 
-use std::collections::BTreeMap;
-
 use shallop_core::{BitsPerSec, Node, Span, Time};
 use shallop_hosts::flows::{HostFlows, Owner};
 use shallop_plan::Setup;
@@ -24,13 +22,14 @@ pub(crate) struct Traffic {
     pub(crate) shortest_rtt: Span,
     /// The programs in hosts.
     pub(crate) programs: Vec<Program>,
-    /// The controller of the programs of a host, by its number.
-    pub(crate) controllers: BTreeMap<u32, String>,
 }
 
 impl Traffic {
-    /// That of a setup, by these controllers of the kernel; by any if none are given.
-    pub(crate) fn of(setup: &Setup<'_>, available: &[String]) -> Result<Self, RehearsalError> {
+    /// That of a setup. The kernel must have the controllers, if it is said which it has.
+    pub(crate) fn of(
+        setup: &Setup<'_>,
+        available: Option<&[String]>,
+    ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
         let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
         let end = Time::after_start(plan.duration);
@@ -39,8 +38,8 @@ impl Traffic {
             let Some(name) = transport.kernel() else { continue };
             let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
             let kernels = known.map_or(name, |(_, kernels)| kernels);
-            if !available.is_empty() && !available.iter().any(|of| of == kernels) {
-                let has = available.join(", ");
+            if let Some(has) = available.filter(|has| !has.iter().any(|of| of == kernels)) {
+                let has = has.join(", ");
                 return Err(RehearsalError::Refused(format!(
                     "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
                 )));
@@ -82,15 +81,9 @@ impl Traffic {
         let group = &setup.plan.groups[flow.group];
         // Whoever is at a shell chooses.
         let is_shell = group.command.as_ref().is_some_and(|command| command.is_shell);
-        for host in [from, to].into_iter().filter(|_| !is_shell) {
-            let known = self.controllers.entry(host).or_insert_with(|| controller.to_owned());
-            if known != controller {
-                let name = &self.flows.names[host as usize];
-                return Err(RehearsalError::Refused(format!(
-                    "programs in host \"{name}\" would have both {known} and {controller}: give \
-                     their groups one transport"
-                )));
-            }
+        if !is_shell {
+            let added = self.flows.add_program_controller([from, to], controller);
+            added.map_err(RehearsalError::Refused)?;
         }
         let known = |of: &Program| (of.host, of.group) == (from, flow.group);
         if let Some(command) = group.command.as_ref().filter(|_| !self.programs.iter().any(known)) {

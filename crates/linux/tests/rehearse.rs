@@ -10,11 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use shallop_core::Time;
 use shallop_linux::{RehearsalError, abilities, rehearse};
 use shallop_measure::Outcome;
-use shallop_measure::flow_log::FlowRow;
-use shallop_measure::observer::Observer;
+use shallop_measure::observer::Unobserved;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_scenario::{Options, read};
 use thread_priority::ThreadPriority;
@@ -39,16 +37,6 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
     let mut plan = read(text, &options).unwrap().points.remove(0).plan;
     plan.driver = Driver::Rehearsal { tape: None };
     plan
-}
-
-struct Unobserved;
-
-impl Observer for Unobserved {
-    fn on_progress(&mut self, _: Time) -> bool {
-        true
-    }
-
-    fn on_flows(&mut self, _: Vec<FlowRow>) {}
 }
 
 /// One rehearsal at a time has the machine for itself.
@@ -203,27 +191,59 @@ fn namespaces() -> BTreeSet<String> {
 #[ignore = "part of another test"]
 fn rehearses_until_it_is_killed() {
     while std::env::var_os("SHALLOP_KILLED").is_some() {
-        run(&plan(SCENARIO, &[("duration", "100ms")])).unwrap();
+        run(&plan(SLEEPS, &[])).unwrap();
     }
+}
+
+/// Flows, and programs that would outlive them.
+const SLEEPS: &str = r#"
+title = "two flows and a program in each host"
+duration = "100ms"
+stack = "kernel"
+topology = { kind = "dumbbell", senders = 1, rate = "50Mbps", delay = "1ms" }
+switch.default.buffer = "50KB"
+scheme = [{ transport = "bbr" }]
+group = [
+    { name = "all" },
+    { name = "one", from = "s0", to = "r0", command = ["sh", "-c", "sleep 98765 & sleep 98765"] },
+    { name = "other", from = "r0", to = "s0", command = ["sleep", "98765"] },
+]
+"#;
+
+/// Processes of programs that were to end.
+fn sleepers() -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|of| std::fs::read_to_string(of.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains("sleep\098765")).collect()
 }
 
 #[test]
 fn nothing_is_left_of_a_process_that_was_killed() {
     let Some(_alone) = leave() else { return };
     let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
-    let before = namespaces();
+    let (before, files) = (namespaces(), tempfile::tempdir().unwrap());
     for kill in 0..times {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child
             .args(["rehearses_until_it_is_killed", "--ignored", "--exact"])
-            .env("SHALLOP_KILLED", "1");
+            .env("SHALLOP_KILLED", "1")
+            .env("TMPDIR", files.path());
         let mut child = child.stdout(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(20 + 137 * kill % 600));
         child.kill().unwrap();
         child.wait().unwrap();
     }
+    // What was killed by its parent's death may take a moment.
+    for _ in 0..100 {
+        if sleepers().is_empty() && namespaces().is_subset(&before) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(sleepers(), Vec::<String>::new());
     let left: Vec<String> = namespaces().difference(&before).cloned().collect();
     assert!(left.is_empty(), "{left:?}");
+    assert_eq!(std::fs::read_dir(files.path()).unwrap().count(), 0, "files");
     let names = std::fs::read_dir("/sys/class/net").unwrap().flatten();
     assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));
 }

@@ -84,6 +84,12 @@ impl Default for KernelOptions {
 }
 
 impl KernelOptions {
+    /// The sysctls, each with its value.
+    pub fn written_sysctls(&self) -> impl Iterator<Item = (String, String)> {
+        let pairs = self.sysctls.iter().filter_map(|text| text.split_once('='));
+        pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+    }
+
     /// The controller of the module that all flows between kernels use, if one is given.
     #[must_use]
     pub fn controller(&self) -> Option<&str> {

@@ -43,7 +43,7 @@ pub struct RehearsalOfRun {
     pub lateness_p999_s: f64,
     /// The longest.
     pub lateness_max_s: f64,
-    /// The longest time in which the emulator neither slept nor looked at its lines, in seconds.
+    /// The longest time without a look at the lines, beyond what the emulator meant to sleep, in seconds.
     pub longest_gap_s: f64,
     /// The time from data written to a host to its next packet of the same flow: the 99th percentile, in seconds.
     pub response_p99_s: f64,

@@ -17,6 +17,7 @@ pub mod judged;
 pub mod legend;
 mod link;
 pub mod links;
+pub mod machine;
 mod measured;
 pub mod paired;
 pub mod program_table;

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use shallop_results::machine::Ability;
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::rehearsal::{self, Ability, Carried};
+use shallop_workbench::rehearsal::{self, Carried};
 
 use crate::args::Format;
 use crate::host_args;
@@ -89,5 +90,5 @@ fn limits(carried: &[Carried]) -> String {
         let most = counts.map(|of| of.rate_bps / 1e6).fold(0.0, f64::max);
         format!("{} Mb/s where hosts send {sends}", significant(most))
     };
-    format!("This machine carries {}, {}.", best("bursts"), best("packets"))
+    format!("The fastest that counted: {}, {}.", best("bursts"), best("packets"))
 }

@@ -6,37 +6,23 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use shallop_workbench::arguments;
 
-use crate::args::{Printed, Work, setting};
+use crate::args::{Printed, Run, setting};
 
 /// The arguments of `rehearse`.
 #[derive(Debug, Args)]
 pub struct Rehearse {
-    /// The scenario, a TOML file
-    pub scenario: PathBuf,
+    /// What run has as well. Rehearsals are made one after the other.
+    #[command(flatten)]
+    pub run: Run,
     /// Only these schemes: several with commas, or the option several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Rehearse every scheme so many times, with the scenario's seed and those after it
     #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
     pub seeds: Option<u32>,
-    /// Run the smaller form of the scenario, as its `[quick]` table says
-    #[arg(long)]
-    pub quick: bool,
-    /// Set a key of the scenario: duration=2s, topology.rate=40Mbps
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Use this run seed instead of the scenario's
-    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
-    pub seed: Option<u64>,
     /// Keep when each packet came and was delivered in this file, of a single run, for `shallop tape`
     #[arg(long, value_name = "FILE")]
     pub tape: Option<PathBuf>,
-    /// Take the finished runs that an earlier start left in DIR as they are
-    #[arg(long, requires = "out")]
-    pub resume: bool,
-    /// The folder of results, and how they are printed. Rehearsals are made one after the other.
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// The arguments of `tape`.

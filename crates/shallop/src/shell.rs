@@ -15,10 +15,7 @@ use crate::{host_args, print, work};
 /// Opens a shell in a host. The exit code is that of the last command.
 pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     let files = work::files(&args.scenario);
-    let mut set = args.set.clone();
-    if !args.virtual_time {
-        set.insert(0, ("stack".to_owned(), "kernel".to_owned()));
-    }
+    let set = if args.virtual_time { args.set.clone() } else { work::with_kernels(&args.set) };
     let options = Options { set, files: Arc::clone(&files), ..Options::default() };
     let study = shallop_workbench::work::read(&args.scenario, &options)?;
     let session = Session::new(&study, args.host.as_deref(), files)?;

@@ -28,8 +28,7 @@ fn replay(
     scenario: &Path,
     (set, json): (&[(String, String)], bool),
 ) -> Result<ExitCode> {
-    let stack = ("stack".to_owned(), "kernel".to_owned());
-    let set = std::iter::once(stack).chain(set.iter().cloned()).collect();
+    let set = work::with_kernels(set);
     let options = Options { set, files: work::files(scenario), ..Options::default() };
     let study = shallop_workbench::work::read(scenario, &options)?;
     let played = rehearsal::replay(&study, tape)?;

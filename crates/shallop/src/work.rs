@@ -38,31 +38,26 @@ pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
     Tasks::new(vec![task], &args.work, stop).resume(args.resume).carry_out()
 }
 
-/// The study of a scenario whose hosts are real kernels.
-pub fn real_study(args: &host_args::Rehearse) -> Result<Study> {
+/// The settings of a scenario whose hosts are to be real kernels.
+pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
     let stack = ("stack".to_owned(), "kernel".to_owned());
-    read_with(args, std::iter::once(stack).chain(args.set.clone()).collect())
+    std::iter::once(stack).chain(set.iter().cloned()).collect()
 }
 
 /// The study of a scenario with these keys set.
 pub fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>) -> Result<Study> {
-    let options = Options {
-        set,
-        quick: args.quick,
-        seed: args.seed,
-        seeds: args.seeds,
-        files: files(&args.scenario),
-        ..Options::default()
-    };
-    read(&args.scenario, &options)
+    let args::Run { scenario, quick, seed, .. } = &args.run;
+    let (quick, seed, seeds, files) = (*quick, *seed, args.seeds, files(scenario));
+    read(scenario, &Options { set, quick, seed, seeds, files, ..Options::default() })
 }
 
 /// Rehearses a scenario with the kernel of this machine in its hosts.
 pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
-    let mut study = real_study(args)?;
+    let run = &args.run;
+    let mut study = read_with(args, with_kernels(&run.set))?;
     workbench::rehearsal::prepare(&mut study, &args.schemes, args.tape.as_deref())?;
-    let task = Task { id: None, study, folder: args.work.out.clone() };
-    let tasks = Tasks::new(vec![task], &args.work, stop).resume(args.resume);
+    let task = Task { id: None, study, folder: run.work.out.clone() };
+    let tasks = Tasks::new(vec![task], &run.work, stop).resume(run.resume);
     Tasks { one_at_a_time: true, ..tasks }.carry_out()
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use shallop_lab::Observer;
 use shallop_measure::Outcome;
+use shallop_measure::observer::Unobserved;
 use shallop_plan::Study;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::summary::Run;
@@ -295,15 +296,4 @@ pub fn test(release: Option<&str>) -> Result<Tested, WorkError> {
 /// Runs the first scheme of a plan once, for its figures alone.
 pub(super) fn once(plan: &Plan) -> Result<Run, WorkError> {
     run(plan, (0, 1), &mut Unobserved, None).map(|outcome| outcome.run)
-}
-
-/// An observer that keeps nothing.
-struct Unobserved;
-
-impl Observer for Unobserved {
-    fn on_progress(&mut self, _: shallop_core::Time) -> bool {
-        true
-    }
-
-    fn on_flows(&mut self, _: Vec<shallop_measure::flow_log::FlowRow>) {}
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use shallop_plan::Study;
 use shallop_plan::plan::Driver;
-use shallop_results::summary::{RehearsalOfRun, Run};
+use shallop_results::machine::{Ability, Played};
+use shallop_results::summary::RehearsalOfRun;
 use shallop_scenario::Options;
 
 use super::diagnostic::{Result, of_work, plain, with_help};
@@ -33,19 +34,12 @@ pub fn prepare(study: &mut Study, schemes: &[String], tape: Option<&Path>) -> Re
 ///
 /// # Errors
 /// If it is no tape, or not one of this scenario.
-pub fn replay(study: &Study, tape: &Path) -> Result<Replay> {
+pub fn replay(study: &Study, tape: &Path) -> Result<Played> {
     let point = study.points.first().ok_or_else(|| plain(&"the scenario has no points"))?;
     #[cfg(target_os = "linux")]
     {
         let played = shallop_linux::replay::replay(&point.plan, tape);
-        let played = played.map_err(|why| of_work(&WorkError::Rehearsal(why)))?;
-        Ok(Replay {
-            read: played.read,
-            written: played.written,
-            differing: played.differing,
-            first: played.first,
-            run: played.run,
-        })
+        played.map_err(|why| of_work(&WorkError::Rehearsal(why)))
     }
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{}: tapes are played on Linux ({})", tape.display(), point.name)))
@@ -62,21 +56,6 @@ pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
     Err(plain(&format!("{}: tapes are read on Linux", tape.display())))
 }
 
-/// What the network did with a tape.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Replay {
-    /// Frames of hosts on the tape.
-    pub read: u64,
-    /// Packets to hosts on the tape.
-    pub written: u64,
-    /// Packets that the network delivered otherwise: not, at another time, to another host or with another mark.
-    pub differing: u64,
-    /// The first of them, in words.
-    pub first: Option<String>,
-    /// The results of the network, as of any run.
-    pub run: Run,
-}
-
 /// Leaves only these schemes of a study, or all if there are none.
 ///
 /// # Errors
@@ -91,32 +70,11 @@ pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
     })
 }
 
-/// Something that a machine can or cannot do.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Ability {
-    /// What it is.
-    pub what: String,
-    /// Whether this machine can.
-    pub can: bool,
-    /// What was found, or what would help.
-    pub found: String,
-    /// What it is needed for.
-    pub used_for: String,
-}
-
 /// What this machine can do.
 #[must_use]
 pub fn abilities() -> Vec<Ability> {
     #[cfg(target_os = "linux")]
-    let mut all: Vec<Ability> = shallop_linux::abilities::all()
-        .into_iter()
-        .map(|of| Ability {
-            what: of.what.to_owned(),
-            can: of.can,
-            found: of.found,
-            used_for: of.used_for.to_owned(),
-        })
-        .collect();
+    let mut all = shallop_linux::abilities::all();
     #[cfg(not(target_os = "linux"))]
     let mut all = Vec::new();
     let (_, rows) = kernels::list();
