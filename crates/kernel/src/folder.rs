@@ -51,7 +51,7 @@ impl Drop for Folder {
 }
 
 /// A process that removes a folder when we end, however that happens: a pipe closes then. Other processes end at
-/// the same moment, and may write into the folder while it is being removed, so it tries again for ten seconds.
+/// the same moment, and may write into the folder while it is being removed, so it tries again for a minute.
 #[derive(Debug)]
 struct Remover {
     process: Child,
@@ -70,7 +70,9 @@ const REMOVE: &str = r#"end_all() {
     done
 }
 read -r _
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+try=0
+while [ $try -lt 120 ]; do
+    try=$((try + 1))
     end_all "$1"
     rm -rf -- "$1" && sleep 0.1 && end_all "$1" && [ ! -e "$1" ] && exit
     sleep 0.5
