@@ -30,7 +30,7 @@ AXE = 4.14.1
 
 # For how long `make fuzz` runs each of its targets, and what each starts from besides what earlier runs have kept.
 FUZZ_SECONDS ?= 20
-FUZZ = scenario network tables port tcp expresspass flashpass kernel
+FUZZ = scenario network tables port tcp expresspass flashpass kernel emulator
 FUZZ_FROM_scenario = experiments examples crates/scenario/tests/scenarios
 FUZZ_FROM_network = examples fuzz/seeds
 FUZZ_FROM_tables = crates/workload/data fuzz/seeds
@@ -45,7 +45,7 @@ KERNEL_CORE ?= 0
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded kernel check-kernel bench compiler lints docs book wasm msrv \
+.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals bench compiler lints docs book wasm msrv \
     page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
@@ -90,7 +90,7 @@ wheel: compiler ## A wheel of the Python package in target/wheels, to install on
 	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
 	@echo "The wheel is $$(ls -t target/wheels/shallop-*.whl | head -n 1)."
 
-check-full: test docs book wasm msrv page deny fuzz $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, crates of others, fuzzing, notebooks and every experiment in full
+check-full: test docs book wasm msrv page deny fuzz check-rehearsals $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, crates of others, fuzzing, notebooks and every experiment in full
 	$(VENV)/bin/python -m pytest --quiet -m notebooks
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
 
@@ -148,6 +148,11 @@ check-kernel: compiler ## Hosts that are kernels: all tests, the long ones too
 	    --include-ignored --test-threads 1 --nocapture
 	taskset --cpu-list $(KERNEL_CORE) $(CARGO) test --release --locked --package shallop --test programs -- \
 	    --include-ignored --test-threads 1 --nocapture
+
+check-rehearsals: compiler ## Rehearsals: all tests, the long ones too, with fifty kills
+	SHALLOP_KILLS=50 $(CARGO) test --release --locked --package shallop-linux --test rehearse --test tapes -- \
+	    --include-ignored --skip rehearses_until_it_is_killed
+	SHALLOP_KILLS=50 $(CARGO) test --release --locked --package shallop --test real_hosts
 
 bench: compiler ## Packet-hops a second in the standard cases
 	@$(SHALLOP) bench

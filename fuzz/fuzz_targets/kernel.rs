@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shallop_hosts::frame;
+use shallop_hosts::{frame, ip};
 use shallop_kernel::time_travel::Message;
 use shallop_kernel::vhost_user::{HEADER_BYTES, Header, MAX_PAYLOAD, MAX_REGIONS, Request};
 
@@ -33,7 +33,7 @@ fn ethernet(data: &[u8]) {
     let segment = frame::segment(bytes);
     assert!(segment.is_none_or(|s| usize::from(s.ip_bytes) + frame::ETHERNET <= bytes.len()));
     let mut marked = bytes.to_vec();
-    frame::mark(&mut marked);
+    ip::mark(&mut marked);
     assert_eq!(marked.len(), bytes.len());
     if let Some(parts) = frame::cut(bytes, u16::from_le_bytes(*size) % 1_600) {
         assert!(parts.iter().all(|part| part.len() <= frame::MAX_PACKET));

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use shallop_core::{Ecn, End, Packet, Span, Time};
 use shallop_hosts::endpoint::outgoing;
-use shallop_hosts::frame;
 use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
+use shallop_hosts::{frame, ip};
 use shallop_proto::Endpoint;
 use shallop_sim::hosts::{Hosts, Outgoing};
 
@@ -206,7 +206,7 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
         let Head::Frame(head) = packet.cargo else { return };
         let Some(mut frame) = self.take_frame(head.slot) else { return };
         if packet.envelope.ecn == Ecn::Ce {
-            frame::mark(&mut frame);
+            ip::mark(&mut frame);
         }
         let host = frame::addresses(&frame).and_then(|(_, to)| addresses::host_of(to));
         let Some(host) = host.filter(|&host| (host as usize) < self.busy.len()) else { return };

@@ -3,8 +3,9 @@
 //! of the machine), in which the host says what is left to do. Packets leave here complete, so that the receiving host
 //! verifies every checksum itself.
 
-use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, checksum::u64_16bit_word};
+use etherparse::{TcpHeaderSlice, checksum::u64_16bit_word};
 use shallop_hosts::frame::{self, ETHERNET, MAX_PACKET};
+use shallop_hosts::ip::Ip;
 
 /// Bytes of the header of a line.
 pub const HEADER: usize = 10;
@@ -12,12 +13,16 @@ pub const HEADER: usize = 10;
 const NEEDS_CHECKSUM: u8 = 1;
 /// `VIRTIO_NET_HDR_GSO_TCPV4`
 const TCP4: u8 = 1;
+/// `VIRTIO_NET_HDR_GSO_TCPV6`
+const TCP6: u8 = 4;
 /// `VIRTIO_NET_HDR_GSO_UDP_L4`
 const UDP: u8 = 5;
 /// `VIRTIO_NET_HDR_GSO_ECN`
 const ECN: u8 = 0x80;
 /// The place of the checksum in a TCP header.
 const TCP_CHECKSUM: usize = 16;
+/// The place of the checksum in a UDP header.
+const UDP_CHECKSUM: usize = 6;
 /// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
@@ -25,15 +30,13 @@ const UDP_HEADER: usize = 8;
 #[must_use]
 pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (header, frame) = bytes.split_first_chunk::<HEADER>()?;
-    // What is no IPv4 packet is of no flow, and goes no further.
-    let ip = Ipv4HeaderSlice::from_slice(frame.get(ETHERNET..)?).ok();
-    let sum = |ip: &Ipv4HeaderSlice<'_>| {
-        u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, ip.slice()))
-    };
-    if ip.as_ref().is_some_and(|ip| sum(ip) != 0) {
+    // What is no IP packet is of no flow, and goes no further.
+    let ip = Ip::of(frame);
+    if ip.as_ref().is_some_and(|ip| !is_whole(ip)) {
         return None;
     }
-    let transport = ip.as_ref().map_or(0, |ip| ETHERNET + ip.slice().len());
+    let is_v6 = matches!(ip, Some(Ip::V6(_)));
+    let transport = ip.map_or(0, |ip| ETHERNET + ip.header_len());
     let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
     let (flags, segment, start, offset) = (header[0], word(4), word(6), word(8));
     match header[1] & !ECN {
@@ -48,16 +51,14 @@ pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
             }
             Some(vec![packet])
         }
-        TCP4 => {
+        kind if kind == if is_v6 { TCP6 } else { TCP4 } => {
             let mut packets = frame::cut(frame, segment)?;
             packets.iter_mut().try_for_each(|packet| tcp_checksum(packet))?;
             Some(packets)
         }
         UDP => {
             let mut packets = frame::cut_datagrams(frame, segment)?;
-            let ip = ETHERNET + usize::from(frame.get(ETHERNET)? & 0x0f) * 4;
-            let pseudo = |packet: &mut Vec<u8>| complete_datagram(packet, ip);
-            packets.iter_mut().try_for_each(pseudo)?;
+            packets.iter_mut().try_for_each(|packet| datagram_checksum(packet))?;
             Some(packets)
         }
         _ => None,
@@ -76,28 +77,39 @@ fn complete(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
     Some(())
 }
 
-/// Writes the TCP checksum of a packet, which has an IPv4 and a TCP header.
-fn tcp_checksum(packet: &mut [u8]) -> Option<()> {
-    let ip = Ipv4HeaderSlice::from_slice(packet.get(ETHERNET..)?).ok()?;
-    let start = ETHERNET + ip.slice().len();
-    let end = ETHERNET + usize::from(ip.total_len());
-    let tcp = TcpHeaderSlice::from_slice(packet.get(start..end)?).ok()?;
-    let payload = packet.get(start + tcp.slice().len()..end)?;
-    let sum = tcp.calc_checksum_ipv4_raw(ip.source(), ip.destination(), payload).ok()?;
-    packet
-        .get_mut(start + TCP_CHECKSUM..start + TCP_CHECKSUM + 2)?
-        .copy_from_slice(&sum.to_be_bytes());
-    Some(())
+/// Whether the checksum of an IP header is right, if it has one.
+fn is_whole(ip: &Ip<'_>) -> bool {
+    match ip {
+        Ip::V4(ip) => {
+            u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, ip.slice())) == 0
+        }
+        Ip::V6(_) => true,
+    }
 }
 
-/// Writes the UDP checksum of a packet whose UDP header begins at `start`.
-fn complete_datagram(packet: &mut [u8], start: usize) -> Option<()> {
-    let ip = Ipv4HeaderSlice::from_slice(packet.get(ETHERNET..)?).ok()?;
-    let (source, destination) = (ip.source(), ip.destination());
+/// Writes the TCP checksum of a packet, which has an IP and a TCP header.
+fn tcp_checksum(packet: &mut [u8]) -> Option<()> {
+    let ip = Ip::of(packet)?;
+    let start = ETHERNET + ip.header_len();
+    let end = ETHERNET + usize::from(ip.total_len()?);
+    let tcp = TcpHeaderSlice::from_slice(packet.get(start..end)?).ok()?;
+    let payload = packet.get(start + tcp.slice().len()..end)?;
+    let sum = ip.tcp_checksum(&tcp, payload)?;
+    put(packet, start + TCP_CHECKSUM, sum)
+}
+
+/// Writes the UDP checksum of a packet, which has an IP and a UDP header.
+fn datagram_checksum(packet: &mut [u8]) -> Option<()> {
+    let ip = Ip::of(packet)?;
+    let start = ETHERNET + ip.header_len();
     let header = etherparse::UdpHeaderSlice::from_slice(packet.get(start..)?).ok()?.to_header();
     let payload = packet.get(start + UDP_HEADER..)?;
-    let sum = header.calc_checksum_ipv4_raw(source, destination, payload).ok()?;
-    packet.get_mut(start + 6..start + 8)?.copy_from_slice(&sum.to_be_bytes());
+    let sum = ip.udp_checksum(&header, payload)?;
+    put(packet, start + UDP_CHECKSUM, sum)
+}
+
+fn put(packet: &mut [u8], at: usize, sum: u16) -> Option<()> {
+    packet.get_mut(at..at + 2)?.copy_from_slice(&sum.to_be_bytes());
     Some(())
 }
 
@@ -105,12 +117,24 @@ fn complete_datagram(packet: &mut [u8], start: usize) -> Option<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::{PacketBuilder, PacketBuilderStep, SlicedPacket, TransportSlice};
+    use etherparse::{
+        Ipv4HeaderSlice, PacketBuilder, PacketBuilderStep, SlicedPacket, TransportSlice,
+    };
 
     use super::*;
 
-    fn ip() -> PacketBuilderStep<etherparse::IpHeaders> {
-        PacketBuilder::ethernet2([2; 6], [2; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+    /// Source and destination in version 6.
+    const ENDS: [[u8; 16]; 2] = [
+        [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2],
+    ];
+
+    fn ip(version: u8) -> PacketBuilderStep<etherparse::IpHeaders> {
+        let ethernet = PacketBuilder::ethernet2([2; 6], [2; 6]);
+        match version {
+            4 => ethernet.ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64),
+            _ => ethernet.ipv6(ENDS[0], ENDS[1], 64),
+        }
     }
 
     fn payload(bytes: usize) -> Vec<u8> {
@@ -118,15 +142,19 @@ mod tests {
     }
 
     fn tcp(bytes: usize) -> Vec<u8> {
+        tcp_of(4, bytes)
+    }
+
+    fn tcp_of(version: u8, bytes: usize) -> Vec<u8> {
         let mut frame = Vec::new();
-        let builder = ip().tcp(1_024, 80, 1_000, 500).ack(7).psh();
+        let builder = ip(version).tcp(1_024, 80, 1_000, 500).ack(7).psh();
         builder.write(&mut frame, &payload(bytes)).unwrap();
         frame
     }
 
-    fn udp(bytes: usize) -> Vec<u8> {
+    fn udp_of(version: u8, bytes: usize) -> Vec<u8> {
         let mut frame = Vec::new();
-        ip().udp(1_024, 53).write(&mut frame, &payload(bytes)).unwrap();
+        ip(version).udp(1_024, 53).write(&mut frame, &payload(bytes)).unwrap();
         frame
     }
 
@@ -138,21 +166,29 @@ mod tests {
     /// The payload of a packet whose checksums are right.
     fn verified(packet: &[u8]) -> Vec<u8> {
         let sliced = SlicedPacket::from_ethernet(packet).unwrap();
-        let ip = Ipv4HeaderSlice::from_slice(&packet[ETHERNET..]).unwrap();
-        assert_eq!(ip.header_checksum(), ip.to_header().calc_header_checksum());
-        let (source, destination) = (ip.source(), ip.destination());
+        let v4 = Ipv4HeaderSlice::from_slice(&packet[ETHERNET..]).ok();
+        let ends = v4.as_ref().map(|ip| (ip.source(), ip.destination()));
+        if let Some(ip) = v4 {
+            assert_eq!(ip.header_checksum(), ip.to_header().calc_header_checksum());
+        }
         match sliced.transport.unwrap() {
             TransportSlice::Tcp(tcp) => {
-                let sum =
-                    tcp.to_header().calc_checksum_ipv4_raw(source, destination, tcp.payload());
+                let (header, payload) = (tcp.to_header(), tcp.payload());
+                let sum = match ends {
+                    Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
+                    None => header.calc_checksum_ipv6_raw(ENDS[0], ENDS[1], payload),
+                };
                 assert_eq!(sum.unwrap(), tcp.checksum());
-                tcp.payload().to_vec()
+                payload.to_vec()
             }
             TransportSlice::Udp(udp) => {
-                let sum =
-                    udp.to_header().calc_checksum_ipv4_raw(source, destination, udp.payload());
+                let (header, payload) = (udp.to_header(), udp.payload());
+                let sum = match ends {
+                    Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
+                    None => header.calc_checksum_ipv6_raw(ENDS[0], ENDS[1], payload),
+                };
                 assert_eq!(sum.unwrap(), udp.checksum());
-                udp.payload().to_vec()
+                payload.to_vec()
             }
             other => panic!("{other:?}"),
         }
@@ -160,7 +196,13 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_large_frame_are_whole_packets_with_the_same_bytes() {
-        for (frame, kind) in [(tcp(4_000), TCP4), (udp(4_000), UDP)] {
+        let frames = [
+            (tcp(4_000), TCP4),
+            (udp_of(4, 4_000), UDP),
+            (tcp_of(6, 4_000), TCP6),
+            (udp_of(6, 4_000), UDP),
+        ];
+        for (frame, kind) in frames {
             let parts = packets(&with_header(0, kind, [1_400, 0, 0], &frame)).unwrap();
             assert_eq!(parts.len(), 3);
             let bytes: Vec<u8> = parts.iter().flat_map(|part| verified(part)).collect();
@@ -170,13 +212,19 @@ mod tests {
 
     #[test]
     fn a_checksum_that_was_left_to_the_card_is_completed() {
-        for (whole, start, field) in [(tcp(101), 34, 16), (udp(100), 34, 6)] {
+        for (whole, start, field) in [
+            (tcp(101), 34, 16),
+            (udp_of(4, 100), 34, 6),
+            (tcp_of(6, 101), 54, 16),
+            (udp_of(6, 99), 54, 6),
+        ] {
             let mut partial = whole.clone();
             // The host leaves the sum of the pseudo-header: addresses, protocol, length.
-            let protocol = u16::from(whole[23]);
+            let (protocol, ends) =
+                if start == 34 { (whole[23], 26..34) } else { (whole[20], 22..54) };
             let length = (whole.len() - start) as u16;
-            let sum = u64_16bit_word::add_slice(0, &whole[26..34]);
-            let sum = u64_16bit_word::add_2bytes(sum, protocol.to_be_bytes());
+            let sum = u64_16bit_word::add_slice(0, &whole[ends]);
+            let sum = u64_16bit_word::add_2bytes(sum, u16::from(protocol).to_be_bytes());
             let sum = u64_16bit_word::add_2bytes(sum, length.to_be_bytes());
             let sum = !u64_16bit_word::ones_complement(sum);
             partial[start + field..start + field + 2].copy_from_slice(&sum.to_ne_bytes());
@@ -191,7 +239,8 @@ mod tests {
         assert!(packets(&with_header(0, 0, [0; 3], &frame)).is_none(), "longer than the MTU");
         assert!(packets(&with_header(0, TCP4, [0; 3], &frame)).is_none(), "parts of nothing");
         assert!(packets(&with_header(1, 0, [0, 2_000, 16], &tcp(10))).is_none(), "beyond its end");
-        assert!(packets(&with_header(0, 4, [1_400, 0, 0], &frame)).is_none(), "not asked for");
+        assert!(packets(&with_header(0, TCP6, [1_400, 0, 0], &frame)).is_none(), "another version");
+        assert!(packets(&with_header(0, 3, [1_400, 0, 0], &frame)).is_none(), "not asked for");
         let mut wrong = with_header(0, 0, [0; 3], &tcp(10));
         assert!(packets(&wrong).is_some());
         wrong[HEADER + ETHERNET + 8] ^= 1;

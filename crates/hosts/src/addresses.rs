@@ -1,15 +1,46 @@
 //! Addresses and ports of hosts: each has a number, from which its addresses follow.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 /// The IPv4 address of a host: 10.0.0.1 is number 0.
 #[must_use]
 pub fn address(host: u32) -> u32 {
     (10 << 24) + host + 1
 }
 
+/// The IPv6 address of a host: `fd00::1` is number 0.
+#[must_use]
+pub fn address_v6(host: u32) -> u128 {
+    V6_PREFIX | u128::from(host + 1)
+}
+
+/// The first bits of IPv6 addresses of hosts.
+const V6_PREFIX: u128 = 0xfd00 << 112;
+/// The first byte of an IPv6 address of a host as 32 bits: that of no IPv4 address of a host.
+const V6: u32 = 6;
+
+/// An IPv6 address as 32 bits that are those of no IPv4 address of a host; zero if it is none of a host.
+#[must_use]
+pub fn short(address: [u8; 16]) -> u32 {
+    let number = u128::from_be_bytes(address) ^ V6_PREFIX;
+    let number = u32::try_from(number).ok().filter(|number| number >> 24 == 0);
+    number.map_or(0, |number| (V6 << 24) + number)
+}
+
 /// The host with this address.
 #[must_use]
 pub fn host_of(address: u32) -> Option<u32> {
-    (address >> 24 == 10).then(|| (address & 0x00ff_ffff).checked_sub(1)).flatten()
+    let is_ours = address >> 24 == 10 || address >> 24 == V6;
+    is_ours.then(|| (address & 0x00ff_ffff).checked_sub(1)).flatten()
+}
+
+/// An address as text.
+#[must_use]
+pub fn text(address: u32) -> String {
+    match host_of(address).filter(|_| address >> 24 == V6) {
+        Some(host) => Ipv6Addr::from_bits(address_v6(host)).to_string(),
+        None => Ipv4Addr::from_bits(address).to_string(),
+    }
 }
 
 /// The Ethernet address of a host, which is administered locally.
@@ -25,3 +56,22 @@ pub const FIRST_PORT: u16 = 5_000;
 pub const FIRST_LOCAL_PORT: u16 = 10_000;
 /// The most flows that one host may send in a run.
 pub const MAX_FLOWS_OF_HOST: usize = 50_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_versions_are_of_one_host() {
+        for host in [0, 1, 249] {
+            let v6 = short(address_v6(host).to_be_bytes());
+            assert_eq!((host_of(address(host)), host_of(v6)), (Some(host), Some(host)));
+            assert_ne!(address(host), v6);
+        }
+        assert_eq!(text(short(address_v6(0).to_be_bytes())), "fd00::1");
+        assert_eq!(text(address(0)), "10.0.0.1");
+        for other in [0xff02_u128 << 112 | 1, 1, 0xfe80 << 112 | 1, 0xfd00 << 112 | 1 << 40] {
+            assert_eq!(host_of(short(other.to_be_bytes())), None);
+        }
+    }
+}

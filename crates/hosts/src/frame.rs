@@ -1,9 +1,11 @@
 //! Ethernet frames of kernels: what the simulator reads of them, the mark that a switch sets, and the cut of a
-//! segmentation-offload frame into the packets that a card sends. Addresses are IPv4 without options or VLAN tags, as
-//! our kernels send them. Checksums of TCP are left to the receiving card, as with checksum offload.
+//! segmentation-offload frame into the packets that a card sends. Frames have no VLAN tags, as our kernels send them.
+//! Checksums of TCP are left to the receiving card, as with checksum offload.
 
-use etherparse::{Ethernet2Slice, IpNumber, Ipv4Header, Ipv4HeaderSlice, TcpHeaderSlice};
+use etherparse::{IpNumber, TcpHeaderSlice};
 use shallop_core::Ecn;
+
+use crate::ip::{self, Ip};
 
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
@@ -11,8 +13,6 @@ pub const ETHERNET: usize = 14;
 pub const MAX_PACKET: usize = ETHERNET + 1_500;
 /// The longest frame that a kernel may send: 64 KB of IP in segmentation offload.
 pub const MAX_FRAME: usize = ETHERNET + 65_535;
-/// Congestion experienced, in the lowest bits of the traffic class.
-const CE: u8 = 3;
 
 /// The two ends of a connection: address and port of source and destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,97 +57,60 @@ pub struct Segment {
 /// Reads a TCP packet; `None` for any other frame, such as a neighbour request.
 #[must_use]
 pub fn segment(frame: &[u8]) -> Option<Segment> {
-    let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
-    let ip = Ipv4HeaderSlice::from_slice(ethernet.payload_slice()).ok()?;
-    if ip.protocol() != IpNumber::TCP {
-        return None;
-    }
-    let rest = ethernet.payload_slice().get(ip.slice().len()..)?;
-    let tcp = TcpHeaderSlice::from_slice(rest).ok()?;
-    let headers = ip.slice().len() + tcp.slice().len();
-    let payload = usize::from(ip.total_len()).checked_sub(headers)?;
-    // A longer packet than its frame, which no wire can carry.
-    ethernet.payload_slice().get(..usize::from(ip.total_len()))?;
-    let address = |of: [u8; 4]| u32::from_be_bytes(of);
+    let ip = Ip::of(frame).filter(|ip| ip.protocol() == IpNumber::TCP)?;
+    let (total, start) = (ip.total_len()?, ip.header_len());
+    // A longer packet than its frame is one that no wire can carry.
+    let packet = frame.get(ETHERNET..ETHERNET + usize::from(total))?;
+    let tcp = TcpHeaderSlice::from_slice(packet.get(start..)?).ok()?;
+    let payload = packet.len() - start - tcp.slice().len();
+    let (from, to) = ip.ends();
     Some(Segment {
-        ends: Ends {
-            from: (address(ip.source()), tcp.source_port()),
-            to: (address(ip.destination()), tcp.destination_port()),
-        },
+        ends: Ends { from: (from, tcp.source_port()), to: (to, tcp.destination_port()) },
         sequence: tcp.sequence_number(),
         acknowledged: tcp.acknowledgment_number(),
         payload: payload as u32,
         syn: tcp.syn(),
         fin: tcp.fin(),
         ack: tcp.ack(),
-        ecn: ecn(ip.ecn().value()),
-        ip_bytes: ip.total_len(),
+        ecn: ip.ecn(),
+        ip_bytes: total,
     })
 }
 
 /// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// Reads an IPv4 packet of any protocol but TCP as a segment of ports 0; what a UDP header leaves of it is payload.
+/// Reads an IP packet of any protocol but TCP as a segment of ports 0; what a UDP header leaves of it is payload.
 #[must_use]
 pub fn datagram(frame: &[u8]) -> Option<Segment> {
-    let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
-    let ip = Ipv4HeaderSlice::from_slice(ethernet.payload_slice()).ok()?;
-    ethernet.payload_slice().get(..usize::from(ip.total_len()))?;
-    let payload = usize::from(ip.total_len()).checked_sub(ip.slice().len() + UDP_HEADER)?;
-    let address = |of: [u8; 4]| (u32::from_be_bytes(of), 0);
+    let ip = Ip::of(frame)?;
+    let total = ip.total_len()?;
+    let packet = frame.get(ETHERNET..ETHERNET + usize::from(total))?;
+    let payload = packet.len().checked_sub(ip.header_len() + UDP_HEADER)?;
+    let (from, to) = ip.ends();
     Some(Segment {
-        ends: Ends { from: address(ip.source()), to: address(ip.destination()) },
+        ends: Ends { from: (from, 0), to: (to, 0) },
         sequence: 0,
         acknowledged: 0,
         payload: payload as u32,
         syn: false,
         fin: false,
         ack: false,
-        ecn: ecn(ip.ecn().value()),
-        ip_bytes: ip.total_len(),
+        ecn: ip.ecn(),
+        ip_bytes: total,
     })
 }
 
-const fn ecn(bits: u8) -> Ecn {
-    match bits {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        CE => Ecn::Ce,
-        _ => Ecn::Ect,
-    }
-}
-
-/// The IPv4 addresses of a frame's source and destination; `None` for any other frame.
+/// The addresses of a frame's source and destination; `None` if it has none.
 #[must_use]
 pub fn addresses(frame: &[u8]) -> Option<(u32, u32)> {
-    let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
-    let ip = Ipv4HeaderSlice::from_slice(ethernet.payload_slice()).ok()?;
-    Some((u32::from_be_bytes(ip.source()), u32::from_be_bytes(ip.destination())))
+    Ip::of(frame).map(|ip| ip.ends())
 }
 
 /// Sets the Ethernet destination: hosts send without neighbour requests, so the network knows it and they do not.
 pub fn set_destination(frame: &mut [u8], mac: [u8; 6]) {
     if let Some(to) = frame.first_chunk_mut() {
         *to = mac;
-    }
-}
-
-/// Sets congestion experienced in an IPv4 frame.
-pub fn mark(frame: &mut [u8]) {
-    let Some(ip) = frame.get_mut(ETHERNET..) else { return };
-    let Ok(header) = Ipv4HeaderSlice::from_slice(ip) else { return };
-    let mut header = header.to_header();
-    header.ecn = etherparse::IpEcn::CongestionExperienced;
-    write_ip(ip, &mut header);
-}
-
-/// Writes an IPv4 header with its checksum over the one in this packet, which has the same length.
-fn write_ip(packet: &mut [u8], header: &mut Ipv4Header) {
-    header.header_checksum = header.calc_header_checksum();
-    let bytes = header.to_bytes();
-    if let Some(to) = packet.get_mut(..bytes.len()) {
-        to.copy_from_slice(&bytes);
     }
 }
 
@@ -161,8 +124,7 @@ const CWR: u8 = 0x80;
 #[must_use]
 pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
     let whole = segment(frame).filter(|whole| whole.payload > 0)?;
-    let ip = Ipv4HeaderSlice::from_slice(&frame[ETHERNET..]).ok()?.to_header();
-    let tcp = ETHERNET + ip.header_len();
+    let tcp = ETHERNET + Ip::of(frame)?.header_len();
     let headers = ETHERNET + usize::from(whole.ip_bytes) - whole.payload as usize;
     let payload = frame.get(headers..headers + whole.payload as usize)?;
     if segment_bytes == 0 || headers + usize::from(segment_bytes) > MAX_PACKET {
@@ -172,10 +134,7 @@ pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
     let (last, mut cut) = (parts.len() - 1, Vec::with_capacity(parts.len()));
     for (index, part) in parts.enumerate() {
         let mut frame = [&frame[..headers], part].concat();
-        let mut ip = ip.clone();
-        ip.identification = ip.identification.wrapping_add(index as u16);
-        ip.total_len = (headers - ETHERNET + part.len()) as u16;
-        write_ip(&mut frame[ETHERNET..], &mut ip);
+        ip::make_part(&mut frame, index, headers - ETHERNET + part.len());
         let offset = (index * usize::from(segment_bytes)) as u32;
         let sequence = whole.sequence.wrapping_add(offset);
         frame[tcp + 4..tcp + 8].copy_from_slice(&sequence.to_be_bytes());
@@ -195,20 +154,17 @@ pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 /// than a packet. Checksums of UDP are left as they are.
 #[must_use]
 pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
-    let ip = Ipv4HeaderSlice::from_slice(frame.get(ETHERNET..)?).ok()?.to_header();
+    let ip = Ip::of(frame)?;
     let udp = ETHERNET + ip.header_len();
     let headers = udp + UDP_HEADER;
-    let payload = frame.get(headers..ETHERNET + usize::from(ip.total_len))?;
+    let payload = frame.get(headers..ETHERNET + usize::from(ip.total_len()?))?;
     let fits = segment_bytes > 0 && headers + usize::from(segment_bytes) <= MAX_PACKET;
-    if ip.protocol != IpNumber::UDP || payload.is_empty() || !fits {
+    if ip.protocol() != IpNumber::UDP || payload.is_empty() || !fits {
         return None;
     }
     let part = |(index, part): (usize, &[u8])| {
         let mut frame = [&frame[..headers], part].concat();
-        let mut ip = ip.clone();
-        ip.identification = ip.identification.wrapping_add(index as u16);
-        ip.total_len = (headers - ETHERNET + part.len()) as u16;
-        write_ip(&mut frame[ETHERNET..], &mut ip);
+        ip::make_part(&mut frame, index, headers - ETHERNET + part.len());
         let length = (UDP_HEADER + part.len()) as u16;
         frame[udp + 4..udp + 6].copy_from_slice(&length.to_be_bytes());
         frame
@@ -220,7 +176,7 @@ pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::PacketBuilder;
+    use etherparse::{Ipv4HeaderSlice, PacketBuilder};
 
     use super::*;
 
@@ -267,7 +223,7 @@ mod tests {
     #[test]
     fn a_mark_keeps_the_checksum_right() {
         let mut bytes = frame(10);
-        mark(&mut bytes);
+        ip::mark(&mut bytes);
         assert_eq!(segment(&bytes).unwrap().ecn, Ecn::Ce);
         let ip = Ipv4HeaderSlice::from_slice(&bytes[ETHERNET..]).unwrap().to_header();
         assert_eq!(ip.header_checksum, ip.calc_header_checksum());

@@ -7,6 +7,7 @@ pub mod endpoint;
 pub mod flows;
 pub mod frame;
 mod frames;
+pub mod ip;
 pub mod owners;
 pub mod pair;
 

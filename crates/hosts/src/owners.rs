@@ -43,8 +43,7 @@ impl Owners {
 
     /// What programs of the first host send to the second is of this flow. If there are several, of the first.
     pub fn add_pair(&mut self, (from, to): (u32, u32), flow: u32) {
-        let hosts = (addresses::address(from), addresses::address(to));
-        self.pairs.entry(hosts).or_insert(flow);
+        self.pairs.entry((from, to)).or_insert(flow);
     }
 
     /// A flow starts with this sender: its packets are of this flow. Nothing if it is simulated.
@@ -68,7 +67,7 @@ impl Owners {
         if let Some(&from) = self.ends.get(&segment.ends) {
             return Some(Owned { segment, from, connection: 0, host });
         }
-        let there = (segment.ends.from.0, segment.ends.to.0);
+        let there = (host, addresses::host_of(segment.ends.to.0)?);
         let sender = self.pairs.get(&there).map(|&flow| End::sender(flow));
         let receiver = self.pairs.get(&(there.1, there.0)).map(|&flow| End::receiver(flow));
         // A bare acknowledgement belongs to the data that it acknowledges.

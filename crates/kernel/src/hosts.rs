@@ -11,8 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use shallop_core::{Ecn, End, Packet, Span, Time};
 use shallop_hosts::endpoint::outgoing;
-use shallop_hosts::frame;
 use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
+use shallop_hosts::{frame, ip};
 use shallop_proto::Endpoint;
 use shallop_sim::hosts::{Hosts, Outgoing};
 
@@ -442,7 +442,7 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
         self.now = now;
         self.clock.advance(guest(now));
         if packet.envelope.ecn == Ecn::Ce {
-            frame::mark(&mut frame);
+            ip::mark(&mut frame);
         }
         let host = frame::addresses(&frame).and_then(|(_, to)| addresses::host_of(to));
         let Some(host) = host.filter(|&host| (host as usize) < self.cards.len()) else { return };

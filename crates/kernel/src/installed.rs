@@ -30,9 +30,15 @@ pub fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os(FOLDER_VARIABLE) {
         return folder.into();
     }
+    data_folder().join("kernels")
+}
+
+/// The folder of what is kept between commands for this user: `shallop` in the user's folder of data.
+#[must_use]
+pub fn data_folder() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    data.unwrap_or_else(|| home().join(".local/share")).join("shallop/kernels")
+    data.unwrap_or_else(|| home().join(".local/share")).join("shallop")
 }
 
 /// The kernels in a folder, the newest release last.

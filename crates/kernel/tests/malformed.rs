@@ -10,7 +10,7 @@ use std::path::Path;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use shallop_hosts::frame;
+use shallop_hosts::{frame, ip};
 use shallop_kernel::card::{Card, CardError, Served};
 use shallop_kernel::clock::Clock;
 use shallop_kernel::kernel::Kernel;
@@ -95,7 +95,7 @@ proptest! {
         let segment = frame::segment(&bytes);
         prop_assert!(segment.is_none_or(|s| usize::from(s.ip_bytes) + frame::ETHERNET <= bytes.len()));
         let mut marked = bytes.clone();
-        frame::mark(&mut marked);
+        ip::mark(&mut marked);
         prop_assert_eq!(marked.len(), bytes.len());
         if let Some(parts) = frame::cut(&bytes, size % 1_600) {
             let payload = |bytes: &[u8]| frame::segment(bytes).map_or(0, |segment| segment.payload);

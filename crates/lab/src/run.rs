@@ -6,6 +6,7 @@ use shallop_core::{Span, Time};
 use shallop_measure::capture::Capture;
 use shallop_measure::flow_log::{FlowLog, FlowRow};
 use shallop_measure::flow_records::RECENT_FLOWS;
+use shallop_measure::moment::Moment;
 use shallop_measure::observer::Observer;
 use shallop_measure::outcome::{self, Outcome};
 use shallop_measure::probe::Measurements;
@@ -244,6 +245,9 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M,
             if now == sample {
                 if series.is_due(now) {
                     series.sample(now, &mut world.probe);
+                }
+                if self.observer.wants_moment(now) {
+                    self.observer.on_moment(Moment::of(self.setup, now, &world.probe));
                 }
                 sample += plan.sample;
             }

@@ -19,6 +19,7 @@ use crate::namespace::{self, Host};
 use crate::options::MaxPacingRate;
 use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
+use crate::tcp_info::Told;
 
 /// How often the thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(5);
@@ -41,6 +42,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) hosts: &'a [Host],
     /// Whether TCP paces what it sends, as with the queue discipline `fq`.
     pub(crate) paces: bool,
+    /// How often connections are asked for their state; never if it is zero.
+    pub(crate) sample: Duration,
 }
 
 /// How the flows of a run went.
@@ -52,6 +55,8 @@ pub(crate) struct Report {
     pub(crate) checked: u64,
     /// How long the thread waited for a processor.
     pub(crate) waited: Duration,
+    /// What connections said of themselves.
+    pub(crate) told: Told,
 }
 
 /// A socket, and what it is for.
@@ -91,6 +96,7 @@ impl<'a> Sockets<'a> {
         servers.dedup();
         let orders = wanted.orders.iter().enumerate();
         let by_sender = orders.map(|(at, of)| ((of.from, of.local, of.controller), at)).collect();
+        let report = Report { told: Told::every(wanted.sample), ..Report::default() };
         let mut all = Self {
             by_sender,
             wanted,
@@ -98,7 +104,7 @@ impl<'a> Sockets<'a> {
             parts: Vec::new(),
             pattern: Pattern::default(),
             buffer: vec![0; LONGEST],
-            report: Report::default(),
+            report,
         };
         for (host, controller) in servers {
             let what = format!("the server of host {host}");
@@ -158,6 +164,7 @@ impl<'a> Sockets<'a> {
                 }
                 next += 1;
             }
+            self.ask(now.unwrap_or_default());
             let due = self.wanted.orders.get(next).zip(now);
             let due = due.map(|(order, now)| Duration::from_nanos(order.start).saturating_sub(now));
             self.wait(due.unwrap_or(LOOK).min(LOOK), &mut events);
@@ -167,6 +174,20 @@ impl<'a> Sockets<'a> {
         }
         self.report.waited = realtime::waited().saturating_sub(before);
         Ok(self.report)
+    }
+
+    /// Asks all connections that send for their state, if it is time to.
+    fn ask(&mut self, now: Duration) {
+        let told = &mut self.report.told;
+        if !told.is_due(now) {
+            return;
+        }
+        for part in &self.parts {
+            if let Part::Sender { socket, order, .. } = part {
+                told.ask(now, self.wanted.orders[*order].number, socket);
+            }
+        }
+        told.asked(now);
     }
 
     fn wait(&self, timeout: Duration, events: &mut Vec<Event>) {

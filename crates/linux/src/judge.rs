@@ -33,6 +33,9 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     if run.lost_frames > 0 {
         why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
     }
+    if run.checksum_errors > 0 {
+        why.push(format!("{} packets had a wrong checksum: a defect", run.checksum_errors));
+    }
     if run.hosts_waited > WAITED {
         let part = run.hosts_waited * 100.0;
         why.push(format!("the hosts' sockets waited for a processor {part:.0} % of the time"));
@@ -40,9 +43,31 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     why
 }
 
+/// What is to be said of a run that counts, behind a buffer that drains in this time: hosts that answer late send
+/// together what others would send apart.
+pub(crate) fn caution(run: &RehearsalOfRun, shortest_drain: Span) -> Option<String> {
+    let drain = shortest_drain.as_secs_f64();
+    (run.response_p99_s > drain / 2.0).then(|| {
+        let (answer, drain) = (run.response_p99_s * 1e6, drain * 1e6);
+        format!(
+            "the shallowest buffer drains in {drain:.0} us, and one answer of a hundred of the hosts took longer than \
+             {answer:.0} us: hosts on processors of their own would lose less"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_slower_than_half_of_a_buffer_are_told() {
+        let run = RehearsalOfRun { response_p99_s: 130e-6, ..RehearsalOfRun::default() };
+        assert_eq!(caution(&run, Span::from_us(261)), None);
+        let told = caution(&run, Span::from_us(160)).unwrap_or_default();
+        assert!(told.contains("drains in 160 us") && told.contains("130 us"), "{told}");
+        assert_eq!(caution(&run, Span::MAX), None);
+    }
 
     #[test]
     fn a_run_counts_unless_something_was_late_or_lost() {

@@ -11,12 +11,16 @@ mod judge;
 mod namespace;
 mod netlink;
 mod options;
+pub mod ordinary;
 mod pattern;
 mod programs;
 mod realtime;
 pub mod rehearse;
 pub mod replay;
+pub mod session;
 mod tap;
+mod tcp_info;
 mod traffic;
 
 pub use error::RehearsalError;
+pub use realtime::keep_off;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,19 @@ use tun_rs::SyncDevice;
 
 use crate::error::{RehearsalError, failed};
 use crate::netlink::Interfaces;
-use crate::{realtime, tap};
+use crate::{ordinary, realtime, tap};
 
 /// Addresses of hosts have the first 8 bits in common.
 const PREFIX: u8 = 8;
+/// The same of IPv6 addresses.
+const PREFIX_V6: u8 = 64;
+/// Hosts have the IPv6 addresses that they are given and no others, and ask nobody for more.
+const QUIET_V6: [(&str, &str); 4] = [
+    ("net.ipv6.conf.all.disable_ipv6", "0"),
+    ("net.ipv6.conf.default.disable_ipv6", "0"),
+    ("net.ipv6.conf.default.addr_gen_mode", "1"),
+    ("net.ipv6.conf.default.accept_ra", "0"),
+];
 /// Frames that a card holds until the emulator reads them.
 const CARD_FRAMES: u32 = 1_000;
 /// The fastest link of a host whose rate its card keeps to by itself. Faster ones are paced by TCP alone.
@@ -45,6 +54,28 @@ impl Host {
     pub(crate) fn dropped(&mut self) -> io::Result<u64> {
         self.interfaces.dropped(tap::NAME)
     }
+
+    /// Packets that its kernel has dropped because a checksum was wrong. This thread is in its namespace afterwards.
+    fn checksum_errors(&self) -> io::Result<u64> {
+        enter(&self.namespace)?;
+        Ok(checksum_errors_of(&fs::read_to_string("/proc/thread-self/net/snmp")?))
+    }
+}
+
+/// Packets that kernels of hosts have dropped because a checksum was wrong (`InCsumErrors`).
+pub(crate) fn checksum_errors(hosts: &[Host]) -> Result<u64, RehearsalError> {
+    let sum = || hosts.iter().map(Host::checksum_errors).sum::<io::Result<u64>>();
+    apart(|| sum().map_err(failed("the counters of a host")))
+}
+
+/// The sum of all counters `InCsumErrors` of /proc/net/snmp: a line of names and one of numbers for each protocol.
+fn checksum_errors_of(snmp: &str) -> u64 {
+    let lines: Vec<&str> = snmp.lines().collect();
+    let pairs = lines
+        .chunks_exact(2)
+        .flat_map(|pair| pair[0].split_whitespace().zip(pair[1].split_whitespace()));
+    let errors = pairs.filter(|(name, _)| *name == "InCsumErrors");
+    errors.filter_map(|(_, count)| count.parse::<u64>().ok()).sum()
 }
 
 /// The namespace of this thread.
@@ -84,9 +115,7 @@ fn host(
     settings: &Settings,
 ) -> Result<(Host, SyncDevice), RehearsalError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).map_err(denied)?;
-    for (name, value) in
-        [("net.ipv6.conf.all.disable_ipv6", "1"), ("net.ipv6.conf.default.disable_ipv6", "1")]
-    {
+    for (name, value) in QUIET_V6 {
         // A kernel without IPv6 has no such sysctl.
         let _ = set(name, value);
     }
@@ -109,7 +138,10 @@ fn host(
     attributes.extend(settings.gso_max_segs.map(LinkAttribute::GsoMaxSegs));
     interfaces.set_up(index, attributes).map_err(system)?;
     let address = Ipv4Addr::from_bits(addresses::address(number));
-    interfaces.add_address(index, address, PREFIX).map_err(system)?;
+    interfaces.add_address(index, address.into(), PREFIX).map_err(system)?;
+    let address = Ipv6Addr::from_bits(addresses::address_v6(number));
+    // Without IPv6 in the kernel programs have none either.
+    let _ = interfaces.add_address(index, address.into(), PREFIX_V6);
     let bits = rate.get();
     if bits <= FASTEST_SHAPED {
         // A frame of segmentation offload must fit, or the card would cut it before its time.
@@ -148,13 +180,8 @@ fn set(name: &str, value: &str) -> Result<(), RehearsalError> {
 
 /// Why there is no namespace, and what would allow one.
 fn denied(why: io::Error) -> RehearsalError {
-    if why.kind() == io::ErrorKind::PermissionDenied {
-        return RehearsalError::Missing(
-            "network namespaces are for root only here: run it as root, or where user namespaces are allowed (sysctl \
-             user.max_user_namespaces above 0; kernel.unprivileged_userns_clone = 1 and \
-             kernel.apparmor_restrict_unprivileged_userns = 0 where they exist)"
-                .to_owned(),
-        );
+    if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull) {
+        return RehearsalError::Missing(ordinary::denied());
     }
     failed("a network namespace")(why)
 }
@@ -170,5 +197,16 @@ fn no_tap(why: io::Error) -> RehearsalError {
             "there is no /dev/net/tun: this kernel has no TUN driver, or it is not loaded (modprobe tun)".to_owned(),
         ),
         _ => failed("a virtual network interface")(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_errors_of_all_protocols_are_added() {
+        let text = "Tcp: RtoMin InErrs InCsumErrors\nTcp: 200 7 3\nUdp: InDatagrams InCsumErrors\nUdp: 9 4\n";
+        assert_eq!(checksum_errors_of(text), 7);
     }
 }

@@ -2,7 +2,7 @@
 //! network namespace in which it was opened.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use netlink_packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
@@ -112,14 +112,16 @@ impl Interfaces {
     pub(crate) fn add_address(
         &mut self,
         index: u32,
-        address: Ipv4Addr,
+        address: IpAddr,
         prefix: u8,
     ) -> io::Result<()> {
         let mut request = AddressMessage::default();
-        request.header.family = AddressFamily::Inet;
+        request.header.family = match address {
+            IpAddr::V4(_) => AddressFamily::Inet,
+            IpAddr::V6(_) => AddressFamily::Inet6,
+        };
         request.header.prefix_len = prefix;
         request.header.index = index;
-        let address = IpAddr::V4(address);
         request.attributes =
             vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         self.ask(RouteNetlinkMessage::NewAddress(request), NLM_F_CREATE).map(drop)

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -71,17 +71,6 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// The text of /etc/hosts in each host.
-    fn names_text(&self) -> String {
-        let mut text = "127.0.0.1 localhost\n".to_owned();
-        for (number, name) in (0..).zip(self.names) {
-            let address = Ipv4Addr::from_bits(addresses::address(number));
-            // A text takes everything.
-            let _ = writeln!(text, "{address} {name}");
-        }
-        text
-    }
-
     /// Runs a program from its start to its end, or to that of the run; then there is no status.
     pub(crate) fn run(&self, program: &Program) -> Result<Option<Ended>, RehearsalError> {
         let due = Duration::from_nanos(program.start);
@@ -106,10 +95,7 @@ impl Stage<'_> {
         };
         namespace::enter(&host.namespace)?;
         realtime::keep_off();
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--uts", "--pid", "--fork"]);
-        command.args(["--kill-child=KILL", "--mount-proc", "sh", "-c", START, "sh"]);
-        command.arg(self.names_text()).arg(&self.names[program.host as usize]);
+        let mut command = command(self.names, &self.names[program.host as usize]);
         if program.is_shell {
             command.args(&program.words);
             return command.spawn();
@@ -146,8 +132,30 @@ impl Stage<'_> {
     }
 }
 
+/// The text of /etc/hosts in each host, whose names these are, by number.
+fn names_text(names: &[String]) -> String {
+    let mut text = "127.0.0.1 localhost\n".to_owned();
+    for (number, name) in (0..).zip(names) {
+        let v4 = Ipv4Addr::from_bits(addresses::address(number));
+        let v6 = Ipv6Addr::from_bits(addresses::address_v6(number));
+        // A text takes everything.
+        let _ = writeln!(text, "{v4} {name}\n{v6} {name}");
+    }
+    text
+}
+
+/// The command to which a program is added that is to run in the host with this name, in the network namespace of this
+/// thread. `names` are those of all hosts, by number.
+pub(crate) fn command(names: &[String], host: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--uts", "--pid", "--fork"]);
+    command.args(["--kill-child=KILL", "--mount-proc", "sh", "-c", START, "sh"]);
+    command.arg(names_text(names)).arg(host);
+    command
+}
+
 /// The status of a program as a shell tells it.
-fn number(status: ExitStatus) -> u32 {
+pub(crate) fn number(status: ExitStatus) -> u32 {
     let signal = status.signal().map(|signal| 128 + signal);
     status.code().or(signal).unwrap_or(255).unsigned_abs()
 }

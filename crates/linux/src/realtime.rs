@@ -73,7 +73,7 @@ impl Drop for Emulating {
 }
 
 /// Keeps this thread, and processes that it starts, off the emulator's processor.
-pub(crate) fn keep_off() {
+pub fn keep_off() {
     if let Some((_, _, others)) = processors() {
         // Where that is not allowed, lateness tells.
         let _ = sched_setaffinity(None, &others);

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use shallop_core::{Span, Time};
+use shallop_core::{Share, Span, Time};
 use shallop_emu::tape::{Recorder, Tape};
 use shallop_emu::{Counters, Emulator};
 use shallop_hosts::flows::HostEnds;
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
+use shallop_measure::moment::Moment;
 use shallop_measure::observer::Observer;
 use shallop_plan::Setup;
 use shallop_plan::kernel::Qdisc;
@@ -27,6 +28,7 @@ use crate::namespace::{self, Host, Settings};
 use crate::programs::{self, Ended, Stage};
 use crate::realtime;
 use crate::replay;
+use crate::session;
 use crate::tap::Taps;
 use crate::traffic::Traffic;
 
@@ -63,6 +65,7 @@ pub fn run_observed(
     }
     let setup = Setup::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup, Some(&abilities::controllers()))?;
+    let begun = Instant::now();
     let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan))?;
     for (&host, name) in &traffic.flows.of_programs {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
@@ -86,10 +89,15 @@ pub fn run_observed(
     let (mut outcome, emulated) = outcome?;
     let run = &mut outcome.run;
     let rehearsal = emulated.of_run(run.duration_s, traffic.shortest_rtt, &report, &mut hosts)?;
+    let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
+    let scale = plan.topology.scale().map_or(1.0, Share::as_f64);
+    let rehearsal = RehearsalOfRun { scale, setup_s: ready.as_secs_f64(), ..rehearsal };
+    outcome.series.add_of_flows(&report.told.values);
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
+    run.warnings.extend(judge::caution(&rehearsal, traffic.shortest_drain));
     run.rehearsal = Some(rehearsal);
     for (program, end) in traffic.programs.iter().zip(&ended) {
         let told = programs::told(&setup, &traffic.flows.names, program, *end);
@@ -100,6 +108,16 @@ pub fn run_observed(
         run.programs.push(told);
     }
     Ok(outcome)
+}
+
+/// The most that a plan's network carries at a time between real hosts under a scheme, in bits per second: what the
+/// slowest links on the paths of its flows carry together.
+///
+/// # Errors
+/// If the plan cannot be set up or rehearsed.
+pub fn most_carried(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
+    let setup = Setup::new(plan, scheme, plan.seed)?;
+    Ok(Traffic::of(&setup, None)?.most_carried())
 }
 
 /// What the parts of a run came to: the network, the sockets, and each program.
@@ -121,6 +139,7 @@ fn perform(
         controllers: &traffic.flows.controllers,
         hosts: stage.hosts,
         paces: setup.plan.kernel.qdisc == Qdisc::Fq,
+        sample: Duration::from_nanos(setup.plan.sample.as_ps() / 1_000),
     };
     let gone = || RehearsalError::Missing("a thread of the hosts has failed".to_owned());
     std::thread::scope(|scope| {
@@ -133,6 +152,10 @@ fn perform(
         });
         let programs = traffic.programs.iter();
         let programs: Vec<_> = programs.map(|program| scope.spawn(|| stage.run(program))).collect();
+        if traffic.programs.iter().any(|program| program.is_shell) {
+            // Without it there is no second terminal, which whoever asks for one is told.
+            scope.spawn(|| session::tell(stage.hosts, stage.names, stage.stop));
+        }
         let mut observer = UntilOver { observer, is_over: stage.is_over };
         let outcome = match is_ready.recv() {
             Ok(true) => emulate(setup, traffic, (devices, stage.start), &mut observer),
@@ -159,6 +182,14 @@ impl Observer for UntilOver<'_> {
 
     fn on_flows(&mut self, rows: Vec<FlowRow>) {
         self.observer.on_flows(rows);
+    }
+
+    fn wants_moment(&self, at: Span) -> bool {
+        self.observer.wants_moment(at)
+    }
+
+    fn on_moment(&mut self, moment: Moment) {
+        self.observer.on_moment(moment);
     }
 }
 
@@ -226,9 +257,11 @@ impl Emulated {
         let Self { counters, is_realtime, .. } = self;
         let dropped = hosts.iter_mut().map(Host::dropped).sum::<std::io::Result<u64>>();
         let dropped = dropped.map_err(failed("the counters of a card"))?;
+        let checksum_errors = namespace::checksum_errors(hosts)?;
         let lateness = &counters.lateness;
         let mut run = RehearsalOfRun {
             kernel: abilities::release(),
+            checksum_errors,
             is_realtime: *is_realtime,
             packets_per_s: counters.written as f64 / seconds,
             packets_read: counters.read,
@@ -244,7 +277,7 @@ impl Emulated {
             stray_frames: counters.strays,
             malformed_frames: counters.malformed,
             lost_frames: dropped + counters.no_slot + counters.refused,
-            void: Vec::new(),
+            ..RehearsalOfRun::default()
         };
         run.void = judge::reasons(&run, shortest_rtt);
         Ok(run)

@@ -6,7 +6,7 @@ use std::path::Path;
 use shallop_emu::Emulator;
 use shallop_emu::tape::{Player, Record, Recorder, Tape, Way, decision};
 use shallop_hosts::flows::HostEnds;
-use shallop_hosts::frame;
+use shallop_hosts::{addresses, frame};
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::observer::Unobserved;
 use shallop_plan::Setup;
@@ -54,7 +54,7 @@ fn line(record: &Record) -> String {
     let Some(of) = frame::segment(&whole) else {
         return format!("{seconds:.9} host {host} {way} {length} bytes");
     };
-    let end = |(address, port)| format!("{}:{port}", std::net::Ipv4Addr::from_bits(address));
+    let end = |(address, port)| format!("{}:{port}", addresses::text(address));
     let (from, to) = (end(of.ends.from), end(of.ends.to));
     let flag = |set: bool, name: &str| if set { format!(" {name}") } else { String::new() };
     let flags =

@@ -1,10 +1,14 @@
 //! What is rehearsed of a setup: its flows between real hosts, and the programs in them.
 
-use shallop_core::{BitsPerSec, Node, Span, Time};
+use std::collections::BTreeMap;
+
+use shallop_core::{BitsPerSec, Bytes, Node, Pace, Span, Time};
 use shallop_hosts::flows::{HostFlows, Owner};
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
+use shallop_plan::switches::in_bytes;
+use shallop_proto::wire;
 
 use crate::error::RehearsalError;
 use crate::programs::Program;
@@ -20,8 +24,12 @@ pub(crate) struct Traffic {
     pub(crate) rates: Vec<BitsPerSec>,
     /// The shortest round trip without queues.
     pub(crate) shortest_rtt: Span,
+    /// The shortest time in which a full buffer of a switch drains, of those before the slowest links of flows.
+    pub(crate) shortest_drain: Span,
     /// The programs in hosts.
     pub(crate) programs: Vec<Program>,
+    /// The slowest port on the path of each flow, once, with its rate.
+    tightest: BTreeMap<u32, BitsPerSec>,
 }
 
 impl Traffic {
@@ -31,7 +39,8 @@ impl Traffic {
         available: Option<&[String]>,
     ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
-        let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
+        let mut all =
+            Self { shortest_rtt: Span::MAX, shortest_drain: Span::MAX, ..Self::default() };
         let end = Time::after_start(plan.duration);
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &plan.transport(setup.scheme, flow.group).transport;
@@ -47,6 +56,11 @@ impl Traffic {
             let (sends, receives) = flow.path.nics;
             let hosts = (all.host(setup, (flow.from, sends)), all.host(setup, (flow.to, receives)));
             all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
+            let rate = |&port: &u32| setup.network.graph.link_of(port).rate;
+            if let Some(port) = flow.path.there.iter().copied().min_by_key(rate) {
+                all.tightest.insert(port, rate(&port));
+                all.shortest_drain = all.shortest_drain.min(drain(setup, port));
+            }
             let start = flow.start.since_start().as_ps() / 1_000;
             if plan.groups[flow.group].command.is_some() {
                 all.add_program(setup, &flow, hosts, kernels)?;
@@ -59,6 +73,12 @@ impl Traffic {
         }
         all.check()?;
         Ok(all)
+    }
+
+    /// The most that the network carries at a time between real hosts, in bits per second: what the slowest links on the
+    /// paths of all flows carry together.
+    pub(crate) fn most_carried(&self) -> f64 {
+        self.tightest.values().map(|rate| rate.get() as f64).sum()
     }
 
     /// The number of a host, whose link begins at this port.
@@ -80,13 +100,18 @@ impl Traffic {
     ) -> Result<(), RehearsalError> {
         let group = &setup.plan.groups[flow.group];
         // Whoever is at a shell chooses.
-        let is_shell = group.command.as_ref().is_some_and(|command| command.is_shell);
+        let is_shell = group
+            .command
+            .as_ref()
+            .is_some_and(|command| command.is_shell || command.words.is_empty());
         if !is_shell {
             let added = self.flows.add_program_controller([from, to], controller);
             added.map_err(RehearsalError::Refused)?;
         }
         let known = |of: &Program| (of.host, of.group) == (from, flow.group);
-        if let Some(command) = group.command.as_ref().filter(|_| !self.programs.iter().any(known)) {
+        let is_new = !self.programs.iter().any(known);
+        // Without words others start the programs (`Session`).
+        if let Some(command) = group.command.as_ref().filter(|of| is_new && !of.words.is_empty()) {
             self.programs.push(Program {
                 group: flow.group,
                 host: from,
@@ -113,4 +138,17 @@ impl Traffic {
         }
         Ok(())
     }
+}
+
+/// The time in which the full buffer of a switch's port drains; for ever without one of its own.
+fn drain(setup: &Setup<'_>, port: u32) -> Span {
+    let graph = &setup.network.graph;
+    let link = graph.link_of(port);
+    let switch = setup.network.switch_of.get(graph.near(port).0 as usize);
+    let switch = switch.and_then(|&of| setup.plan.switches(setup.scheme).get(of));
+    let own = switch.filter(|of| setup.network.is_switch_port(port) && of.shared.is_none());
+    own.map_or(Span::MAX, |switch| {
+        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+        Pace::new(link.rate).quote(in_bytes(switch.buffer, link.rate, frame))
+    })
 }

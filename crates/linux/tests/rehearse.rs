@@ -10,9 +10,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use shallop_linux::{RehearsalError, abilities, rehearse};
+use shallop_linux::{RehearsalError, abilities, keep_off, rehearse};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Unobserved;
+use shallop_measure::series::{Quantity, Samples};
 use shallop_plan::plan::{Driver, Plan};
 use shallop_scenario::{Options, read};
 use thread_priority::ThreadPriority;
@@ -57,14 +58,56 @@ fn run(plan: &Plan) -> Result<Outcome, RehearsalError> {
     rehearse::run_observed(plan, (0, 1), &mut Unobserved, None)
 }
 
+/// Windows and round trips of flows, as the kernel says, are in the series.
+fn of_kernel(series: &Samples) {
+    let of = |wanted| {
+        let samples = series.samples.iter().filter(move |sample| sample.quantity == wanted);
+        samples.map(|sample| (sample.place, sample.value)).collect::<Vec<_>>()
+    };
+    let (windows, rtts) = (of(Quantity::Window), of(Quantity::SmoothedRtt));
+    let places: BTreeSet<u32> = windows.iter().map(|&(place, _)| place).collect();
+    assert!(places.len() == 4 && windows.len() > 4 * 40, "{}", windows.len());
+    assert!(windows.iter().all(|&(_, segments)| (1.0..200.0).contains(&segments)));
+    let late: Vec<f64> = rtts.iter().skip(rtts.len() / 2).map(|&(_, rtt)| rtt).collect();
+    assert!(late.iter().all(|rtt| (4e-3..12e-3).contains(rtt)), "{late:?}");
+}
+
+#[test]
+fn hosts_that_are_starved_make_the_run_void() {
+    let Some(_alone) = leave() else { return };
+    let stop = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        // As urgent as the hosts' sockets, on every processor but the emulator's, for at most two seconds.
+        for _ in 0..12 * std::thread::available_parallelism().unwrap().get() {
+            scope.spawn(|| {
+                keep_off();
+                let is_urgent =
+                    rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
+                let begin = Instant::now();
+                while is_urgent.is_ok() && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {}
+            });
+        }
+        let outcome = run(&plan(SCENARIO, &[]));
+        stop.store(true, Relaxed);
+        outcome
+    });
+    let rehearsal = outcome.unwrap().run.rehearsal.unwrap();
+    if rehearsal.is_realtime {
+        assert!(!rehearsal.void.is_empty(), "{rehearsal:?}");
+    }
+}
+
 #[test]
 fn flows_fill_a_link_and_every_byte_and_checksum_is_right() {
     let Some(_alone) = leave() else { return };
-    let outcome = run(&plan(SCENARIO, &[])).unwrap().run;
+    let outcome = run(&plan(SCENARIO, &[])).unwrap();
+    of_kernel(&outcome.series);
+    let outcome = outcome.run;
     let rehearsal = outcome.rehearsal.clone().unwrap();
     assert!((70e6..96e6).contains(&outcome.goodput_bps), "{}", outcome.goodput_bps);
     assert!(rehearsal.bytes_checked as f64 * 8.0 > 0.9 * outcome.goodput_bps * 0.6);
     assert_eq!((rehearsal.malformed_frames, rehearsal.lost_frames), (0, 0));
+    assert_eq!(rehearsal.checksum_errors, 0);
     assert!(outcome.loss_rate < 0.05 && outcome.max_queue_bytes <= 51_000, "{outcome:?}");
     let longest = outcome.rtt.mean_s.unwrap();
     assert!((4e-3..9e-3).contains(&longest), "{longest}");

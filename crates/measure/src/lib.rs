@@ -11,6 +11,7 @@ mod fractions;
 mod groups;
 mod links;
 pub mod load_phase;
+pub mod moment;
 pub mod observer;
 mod offered;
 pub mod outcome;

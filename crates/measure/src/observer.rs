@@ -1,8 +1,9 @@
 //! The observer of a run, which receives its progress and the rows of the flow log.
 
-use shallop_core::Time;
+use shallop_core::{Span, Time};
 
 use crate::flow_log::FlowRow;
+use crate::moment::Moment;
 
 /// An observer of a run.
 pub trait Observer {
@@ -12,6 +13,14 @@ pub trait Observer {
     /// Rows of flows that have retired, or that are in progress when the run ends. Chunks arrive roughly in order of
     /// the flows' ends; the rows of a chunk are in order of the flows' starts.
     fn on_flows(&mut self, rows: Vec<FlowRow>);
+
+    /// Whether the state of the run at this time is wanted. It is asked when series are sampled.
+    fn wants_moment(&self, _: Span) -> bool {
+        false
+    }
+
+    /// The state of the run, if it was wanted.
+    fn on_moment(&mut self, _: Moment) {}
 }
 
 /// An observer that keeps nothing and lets the run go to its end.

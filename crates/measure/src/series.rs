@@ -29,6 +29,10 @@ pub enum Quantity {
     QueuePeak,
     /// IP bytes that arrived since the previous sample, in bits per second.
     Rate,
+    /// The congestion window of a flow, in segments, as its kernel says.
+    Window,
+    /// The smoothed round-trip time of a flow, in seconds, as its kernel says.
+    SmoothedRtt,
 }
 
 impl Quantity {
@@ -39,6 +43,8 @@ impl Quantity {
             Self::Queue => "queue_bytes",
             Self::QueuePeak => "queue_peak_bytes",
             Self::Rate => "rate_bps",
+            Self::Window => "window_segments",
+            Self::SmoothedRtt => "srtt_s",
         }
     }
 }
@@ -56,6 +62,19 @@ pub struct Sample {
     pub quantity: Quantity,
 }
 
+/// What a kernel says of one of its flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OfFlow {
+    /// The time since the start.
+    pub at: Span,
+    /// The number of the flow.
+    pub flow: u32,
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The value, in the unit of its quantity.
+    pub value: f64,
+}
+
 /// The samples of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
@@ -68,6 +87,30 @@ pub struct Samples {
 impl Samples {
     fn push(&mut self, time: Span, quantity: Quantity, place: usize, value: f64) {
         self.samples.push(Sample { time, value, place: place as u32, quantity });
+    }
+
+    /// Adds what kernels say of flows, in order of time: at the time of each sample the last value since the one before.
+    /// Flows without a series are left out.
+    pub fn add_of_flows(&mut self, told: &[OfFlow]) {
+        let places = self.places.iter().zip(0..);
+        let number = |(name, place): (&String, u32)| {
+            Some((name.strip_prefix("flow ")?.parse().ok()?, place))
+        };
+        let places: BTreeMap<u32, u32> = places.filter_map(number).collect();
+        let (mut told, mut all) = (told.iter().peekable(), Vec::with_capacity(self.samples.len()));
+        for row in self.samples.chunk_by(|a, b| a.time == b.time) {
+            let time = row[0].time;
+            let mut last = BTreeMap::new();
+            while let Some(of) = told.next_if(|of| of.at <= time) {
+                if let Some(&place) = places.get(&of.flow) {
+                    last.insert((place, of.quantity), of.value);
+                }
+            }
+            all.extend(row);
+            let sample = |((place, quantity), value)| Sample { time, value, place, quantity };
+            all.extend(last.into_iter().map(sample));
+        }
+        self.samples = all;
     }
 
     /// Merges the samples of every two times that follow each other. A place without an earlier sample was not there
@@ -83,7 +126,7 @@ impl Samples {
             merged.extend(row.iter().map(|later| {
                 let before = earlier.get(&(later.place, later.quantity)).copied().unwrap_or(0.0);
                 let value = match later.quantity {
-                    Quantity::Queue => later.value,
+                    Quantity::Queue | Quantity::Window | Quantity::SmoothedRtt => later.value,
                     Quantity::QueuePeak => later.value.max(before),
                     Quantity::Rate => f64::midpoint(before, later.value),
                 };
@@ -268,6 +311,36 @@ fn dropped(ports: impl Iterator<Item = PortCounters>, class: Option<Class>) -> u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_kernels_say_is_added_at_the_times_of_samples() {
+        let places = ["s>r data", "all", "flow 0", "flow 1"].map(str::to_owned).to_vec();
+        let mut samples = Samples { samples: Vec::new(), places };
+        samples.push(Span::from_ms(10), Quantity::Queue, 0, 5.0);
+        samples.push(Span::from_ms(20), Quantity::Rate, 2, 7.0);
+        let of = |us, flow, value| OfFlow {
+            at: Span::from_us(us),
+            flow,
+            quantity: Quantity::Window,
+            value,
+        };
+        samples.add_of_flows(&[
+            of(9_000, 1, 1.0),
+            of(9_500, 1, 2.0),
+            of(10_001, 0, 3.0),
+            of(11_000, 9, 4.0),
+        ]);
+        let got: Vec<_> =
+            samples.samples.iter().map(|it| (it.place, it.quantity, it.value)).collect();
+        let window = Quantity::Window;
+        let expected = [
+            (0, Quantity::Queue, 5.0),
+            (3, window, 2.0),
+            (2, Quantity::Rate, 7.0),
+            (2, window, 3.0),
+        ];
+        assert_eq!(got, expected);
+    }
 
     #[test]
     fn merged_samples_are_those_of_the_longer_interval() {

@@ -20,6 +20,7 @@ pub mod plan;
 pub mod pools;
 pub mod proxy;
 pub mod requirements;
+pub mod scale;
 pub mod setup;
 pub mod sources;
 pub mod study;

@@ -9,6 +9,7 @@ use shallop_topology::builder::NetworkBuilder;
 use shallop_topology::{Graph, Line, NodeKind, Paths, Twins};
 
 use crate::plan::{GraphLink, GraphNode, Plan, Topology};
+use crate::scale;
 
 /// There is no path from a sender to its receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,19 +48,23 @@ impl Network {
     /// The network of this plan; the seed determines random delays.
     #[must_use]
     pub fn build(plan: &Plan, seed: Seed) -> Self {
-        let builder = match &plan.topology {
-            Topology::Fabric(fabric) => fabric.build(seed),
-            Topology::Graph { nodes, links } => graph_builder(nodes, links),
-            Topology::File(imported) => imported.build(),
-        };
-        let NetworkBuilder { graph, names, switch_of, sets, sites, links, aggregation } =
+        let builder = builder(&plan.topology, seed);
+        let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } =
             builder.finish();
-        let impaired = match &plan.topology {
+        let mut impaired = match plan.topology.unscaled() {
             Topology::Graph { links, .. } if links.iter().any(GraphLink::is_impaired) => {
                 links.clone()
             }
             _ => Vec::new(),
         };
+        if let Some(by) = plan.topology.scale() {
+            for link in &mut graph.links {
+                link.rate = link.rate.share(by);
+            }
+            for link in &mut impaired {
+                *link = scale::link(link, by);
+            }
+        }
         let nic_jitter = plan.nic_jitter.unwrap_or_else(|| slowest_frame(&graph));
         Self { graph, names, sets, sites, links, switch_of, aggregation, impaired, nic_jitter }
     }
@@ -171,6 +176,16 @@ impl Network {
             LinkChange { at, rate, delay }
         };
         link.changes.iter().map(change).collect()
+    }
+}
+
+/// The nodes and links of a topology with all of their rates.
+fn builder(topology: &Topology, seed: Seed) -> NetworkBuilder {
+    match topology {
+        Topology::Fabric(fabric) => fabric.build(seed),
+        Topology::Graph { nodes, links } => graph_builder(nodes, links),
+        Topology::File(imported) => imported.build(),
+        Topology::Scaled { of, .. } => builder(of, seed),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
 
 use crate::files::Files;
@@ -148,6 +148,13 @@ pub enum Topology {
     },
     /// Switches and links from a file, with hosts.
     File(Imported),
+    /// Another with a part of its rates.
+    Scaled {
+        /// The part.
+        by: Share,
+        /// The other.
+        of: Box<Self>,
+    },
 }
 
 impl<T: Into<AnyFabric>> From<T> for Topology {

@@ -27,6 +27,10 @@ pub struct KernelOfRun {
 pub struct RehearsalOfRun {
     /// The release of Linux.
     pub kernel: String,
+    /// The part of the scenario's rates and buffers that the network had.
+    pub scale: f64,
+    /// How long hosts and their sockets took to be there, in seconds.
+    pub setup_s: f64,
     /// Whether no ordinary thread of the machine could interrupt the emulator.
     pub is_realtime: bool,
     /// Packets written to hosts in a second of the run, as a mean.
@@ -57,6 +61,8 @@ pub struct RehearsalOfRun {
     pub malformed_frames: u64,
     /// Frames that were lost between hosts and emulator, which no real network loses.
     pub lost_frames: u64,
+    /// Packets that the kernel found to have a wrong checksum.
+    pub checksum_errors: u64,
     /// Why the run is void: too late to be trusted. Empty if it counts.
     pub void: Vec<String>,
 }

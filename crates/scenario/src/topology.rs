@@ -97,6 +97,7 @@ pub(super) fn size(topology: &Topology) -> (u64, u64) {
         Topology::Fabric(fabric) => fabric.size(),
         Topology::Graph { nodes, links } => (nodes.len() as u64, links.len() as u64),
         Topology::File(imported) => imported.size(),
+        Topology::Scaled { of, .. } => size(of),
     }
 }
 

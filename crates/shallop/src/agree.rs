@@ -7,21 +7,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use shallop_results::agreement::{agreement, table};
 use shallop_results::{Shard, Summary};
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::{Task, jobs, rehearsal};
+use shallop_workbench::{Task, jobs, machine, rehearsal};
 
 use crate::args::Format;
 use crate::host_args;
+use crate::live::Live;
 use crate::print;
 use crate::progress::Bar;
 use crate::work::{INTERRUPTED, VOID, read_with, with_kernels};
 
 /// Rehearses and simulates a scenario. The exit code says whether all schemes agree.
 pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
-    let host_args::Rehearse { run, schemes, tape, .. } = args;
+    let host_args::Rehearse { run, schemes, .. } = args;
     let mut real = read_with(args, with_kernels(&run.set))?;
     let mut ours = read_with(args, run.set.clone())?;
-    rehearsal::prepare(&mut real, schemes, tape.as_deref())?;
+    let scaled = rehearsal::prepare(&mut real, args.wanted())?;
     rehearsal::choose(&mut ours, schemes)?;
+    if let Some(by) = scaled {
+        machine::scale_by(&mut ours, by)?;
+    }
     let task = |study, name: &str| Task {
         id: None,
         study,
@@ -31,6 +35,7 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
     let locks = tasks.iter().map(|task| task.prepare(Shard::WHOLE));
     let _locks = locks.collect::<Result<Vec<_>>>()?;
     let bar = Bar::of(tasks.iter().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
+    let bar = bar.with_screen(args.live.then(Live::start).transpose()?);
     let made = |task: &Task, jobs: usize| -> Result<Summary> {
         let (archive, shard) = (None, Shard::WHOLE);
         let options = jobs::JobOptions { jobs, archive, resume: run.resume, shard, stop };

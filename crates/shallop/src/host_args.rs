@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use shallop_workbench::arguments;
+use shallop_workbench::machine::Scale;
+use shallop_workbench::rehearsal::Wanted;
 
 use crate::args::{Printed, Run, setting};
 
@@ -20,9 +22,22 @@ pub struct Rehearse {
     /// Rehearse every scheme so many times, with the scenario's seed and those after it
     #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
     pub seeds: Option<u32>,
+    /// Show what queues hold, drops, marks and rates of flows on the screen while it runs
+    #[arg(long)]
+    pub live: bool,
+    /// Rehearse with this part of all rates and buffers, as 1/20, or with the largest that this machine carries: auto
+    #[arg(long, value_name = "PART", value_parser = arguments::scale)]
+    pub scale: Option<Scale>,
     /// Keep when each packet came and was delivered in this file, of a single run, for `shallop tape`
     #[arg(long, value_name = "FILE")]
     pub tape: Option<PathBuf>,
+}
+
+impl Rehearse {
+    /// What is wanted besides the scenario.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { schemes: &self.schemes, tape: self.tape.as_deref(), scale: self.scale }
+    }
 }
 
 /// The arguments of `tape`.
@@ -45,6 +60,9 @@ pub enum TapeAction {
         /// Set a key of the scenario, as for the rehearsal
         #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
         set: Vec<(String, String)>,
+        /// The part of all rates and buffers, if the rehearsal was scaled
+        #[arg(long, value_name = "PART", value_parser = arguments::scale)]
+        scale: Option<Scale>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -114,7 +132,11 @@ pub enum KernelAction {
 #[derive(Debug, Args)]
 pub struct Shell {
     /// The scenario, a TOML file
-    pub scenario: PathBuf,
+    #[arg(required_unless_present = "join")]
+    pub scenario: Option<PathBuf>,
+    /// A further shell in a session that another terminal has opened: in that of this process, or in the only one
+    #[arg(long, value_name = "PROCESS", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["scenario", "set", "scale", "virtual_time"])]
+    pub join: Option<u32>,
     /// In virtual time: it stands still while you type, and a line takes as long as its programs wait
     #[arg(long = "virtual")]
     pub virtual_time: bool,
@@ -124,6 +146,9 @@ pub struct Shell {
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
+    /// Take this part of all rates and buffers, as 1/20, or the largest that this machine carries: auto
+    #[arg(long, value_name = "PART", value_parser = arguments::scale, conflicts_with = "virtual_time")]
+    pub scale: Option<Scale>,
     /// A program with its arguments to run in the host in place of a prompt, in real time
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "virtual_time")]
     pub command: Vec<String>,

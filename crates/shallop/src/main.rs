@@ -8,6 +8,7 @@ mod doctor;
 mod examples;
 mod host_args;
 mod kernel;
+mod live;
 mod new;
 mod print;
 mod progress;
@@ -26,6 +27,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use shallop_workbench::diagnostic::{Missing, Result, plain};
 use shallop_workbench::printable::printable;
+use shallop_workbench::rehearsal;
 
 use crate::args::{Arguments, Command};
 
@@ -68,6 +70,7 @@ fn printable_values(mut error: clap::Error) -> clap::Error {
 
 fn carry_out(command: &Command) -> Result<ExitCode> {
     let stop = Arc::new(AtomicBool::new(false));
+    own_hosts(command)?;
     match command {
         Command::Run(args) => work::run(args, &*listen(&stop)?),
         Command::Rehearse(args) => work::rehearse(args, &*listen(&stop)?),
@@ -85,8 +88,19 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
         Command::Kernel(args) => kernel::kernel(args),
+        Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),
     }
+}
+
+/// Lets ordinary users have network namespaces, for commands that make them: while the process has one thread.
+fn own_hosts(command: &Command) -> Result<()> {
+    match command {
+        Command::Rehearse(_) | Command::Agree(_) | Command::Doctor(_) => {}
+        Command::Shell(args) if args.join.is_none() && !args.virtual_time => {}
+        _ => return Ok(()),
+    }
+    rehearsal::become_root()
 }
 
 /// Sets the flag on Ctrl-C, so that finished runs are stored. A second Ctrl-C ends the process at once.

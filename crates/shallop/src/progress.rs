@@ -1,16 +1,18 @@
 //! The progress of all runs in simulated time, on standard error: a bar on a terminal, otherwise a line now and then.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_results::Job;
-use shallop_workbench::Progress;
 use shallop_workbench::printable::{printable, printable_lines};
+use shallop_workbench::{Moment, Progress};
+
+use crate::live::Live;
 
 /// Steps of the bar in a simulated second.
 const STEPS: f64 = 1e6;
@@ -30,6 +32,8 @@ pub struct Bar {
     /// Runs that ended, and the number of all runs.
     ended: AtomicUsize,
     all: usize,
+    /// The screen that stands for the bar, until something is printed.
+    live: Mutex<Option<Live>>,
 }
 
 impl Bar {
@@ -52,16 +56,33 @@ impl Bar {
         let lines = (!is_terminal).then(Lines::start);
         let whole = (seconds * 1e12) as u64;
         let (passed, ended) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Self { line: bar, lines, whole, passed, ended, all }
+        Self { line: bar, lines, whole, passed, ended, all, live: Mutex::new(None) }
+    }
+
+    /// The same with a screen that shows the run in progress in place of the bar.
+    pub fn with_screen(mut self, live: Option<Live>) -> Self {
+        if live.is_some() {
+            self.line.set_draw_target(ProgressDrawTarget::hidden());
+            self.lines = None;
+        }
+        self.live = Mutex::new(live);
+        self
+    }
+
+    /// The screen, if there is one.
+    fn screen(&self) -> MutexGuard<'_, Option<Live>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prints while the bar is hidden.
     pub fn hidden_while<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.screen().take();
         self.line.suspend(print)
     }
 
     /// Removes the bar.
     pub fn close(&self) {
+        self.screen().take();
         self.line.finish_and_clear();
     }
 }
@@ -73,6 +94,9 @@ impl Progress for Bar {
         let words =
             [point.name.as_str(), scheme.as_str()].into_iter().filter(|word| !word.is_empty());
         let message = words.collect::<Vec<_>>().join(" ");
+        if let Some(live) = &*self.screen() {
+            live.begin(&format!("{}: {message}, seed {}", study.title, job.seed));
+        }
         self.line.set_message(printable(&message).into_owned());
     }
 
@@ -91,6 +115,16 @@ impl Progress for Bar {
     fn end(&self) {
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         self.line.set_prefix(format!("{ended} of {} runs", self.all));
+    }
+
+    fn wants_moment(&self, at: Span) -> bool {
+        self.screen().as_ref().is_some_and(|live| live.wants(at))
+    }
+
+    fn moment(&self, moment: Moment) {
+        if let Some(live) = &*self.screen() {
+            live.tell(moment);
+        }
     }
 
     fn note(&self, text: &str) {

@@ -8,28 +8,38 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use shallop_core::Time;
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::shell::{Session, Terminal};
+use shallop_workbench::machine;
+use shallop_workbench::shell::{self, Session, Terminal};
 
 use crate::{host_args, print, work};
 
 /// Opens a shell in a host. The exit code is that of the last command.
 pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
-    let files = work::files(&args.scenario);
+    let shell = || vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".to_owned())];
+    let words = if args.command.is_empty() { shell() } else { args.command.clone() };
+    let Some(scenario) = &args.scenario else {
+        return Ok(ExitCode::from(shell::join(args.join, args.host.as_deref(), &words)?));
+    };
+    let files = work::files(scenario);
     let set = if args.virtual_time { args.set.clone() } else { work::with_kernels(&args.set) };
     let options = Options { set, files: Arc::clone(&files), ..Options::default() };
-    let study = shallop_workbench::work::read(&args.scenario, &options)?;
+    let mut study = shallop_workbench::work::read(scenario, &options)?;
+    if !args.virtual_time {
+        machine::fit(&mut study, args.scale)?;
+    }
     let session = Session::new(&study, args.host.as_deref(), files)?;
     let is_terminal = std::io::stdin().is_terminal();
     if is_terminal && args.command.is_empty() {
         let others = session.others.join(", ");
         print::stderr(&format!("You are in host {}. The others: {others}.\n", session.host));
         if !args.virtual_time {
-            print::stderr("Their addresses are in /etc/hosts.\n");
+            let process = std::process::id();
+            print::stderr(&format!(
+                "Their addresses are in /etc/hosts. In another terminal: shallop shell --join {process} --host NAME\n"
+            ));
         }
     }
     if !args.virtual_time {
-        let shell = || vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".to_owned())];
-        let words = if args.command.is_empty() { shell() } else { args.command.clone() };
         let status = session.run_live(&words, &|| stop.load(Ordering::Relaxed))?;
         return Ok(ExitCode::from(status));
     }

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use shallop_plan::Study;
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::Result;
+use shallop_workbench::machine::{self, Scale};
 use shallop_workbench::rehearsal;
 
 use crate::host_args::{Tape, TapeAction};
@@ -19,19 +21,22 @@ pub fn tape(args: &Tape) -> Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        TapeAction::Replay { tape, scenario, set, json } => replay(tape, scenario, (set, *json)),
+        TapeAction::Replay { tape, scenario, set, scale, json } => {
+            let set = work::with_kernels(set);
+            let options = Options { set, files: work::files(scenario), ..Options::default() };
+            let mut study = shallop_workbench::work::read(scenario, &options)?;
+            match scale {
+                Some(Scale::By(by)) => machine::scale_by(&mut study, *by)?,
+                Some(Scale::Auto) => drop(machine::fit(&mut study, *scale)?),
+                None => {}
+            }
+            replay(&study, tape, *json)
+        }
     }
 }
 
-fn replay(
-    tape: &Path,
-    scenario: &Path,
-    (set, json): (&[(String, String)], bool),
-) -> Result<ExitCode> {
-    let set = work::with_kernels(set);
-    let options = Options { set, files: work::files(scenario), ..Options::default() };
-    let study = shallop_workbench::work::read(scenario, &options)?;
-    let played = rehearsal::replay(&study, tape)?;
+fn replay(study: &Study, tape: &Path, json: bool) -> Result<ExitCode> {
+    let played = rehearsal::replay(study, tape)?;
     if json {
         print::json(&played)?;
     } else {

@@ -20,6 +20,7 @@ use shallop_workbench::work::{chosen, read};
 use shallop_workbench::{self as workbench, Task, jobs, kernels};
 
 use crate::args::{self, Format, Printed};
+use crate::live::Live;
 use crate::progress::Bar;
 use crate::{host_args, print, report};
 
@@ -55,10 +56,11 @@ pub fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>) -> Resu
 pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
     let run = &args.run;
     let mut study = read_with(args, with_kernels(&run.set))?;
-    workbench::rehearsal::prepare(&mut study, &args.schemes, args.tape.as_deref())?;
+    workbench::rehearsal::prepare(&mut study, args.wanted())?;
     let task = Task { id: None, study, folder: run.work.out.clone() };
     let tasks = Tasks::new(vec![task], &run.work, stop).resume(run.resume);
-    Tasks { one_at_a_time: true, ..tasks }.carry_out()
+    // Each has the machine for itself.
+    Tasks { jobs: 1, live: args.live, ..tasks }.carry_out()
 }
 
 /// Runs a scenario at every combination of some values.
@@ -168,8 +170,10 @@ struct Tasks<'a> {
     shard: Shard,
     /// Whether the table has one row per point.
     sweep: bool,
-    /// Whether runs need the machine for themselves.
-    one_at_a_time: bool,
+    /// Runs at a time; zero for one per core.
+    jobs: usize,
+    /// Whether the run in progress is on the screen.
+    live: bool,
 }
 
 impl<'a> Tasks<'a> {
@@ -181,7 +185,8 @@ impl<'a> Tasks<'a> {
             resume: false,
             shard: Shard::WHOLE,
             sweep: false,
-            one_at_a_time: false,
+            jobs: work.jobs.map_or(0, NonZeroUsize::get),
+            live: false,
         }
     }
 
@@ -195,6 +200,7 @@ impl<'a> Tasks<'a> {
         self.check_index()?;
         self.all.iter().for_each(|task| print::notes(&workbench::work::notes(&task.study)));
         let bar = Bar::of(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
+        let bar = bar.with_screen(self.live.then(Live::start).transpose()?);
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
         bar.close();
@@ -256,7 +262,7 @@ impl<'a> Tasks<'a> {
 
     fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
         let options = jobs::JobOptions {
-            jobs: if self.one_at_a_time { 1 } else { self.work.jobs.map_or(0, NonZeroUsize::get) },
+            jobs: self.jobs,
             // The task knows.
             archive: None,
             resume: self.resume,

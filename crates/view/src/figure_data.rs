@@ -42,7 +42,7 @@ pub struct PlotSample<'a> {
     pub seed: u64,
     /// The time since the start, in seconds.
     pub time_s: f64,
-    /// `queue_bytes`, `queue_peak_bytes` or `rate_bps`.
+    /// `queue_bytes`, `queue_peak_bytes`, `rate_bps`, or another that is not drawn.
     pub what: &'a str,
     /// The queue, the group or the flow.
     pub place: &'a str,

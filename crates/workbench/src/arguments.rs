@@ -6,6 +6,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use shallop_core::Share;
+
+use super::machine::Scale;
+
 /// The largest seed: that of a scenario, whose numbers are those of TOML.
 const MOST_SEED: u64 = i64::MAX as u64;
 /// The most runs at a time.
@@ -48,6 +52,20 @@ pub fn folder(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
+/// A part of a scenario's rates and buffers: `auto`, or as in `1/20`.
+///
+/// # Errors
+/// What is allowed.
+pub fn scale(text: &str) -> Result<Scale, String> {
+    if text.trim() == "auto" {
+        return Ok(Scale::Auto);
+    }
+    let parts = text.trim().split_once('/').unwrap_or((text.trim(), "1"));
+    let part = parts.0.trim().parse().ok().zip(parts.1.trim().parse().ok());
+    let share = part.and_then(|(part, whole)| Share::new(part, whole));
+    share.map(Scale::By).ok_or_else(|| "expected \"auto\" or a part such as 1/20".to_owned())
+}
+
 fn whole<T: FromStr>(text: &str, least: u64, most: u64) -> Result<T, String> {
     let number: Option<u64> = text.trim().parse().ok();
     let number = number.filter(|number| (least..=most).contains(number));
@@ -77,6 +95,11 @@ mod tests {
         {
             let why = seed(bad).unwrap_err();
             assert_eq!(why, "expected a whole number from 0 to 9223372036854775807", "{bad}");
+        }
+        assert_eq!(scale("auto"), Ok(Scale::Auto));
+        assert_eq!(Share::new(1, 20).map(Scale::By), scale(" 1/20 ").ok());
+        for bad in ["0", "2", "1/0", "3/2", "-1/2", "0.5", "", "1/20/3"] {
+            assert!(scale(bad).is_err(), "{bad}");
         }
         assert_eq!(jobs("3").map(NonZeroUsize::get), Ok(3));
         for bad in ["0", "1025"] {

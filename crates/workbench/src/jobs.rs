@@ -15,6 +15,7 @@ use super::kernels;
 use super::run_archive::{FlowWriter, RunArchive};
 use shallop_lab::{Observer, RunError};
 use shallop_measure::flow_log::FlowRow;
+use shallop_measure::moment::Moment;
 use shallop_plan::Study;
 use shallop_plan::wait::check_all;
 use shallop_results::summary::Run;
@@ -39,6 +40,12 @@ pub trait Progress: Sync {
     fn advance(&self, _by: Span) {}
     /// A job ended, or was found in the archive.
     fn end(&self) {}
+    /// Whether the state of a run at this time is wanted.
+    fn wants_moment(&self, _at: Span) -> bool {
+        false
+    }
+    /// The state of a run, if it was wanted.
+    fn moment(&self, _moment: Moment) {}
     /// A message for the user.
     fn note(&self, _text: &str) {}
 }
@@ -241,5 +248,13 @@ impl Observer for RunFollower<'_, '_> {
         {
             self.failed = Some(why);
         }
+    }
+
+    fn wants_moment(&self, at: Span) -> bool {
+        self.worker.progress.wants_moment(at)
+    }
+
+    fn on_moment(&mut self, moment: Moment) {
+        self.worker.progress.moment(moment);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use shallop_core::Share;
 use shallop_plan::Study;
 use shallop_plan::plan::Driver;
 use shallop_results::machine::{Ability, Played};
@@ -11,13 +12,27 @@ use shallop_scenario::Options;
 use super::diagnostic::{Result, of_work, plain, with_help};
 use super::error::WorkError;
 use super::kernels;
+use super::machine::{self, Scale};
 
-/// Makes a study one that is rehearsed, under these schemes only unless there are none, with a tape of its only run.
+/// What is wanted of rehearsals besides their scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// The labels of schemes; all if there are none.
+    pub schemes: &'a [String],
+    /// The file of the tape of the only run.
+    pub tape: Option<&'a Path>,
+    /// The part of rates and buffers.
+    pub scale: Option<Scale>,
+}
+
+/// Makes a study one that is rehearsed. Returns the part of its rates and buffers that it has, if that is not all.
 ///
 /// # Errors
-/// If there is no such scheme, or a tape is asked for of several runs.
-pub fn prepare(study: &mut Study, schemes: &[String], tape: Option<&Path>) -> Result<()> {
+/// If there is no such scheme, a tape is asked for of several runs, or this machine cannot carry it.
+pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
+    let Wanted { schemes, tape, scale } = wanted;
     choose(study, schemes)?;
+    let scaled = machine::fit(study, scale)?;
     let runs = study.jobs().len();
     if tape.is_some() && runs != 1 {
         let help = "choose with --schemes and --seeds";
@@ -27,7 +42,7 @@ pub fn prepare(study: &mut Study, schemes: &[String], tape: Option<&Path>) -> Re
         let tape = tape.map(|tape| tape.to_string_lossy().into_owned());
         point.plan.driver = Driver::Rehearsal { tape };
     }
-    Ok(())
+    Ok(scaled)
 }
 
 /// Plays a tape to the network of a study.
@@ -70,6 +85,23 @@ pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
     })
 }
 
+/// Makes the process root over network namespaces of its own, if its user is not root and may. It must have one thread.
+///
+/// # Errors
+/// If that fails halfway.
+pub fn become_root() -> Result<()> {
+    #[cfg(target_os = "linux")]
+    shallop_linux::ordinary::become_root()
+        .map_err(|why| plain(&format!("a user namespace for hosts: {why}")))?;
+    Ok(())
+}
+
+/// Keeps this thread off the processor of a rehearsal's emulator.
+pub fn keep_off() {
+    #[cfg(target_os = "linux")]
+    shallop_linux::keep_off();
+}
+
 /// What this machine can do.
 #[must_use]
 pub fn abilities() -> Vec<Ability> {
@@ -93,7 +125,7 @@ pub fn abilities() -> Vec<Ability> {
 }
 
 /// A rehearsal at one rate.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Carried {
     /// Payload and headers of one link, in bits per second.
     pub rate_bps: f64,
@@ -137,7 +169,9 @@ pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
         let options = Options { set, ..Options::default() };
         let study = shallop_scenario::read(&text, &options);
         let mut study = study.map_err(|why| of_work(&WorkError::Text(why)))?;
-        prepare(&mut study, &[], None)?;
+        for point in &mut study.points {
+            point.plan.driver = Driver::Rehearsal { tape: None };
+        }
         let run = kernels::once(&study.points[0].plan).map_err(|why| of_work(&why))?;
         void = if run.is_void() { void + 1 } else { 0 };
         all.push(Carried {

@@ -42,6 +42,7 @@ fn topology(topology: &Topology) -> &'static str {
         Topology::Fabric(fabric) => fabric.label(),
         Topology::Graph { .. } => "graph",
         Topology::File(_) => "from a file",
+        Topology::Scaled { of, .. } => self::topology(of),
     }
 }
 

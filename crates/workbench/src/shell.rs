@@ -24,6 +24,8 @@ pub trait Terminal {}
 const GROUP: &str = "shell";
 /// The longest session in virtual time.
 const LONGEST: Span = Span::from_secs(86_400);
+/// With more hosts than these, only those of groups and of the shell talk to others.
+const MOST_OPEN: usize = 40;
 /// The longest session in real time.
 const LONGEST_LIVE: Span = Span::from_secs(3_600);
 
@@ -101,11 +103,31 @@ impl Session {
                 command.words = words.to_vec();
             }
         }
+        self.open_to_others();
         let mut watch = Watch(is_over);
         match kernels::run_live_shell(&self.plan, &mut watch) {
             Err(crate::error::WorkError::Run(RunError::Stopped)) => Ok(130),
             other => other.map(|status| status.unwrap_or(0)).map_err(|why| of_work(&why)),
         }
+    }
+
+    /// Lets programs in all hosts talk to each other, which further terminals may start.
+    fn open_to_others(&mut self) {
+        let Some(shell) = self.plan.groups.last().cloned() else { return };
+        let hosts = shell.to.len() + 1;
+        if hosts > MOST_OPEN {
+            return;
+        }
+        let command = shell.command.map(|of| Command { words: Vec::new(), is_shell: false, ..of });
+        let all: Vec<u32> = shell.to.iter().chain(&shell.from).copied().collect();
+        self.plan.groups.push(Group {
+            name: "other terminals".to_owned(),
+            from: shell.to.clone(),
+            to: all,
+            flows: shell.to.len() * (hosts - 1),
+            command,
+            ..shell
+        });
     }
 
     /// Runs it until the terminal has no more lines, which it says to `is_over` too, or a day of virtual time is over.
@@ -130,4 +152,48 @@ impl Observer for Watch<'_> {
     }
 
     fn on_flows(&mut self, _: Vec<shallop_measure::flow_log::FlowRow>) {}
+}
+
+/// Runs a program in a host of a session that another process has open: of this process or, without one or with zero,
+/// of the only one. Without a host in the first. Returns the exit status.
+///
+/// # Errors
+/// If there is no such session or host, or several sessions and none is named.
+#[cfg(target_os = "linux")]
+pub fn join(process: Option<u32>, host: Option<&str>, words: &[String]) -> Result<u8> {
+    use shallop_linux::session::{self, Session};
+    let there = session::list();
+    let known = || there.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let process = match (process.filter(|&process| process != 0), &there[..]) {
+        (Some(process), _) if there.contains(&process) => process,
+        (None, [only]) => *only,
+        (_, []) => {
+            let help = "shallop shell SCENARIO opens one";
+            return Err(with_help(&"no session is open", &help));
+        }
+        (Some(process), _) => {
+            let what = format!("process {process} has no session open");
+            return Err(with_help(&what, &format!("these have: {}", known())));
+        }
+        (None, _) => {
+            let help = format!("--join with one of {}", known());
+            return Err(with_help(&"several sessions are open", &help));
+        }
+    };
+    let of_rehearsal = |why| of_work(&crate::error::WorkError::Rehearsal(why));
+    shallop_linux::ordinary::join(process)
+        .map_err(|why| plain(&format!("the session of process {process}: {why}")))?;
+    let mut session = Session::of(process).map_err(of_rehearsal)?;
+    let first = session.names().next().map(str::to_owned).unwrap_or_default();
+    let status = session.run(host.unwrap_or(&first), words).map_err(of_rehearsal)?;
+    Ok(u8::try_from(status).unwrap_or(u8::MAX))
+}
+
+/// As on Linux, where there are sessions.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn join(_: Option<u32>, _: Option<&str>, _: &[String]) -> Result<u8> {
+    Err(plain(&"sessions are on Linux only"))
 }

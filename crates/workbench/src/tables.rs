@@ -78,14 +78,20 @@ pub(super) fn series_table(samples: &Samples) -> Table {
     let quantity: Text = samples.iter().map(|sample| Some(sample.quantity.name())).collect();
     let place = |sample: &Sample| places.get(sample.place as usize).map(String::as_str);
     let place: Text = samples.iter().map(place).collect();
-    let quantities = "queue_bytes: now; queue_peak_bytes: the most since the last row; rate_bps: since then, at IP.";
+    let quantities = "queue_bytes: now; queue_peak_bytes: the most since the last row; rate_bps: since then, at IP; \
+                      window_segments and srtt_s: of rehearsals, as the kernel says.";
     let time: Vec<f64> = samples.iter().map(|sample| sample.time.as_secs_f64()).collect();
     let value: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let columns = vec![
         Column::new("time_s", "s", "The time since the start of the run.", time),
         Column::new("what", "", quantities, quantity),
         Column::new("place", "", "The queue, the group or the flow.", place),
-        Column::new("value", "B or bit/s", "The value, in the unit that `what` ends in.", value),
+        Column::new(
+            "value",
+            "B, bit/s, segments or s",
+            "The value, in the unit that `what` ends in.",
+            value,
+        ),
     ];
     Table::new("series", columns)
 }

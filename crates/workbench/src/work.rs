@@ -143,7 +143,7 @@ pub fn notes(study: &Study) -> Vec<String> {
     const MOST: usize = 10;
     let mut notes = study.notes.clone();
     for point in &study.points {
-        let Topology::File(imported) = &point.plan.topology else { continue };
+        let Topology::File(imported) = point.plan.topology.unscaled() else { continue };
         let (file, names) = &imported.unread;
         let told = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(MOST);

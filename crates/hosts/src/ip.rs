@@ -1,0 +1,215 @@
+//! IP headers of frames, of both versions: what the network reads of them, and the few fields that it writes. IPv6
+//! without extension headers is read whole; of other packets the first header is.
+
+use etherparse::{
+    Ethernet2Slice, IpEcn, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice, UdpHeader,
+};
+use shallop_core::Ecn;
+
+use crate::addresses;
+use crate::frame::ETHERNET;
+
+/// Bytes of an IPv6 header.
+const V6_HEADER: usize = 40;
+/// Congestion experienced, in the lowest bits of the traffic class.
+const CE: u8 = 3;
+
+/// The IP header of a frame.
+#[derive(Clone, Debug)]
+pub enum Ip<'a> {
+    /// Version 4.
+    V4(Ipv4HeaderSlice<'a>),
+    /// Version 6.
+    V6(Ipv6HeaderSlice<'a>),
+}
+
+impl<'a> Ip<'a> {
+    /// That of an Ethernet frame; `None` if it has none.
+    #[must_use]
+    pub fn of(frame: &'a [u8]) -> Option<Self> {
+        let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
+        Self::of_packet(ethernet.payload_slice())
+    }
+
+    /// That of a packet without its Ethernet header.
+    fn of_packet(packet: &'a [u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => Ipv4HeaderSlice::from_slice(packet).ok().map(Self::V4),
+            6 => Ipv6HeaderSlice::from_slice(packet).ok().map(Self::V6),
+            _ => None,
+        }
+    }
+
+    /// The source and the destination, as [`addresses`] has them.
+    #[must_use]
+    pub fn ends(&self) -> (u32, u32) {
+        match self {
+            Self::V4(ip) => (u32::from_be_bytes(ip.source()), u32::from_be_bytes(ip.destination())),
+            Self::V6(ip) => (addresses::short(ip.source()), addresses::short(ip.destination())),
+        }
+    }
+
+    /// What it carries.
+    #[must_use]
+    pub fn protocol(&self) -> IpNumber {
+        match self {
+            Self::V4(ip) => ip.protocol(),
+            Self::V6(ip) => ip.next_header(),
+        }
+    }
+
+    /// Bytes of the header.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        match self {
+            Self::V4(ip) => ip.slice().len(),
+            Self::V6(_) => V6_HEADER,
+        }
+    }
+
+    /// Bytes of the packet; `None` if there are more than 65,535.
+    #[must_use]
+    pub fn total_len(&self) -> Option<u16> {
+        match self {
+            Self::V4(ip) => Some(ip.total_len()),
+            Self::V6(ip) => ip.payload_length().checked_add(V6_HEADER as u16),
+        }
+    }
+
+    /// The ECN codepoint.
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        let bits = match self {
+            Self::V4(ip) => ip.ecn().value(),
+            Self::V6(ip) => ip.ecn().value(),
+        };
+        match bits {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            CE => Ecn::Ce,
+            _ => Ecn::Ect,
+        }
+    }
+
+    /// The checksum of a TCP segment of this packet.
+    #[must_use]
+    pub fn tcp_checksum(&self, tcp: &TcpHeaderSlice<'_>, payload: &[u8]) -> Option<u16> {
+        match self {
+            Self::V4(ip) => tcp.calc_checksum_ipv4_raw(ip.source(), ip.destination(), payload).ok(),
+            Self::V6(ip) => tcp.calc_checksum_ipv6_raw(ip.source(), ip.destination(), payload).ok(),
+        }
+    }
+
+    /// The checksum of a UDP datagram of this packet.
+    #[must_use]
+    pub fn udp_checksum(&self, udp: &UdpHeader, payload: &[u8]) -> Option<u16> {
+        match self {
+            Self::V4(ip) => udp.calc_checksum_ipv4_raw(ip.source(), ip.destination(), payload).ok(),
+            Self::V6(ip) => udp.calc_checksum_ipv6_raw(ip.source(), ip.destination(), payload).ok(),
+        }
+    }
+}
+
+/// Sets congestion experienced in an IP frame.
+pub fn mark(frame: &mut [u8]) {
+    rewrite(frame, |header| match header {
+        Header::V4(ip) => ip.ecn = IpEcn::CongestionExperienced,
+        Header::V6(ip) => ip.traffic_class |= CE,
+    });
+}
+
+/// Makes the header of a frame that of a part of a packet: the part with this index and these bytes in all.
+pub(crate) fn make_part(frame: &mut [u8], index: usize, ip_bytes: usize) {
+    rewrite(frame, |header| match header {
+        Header::V4(ip) => {
+            ip.identification = ip.identification.wrapping_add(index as u16);
+            ip.total_len = ip_bytes as u16;
+        }
+        Header::V6(ip) => ip.payload_length = (ip_bytes - V6_HEADER) as u16,
+    });
+}
+
+/// A header that can be changed.
+enum Header {
+    V4(etherparse::Ipv4Header),
+    V6(etherparse::Ipv6Header),
+}
+
+/// Changes the IP header of a frame, and completes its checksum. Its length stays.
+fn rewrite(frame: &mut [u8], change: impl FnOnce(&mut Header)) {
+    let Some(packet) = frame.get_mut(ETHERNET..) else { return };
+    let mut header = match Ip::of_packet(packet) {
+        Some(Ip::V4(ip)) => Header::V4(ip.to_header()),
+        Some(Ip::V6(ip)) => Header::V6(ip.to_header()),
+        None => return,
+    };
+    change(&mut header);
+    match header {
+        Header::V4(mut ip) => {
+            ip.header_checksum = ip.calc_header_checksum();
+            put(packet, &ip.to_bytes());
+        }
+        Header::V6(ip) => put(packet, &ip.to_bytes()),
+    }
+}
+
+fn put(packet: &mut [u8], bytes: &[u8]) {
+    if let Some(to) = packet.get_mut(..bytes.len()) {
+        to.copy_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+    use std::net::Ipv6Addr;
+
+    use etherparse::PacketBuilder;
+
+    use super::*;
+    use crate::frame::{cut, cut_datagrams, segment};
+
+    fn v6(host: u32) -> [u8; 16] {
+        Ipv6Addr::from_bits(addresses::address_v6(host)).octets()
+    }
+
+    fn tcp(payload: usize) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let builder = PacketBuilder::ethernet2([2; 6], [2; 6]).ipv6(v6(0), v6(1), 64);
+        let payload: Vec<u8> = (0..payload).map(|byte| byte as u8).collect();
+        builder.tcp(1_024, 80, 1_000, 500).ack(7).write(&mut frame, &payload).unwrap();
+        frame
+    }
+
+    #[test]
+    fn a_segment_of_version_6_has_its_fields_and_its_hosts() {
+        let segment = segment(&tcp(100)).unwrap();
+        let hosts = [segment.ends.from.0, segment.ends.to.0].map(addresses::host_of);
+        assert_eq!(hosts, [Some(0), Some(1)]);
+        assert_eq!((segment.payload, segment.ip_bytes, segment.ecn), (100, 160, Ecn::NotEct));
+    }
+
+    #[test]
+    fn a_mark_changes_the_codepoint_and_nothing_else() {
+        let plain = tcp(10);
+        let mut marked = plain.clone();
+        mark(&mut marked);
+        assert_eq!(segment(&marked).unwrap().ecn, Ecn::Ce);
+        let differ: Vec<usize> = (0..plain.len()).filter(|&at| plain[at] != marked[at]).collect();
+        assert_eq!(differ, [15]);
+    }
+
+    #[test]
+    fn frames_of_version_6_are_cut_into_packets_with_their_lengths() {
+        let parts = cut(&tcp(3_000), 1_428).unwrap();
+        let sizes: Vec<_> = parts.iter().map(|part| segment(part).unwrap().payload).collect();
+        assert_eq!(sizes, [1_428, 1_428, 144]);
+        let mut frame = Vec::new();
+        let builder = PacketBuilder::ethernet2([2; 6], [2; 6]).ipv6(v6(0), v6(1), 64);
+        builder.udp(9, 9).write(&mut frame, &[7; 2_500]).unwrap();
+        let parts = cut_datagrams(&frame, 1_000).unwrap();
+        let lengths = parts.iter().map(|part| Ip::of(part).unwrap().total_len().unwrap());
+        assert_eq!(lengths.collect::<Vec<_>>(), [1_048, 1_048, 548]);
+    }
+}

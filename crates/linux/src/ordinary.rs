@@ -1,0 +1,59 @@
+//! Rehearsals of ordinary users: in a user namespace of its own a process is root over the network namespaces that it
+//! makes, and over nothing else (`user_namespaces(7)`).
+
+use std::fs::{self, File};
+use std::io;
+
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{getegid, geteuid};
+
+/// Gives this process a user namespace of its own, unless it is root. It must have one thread. Where that is forbidden
+/// nothing changes, and [`denied`] says why when a host is to be made.
+///
+/// # Errors
+/// If the namespace was made and cannot be used.
+pub fn become_root() -> io::Result<()> {
+    let (user, group) = (geteuid(), getegid());
+    if user.is_root() || unshare(CloneFlags::CLONE_NEWUSER).is_err() {
+        return Ok(());
+    }
+    // Whoever may not set groups may be mapped to root's.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+}
+
+/// Moves this process, which must have one thread, to the user namespace of another one of the same user.
+///
+/// # Errors
+/// If there is no such process, or it is of another user.
+pub fn join(process: u32) -> io::Result<()> {
+    let theirs = format!("/proc/{process}/ns/user");
+    if fs::read_link(&theirs)? == fs::read_link("/proc/self/ns/user")? {
+        return Ok(());
+    }
+    Ok(setns(File::open(theirs)?, CloneFlags::CLONE_NEWUSER)?)
+}
+
+/// What forbids network namespaces to this process, as the sysctl says that does.
+pub(crate) fn denied() -> String {
+    let value = |name: &str| {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    };
+    let forbidding = [
+        ("user.max_user_namespaces", "0"),
+        ("user.max_net_namespaces", "0"),
+        ("kernel.unprivileged_userns_clone", "0"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1"),
+    ];
+    let found = forbidding.iter().find(|(name, bad)| value(name).as_deref() == Some(bad));
+    let why = found.map_or_else(
+        || {
+            "whoever started this process has taken the right from it (a container, or seccomp)"
+                .to_owned()
+        },
+        |(name, bad)| format!("the sysctl {name} = {bad} forbids them to ordinary users"),
+    );
+    format!("no network namespace can be made here: {why}; as root, rehearsals need no more")
+}

@@ -1,0 +1,146 @@
+//! Sessions: a rehearsal with a shell tells others of its hosts, so that further terminals can have shells in them. It
+//! listens on a socket without a file, which is gone with it: `shallop-` and the number of its process.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::error::{RehearsalError, failed};
+use crate::namespace;
+use crate::programs::{self, number};
+
+/// What the names of sockets begin with.
+const NAME: &str = "shallop-";
+/// How often is looked whether something has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Tells everybody who asks of these hosts, until `stop` is true.
+pub(crate) fn tell(
+    hosts: &[namespace::Host],
+    names: &[String],
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let lines = names.iter().zip(hosts).map(|(name, host)| {
+        let descriptor = host.namespace.as_raw_fd();
+        format!("{descriptor} {name}\n")
+    });
+    let text: String = lines.chain(["\n".to_owned()]).collect();
+    let address = SocketAddr::from_abstract_name(format!("{NAME}{}", std::process::id()))?;
+    let listener = UnixListener::bind_addr(&address)?;
+    listener.set_nonblocking(true)?;
+    // Whoever joins knows by the end of its connection that the session is over.
+    let mut joined: Vec<UnixStream> = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        match listener.accept() {
+            Ok((mut stream, _)) => {
+                if stream.write_all(text.as_bytes()).is_ok() {
+                    joined.push(stream);
+                }
+            }
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    }
+    Ok(())
+}
+
+/// The processes with a session, in order.
+#[must_use]
+pub fn list() -> Vec<u32> {
+    let text = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let name = |line: &str| {
+        let name = line.split_whitespace().next_back()?.strip_prefix('@')?;
+        name.strip_prefix(NAME)?.parse().ok()
+    };
+    let mut all: Vec<u32> = text.lines().filter_map(name).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A session of another process.
+#[derive(Debug)]
+pub struct Session {
+    process: u32,
+    /// It ends with the session.
+    stream: UnixStream,
+    /// The descriptors of hosts' namespaces in the process, and the names of hosts.
+    hosts: Vec<(u32, String)>,
+}
+
+impl Session {
+    /// The session of this process.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(process: u32) -> Result<Self, RehearsalError> {
+        let what = format!("the session of process {process}");
+        let read = || -> io::Result<Self> {
+            let address = SocketAddr::from_abstract_name(format!("{NAME}{process}"))?;
+            let mut stream = UnixStream::connect_addr(&address)?;
+            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+            let mut text = String::new();
+            let mut byte = [0];
+            while !text.ends_with("\n\n") && stream.read(&mut byte)? == 1 {
+                text.push(char::from(byte[0]));
+            }
+            stream.set_nonblocking(true)?;
+            let host = |line: &str| {
+                let (descriptor, name) = line.split_once(' ')?;
+                Some((descriptor.parse().ok()?, name.to_owned()))
+            };
+            Ok(Self { process, stream, hosts: text.lines().filter_map(host).collect() })
+        };
+        read().map_err(failed(what))
+    }
+
+    /// The names of its hosts.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().map(|(_, name)| name.as_str())
+    }
+
+    /// Runs a program in a host, with the terminal of this process, until it ends or the session does. Returns its exit
+    /// status.
+    ///
+    /// # Errors
+    /// If there is no such host, or the program cannot be started.
+    pub fn run(&mut self, host: &str, words: &[String]) -> Result<u32, RehearsalError> {
+        let Some((descriptor, _)) = self.hosts.iter().find(|(_, name)| name == host) else {
+            let known: Vec<&str> = self.names().collect();
+            let known = known.join(", ");
+            return Err(RehearsalError::Refused(format!(
+                "there is no host \"{host}\"; hosts: {known}"
+            )));
+        };
+        let file = format!("/proc/{}/fd/{descriptor}", self.process);
+        let names: Vec<String> = self.names().map(str::to_owned).collect();
+        let start = || -> io::Result<Child> {
+            namespace::enter(&File::open(&file)?)?;
+            programs::command(&names, host).args(words).spawn()
+        };
+        let child = start().map_err(failed(format!("a program in {host}")))?;
+        self.watch(child).map_err(failed(format!("a program in {host}")))
+    }
+
+    fn watch(&mut self, mut child: Child) -> io::Result<u32> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(number(status));
+            }
+            let is_over = match self.stream.read(&mut [0]) {
+                Ok(_) => true,
+                Err(why) => why.kind() != ErrorKind::WouldBlock,
+            };
+            if is_over {
+                // It may have ended this moment.
+                let _ = child.kill();
+                return child.wait().map(number);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}

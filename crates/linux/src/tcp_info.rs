@@ -1,0 +1,76 @@
+//! What the kernel says of each connection while it sends (`TCP_INFO`): its window and its round trip.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::sys::socket::getsockopt;
+use shallop_core::Span;
+use shallop_measure::series::{OfFlow, Quantity};
+
+use crate::options::TcpInfo;
+
+/// The most values that are kept. With more, every second time is left out from then on.
+const MOST: usize = 1 << 20;
+
+/// What was said, at equal times.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// In order of time.
+    pub(crate) values: Vec<OfFlow>,
+    interval: Duration,
+    next: Duration,
+}
+
+impl Told {
+    /// Nothing so far, and to be asked at this interval; not at all if it is zero.
+    pub(crate) fn every(interval: Duration) -> Self {
+        Self { interval, next: interval, ..Self::default() }
+    }
+
+    /// Whether it is time to ask.
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
+        !self.interval.is_zero() && now >= self.next
+    }
+
+    /// All connections have been asked.
+    pub(crate) fn asked(&mut self, now: Duration) {
+        if self.values.len() > MOST {
+            let times = self.values.chunk_by(|a, b| a.at == b.at);
+            self.values = times.skip(1).step_by(2).flatten().copied().collect();
+            self.interval *= 2;
+        }
+        while self.next <= now {
+            self.next += self.interval;
+        }
+    }
+
+    /// Asks a connection. One that is closed says nothing.
+    pub(crate) fn ask(&mut self, now: Duration, flow: u32, socket: &impl AsFd) {
+        let Ok(info) = getsockopt(socket, TcpInfo) else { return };
+        let at = Span::from_ns(now.as_nanos() as u64);
+        let values = [
+            (Quantity::Window, f64::from(info.tcpi_snd_cwnd)),
+            (Quantity::SmoothedRtt, f64::from(info.tcpi_rtt) * 1e-6),
+        ];
+        self.values.extend(values.map(|(quantity, value)| OfFlow { at, flow, quantity, value }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_values_than_are_kept_become_fewer_times() {
+        let mut told = Told::every(Duration::from_millis(10));
+        assert!(!told.is_due(Duration::from_millis(9)) && told.is_due(Duration::from_millis(10)));
+        told.asked(Duration::from_millis(35));
+        assert!(!told.is_due(Duration::from_millis(39)) && told.is_due(Duration::from_millis(40)));
+        let value =
+            |at| OfFlow { at: Span::from_us(at), flow: 0, quantity: Quantity::Window, value: 1.0 };
+        told.values = (0..=MOST as u64).map(value).collect();
+        told.asked(Duration::from_millis(40));
+        assert_eq!((told.values.len(), told.interval), (MOST / 2, Duration::from_millis(20)));
+        assert_eq!(told.values[0].at, Span::from_us(1));
+    }
+}

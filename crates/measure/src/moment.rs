@@ -1,0 +1,77 @@
+//! The state of a run while it goes on, for whoever watches it.
+
+use shallop_core::{DropCause, Span};
+use shallop_plan::Setup;
+
+use crate::probe::Measurements;
+
+/// The most queues that are told of.
+const MOST_QUEUES: usize = 12;
+/// The most flows that are told of.
+const MOST_FLOWS: usize = 100;
+
+/// A queue at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueNow {
+    /// Its port and its name.
+    pub name: String,
+    /// Bytes in it.
+    pub held: u64,
+    /// The most bytes that it held so far.
+    pub max: u64,
+}
+
+/// The state of a run at a moment: counts since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The time since the start.
+    pub at: Span,
+    /// The queues of switches that held most so far, those that hold most now first.
+    pub queues: Vec<QueueNow>,
+    /// Packets that queues dropped.
+    pub dropped: u64,
+    /// Packets that wires lost.
+    pub lost: u64,
+    /// Packets that were marked.
+    pub marked: u64,
+    /// IP bytes of data that arrived.
+    pub ip_bytes: u64,
+    /// The same for each of the first flows, in order of start.
+    pub flows: Vec<u64>,
+}
+
+impl Moment {
+    /// The state of a run now. Ports must have caught up.
+    #[must_use]
+    pub fn of(setup: &Setup<'_>, at: Span, measured: &Measurements) -> Self {
+        let network = &setup.network;
+        let all = measured.queues.iter().filter(|(id, _)| network.is_switch_port(id.port));
+        let mut queues: Vec<_> = all.filter(|(_, queue)| queue.max().get() > 0).collect();
+        queues.sort_by_key(|(id, queue)| {
+            std::cmp::Reverse((queue.held(), queue.max(), std::cmp::Reverse(id.port)))
+        });
+        let named = |(id, queue): &(shallop_core::QueueId, shallop_switch::Occupancy)| QueueNow {
+            name: format!(
+                "{} {}",
+                network.port_name(id.port),
+                setup.layout.queues[usize::from(id.queue)]
+            ),
+            held: queue.held().get(),
+            max: queue.max().get(),
+        };
+        let (mut dropped, mut lost) = (0, 0);
+        for (_, _, cause, count) in measured.drops.all() {
+            *(if cause == DropCause::WireLoss { &mut lost } else { &mut dropped }) += count;
+        }
+        let flows = measured.flows.all().into_iter().flatten().take(MOST_FLOWS);
+        Self {
+            at,
+            queues: queues.into_iter().take(MOST_QUEUES).map(named).collect(),
+            dropped,
+            lost,
+            marked: measured.marks,
+            ip_bytes: measured.ip_bytes(),
+            flows: flows.map(|flow| flow.ip_bytes).collect(),
+        }
+    }
+}

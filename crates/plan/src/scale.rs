@@ -1,0 +1,183 @@
+//! A plan whose network is slower by a factor: rates and what queues hold shrink together, delays stay. Buffers then
+//! hold the same part of a bandwidth-delay product, and the same time. Packets, flows and windows are as large as
+//! before, so that there are fewer of them in flight.
+
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
+
+use crate::plan::{
+    Bcc, GraphLink, Group, Intensity, Marking, Plan, Scheme, Shared, Starts, Switch, Topology,
+    Transport,
+};
+
+/// Why a plan cannot be slower.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScaleError {
+    /// It is slower already.
+    #[error("the network is scaled already")]
+    Twice,
+    /// A trace says when each of its flows starts, and how large it is.
+    #[error(
+        "group \"{0}\" has the flows of a trace, whose times and sizes are given: they cannot be scaled"
+    )]
+    Trace(String),
+}
+
+impl Topology {
+    /// The part of its rates that this network has; `None` if it has all.
+    #[must_use]
+    pub const fn scale(&self) -> Option<Share> {
+        match self {
+            Self::Scaled { by, .. } => Some(*by),
+            _ => None,
+        }
+    }
+
+    /// The network with all of its rates.
+    #[must_use]
+    pub fn unscaled(&self) -> &Self {
+        match self {
+            Self::Scaled { of, .. } => of,
+            all => all,
+        }
+    }
+}
+
+impl Plan {
+    /// The plan with this part of its rates, buffers and thresholds. Flows that start at random or at intervals start
+    /// as much more rarely, so that the load stays.
+    ///
+    /// # Errors
+    /// If it is scaled already, or has a trace.
+    pub fn scaled(self, by: Share) -> Result<Self, ScaleError> {
+        if self.topology.scale().is_some() {
+            return Err(ScaleError::Twice);
+        }
+        let scheme = |scheme: Scheme| Scheme {
+            transport: transport(scheme.transport, by),
+            switches: scheme.switches.map(|all| all.into_iter().map(|of| switch(of, by)).collect()),
+            ..scheme
+        };
+        let group = |group: Group| -> Result<Group, ScaleError> {
+            let start =
+                starts(group.start, by).ok_or_else(|| ScaleError::Trace(group.name.clone()))?;
+            Ok(Group { start, transport: group.transport.map(scheme), ..group })
+        };
+        Ok(Self {
+            groups: self.groups.into_iter().map(group).collect::<Result<_, _>>()?,
+            schemes: self.schemes.into_iter().map(scheme).collect(),
+            switches: self.switches.into_iter().map(|of| switch(of, by)).collect(),
+            nic_buffer: size(self.nic_buffer, by),
+            levels: self.levels.into_iter().map(|level| bytes(level, by)).collect(),
+            topology: Topology::Scaled { by, of: Box::new(self.topology) },
+            ..self
+        })
+    }
+}
+
+/// A link with this part of its rate, at all times.
+pub(crate) fn link(link: &GraphLink, by: Share) -> GraphLink {
+    let slower = |rate: BitsPerSec| rate.share(by);
+    let changes = link.changes.iter().map(|&(at, rate, delay)| (at, rate.map(slower), delay));
+    GraphLink { rate: slower(link.rate), changes: changes.collect(), ..link.clone() }
+}
+
+fn bytes(bytes: Bytes, by: Share) -> Bytes {
+    let (part, whole) = by.parts();
+    let scaled = u128::from(bytes.get()) * u128::from(part) / u128::from(whole);
+    // What was more than nothing stays so; no bound stays none.
+    if bytes == Bytes::MAX { bytes } else { Bytes::new((scaled as u64).max(bytes.get().min(1))) }
+}
+
+/// Sizes in proportion to a rate shrink with the rate.
+fn size(size: BufferSize, by: Share) -> BufferSize {
+    let (part, whole) = by.parts();
+    match size {
+        BufferSize::Bytes(all) => BufferSize::Bytes(bytes(all, by)),
+        BufferSize::Packets(u32::MAX) | BufferSize::PerGbps(_) => size,
+        BufferSize::Packets(packets) => {
+            let scaled = (u128::from(packets) * u128::from(part)).div_ceil(u128::from(whole));
+            BufferSize::Packets(scaled as u32)
+        }
+    }
+}
+
+fn marking(mark: Marking, by: Share) -> Marking {
+    Marking { min: size(mark.min, by), max: size(mark.max, by), ..mark }
+}
+
+fn switch(switch: Switch, by: Share) -> Switch {
+    let shared = |shared: Shared| Shared {
+        size: bytes(shared.size, by),
+        private: bytes(shared.private, by),
+        mark: shared.mark.map(|mark| marking(mark, by)),
+        ..shared
+    };
+    let bcc = |bcc: Bcc| {
+        let [required, min, max] =
+            [bcc.required, bcc.min, bcc.max].map(|value| value.map(|value| bytes(value, by)));
+        Bcc { required, min, max, ..bcc }
+    };
+    Switch {
+        buffer: size(switch.buffer, by),
+        shared: switch.shared.map(shared),
+        bcc: switch.bcc.map(bcc),
+        mark: switch.mark.map(|mark| marking(mark, by)),
+        unscheduled_above: size(switch.unscheduled_above, by),
+        ..switch
+    }
+}
+
+/// The rate of unresponsive flows is of the network; what others send follows from it.
+fn transport(transport: Transport, by: Share) -> Transport {
+    match transport {
+        Transport::Udp(mut udp) => {
+            udp.rate = udp.rate.map(|rate| rate.share(by));
+            Transport::Udp(udp)
+        }
+        other => other,
+    }
+}
+
+fn longer(gap: Span, by: Share) -> Span {
+    let (part, whole) = by.parts();
+    let ps = u128::from(gap.as_ps()) * u128::from(whole) / u128::from(part);
+    Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}
+
+fn intensity(intensity: Intensity, by: Share) -> Intensity {
+    match intensity {
+        Intensity::PerSecond(rate) => Intensity::PerSecond(rate * by.as_f64()),
+        load @ Intensity::Load(..) => load,
+    }
+}
+
+/// The starts of flows in a slower network; `None` for those of a trace.
+fn starts(starts: Starts, by: Share) -> Option<Starts> {
+    Some(match starts {
+        Starts::Every(first, gap) => Starts::Every(first, longer(gap, by)),
+        Starts::Poisson(of, from) => Starts::Poisson(intensity(of, by), from),
+        Starts::OnOff(of, from, periods) => Starts::OnOff(intensity(of, by), from, periods),
+        Starts::Bursts(flows, first, gap) => Starts::Bursts(flows, first, longer(gap, by)),
+        same @ (Starts::At(_) | Starts::Drawn(..)) => same,
+        Starts::Trace(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_keep_their_part_of_a_product_and_never_vanish() {
+        let by = Share::new(1, 20).unwrap_or(const { Share::new(1, 1).expect("a part") });
+        let kb = |bytes: u64| BufferSize::Bytes(Bytes::new(bytes));
+        assert_eq!(size(kb(200_000), by), kb(10_000));
+        assert_eq!(size(kb(7), by), kb(1));
+        assert_eq!(size(BufferSize::Packets(100), by), BufferSize::Packets(5));
+        assert_eq!(size(BufferSize::Packets(1), by), BufferSize::Packets(1));
+        let rate = BufferSize::PerGbps(Bytes::new(20_000));
+        assert_eq!(size(rate, by), rate);
+        assert_eq!(bytes(Bytes::MAX, by), Bytes::MAX);
+        assert_eq!(longer(Span::from_ms(1), by), Span::from_ms(20));
+    }
+}

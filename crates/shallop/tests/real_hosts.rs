@@ -1,0 +1,279 @@
+//! Rehearsals by the command: terminals that join a session, signals at any moment, what this machine carries, and
+//! ordinary users. Where this machine does not allow network namespaces, a test says so and ends.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{Folder, text};
+
+const SCENARIO: &str = r#"
+title = "two flows and little else"
+duration = "400ms"
+topology = { kind = "dumbbell", senders = 2, rate = "50Mbps", delay = "1ms" }
+switch.default.buffer = "50KB"
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+"#;
+
+/// One rehearsal at a time has the machine for itself.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A folder with the scenario, if this machine can rehearse.
+fn folder() -> Option<(Folder, MutexGuard<'static, ()>)> {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::with(SCENARIO);
+    let found = folder.json(&["doctor", "--format", "json"]);
+    let hosts =
+        found["abilities"].as_array().unwrap().iter().find(|of| of["what"] == "hosts").unwrap();
+    if hosts["can"] == Value::Bool(true) {
+        return Some((folder, alone));
+    }
+    skipped(hosts["found"].as_str().unwrap());
+    None
+}
+
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn skipped(why: &str) {
+    println!("skipped: {why}");
+}
+
+/// Counts, or was too late on this machine: not an error of the command.
+fn is_made(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 4))
+}
+
+/// The network namespaces of all processes.
+fn namespaces() -> BTreeSet<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let links = processes.filter_map(|of| fs::read_link(of.path().join("ns/net")).ok());
+    links.map(|link| link.to_string_lossy().into_owned()).collect()
+}
+
+/// Processes of programs that were to end.
+fn sleepers() -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|of| fs::read_to_string(of.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains("sleep\098766")).collect()
+}
+
+/// Waits for this, for at most ten seconds.
+fn soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(10) {
+        if is_so() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(sent.unwrap().success(), "{name}");
+}
+
+const SLEEPS: [&str; 4] = ["--", "sh", "-c", "sleep 98766 & sleep 98766"];
+
+#[test]
+fn nothing_is_left_after_any_signal_at_any_moment() {
+    let Some((folder, _alone)) = folder() else { return };
+    let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let (before, files) = (namespaces(), tempfile::tempdir().unwrap());
+    for time in 0..times {
+        let is_shell = time % 2 == 0;
+        let name = ["INT", "TERM", "KILL"][(time / 2 % 3) as usize];
+        let mut arguments = vec![if is_shell { "shell" } else { "rehearse" }, "scenario.toml"];
+        if is_shell {
+            arguments.extend(SLEEPS);
+        } else {
+            arguments.extend(["--set", "duration=5s", "--out", "out"]);
+        }
+        let mut command = folder.command(&arguments);
+        command.env("TMPDIR", files.path()).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(137 * time % 600));
+        signal(&child, name);
+        assert!(soon(|| child.try_wait().unwrap().is_some()), "{arguments:?} goes on after {name}");
+        let status = child.wait().unwrap();
+        // Before it listens, a signal ends the process by itself.
+        assert!(
+            status.code() == Some(130) || status.signal().is_some(),
+            "{arguments:?} {name}: {status}"
+        );
+    }
+    assert!(soon(|| sleepers().is_empty() && namespaces().is_subset(&before)));
+    assert_eq!(fs::read_dir(files.path()).unwrap().count(), 0, "files");
+    let names = fs::read_dir("/sys/class/net").unwrap().flatten();
+    assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));
+    let drafts: Vec<String> =
+        folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
+    assert!(drafts.is_empty(), "{drafts:?}");
+}
+
+/// A server of one connection at a port of its first argument, or a client that asks the second for what it sends.
+const TALK: &str = "
+import socket, sys
+at = (sys.argv[2] if len(sys.argv) > 2 else '', 8000)
+family = socket.AF_INET6 if sys.argv[1][0] == '6' else socket.AF_INET
+if len(sys.argv) > 2:
+    print(socket.create_connection(socket.getaddrinfo(at[0], 8000, family)[0][4][:2]).makefile().read())
+else:
+    server = socket.create_server(at, family=family)
+    print('ready', flush=True)
+    server.accept()[0].sendall(b'a' * 1000000)
+";
+
+#[test]
+fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip() {
+    let Some((folder, _alone)) = folder() else { return };
+    let none = folder.shallop(&["shell", "--join", "--", "true"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("no session is open"), "{}", text(&none.stderr));
+    let mut session = folder.command(&["shell", "scenario.toml"]);
+    let mut session = session.args(SLEEPS).stdin(Stdio::null()).spawn().unwrap();
+    let process = session.id().to_string();
+    let join = |host: &str, words: &[&str]| {
+        let mut command = folder.command(&["shell", "--join", &process, "--host", host, "--"]);
+        command.args(words).stdin(Stdio::null());
+        command
+    };
+    assert!(soon(|| join("r1", &["true"]).output().unwrap().status.code() == Some(0)));
+    let named = text(&join("r1", &["hostname"]).output().unwrap().stdout);
+    assert_eq!(
+        (named.trim(), join("s0", &["sh", "-c", "exit 7"]).status().unwrap().code()),
+        ("r1", Some(7))
+    );
+    for version in ["4", "6"] {
+        let mut server = join("r1", &["python3", "-c", TALK, version]);
+        let mut server = server.stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = [0; 6];
+        std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut ready).unwrap();
+        let client = join("s1", &["python3", "-c", TALK, version, "r1"]).output().unwrap();
+        assert_eq!(text(&client.stdout).trim().len(), 1_000_000, "{}", text(&client.stderr));
+        assert!(server.wait().unwrap().success());
+    }
+    let other = join("r9", &["true"]).output().unwrap();
+    assert!(text(&other.stderr).contains("hosts: "), "{}", text(&other.stderr));
+    // A program of another terminal ends with the session.
+    let mut joined = join("r0", &["sleep", "98766"]).spawn().unwrap();
+    assert!(soon(|| sleepers().iter().any(|line| line.starts_with("sleep"))));
+    signal(&session, "TERM");
+    assert_eq!(session.wait().unwrap().code(), Some(130));
+    assert!(soon(|| joined.try_wait().unwrap().is_some()), "it goes on without its session");
+    assert!(soon(|| sleepers().is_empty()));
+}
+
+/// What `doctor --bench` would keep of a machine that carries so much.
+fn carries(folder: &Folder, bps: f64) -> String {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let processors = std::thread::available_parallelism().unwrap();
+    let kept = serde_json::json!({
+        "kernel": kernel.trim(), "processors": processors, "bursts_bps": bps, "packets_bps": bps / 2.0,
+    });
+    fs::create_dir_all(folder.path("data/shallop")).unwrap();
+    fs::write(folder.path("data/shallop/machine.json"), kept.to_string()).unwrap();
+    folder.path("data").to_string_lossy().into_owned()
+}
+
+#[test]
+fn what_is_more_than_the_machine_carries_is_refused_with_the_scale_that_fits() {
+    let Some((folder, _alone)) = folder() else { return };
+    let data = carries(&folder, 20e6);
+    let rehearse = |more: &[&str]| {
+        let mut command = folder.command(&["rehearse", "scenario.toml"]);
+        command.args(more).env("XDG_DATA_HOME", &data).output().unwrap()
+    };
+    let refused = rehearse(&[]);
+    assert_eq!(refused.status.code(), Some(3));
+    let said = text(&refused.stderr);
+    assert!(said.contains("up to 50 Mb/s") && said.contains("--scale 1/3"), "{said}");
+    assert_eq!(rehearse(&["--scale", "1/2"]).status.code(), Some(3));
+    assert!(text(&rehearse(&["--set", "kernel.gso_max_segs=1"]).stderr).contains("--scale 1/5"));
+    let made = rehearse(&["--scale", "auto", "--json"]);
+    assert!(is_made(&made), "{}", text(&made.stderr));
+    let summary: Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert!(summary["title"].as_str().unwrap().ends_with("with 1/3 of its rates and buffers"));
+    let run = &summary["runs"][0];
+    assert!((run["rehearsal"]["scale"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9);
+    let queue = run["max_queue_bytes"].as_u64().unwrap();
+    assert!((8_000..=16_666).contains(&queue), "the buffer has 50 KB / 3: {queue}");
+    let unknown = folder
+        .command(&["rehearse", "scenario.toml", "--scale", "auto"])
+        .env("XDG_DATA_HOME", "/none")
+        .output();
+    let unknown = unknown.unwrap();
+    assert_eq!(unknown.status.code(), Some(3));
+    assert!(text(&unknown.stderr).contains("doctor --bench"), "{}", text(&unknown.stderr));
+}
+
+/// Runs the command as nobody, with or without a /dev/net/tun that everybody may open; `None` if this user is not root.
+fn as_nobody(folder: &Folder, may_open_tun: bool) -> Option<Output> {
+    fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o777)).unwrap();
+    let open = if may_open_tun {
+        "mount -t tmpfs none /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun"
+    } else {
+        "true"
+    };
+    let command = env!("CARGO_BIN_EXE_shallop");
+    let script = format!(
+        "{open} && exec setpriv --reuid 65534 --regid 65534 --clear-groups {command} \"$@\""
+    );
+    let mut nobody = Command::new("unshare");
+    nobody.args(["--mount", "sh", "-c", &script, "sh", "rehearse", "scenario.toml", "--json"]);
+    let output = nobody.current_dir(folder.path("")).env("HOME", folder.path("")).output().unwrap();
+    let is_root =
+        fs::metadata("/proc/self").is_ok_and(|of| std::os::unix::fs::MetadataExt::uid(&of) == 0);
+    is_root.then_some(output)
+}
+
+#[test]
+fn ordinary_users_rehearse_or_are_told_what_forbids_it() {
+    let Some((folder, _alone)) = folder() else { return };
+    let Some(output) = as_nobody(&folder, true) else { return };
+    let said = text(&output.stderr);
+    if is_made(&output) {
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &summary["runs"][0];
+        assert!(run["goodput_bps"].as_f64().unwrap() > 25e6, "{run}");
+        assert_eq!(run["rehearsal"]["is_realtime"], Value::Bool(false));
+    } else {
+        // A path that nobody may read, or what the machine forbids.
+        assert!(said.contains("sysctl") || said.contains("ermission denied"), "{said}");
+    }
+    let refused = as_nobody(&folder, false).unwrap();
+    let mode = fs::metadata("/dev/net/tun").unwrap().permissions().mode();
+    if output.status.code() != Some(127) && mode & 0o006 == 0 {
+        assert_eq!(refused.status.code(), Some(3));
+        assert!(text(&refused.stderr).contains("/dev/net/tun"), "{}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() {
+    let Some((folder, _alone)) = folder() else { return };
+    let refused = folder.shallop(&["rehearse", "scenario.toml", "--live"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("terminal"));
+    let command = env!("CARGO_BIN_EXE_shallop");
+    let typed =
+        format!("stty cols 90 rows 24; {command} rehearse scenario.toml --live --set duration=1s");
+    let mut script = Command::new("script");
+    script.args(["-qec", &typed, "/dev/null"]).current_dir(folder.path(""));
+    let shown = script.env("TERM", "xterm-256color").stdin(Stdio::null()).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for part in ["KB now", "left>right", "flow 1", "late us"] {
+        assert!(shown.contains(part), "no {part} in {shown}");
+    }
+}
