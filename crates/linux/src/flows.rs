@@ -55,6 +55,8 @@ pub(crate) struct Report {
     pub(crate) checked: u64,
     /// How long the thread waited for a processor.
     pub(crate) waited: Duration,
+    /// The longest that a flow started after its time.
+    pub(crate) late: Duration,
     /// What connections said of themselves.
     pub(crate) told: Told,
 }
@@ -159,6 +161,7 @@ impl<'a> Sockets<'a> {
             while let Some(order) = self.wanted.orders.get(next)
                 && now.is_some_and(|now| now >= Duration::from_nanos(order.start))
             {
+                self.is_late(next, now);
                 if let Err(why) = self.connect(next) {
                     self.report.failures.push((order.number, why.to_string()));
                 }
@@ -172,8 +175,17 @@ impl<'a> Sockets<'a> {
                 self.serve(event.data.u64() as usize)?;
             }
         }
+        // What should have started and has not is late too.
+        let end = start.get().map(Instant::elapsed);
+        (next..self.wanted.orders.len()).for_each(|order| self.is_late(order, end));
         self.report.waited = realtime::waited().saturating_sub(before);
         Ok(self.report)
+    }
+
+    /// A flow starts at this time of the run.
+    fn is_late(&mut self, order: usize, now: Option<Duration>) {
+        let due = Duration::from_nanos(self.wanted.orders[order].start);
+        self.report.late = self.report.late.max(now.unwrap_or_default().saturating_sub(due));
     }
 
     /// Asks all connections that send for their state, if it is time to.

@@ -12,6 +12,8 @@ const GAP: f64 = 3e-3;
 /// The 99th percentile of the time to a host's answer may be this, or a twentieth of the shortest round trip.
 const RESPONSE: f64 = 250e-6;
 const RESPONSE_OF_RTT: f64 = 0.05;
+/// The longest that a flow may start after its time.
+const START: f64 = 10e-3;
 /// The part of the time that the hosts' sockets may have waited for a processor.
 const WAITED: f64 = 0.25;
 
@@ -30,6 +32,7 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     over("the emulator did not run for a time", run.longest_gap_s, GAP);
     let answer = RESPONSE.max(RESPONSE_OF_RTT * rtt);
     over("one answer of a hundred of the hosts took longer", run.response_p99_s, answer);
+    over("a flow started later than it was due", run.starts_late_s, START);
     if run.lost_frames > 0 {
         why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
     }
@@ -86,11 +89,12 @@ mod tests {
             longest_gap_s: 4e-3,
             response_p99_s: 2e-3,
             hosts_waited: 0.3,
+            starts_late_s: 20e-3,
             lost_frames: 1,
             ..good
         };
         let why = reasons(&bad, rtt);
-        assert_eq!(why.len(), 5);
+        assert_eq!(why.len(), 6);
         assert!(why[0].contains("250 us, and at most 200 us"), "{}", why[0]);
     }
 }

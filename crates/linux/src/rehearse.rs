@@ -273,6 +273,7 @@ impl Emulated {
             longest_gap_s: counters.gaps.longest(),
             response_p99_s: counters.responses.quantile(0.99),
             hosts_waited: report.waited.as_secs_f64() / seconds,
+            starts_late_s: report.late.as_secs_f64(),
             bytes_checked: report.checked,
             stray_frames: counters.strays,
             malformed_frames: counters.malformed,

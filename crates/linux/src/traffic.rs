@@ -1,5 +1,6 @@
 //! What is rehearsed of a setup: its flows between real hosts, and the programs in them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, Bytes, Node, Pace, Span, Time};
@@ -41,7 +42,7 @@ impl Traffic {
         let plan = setup.plan;
         let mut all =
             Self { shortest_rtt: Span::MAX, shortest_drain: Span::MAX, ..Self::default() };
-        let end = Time::after_start(plan.duration);
+        let (end, mut paths) = (Time::after_start(plan.duration), Vec::new());
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &plan.transport(setup.scheme, flow.group).transport;
             let Some(name) = transport.kernel() else { continue };
@@ -56,11 +57,7 @@ impl Traffic {
             let (sends, receives) = flow.path.nics;
             let hosts = (all.host(setup, (flow.from, sends)), all.host(setup, (flow.to, receives)));
             all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
-            let rate = |&port: &u32| setup.network.graph.link_of(port).rate;
-            if let Some(port) = flow.path.there.iter().copied().min_by_key(rate) {
-                all.tightest.insert(port, rate(&port));
-                all.shortest_drain = all.shortest_drain.min(drain(setup, port));
-            }
+            paths.push(flow.path.there.clone());
             let start = flow.start.since_start().as_ps() / 1_000;
             if plan.groups[flow.group].command.is_some() {
                 all.add_program(setup, &flow, hosts, kernels)?;
@@ -71,8 +68,25 @@ impl Traffic {
                 RehearsalError::Refused(format!("a host sends at most {most} flows in a run"))
             })?;
         }
+        all.find_tightest(setup, &paths);
         all.check()?;
         Ok(all)
+    }
+
+    /// Finds the slowest port on each of these paths; of several as slow, that on most paths.
+    fn find_tightest(&mut self, setup: &Setup<'_>, paths: &[Vec<u32>]) {
+        let mut shared: BTreeMap<u32, usize> = BTreeMap::new();
+        for &port in paths.iter().flatten() {
+            *shared.entry(port).or_default() += 1;
+        }
+        let rate = |port: u32| setup.network.graph.link_of(port).rate;
+        for path in paths {
+            let slowness = |port: &u32| (rate(*port), Reverse(shared.get(port).copied()));
+            if let Some(port) = path.iter().copied().min_by_key(slowness) {
+                self.tightest.insert(port, rate(port));
+                self.shortest_drain = self.shortest_drain.min(drain(setup, port));
+            }
+        }
     }
 
     /// The most that the network carries at a time between real hosts, in bits per second: what the slowest links on the

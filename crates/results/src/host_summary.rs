@@ -53,6 +53,8 @@ pub struct RehearsalOfRun {
     pub response_p99_s: f64,
     /// The part of the time that the thread of the hosts' sockets waited for a processor.
     pub hosts_waited: f64,
+    /// The longest that a flow started after its time, in seconds.
+    pub starts_late_s: f64,
     /// Payload bytes whose receivers compared them with what was sent, and found them equal.
     pub bytes_checked: u64,
     /// Frames that belong to no flow.
