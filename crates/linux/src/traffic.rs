@@ -3,13 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use shallop_core::{BitsPerSec, Bytes, Node, Pace, Span, Time};
+use shallop_core::{BitsPerSec, Node, Span, Time};
 use shallop_hosts::flows::{HostFlows, Owner};
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
-use shallop_plan::switches::in_bytes;
-use shallop_proto::wire;
 
 use crate::error::RehearsalError;
 use crate::programs::Program;
@@ -84,13 +82,14 @@ impl Traffic {
             let slowness = |port: &u32| (rate(*port), Reverse(shared.get(port).copied()));
             if let Some(port) = path.iter().copied().min_by_key(slowness) {
                 self.tightest.insert(port, rate(port));
-                self.shortest_drain = self.shortest_drain.min(drain(setup, port));
+                self.shortest_drain =
+                    self.shortest_drain.min(setup.drain(port).unwrap_or(Span::MAX));
             }
         }
     }
 
-    /// The most that the network carries at a time between real hosts, in bits per second: what the slowest links on the
-    /// paths of all flows carry together.
+    /// The most that the network carries at a time between real hosts, in bits per second: what the slowest links on
+    /// the paths of all flows carry together.
     pub(crate) fn most_carried(&self) -> f64 {
         self.tightest.values().map(|rate| rate.get() as f64).sum()
     }
@@ -152,17 +151,4 @@ impl Traffic {
         }
         Ok(())
     }
-}
-
-/// The time in which the full buffer of a switch's port drains; for ever without one of its own.
-fn drain(setup: &Setup<'_>, port: u32) -> Span {
-    let graph = &setup.network.graph;
-    let link = graph.link_of(port);
-    let switch = setup.network.switch_of.get(graph.near(port).0 as usize);
-    let switch = switch.and_then(|&of| setup.plan.switches(setup.scheme).get(of));
-    let own = switch.filter(|of| setup.network.is_switch_port(port) && of.shared.is_none());
-    own.map_or(Span::MAX, |switch| {
-        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-        Pace::new(link.rate).quote(in_bytes(switch.buffer, link.rate, frame))
-    })
 }

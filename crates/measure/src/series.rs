@@ -89,8 +89,8 @@ impl Samples {
         self.samples.push(Sample { time, value, place: place as u32, quantity });
     }
 
-    /// Adds what kernels say of flows, in order of time: at the time of each sample the last value since the one before.
-    /// Flows without a series are left out.
+    /// Adds what kernels say of flows, in order of time: at the time of each sample the last value since the one
+    /// before. Flows without a series are left out.
     pub fn add_of_flows(&mut self, told: &[OfFlow]) {
         let places = self.places.iter().zip(0..);
         let number = |(name, place): (&String, u32)| {

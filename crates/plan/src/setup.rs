@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use shallop_core::Seed;
+use crate::switches::in_bytes;
+use shallop_core::{Bytes, Pace, Seed, Span};
+use shallop_proto::wire;
 use shallop_switch::Routes;
 use shallop_topology::Paths;
 
@@ -103,6 +105,17 @@ impl<'a> Setup<'a> {
     /// If the scheme cannot run in the network.
     pub fn new(plan: &'a Plan, scheme: usize, seed: u64) -> Result<Self, SetupError> {
         CommonSetup::new(plan, seed)?.scheme(scheme)
+    }
+
+    /// The time in which the full buffer of a switch's port drains; `None` without one of its own.
+    #[must_use]
+    pub fn drain(&self, port: u32) -> Option<Span> {
+        let (network, link) = (&self.network, self.network.graph.link_of(port));
+        let switch = network.switch_of.get(network.graph.near(port).0 as usize);
+        let switch = switch.and_then(|&of| self.plan.switches(self.scheme).get(of));
+        let own = switch.filter(|of| network.is_switch_port(port) && of.shared.is_none())?;
+        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+        Some(Pace::new(link.rate).quote(in_bytes(own.buffer, link.rate, frame)))
     }
 
     /// The root of this run's random streams.

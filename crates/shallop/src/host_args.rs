@@ -135,7 +135,13 @@ pub struct Shell {
     #[arg(required_unless_present = "join")]
     pub scenario: Option<PathBuf>,
     /// A further shell in a session that another terminal has opened: in that of this process, or in the only one
-    #[arg(long, value_name = "PROCESS", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["scenario", "set", "scale", "virtual_time"])]
+    #[arg(
+        long,
+        value_name = "PROCESS",
+        num_args = 0..=1,
+        default_missing_value = "0",
+        conflicts_with_all = ["scenario", "set", "scale", "virtual_time"]
+    )]
     pub join: Option<u32>,
     /// In virtual time: it stands still while you type, and a line takes as long as its programs wait
     #[arg(long = "virtual")]
