@@ -27,7 +27,7 @@ fn run(format: Format, text: &str) {
 }
 
 fn within(parts: &Parts, defaults: &Defaults) {
-    let names: BTreeSet<&String> = parts.nodes.iter().collect();
+    let names: BTreeSet<&str> = parts.nodes.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(names.len(), parts.nodes.len(), "two nodes of one name");
     for &(a, b, rate, delay) in &parts.links {
         assert!(a < parts.nodes.len() && b < parts.nodes.len() && a != b);
@@ -35,7 +35,8 @@ fn within(parts: &Parts, defaults: &Defaults) {
     }
     let origin = parts.origin;
     assert_eq!(origin.rates + origin.default_rates, parts.links.len());
-    assert_eq!(origin.delays + origin.distances + origin.default_delays, parts.links.len());
+    let measured = origin.delays + origin.lengths + origin.distances;
+    assert_eq!(measured + origin.default_delays, parts.links.len());
 }
 
 fn inside(wrong: &Wrong, text: &str) {
