@@ -141,7 +141,9 @@ fn port(u: &mut Unstructured<'_>) -> Result<PortConfig> {
     if queues.len() > 1 {
         // A packet of a FIFO that comes while the link is idle, since another queue waits for its meter, leaves as
         // soon as the link was idle: before it came. That is known; to mend it moves all results with credits.
-        queues.iter_mut().for_each(|queue| queue.meter = None);
+        for queue in &mut queues {
+            queue.meter = None;
+        }
     }
     let (loss, jitter) = (draw::fraction(u, 1.0)?, draw::pause(u)?);
     let impairment = Impairment { loss, jitter, stream: draw::stream(u)? };
