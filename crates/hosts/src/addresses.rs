@@ -21,7 +21,7 @@ const V6: u32 = 6;
 
 /// An IPv6 address as 32 bits that are those of no IPv4 address of a host; zero if it is none of a host.
 #[must_use]
-pub fn short(address: [u8; 16]) -> u32 {
+pub fn from_v6(address: [u8; 16]) -> u32 {
     let number = u128::from_be_bytes(address) ^ V6_PREFIX;
     let number = u32::try_from(number).ok().filter(|number| number >> 24 == 0);
     number.map_or(0, |number| (V6 << 24) + number)
@@ -64,14 +64,14 @@ mod tests {
     #[test]
     fn addresses_of_both_versions_are_of_one_host() {
         for host in [0, 1, 249] {
-            let v6 = short(address_v6(host).to_be_bytes());
+            let v6 = from_v6(address_v6(host).to_be_bytes());
             assert_eq!((host_of(address(host)), host_of(v6)), (Some(host), Some(host)));
             assert_ne!(address(host), v6);
         }
-        assert_eq!(text(short(address_v6(0).to_be_bytes())), "fd00::1");
+        assert_eq!(text(from_v6(address_v6(0).to_be_bytes())), "fd00::1");
         assert_eq!(text(address(0)), "10.0.0.1");
         for other in [0xff02_u128 << 112 | 1, 1, 0xfe80 << 112 | 1, 0xfd00 << 112 | 1 << 40] {
-            assert_eq!(host_of(short(other.to_be_bytes())), None);
+            assert_eq!(host_of(from_v6(other.to_be_bytes())), None);
         }
     }
 }

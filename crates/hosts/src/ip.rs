@@ -45,7 +45,7 @@ impl<'a> Ip<'a> {
     pub fn ends(&self) -> (u32, u32) {
         match self {
             Self::V4(ip) => (u32::from_be_bytes(ip.source()), u32::from_be_bytes(ip.destination())),
-            Self::V6(ip) => (addresses::short(ip.source()), addresses::short(ip.destination())),
+            Self::V6(ip) => (addresses::from_v6(ip.source()), addresses::from_v6(ip.destination())),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::namespace::{self, Host};
 use crate::options::MaxPacingRate;
 use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
-use crate::tcp_info::Told;
+use crate::tcp_info::TcpInfoLog;
 
 /// How often the thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(5);
@@ -57,8 +57,8 @@ pub(crate) struct Report {
     pub(crate) waited: Duration,
     /// The longest that a flow started after its time.
     pub(crate) late: Duration,
-    /// What connections said of themselves.
-    pub(crate) told: Told,
+    /// Windows and round trips of connections.
+    pub(crate) tcp_info: TcpInfoLog,
 }
 
 /// A socket, and what it is for.
@@ -98,7 +98,7 @@ impl<'a> Sockets<'a> {
         servers.dedup();
         let orders = wanted.orders.iter().enumerate();
         let by_sender = orders.map(|(at, of)| ((of.from, of.local, of.controller), at)).collect();
-        let report = Report { told: Told::every(wanted.sample), ..Report::default() };
+        let report = Report { tcp_info: TcpInfoLog::every(wanted.sample), ..Report::default() };
         let mut all = Self {
             by_sender,
             wanted,
@@ -161,7 +161,7 @@ impl<'a> Sockets<'a> {
             while let Some(order) = self.wanted.orders.get(next)
                 && now.is_some_and(|now| now >= Duration::from_nanos(order.start))
             {
-                self.is_late(next, now);
+                self.record_start(next, now);
                 if let Err(why) = self.connect(next) {
                     self.report.failures.push((order.number, why.to_string()));
                 }
@@ -175,31 +175,31 @@ impl<'a> Sockets<'a> {
                 self.serve(event.data.u64() as usize)?;
             }
         }
-        // What should have started and has not is late too.
+        // A flow that should have started and has not is late as well.
         let end = start.get().map(Instant::elapsed);
-        (next..self.wanted.orders.len()).for_each(|order| self.is_late(order, end));
+        (next..self.wanted.orders.len()).for_each(|order| self.record_start(order, end));
         self.report.waited = realtime::waited().saturating_sub(before);
         Ok(self.report)
     }
 
-    /// A flow starts at this time of the run.
-    fn is_late(&mut self, order: usize, now: Option<Duration>) {
+    /// Records how long after its time a flow starts, which is at this time of the run.
+    fn record_start(&mut self, order: usize, now: Option<Duration>) {
         let due = Duration::from_nanos(self.wanted.orders[order].start);
         self.report.late = self.report.late.max(now.unwrap_or_default().saturating_sub(due));
     }
 
     /// Asks all connections that send for their state, if it is time to.
     fn ask(&mut self, now: Duration) {
-        let told = &mut self.report.told;
-        if !told.is_due(now) {
+        let log = &mut self.report.tcp_info;
+        if !log.is_due(now) {
             return;
         }
         for part in &self.parts {
             if let Part::Sender { socket, order, .. } = part {
-                told.ask(now, self.wanted.orders[*order].number, socket);
+                log.ask(now, self.wanted.orders[*order].number, socket);
             }
         }
-        told.asked(now);
+        log.asked(now);
     }
 
     fn wait(&self, timeout: Duration, events: &mut Vec<Event>) {

@@ -54,7 +54,7 @@ pub(crate) fn caution(run: &RehearsalOfRun, shortest_drain: Span) -> Option<Stri
         let (answer, drain) = (run.response_p99_s * 1e6, drain * 1e6);
         format!(
             "the shallowest buffer drains in {drain:.0} us, and one answer of a hundred of the hosts took longer than \
-             {answer:.0} us: hosts on processors of their own would lose less"
+             {answer:.0} us: hosts on processors of their own may lose less"
         )
     })
 }

@@ -11,7 +11,6 @@ mod judge;
 mod namespace;
 mod netlink;
 mod options;
-pub mod ordinary;
 mod pattern;
 mod programs;
 mod realtime;
@@ -21,6 +20,7 @@ pub mod session;
 mod tap;
 mod tcp_info;
 mod traffic;
+pub mod user_namespace;
 
 pub use error::RehearsalError;
 pub use realtime::keep_off;

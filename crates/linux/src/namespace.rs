@@ -14,14 +14,16 @@ use tun_rs::SyncDevice;
 
 use crate::error::{RehearsalError, failed};
 use crate::netlink::Interfaces;
-use crate::{ordinary, realtime, tap};
+use crate::{realtime, tap, user_namespace};
 
 /// Addresses of hosts have the first 8 bits in common.
 const PREFIX: u8 = 8;
-/// The same of IPv6 addresses.
+/// IPv6 addresses of hosts have the first 64 bits in common.
 const PREFIX_V6: u8 = 64;
-/// Hosts have the IPv6 addresses that they are given and no others, and ask nobody for more.
-const QUIET_V6: [(&str, &str); 4] = [
+/// The sysctls of IPv6, which a kernel without IPv6 does not have.
+const IPV6: &str = "/proc/sys/net/ipv6";
+/// A host has the IPv6 address that it is given: it makes none of its own and takes none from routers.
+const ONLY_OUR_V6: [(&str, &str); 4] = [
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
@@ -115,9 +117,8 @@ fn host(
     settings: &Settings,
 ) -> Result<(Host, SyncDevice), RehearsalError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).map_err(denied)?;
-    for (name, value) in QUIET_V6 {
-        // A kernel without IPv6 has no such sysctl.
-        let _ = set(name, value);
+    if Path::new(IPV6).exists() {
+        ONLY_OUR_V6.iter().try_for_each(|(name, value)| set(name, value))?;
     }
     if let Some(mask) = realtime::others_mask() {
         // What is written to a host is then received by a processor of the hosts. An older kernel has no such sysctl.
@@ -140,8 +141,9 @@ fn host(
     let address = Ipv4Addr::from_bits(addresses::address(number));
     interfaces.add_address(index, address.into(), PREFIX).map_err(system)?;
     let address = Ipv6Addr::from_bits(addresses::address_v6(number));
-    // Without IPv6 in the kernel programs have none either.
-    let _ = interfaces.add_address(index, address.into(), PREFIX_V6);
+    if Path::new(IPV6).exists() {
+        interfaces.add_address(index, address.into(), PREFIX_V6).map_err(system)?;
+    }
     let bits = rate.get();
     if bits <= FASTEST_SHAPED {
         // A frame of segmentation offload must fit, or the card would cut it before its time.
@@ -169,7 +171,7 @@ pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalErr
     })
 }
 
-fn path_of(sysctl: &str) -> PathBuf {
+pub(crate) fn path_of(sysctl: &str) -> PathBuf {
     Path::new("/proc/sys").join(sysctl.replace('.', "/"))
 }
 
@@ -180,8 +182,9 @@ fn set(name: &str, value: &str) -> Result<(), RehearsalError> {
 
 /// Why there is no namespace, and what would allow one.
 fn denied(why: io::Error) -> RehearsalError {
+    // ENOSPC: more namespaces than user.max_net_namespaces.
     if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull) {
-        return RehearsalError::Missing(ordinary::denied());
+        return RehearsalError::Missing(user_namespace::denied());
     }
     failed("a network namespace")(why)
 }

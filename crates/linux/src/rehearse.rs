@@ -14,6 +14,7 @@ use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
 use shallop_measure::moment::Moment;
 use shallop_measure::observer::Observer;
+use shallop_measure::series;
 use shallop_plan::Setup;
 use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
@@ -92,12 +93,12 @@ pub fn run_observed(
     let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
     let scale = plan.topology.scale().map_or(1.0, Share::as_f64);
     let rehearsal = RehearsalOfRun { scale, setup_s: ready.as_secs_f64(), ..rehearsal };
-    outcome.series.add_of_flows(&report.told.values);
+    outcome.series.add_flow_samples(&report.tcp_info.values);
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
-    run.warnings.extend(judge::caution(&rehearsal, traffic.shortest_drain));
+    run.warnings.extend(judge::caution(&rehearsal, traffic.shortest_drain(&setup)));
     run.rehearsal = Some(rehearsal);
     for (program, end) in traffic.programs.iter().zip(&ended) {
         let told = programs::told(&setup, &traffic.flows.names, program, *end);
@@ -115,9 +116,15 @@ pub fn run_observed(
 ///
 /// # Errors
 /// If the plan cannot be set up or rehearsed.
-pub fn most_carried(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
+pub fn demand(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
     let setup = Setup::new(plan, scheme, plan.seed)?;
-    Ok(Traffic::of(&setup, None)?.most_carried())
+    Ok(Traffic::of(&setup, None)?.demand())
+}
+
+/// How often connections are asked for windows and round trips; zero for never, if flows have no series.
+fn sample_interval(plan: &Plan) -> Duration {
+    let interval = if series::has_flows(plan) { plan.sample.as_ps() / 1_000 } else { 0 };
+    Duration::from_nanos(interval)
 }
 
 /// What the parts of a run came to: the network, the sockets, and each program.
@@ -139,7 +146,7 @@ fn perform(
         controllers: &traffic.flows.controllers,
         hosts: stage.hosts,
         paces: setup.plan.kernel.qdisc == Qdisc::Fq,
-        sample: Duration::from_nanos(setup.plan.sample.as_ps() / 1_000),
+        sample: sample_interval(setup.plan),
     };
     let gone = || RehearsalError::Missing("a thread of the hosts has failed".to_owned());
     std::thread::scope(|scope| {
@@ -153,8 +160,8 @@ fn perform(
         let programs = traffic.programs.iter();
         let programs: Vec<_> = programs.map(|program| scope.spawn(|| stage.run(program))).collect();
         if traffic.programs.iter().any(|program| program.is_shell) {
-            // Without it there is no second terminal, which whoever asks for one is told.
-            scope.spawn(|| session::tell(stage.hosts, stage.names, stage.stop));
+            // If it fails, `shallop shell --join` says that no session is open.
+            scope.spawn(|| session::serve(stage.hosts, stage.names, stage.stop));
         }
         let mut observer = UntilOver { observer, is_over: stage.is_over };
         let outcome = match is_ready.recv() {

@@ -10,9 +10,13 @@ use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+
 use crate::error::{RehearsalError, failed};
 use crate::namespace;
 use crate::programs::{self, number};
+use crate::realtime;
 
 /// What the names of sockets begin with.
 const NAME: &str = "shallop-";
@@ -20,7 +24,7 @@ const NAME: &str = "shallop-";
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Tells everybody who asks of these hosts, until `stop` is true.
-pub(crate) fn tell(
+pub(crate) fn serve(
     hosts: &[namespace::Host],
     names: &[String],
     stop: &AtomicBool,
@@ -82,6 +86,10 @@ impl Session {
         let read = || -> io::Result<Self> {
             let address = SocketAddr::from_abstract_name(format!("{NAME}{process}"))?;
             let mut stream = UnixStream::connect_addr(&address)?;
+            // Anybody may listen under this name.
+            if getsockopt(&stream, PeerCredentials)?.pid().unsigned_abs() != process {
+                return Err(io::Error::other("another process listens under its name"));
+            }
             stream.set_read_timeout(Some(Duration::from_secs(2)))?;
             let mut text = String::new();
             let mut byte = [0];
@@ -120,6 +128,7 @@ impl Session {
         let names: Vec<String> = self.names().map(str::to_owned).collect();
         let start = || -> io::Result<Child> {
             namespace::enter(&File::open(&file)?)?;
+            realtime::keep_off();
             programs::command(&names, host).args(words).spawn()
         };
         let child = start().map_err(failed(format!("a program in {host}")))?;

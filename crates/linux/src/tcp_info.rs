@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use nix::sys::socket::getsockopt;
 use shallop_core::Span;
-use shallop_measure::series::{OfFlow, Quantity};
+use shallop_measure::series::{FlowSample, Quantity};
 
 use crate::options::TcpInfo;
 
 /// The most values that are kept. With more, every second time is left out from then on.
 const MOST: usize = 1 << 20;
 
-/// What was said, at equal times.
+/// The values of all connections, asked for at equal times.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TcpInfoLog {
     /// In order of time.
-    pub(crate) values: Vec<OfFlow>,
+    pub(crate) values: Vec<FlowSample>,
     interval: Duration,
     next: Duration,
 }
 
-impl Told {
+impl TcpInfoLog {
     /// Nothing so far, and to be asked at this interval; not at all if it is zero.
     pub(crate) fn every(interval: Duration) -> Self {
         Self { interval, next: interval, ..Self::default() }
@@ -52,7 +52,12 @@ impl Told {
             (Quantity::Window, f64::from(info.tcpi_snd_cwnd)),
             (Quantity::SmoothedRtt, f64::from(info.tcpi_rtt) * 1e-6),
         ];
-        self.values.extend(values.map(|(quantity, value)| OfFlow { at, flow, quantity, value }));
+        self.values.extend(values.map(|(quantity, value)| FlowSample {
+            at,
+            flow,
+            quantity,
+            value,
+        }));
     }
 }
 
@@ -62,15 +67,19 @@ mod tests {
 
     #[test]
     fn more_values_than_are_kept_become_fewer_times() {
-        let mut told = Told::every(Duration::from_millis(10));
-        assert!(!told.is_due(Duration::from_millis(9)) && told.is_due(Duration::from_millis(10)));
-        told.asked(Duration::from_millis(35));
-        assert!(!told.is_due(Duration::from_millis(39)) && told.is_due(Duration::from_millis(40)));
-        let value =
-            |at| OfFlow { at: Span::from_us(at), flow: 0, quantity: Quantity::Window, value: 1.0 };
-        told.values = (0..=MOST as u64).map(value).collect();
-        told.asked(Duration::from_millis(40));
-        assert_eq!((told.values.len(), told.interval), (MOST / 2, Duration::from_millis(20)));
-        assert_eq!(told.values[0].at, Span::from_us(1));
+        let mut log = TcpInfoLog::every(Duration::from_millis(10));
+        assert!(!log.is_due(Duration::from_millis(9)) && log.is_due(Duration::from_millis(10)));
+        log.asked(Duration::from_millis(35));
+        assert!(!log.is_due(Duration::from_millis(39)) && log.is_due(Duration::from_millis(40)));
+        let value = |at| FlowSample {
+            at: Span::from_us(at),
+            flow: 0,
+            quantity: Quantity::Window,
+            value: 1.0,
+        };
+        log.values = (0..=MOST as u64).map(value).collect();
+        log.asked(Duration::from_millis(40));
+        assert_eq!((log.values.len(), log.interval), (MOST / 2, Duration::from_millis(20)));
+        assert_eq!(log.values[0].at, Span::from_us(1));
     }
 }

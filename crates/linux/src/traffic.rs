@@ -23,8 +23,6 @@ pub(crate) struct Traffic {
     pub(crate) rates: Vec<BitsPerSec>,
     /// The shortest round trip without queues.
     pub(crate) shortest_rtt: Span,
-    /// The shortest time in which a full buffer of a switch drains, of those before the slowest links of flows.
-    pub(crate) shortest_drain: Span,
     /// The programs in hosts.
     pub(crate) programs: Vec<Program>,
     /// The slowest port on the path of each flow, once, with its rate.
@@ -38,8 +36,7 @@ impl Traffic {
         available: Option<&[String]>,
     ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
-        let mut all =
-            Self { shortest_rtt: Span::MAX, shortest_drain: Span::MAX, ..Self::default() };
+        let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
         let (end, mut paths) = (Time::after_start(plan.duration), Vec::new());
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &plan.transport(setup.scheme, flow.group).transport;
@@ -82,16 +79,19 @@ impl Traffic {
             let slowness = |port: &u32| (rate(*port), Reverse(shared.get(port).copied()));
             if let Some(port) = path.iter().copied().min_by_key(slowness) {
                 self.tightest.insert(port, rate(port));
-                self.shortest_drain =
-                    self.shortest_drain.min(setup.drain(port).unwrap_or(Span::MAX));
             }
         }
     }
 
     /// The most that the network carries at a time between real hosts, in bits per second: what the slowest links on
     /// the paths of all flows carry together.
-    pub(crate) fn most_carried(&self) -> f64 {
+    pub(crate) fn demand(&self) -> f64 {
         self.tightest.values().map(|rate| rate.get() as f64).sum()
+    }
+
+    /// The shortest time in which the full buffer before one of these links drains.
+    pub(crate) fn shortest_drain(&self, setup: &Setup<'_>) -> Span {
+        self.tightest.keys().filter_map(|&port| setup.drain(port)).min().unwrap_or(Span::MAX)
     }
 
     /// The number of a host, whose link begins at this port.
@@ -112,18 +112,18 @@ impl Traffic {
         controller: &str,
     ) -> Result<(), RehearsalError> {
         let group = &setup.plan.groups[flow.group];
-        // Whoever is at a shell chooses.
-        let is_shell = group
+        // Whoever is at a terminal chooses the controller.
+        let is_typed = group
             .command
             .as_ref()
             .is_some_and(|command| command.is_shell || command.words.is_empty());
-        if !is_shell {
+        if !is_typed {
             let added = self.flows.add_program_controller([from, to], controller);
             added.map_err(RehearsalError::Refused)?;
         }
         let known = |of: &Program| (of.host, of.group) == (from, flow.group);
         let is_new = !self.programs.iter().any(known);
-        // Without words others start the programs (`Session`).
+        // Without words terminals that join start the programs (`Session`).
         if let Some(command) = group.command.as_ref().filter(|of| is_new && !of.words.is_empty()) {
             self.programs.push(Program {
                 group: flow.group,

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
+mod left;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -72,20 +74,13 @@ fn of_kernel(series: &Samples) {
     assert!(late.iter().all(|rtt| (4e-3..12e-3).contains(rtt)), "{late:?}");
 }
 
-#[test]
-fn hosts_that_are_starved_make_the_run_void() {
-    let Some(_alone) = leave() else { return };
+/// Rehearses beside this many threads for each processor, which do this until they are to stop; they may be denied what
+/// they need. The run must be void where the emulator has its priority.
+fn assert_void_beside(threads: usize, work: impl Fn(&AtomicBool) + Sync) {
     let stop = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
-        // As urgent as the hosts' sockets, on every processor but the emulator's, for at most two seconds.
-        for _ in 0..12 * std::thread::available_parallelism().unwrap().get() {
-            scope.spawn(|| {
-                keep_off();
-                let is_urgent =
-                    rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
-                let begin = Instant::now();
-                while is_urgent.is_ok() && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {}
-            });
+        for _ in 0..threads * std::thread::available_parallelism().unwrap().get() {
+            scope.spawn(|| work(&stop));
         }
         let outcome = run(&plan(SCENARIO, &[]));
         stop.store(true, Relaxed);
@@ -95,6 +90,18 @@ fn hosts_that_are_starved_make_the_run_void() {
     if rehearsal.is_realtime {
         assert!(!rehearsal.void.is_empty(), "{rehearsal:?}");
     }
+}
+
+#[test]
+fn hosts_that_are_starved_make_the_run_void() {
+    let Some(_alone) = leave() else { return };
+    // As urgent as the hosts' sockets, on every processor but the emulator's, for at most two seconds.
+    assert_void_beside(12, |stop| {
+        keep_off();
+        let is_urgent = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
+        let begin = Instant::now();
+        while is_urgent.is_ok() && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {}
+    });
 }
 
 #[test]
@@ -148,31 +155,19 @@ fn what_the_kernel_has_not_is_refused_by_name() {
 #[test]
 fn a_run_that_is_made_late_on_purpose_is_void() {
     let Some(_alone) = leave() else { return };
-    let stop = AtomicBool::new(false);
-    let outcome = std::thread::scope(|scope| {
-        // Threads more urgent than the emulator take every processor for 10 ms at a time, for at most two seconds.
-        for _ in 0..std::thread::available_parallelism().unwrap().get() {
-            scope.spawn(|| {
-                let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-                let priority = ThreadPriority::Crossplatform(60_u8.try_into().unwrap());
-                let id = thread_native_id();
-                let is_urgent = set_thread_priority_and_policy(id, priority, policy).is_ok();
-                let begin = Instant::now();
-                while is_urgent && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {
-                    let turn = Instant::now();
-                    while turn.elapsed() < Duration::from_millis(10) {}
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-            });
+    // Threads more urgent than the emulator take every processor for 10 ms at a time, for at most two seconds.
+    assert_void_beside(1, |stop| {
+        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        let priority = ThreadPriority::Crossplatform(60_u8.try_into().unwrap());
+        let id = thread_native_id();
+        let is_urgent = set_thread_priority_and_policy(id, priority, policy).is_ok();
+        let begin = Instant::now();
+        while is_urgent && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {
+            let turn = Instant::now();
+            while turn.elapsed() < Duration::from_millis(10) {}
+            std::thread::sleep(Duration::from_millis(10));
         }
-        let outcome = run(&plan(SCENARIO, &[]));
-        stop.store(true, Relaxed);
-        outcome
     });
-    let rehearsal = outcome.unwrap().run.rehearsal.unwrap();
-    if rehearsal.is_realtime {
-        assert!(!rehearsal.void.is_empty(), "{rehearsal:?}");
-    }
 }
 
 const PROGRAMS: &str = r#"
@@ -222,13 +217,6 @@ fn programs_talk_by_the_names_of_hosts_and_get_the_same_bytes() {
     assert!(warned, "{:?}", run.warnings);
 }
 
-/// The network namespaces of all processes.
-fn namespaces() -> BTreeSet<String> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let links = processes.filter_map(|of| std::fs::read_link(of.path().join("ns/net")).ok());
-    links.map(|link| link.to_string_lossy().into_owned()).collect()
-}
-
 /// What the other test starts: rehearsals until it is killed.
 #[test]
 #[ignore = "part of another test"]
@@ -253,18 +241,11 @@ group = [
 ]
 "#;
 
-/// Processes of programs that were to end.
-fn sleepers() -> Vec<String> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|of| std::fs::read_to_string(of.path().join("cmdline")).ok());
-    lines.filter(|line| line.contains("sleep\098765")).collect()
-}
-
 #[test]
 fn nothing_is_left_of_a_process_that_was_killed() {
     let Some(_alone) = leave() else { return };
     let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
-    let (before, files) = (namespaces(), tempfile::tempdir().unwrap());
+    let (before, files) = (left::namespaces(), tempfile::tempdir().unwrap());
     for kill in 0..times {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child
@@ -278,13 +259,13 @@ fn nothing_is_left_of_a_process_that_was_killed() {
     }
     // What was killed by its parent's death may take a moment.
     for _ in 0..100 {
-        if sleepers().is_empty() && namespaces().is_subset(&before) {
+        if left::sleepers("98765").is_empty() && left::namespaces().is_subset(&before) {
             break;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(sleepers(), Vec::<String>::new());
-    let left: Vec<String> = namespaces().difference(&before).cloned().collect();
+    assert_eq!(left::sleepers("98765"), Vec::<String>::new());
+    let left: Vec<String> = left::namespaces().difference(&before).cloned().collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(std::fs::read_dir(files.path()).unwrap().count(), 0, "files");
     let names = std::fs::read_dir("/sys/class/net").unwrap().flatten();

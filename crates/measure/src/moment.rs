@@ -1,7 +1,10 @@
 //! The state of a run while it goes on, for whoever watches it.
 
-use shallop_core::{DropCause, Span};
+use std::cmp::Reverse;
+
+use shallop_core::{DropCause, QueueId, Span};
 use shallop_plan::Setup;
+use shallop_switch::Occupancy;
 
 use crate::probe::Measurements;
 
@@ -26,7 +29,7 @@ pub struct QueueNow {
 pub struct Moment {
     /// The time since the start.
     pub at: Span,
-    /// The queues of switches that held most so far, those that hold most now first.
+    /// Queues of switches that have held something, those that hold most now first: at most twelve.
     pub queues: Vec<QueueNow>,
     /// Packets that queues dropped.
     pub dropped: u64,
@@ -47,10 +50,8 @@ impl Moment {
         let network = &setup.network;
         let all = measured.queues.iter().filter(|(id, _)| network.is_switch_port(id.port));
         let mut queues: Vec<_> = all.filter(|(_, queue)| queue.max().get() > 0).collect();
-        queues.sort_by_key(|(id, queue)| {
-            std::cmp::Reverse((queue.held(), queue.max(), std::cmp::Reverse(id.port)))
-        });
-        let named = |(id, queue): &(shallop_core::QueueId, shallop_switch::Occupancy)| QueueNow {
+        queues.sort_by_key(|(id, queue)| Reverse((queue.held(), queue.max(), Reverse(id.port))));
+        let named = |(id, queue): &(QueueId, Occupancy)| QueueNow {
             name: format!(
                 "{} {}",
                 network.port_name(id.port),

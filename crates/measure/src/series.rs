@@ -12,7 +12,7 @@ use shallop_switch::PortCounters;
 use crate::converge::Convergence;
 use crate::fractions::rate;
 use crate::probe::Measurements;
-use shallop_plan::Setup;
+use shallop_plan::{Plan, Setup};
 
 /// The most flows in a run for which each flow has a series; with more, only groups have.
 const MAX_FLOWS: usize = 100;
@@ -62,9 +62,15 @@ pub struct Sample {
     pub quantity: Quantity,
 }
 
-/// What a kernel says of one of its flows.
+/// Whether each flow of a plan has a series.
+#[must_use]
+pub fn has_flows(plan: &Plan) -> bool {
+    plan.flows() <= MAX_FLOWS
+}
+
+/// A value that a kernel reports of one of its flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OfFlow {
+pub struct FlowSample {
     /// The time since the start.
     pub at: Span,
     /// The number of the flow.
@@ -91,7 +97,7 @@ impl Samples {
 
     /// Adds what kernels say of flows, in order of time: at the time of each sample the last value since the one
     /// before. Flows without a series are left out.
-    pub fn add_of_flows(&mut self, told: &[OfFlow]) {
+    pub fn add_flow_samples(&mut self, told: &[FlowSample]) {
         let places = self.places.iter().zip(0..);
         let number = |(name, place): (&String, u32)| {
             Some((name.strip_prefix("flow ")?.parse().ok()?, place))
@@ -210,7 +216,7 @@ impl Series {
             metered: setup.layout.metered,
             first_group,
             last: (Span::ZERO, vec![0; groups], Vec::new()),
-            per_flow: setup.plan.flows() <= MAX_FLOWS,
+            per_flow: has_flows(setup.plan),
             intervals: (setup.plan.sample, setup.plan.sample),
             rows: 0,
             most: MAX_STORED,
@@ -318,13 +324,13 @@ mod tests {
         let mut samples = Samples { samples: Vec::new(), places };
         samples.push(Span::from_ms(10), Quantity::Queue, 0, 5.0);
         samples.push(Span::from_ms(20), Quantity::Rate, 2, 7.0);
-        let of = |us, flow, value| OfFlow {
+        let of = |us, flow, value| FlowSample {
             at: Span::from_us(us),
             flow,
             quantity: Quantity::Window,
             value,
         };
-        samples.add_of_flows(&[
+        samples.add_flow_samples(&[
             of(9_000, 1, 1.0),
             of(9_500, 1, 2.0),
             of(10_001, 0, 3.0),

@@ -310,7 +310,7 @@ impl PartialEq for Trace {
 /// A program of this machine, for hosts that are kernels.
 #[derive(Clone)]
 pub struct Command {
-    /// Its name or path, and its arguments.
+    /// Its name or path, and its arguments. Empty if terminals that join a session start programs.
     pub words: Vec<String>,
     /// The scenario's files, which it may read.
     pub files: Arc<dyn Files>,

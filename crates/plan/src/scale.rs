@@ -1,6 +1,7 @@
 //! A plan whose network is slower by a factor: rates and what queues hold shrink together, delays stay. Buffers then
 //! hold the same part of a bandwidth-delay product, and the same time. Packets, flows and windows are as large as
-//! before, so that there are fewer of them in flight.
+//! before, so that there are fewer of them in flight. Queues of credits, and what transports say in bytes themselves
+//! (bursts, send buffers), stay as they are.
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 
@@ -165,11 +166,17 @@ fn starts(starts: Starts, by: Share) -> Option<Starts> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
     use super::*;
+
+    fn by() -> Share {
+        Share::new(1, 20).unwrap()
+    }
 
     #[test]
     fn sizes_keep_their_part_of_a_product_and_never_vanish() {
-        let by = Share::new(1, 20).unwrap_or(const { Share::new(1, 1).expect("a part") });
+        let by = by();
         let kb = |bytes: u64| BufferSize::Bytes(Bytes::new(bytes));
         assert_eq!(size(kb(200_000), by), kb(10_000));
         assert_eq!(size(kb(7), by), kb(1));
@@ -179,5 +186,33 @@ mod tests {
         assert_eq!(size(rate, by), rate);
         assert_eq!(bytes(Bytes::MAX, by), Bytes::MAX);
         assert_eq!(longer(Span::from_ms(1), by), Span::from_ms(20));
+    }
+
+    #[test]
+    fn changes_of_a_link_and_starts_of_flows_follow_its_rate() {
+        let [fast, slow] = [2_000_000_000, 100_000_000].map(BitsPerSec::at_least_one);
+        let changes = vec![(Span::from_ms(3), Some(fast), None)];
+        let whole = GraphLink {
+            between: (0, 1),
+            rate: fast,
+            delay: Span::from_ms(7),
+            mtu: Bytes::new(1_500),
+            loss: 0.0,
+            jitter: Span::ZERO,
+            changes,
+        };
+        let scaled = link(&whole, by());
+        assert_eq!((scaled.rate, scaled.delay), (slow, whole.delay));
+        assert_eq!(scaled.changes, [(Span::from_ms(3), Some(slow), None)]);
+        let poisson = Starts::Poisson(Intensity::PerSecond(100.0), Span::ZERO);
+        let rarer = Starts::Poisson(Intensity::PerSecond(5.0), Span::ZERO);
+        assert_eq!(starts(poisson, by()), Some(rarer));
+        let load = Starts::Poisson(Intensity::Load(0.4, "all".to_owned()), Span::ZERO);
+        assert_eq!(starts(load.clone(), by()), Some(load));
+        let bursts = Starts::Bursts(3, Span::from_ms(1), Span::from_ms(2));
+        assert_eq!(
+            starts(bursts, by()),
+            Some(Starts::Bursts(3, Span::from_ms(1), Span::from_ms(40)))
+        );
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::switches::in_bytes;
 use shallop_core::{Bytes, Pace, Seed, Span};
 use shallop_proto::wire;
 use shallop_switch::Routes;
@@ -15,6 +14,7 @@ use crate::load;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::requirements::{self, Requirements};
+use crate::switches::in_bytes;
 use crate::traffic_paths::TrafficPaths;
 
 /// What all schemes of a plan have in common under one seed: the network, and the paths of the traffic.

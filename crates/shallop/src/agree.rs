@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use shallop_results::agreement::{agreement, table};
 use shallop_results::{Shard, Summary};
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::{Task, jobs, machine, rehearsal};
+use shallop_workbench::{Task, capacity, jobs, rehearsal};
 
 use crate::args::Format;
 use crate::host_args;
@@ -24,7 +24,7 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
     let scaled = rehearsal::prepare(&mut real, args.wanted())?;
     rehearsal::choose(&mut ours, schemes)?;
     if let Some(by) = scaled {
-        machine::scale_by(&mut ours, by)?;
+        capacity::scale_by(&mut ours, by)?;
     }
     let task = |study, name: &str| Task {
         id: None,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_results::machine::Ability;
 use shallop_results::table::{Grid, significant};
+use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::machine;
 use shallop_workbench::rehearsal::{self, Carried};
 
 use crate::args::Format;
@@ -29,7 +29,7 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
             carried.extend(rehearsal::bench(sends, &|| stop.load(Ordering::Relaxed))?);
         }
         if !stop.load(Ordering::Relaxed) {
-            machine::keep(&carried)?;
+            capacity::keep(&carried)?;
         }
     }
     if args.printed.format() == Format::Json {

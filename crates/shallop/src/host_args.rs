@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use shallop_core::Share;
 use shallop_workbench::arguments;
-use shallop_workbench::machine::Scale;
+use shallop_workbench::capacity::Scale;
 use shallop_workbench::rehearsal::Wanted;
 
 use crate::args::{Printed, Run, setting};
@@ -61,8 +62,8 @@ pub enum TapeAction {
         #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
         set: Vec<(String, String)>,
         /// The part of all rates and buffers, if the rehearsal was scaled
-        #[arg(long, value_name = "PART", value_parser = arguments::scale)]
-        scale: Option<Scale>,
+        #[arg(long, value_name = "PART", value_parser = arguments::part)]
+        scale: Option<Share>,
         /// Print JSON
         #[arg(long)]
         json: bool,

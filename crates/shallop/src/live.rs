@@ -21,7 +21,7 @@ const BETWEEN: Duration = Duration::from_millis(250);
 const BAR: usize = 30;
 
 /// The latest two states of the run in progress.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Shown {
     title: String,
     before: Moment,
@@ -67,20 +67,16 @@ impl Live {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.before = std::mem::replace(&mut shown.now, moment);
     }
+}
 
+impl Drop for Live {
     /// Gives the screen back.
-    pub fn close(&mut self) {
+    fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             // A picture less is no loss.
             let _ = thread.join();
         }
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        self.close();
     }
 }
 
@@ -94,11 +90,9 @@ fn show(shown: &Mutex<Shown>, is_over: &AtomicBool) {
     let backend = ratatui::backend::CrosstermBackend::new(std::io::stdout());
     if let Ok(mut screen) = ratatui::Terminal::new(backend) {
         while !is_over.load(Ordering::Relaxed) {
-            let drawn = {
-                let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-                screen.draw(|frame| draw(frame, &shown)).is_ok()
-            };
-            if !drawn {
+            // A terminal may be slow, and the run must not wait for it: the lock is held for the copy alone.
+            let latest = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if screen.draw(|frame| draw(frame, &latest)).is_err() {
                 break;
             }
             std::thread::sleep(BETWEEN);

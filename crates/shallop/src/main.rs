@@ -88,6 +88,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
         Command::Kernel(args) => kernel::kernel(args),
+        // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.
         Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),
     }
@@ -100,7 +101,7 @@ fn own_hosts(command: &Command) -> Result<()> {
         Command::Shell(args) if args.join.is_none() && !args.virtual_time => {}
         _ => return Ok(()),
     }
-    rehearsal::become_root()
+    rehearsal::enter_user_namespace()
 }
 
 /// Sets the flag on Ctrl-C, so that finished runs are stored. A second Ctrl-C ends the process at once.

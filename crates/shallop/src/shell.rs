@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use shallop_core::Time;
 use shallop_scenario::Options;
+use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::machine;
 use shallop_workbench::shell::{self, Session, Terminal};
 
 use crate::{host_args, print, work};
@@ -25,7 +25,7 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     let options = Options { set, files: Arc::clone(&files), ..Options::default() };
     let mut study = shallop_workbench::work::read(scenario, &options)?;
     if !args.virtual_time {
-        machine::fit(&mut study, args.scale)?;
+        capacity::fit(&mut study, args.scale)?;
     }
     let session = Session::new(&study, args.host.as_deref(), files)?;
     let is_terminal = std::io::stdin().is_terminal();

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use shallop_plan::Study;
 use shallop_scenario::Options;
+use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::machine::{self, Scale};
 use shallop_workbench::rehearsal;
 
 use crate::host_args::{Tape, TapeAction};
@@ -25,10 +25,8 @@ pub fn tape(args: &Tape) -> Result<ExitCode> {
             let set = work::with_kernels(set);
             let options = Options { set, files: work::files(scenario), ..Options::default() };
             let mut study = shallop_workbench::work::read(scenario, &options)?;
-            match scale {
-                Some(Scale::By(by)) => machine::scale_by(&mut study, *by)?,
-                Some(Scale::Auto) => drop(machine::fit(&mut study, *scale)?),
-                None => {}
+            if let Some(by) = scale {
+                capacity::scale_by(&mut study, *by)?;
             }
             replay(&study, tape, *json)
         }

@@ -4,9 +4,10 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../../linux/tests/left/mod.rs"]
+mod left;
 mod support;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -53,20 +54,6 @@ fn is_made(output: &Output) -> bool {
     matches!(output.status.code(), Some(0 | 4))
 }
 
-/// The network namespaces of all processes.
-fn namespaces() -> BTreeSet<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let links = processes.filter_map(|of| fs::read_link(of.path().join("ns/net")).ok());
-    links.map(|link| link.to_string_lossy().into_owned()).collect()
-}
-
-/// Processes of programs that were to end.
-fn sleepers() -> Vec<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|of| fs::read_to_string(of.path().join("cmdline")).ok());
-    lines.filter(|line| line.contains("sleep\098766")).collect()
-}
-
 /// Waits for this, for at most ten seconds.
 fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
@@ -101,7 +88,7 @@ const SLEEPS: [&str; 4] = ["--", "sh", "-c", "sleep 98766 & sleep 98766"];
 fn nothing_is_left_after_any_signal_at_any_moment() {
     let Some((folder, _alone)) = folder() else { return };
     let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
-    let (before, files) = (namespaces(), tempfile::tempdir().unwrap());
+    let (before, files) = (left::namespaces(), tempfile::tempdir().unwrap());
     for time in 0..times {
         let is_shell = time % 2 == 0;
         let name = ["INT", "TERM", "KILL"][(time / 2 % 3) as usize];
@@ -133,7 +120,7 @@ fn nothing_is_left_after_any_signal_at_any_moment() {
             "{arguments:?} {name}: {status}"
         );
     }
-    assert!(soon(|| sleepers().is_empty() && namespaces().is_subset(&before)));
+    assert!(soon(|| left::sleepers("98766").is_empty() && left::namespaces().is_subset(&before)));
     assert_eq!(fs::read_dir(files.path()).unwrap().count(), 0, "files");
     let names = fs::read_dir("/sys/class/net").unwrap().flatten();
     assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));
@@ -187,13 +174,40 @@ fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip() {
     }
     let other = join("r9", &["true"]).output().unwrap();
     assert!(text(&other.stderr).contains("hosts: "), "{}", text(&other.stderr));
-    // A program of another terminal ends with the session.
-    let mut joined = join("r0", &["sleep", "98766"]).spawn().unwrap();
-    assert!(soon(|| sleepers().iter().any(|line| line.starts_with("sleep"))));
     signal(&session.0, "TERM");
     assert_eq!(session.0.wait().unwrap().code(), Some(130));
-    assert!(soon(|| joined.try_wait().unwrap().is_some()), "it goes on without its session");
-    assert!(soon(|| sleepers().is_empty()));
+}
+
+#[test]
+fn a_joined_program_ends_with_its_session_and_with_its_terminal() {
+    let Some((folder, _alone)) = folder() else { return };
+    let start = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        command.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ended(command.spawn().unwrap())
+    };
+    let sleeping =
+        || left::sleepers("98766").iter().filter(|line| line.starts_with("sleep")).count();
+    for (ends, name) in [("session", "TERM"), ("session", "KILL"), ("terminal", "KILL")] {
+        let mut session = start(&["shell", "scenario.toml"]);
+        let process = session.0.id().to_string();
+        assert!(soon(|| sleeping() == 2));
+        let mut joined = start(&["shell", "--join", &process, "--host", "r0"]);
+        assert!(soon(|| sleeping() == 4));
+        if ends == "session" {
+            signal(&session.0, name);
+            assert!(
+                soon(|| joined.0.try_wait().unwrap().is_some()),
+                "it outlives its session: {name}"
+            );
+        } else {
+            signal(&joined.0, name);
+            assert!(soon(|| sleeping() == 2), "it outlives its terminal");
+            signal(&session.0, name);
+        }
+        assert!(soon(|| session.0.try_wait().unwrap().is_some()));
+        assert!(soon(|| left::sleepers("98766").is_empty()), "{ends} {name}");
+    }
 }
 
 /// What `doctor --bench` would keep of a machine that carries so much.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use shallop_core::Share;
 
-use super::machine::Scale;
+use super::capacity::Scale;
 
 /// The largest seed: that of a scenario, whose numbers are those of TOML.
 const MOST_SEED: u64 = i64::MAX as u64;
@@ -52,7 +52,7 @@ pub fn folder(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
-/// A part of a scenario's rates and buffers: `auto`, or as in `1/20`.
+/// A part of a scenario's rates and buffers: `auto`, or as [`part`].
 ///
 /// # Errors
 /// What is allowed.
@@ -60,10 +60,18 @@ pub fn scale(text: &str) -> Result<Scale, String> {
     if text.trim() == "auto" {
         return Ok(Scale::Auto);
     }
+    part(text).map(Scale::By).map_err(|why| format!("{why}, or \"auto\""))
+}
+
+/// A part, as in `1/20`.
+///
+/// # Errors
+/// What is allowed.
+pub fn part(text: &str) -> Result<Share, String> {
     let parts = text.trim().split_once('/').unwrap_or((text.trim(), "1"));
     let part = parts.0.trim().parse().ok().zip(parts.1.trim().parse().ok());
     let share = part.and_then(|(part, whole)| Share::new(part, whole));
-    share.map(Scale::By).ok_or_else(|| "expected \"auto\" or a part such as 1/20".to_owned())
+    share.ok_or_else(|| "expected a part such as 1/20".to_owned())
 }
 
 fn whole<T: FromStr>(text: &str, least: u64, most: u64) -> Result<T, String> {
@@ -96,10 +104,10 @@ mod tests {
             let why = seed(bad).unwrap_err();
             assert_eq!(why, "expected a whole number from 0 to 9223372036854775807", "{bad}");
         }
-        assert_eq!(scale("auto"), Ok(Scale::Auto));
+        assert_eq!((scale("auto"), part("auto").is_err()), (Ok(Scale::Auto), true));
         assert_eq!(Share::new(1, 20).map(Scale::By), scale(" 1/20 ").ok());
         for bad in ["0", "2", "1/0", "3/2", "-1/2", "0.5", "", "1/20/3"] {
-            assert!(scale(bad).is_err(), "{bad}");
+            assert!(scale(bad).is_err() && part(bad).is_err(), "{bad}");
         }
         assert_eq!(jobs("3").map(NonZeroUsize::get), Ok(3));
         for bad in ["0", "1025"] {

@@ -4,6 +4,7 @@
 mod aggregate_tables;
 pub mod arguments;
 pub mod bench;
+pub mod capacity;
 mod clock;
 pub mod compare;
 mod completion_table;
@@ -15,7 +16,6 @@ pub mod identity;
 pub mod jobs;
 pub mod kernels;
 mod link_tables;
-pub mod machine;
 pub mod printable;
 pub mod rehearsal;
 pub mod report;

@@ -9,10 +9,10 @@ use shallop_results::machine::{Ability, Played};
 use shallop_results::summary::RehearsalOfRun;
 use shallop_scenario::Options;
 
+use super::capacity::{self, Scale};
 use super::diagnostic::{Result, of_work, plain, with_help};
 use super::error::WorkError;
 use super::kernels;
-use super::machine::{self, Scale};
 
 /// What is wanted of rehearsals besides their scenario.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Wanted<'a> {
 pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
     let Wanted { schemes, tape, scale } = wanted;
     choose(study, schemes)?;
-    let scaled = machine::fit(study, scale)?;
+    let scaled = capacity::fit(study, scale)?;
     let runs = study.jobs().len();
     if tape.is_some() && runs != 1 {
         let help = "choose with --schemes and --seeds";
@@ -89,9 +89,9 @@ pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// If that fails halfway.
-pub fn become_root() -> Result<()> {
+pub fn enter_user_namespace() -> Result<()> {
     #[cfg(target_os = "linux")]
-    shallop_linux::ordinary::become_root()
+    shallop_linux::user_namespace::enter()
         .map_err(|why| plain(&format!("a user namespace for hosts: {why}")))?;
     Ok(())
 }

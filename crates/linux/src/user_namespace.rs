@@ -7,17 +7,19 @@ use std::io;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
 
+use crate::namespace;
+
 /// Gives this process a user namespace of its own, unless it is root. It must have one thread. Where that is forbidden
 /// nothing changes, and [`denied`] says why when a host is to be made.
 ///
 /// # Errors
 /// If the namespace was made and cannot be used.
-pub fn become_root() -> io::Result<()> {
+pub fn enter() -> io::Result<()> {
     let (user, group) = (geteuid(), getegid());
     if user.is_root() || unshare(CloneFlags::CLONE_NEWUSER).is_err() {
         return Ok(());
     }
-    // Whoever may not set groups may be mapped to root's.
+    // An ordinary user may map its group only after giving up setgroups(2).
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
@@ -35,11 +37,10 @@ pub fn join(process: u32) -> io::Result<()> {
     Ok(setns(File::open(theirs)?, CloneFlags::CLONE_NEWUSER)?)
 }
 
-/// What forbids network namespaces to this process, as the sysctl says that does.
+/// What forbids network namespaces to this process: a sysctl by name, if one does.
 pub(crate) fn denied() -> String {
     let value = |name: &str| {
-        let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+        fs::read_to_string(namespace::path_of(name)).ok().map(|text| text.trim().to_owned())
     };
     let forbidding = [
         ("user.max_user_namespaces", "0"),
@@ -55,5 +56,5 @@ pub(crate) fn denied() -> String {
         },
         |(name, bad)| format!("the sysctl {name} = {bad} forbids them to ordinary users"),
     );
-    format!("no network namespace can be made here: {why}; as root, rehearsals need no more")
+    format!("no network namespace can be made here: {why}; root is not bound by it")
 }

@@ -61,9 +61,11 @@ impl Limits {
         Self { kernel, processors: processors(), bursts_bps, packets_bps }
     }
 
-    /// The rate for a plan.
-    fn rate(&self, plan: &Plan) -> f64 {
-        if plan.kernel.gso_max_segs == Some(1) { self.packets_bps } else { self.bursts_bps }
+    /// The rate for a plan; `None` if no rehearsal of the benchmark counted.
+    fn rate(&self, plan: &Plan) -> Option<f64> {
+        let packets = plan.kernel.gso_max_segs == Some(1);
+        let rate = if packets { self.packets_bps } else { self.bursts_bps };
+        (rate > 0.0).then_some(rate)
     }
 }
 
@@ -91,10 +93,10 @@ fn kept() -> Option<Limits> {
     (limits.kernel == kernel && limits.processors == processors()).then_some(limits)
 }
 
-/// The denominator of the largest simple part of `wanted` that is at most `carried`: up to ten any, then multiples of
+/// The denominator of the largest simple part of `demand` that is at most `carried`: up to ten any, then multiples of
 /// five, and above a hundred of fifty.
-fn denominator(wanted: f64, carried: f64) -> u64 {
-    let least = (wanted / carried * (1.0 - 1e-9)).ceil().clamp(1.0, 1e15) as u64;
+fn denominator(demand: f64, carried: f64) -> u64 {
+    let least = (demand / carried * (1.0 - 1e-9)).ceil().clamp(1.0, 1e15) as u64;
     match least {
         0..=10 => least,
         11..=100 => least.next_multiple_of(5),
@@ -103,11 +105,11 @@ fn denominator(wanted: f64, carried: f64) -> u64 {
 }
 
 /// What real hosts of a plan may send at a time under any of its schemes, in bits per second.
-fn wanted(plan: &Plan) -> Result<f64> {
+fn demand(plan: &Plan) -> Result<f64> {
     #[cfg(target_os = "linux")]
     {
         let schemes = (0..plan.schemes.len()).filter(|&scheme| plan.has_kernels(scheme));
-        let each = schemes.map(|scheme| shallop_linux::rehearse::most_carried(plan, scheme));
+        let each = schemes.map(|scheme| shallop_linux::rehearse::demand(plan, scheme));
         let each = each.collect::<std::result::Result<Vec<f64>, _>>();
         let each = each.map_err(|why| of_work(&WorkError::from(why)))?;
         Ok(each.into_iter().fold(0.0, f64::max))
@@ -119,57 +121,54 @@ fn wanted(plan: &Plan) -> Result<f64> {
     }
 }
 
+/// The point of a study that asks most of this machine, as what its hosts may send and what the machine carries, both
+/// in bits per second. `None` if what it carries is not known.
+fn heaviest(study: &Study) -> Result<Option<(f64, f64)>> {
+    let Some(limits) = kept() else { return Ok(None) };
+    let mut heaviest: Option<(f64, f64)> = None;
+    for point in &study.points {
+        let Some(carried) = limits.rate(&point.plan) else { continue };
+        let demand = demand(&point.plan)?;
+        if heaviest.is_none_or(|(most, of)| demand / carried > most / of) {
+            heaviest = Some((demand, carried));
+        }
+    }
+    Ok(heaviest)
+}
+
 /// Gives a study this part of its rates and buffers, and checks that this machine carries what is left. Returns the
 /// part, if it is not all. Without a benchmark of this machine nothing is checked.
 ///
 /// # Errors
 /// If it is more than the machine carries, with the part that fits; if the study cannot be scaled.
 pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
-    let limits = kept();
-    let mut least = 1;
-    if let Some(limits) = &limits {
-        for point in &study.points {
-            let (wanted, carried) = (wanted(&point.plan)?, limits.rate(&point.plan));
-            least = least.max(denominator(wanted, carried));
-        }
-    }
-    let whole = |by: &Share| by.parts().0 == by.parts().1;
-    let by = match scale {
-        None => None,
-        Some(Scale::By(by)) => Some(by),
-        Some(Scale::Auto) if limits.is_none() => {
+    let heaviest = heaviest(study)?;
+    let least = heaviest.map(|(demand, carried)| denominator(demand, carried));
+    let by = match (scale, least) {
+        (None, _) => None,
+        (Some(Scale::By(by)), _) => Some(by),
+        (Some(Scale::Auto), Some(least)) => Share::new(1, least),
+        (Some(Scale::Auto), None) => {
             return Err(of_work(&WorkError::NoKernel(
                 "what this machine carries is not known: 'shallop doctor --bench' finds it, in half a minute"
                     .to_owned(),
             )));
         }
-        Some(Scale::Auto) => Share::new(1, least),
     };
-    let by = by.filter(|by| !whole(by));
-    // A part in small numbers is exact enough.
-    if by.map_or(1.0, Share::as_f64) * least as f64 > 1.0 + 1e-9 {
-        return Err(of_work(&WorkError::NoKernel(too_much(study, limits.as_ref(), least)?)));
+    let by = by.filter(|by| by.parts().0 < by.parts().1);
+    if let Some(((demand, carried), least)) = heaviest.zip(least)
+        && by.map_or(1.0, Share::as_f64) * least as f64 > 1.0 + 1e-9
+    {
+        let (demand, carried) = (demand / 1e6, carried / 1e6);
+        return Err(of_work(&WorkError::NoKernel(format!(
+            "real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real time \
+             ('shallop doctor --bench'): with --scale 1/{least} rates and buffers shrink together and fit"
+        ))));
     }
     if let Some(by) = by {
         scale_by(study, by)?;
     }
     Ok(by)
-}
-
-fn too_much(study: &Study, limits: Option<&Limits>, least: u64) -> Result<String> {
-    let (mut most, mut carried) = (0.0, 0.0);
-    for point in &study.points {
-        let wanted = wanted(&point.plan)?;
-        let limit = limits.map_or(f64::INFINITY, |limits| limits.rate(&point.plan));
-        if wanted / limit > most {
-            (most, carried) = (wanted / limit, limit);
-        }
-    }
-    let (wanted, carried) = (most * carried / 1e6, carried / 1e6);
-    Ok(format!(
-        "real hosts would send up to {wanted:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real time \
-         ('shallop doctor --bench'): with --scale 1/{least} rates and buffers shrink together and fit"
-    ))
 }
 
 /// Gives a study this part of its rates and buffers, and says so in its title.
@@ -191,12 +190,11 @@ mod tests {
 
     #[test]
     fn the_part_that_fits_is_simple_and_not_too_large() {
-        for (wanted, carried, expected) in
+        for (demand, carried, expected) in
             [(1.0, 2.0, 1), (2.0, 2.0, 1), (10.0, 2.0, 5), (10.0, 0.9, 15), (100.0, 0.9, 150)]
         {
-            assert_eq!(denominator(wanted, carried), expected, "{wanted} {carried}");
+            assert_eq!(denominator(demand, carried), expected, "{demand} {carried}");
         }
-        assert!(denominator(1.0, 0.0) > 1_000_000);
     }
 
     #[test]
