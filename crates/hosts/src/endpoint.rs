@@ -6,6 +6,7 @@ use shallop_proto::clean::AsTcp;
 use shallop_proto::ranges::Ranges;
 use shallop_proto::{Endpoint, EndpointCounters, Out, tcp, wire};
 
+use crate::datagrams::DatagramEnd;
 use crate::frame::Segment;
 use crate::pair::PairEnd;
 
@@ -210,6 +211,8 @@ pub enum AnyHostEnd<E> {
     Kernel(Box<KernelEnd>),
     /// Of two hosts whose programs talk to each other.
     Pair(Box<PairEnd>),
+    /// Of a flow of datagrams.
+    Datagrams(DatagramEnd),
 }
 
 impl<E> AnyHostEnd<E> {
@@ -218,6 +221,7 @@ impl<E> AnyHostEnd<E> {
         match self {
             Self::Kernel(end) => end.on_send(now, head),
             Self::Pair(end) => end.on_send(now, head),
+            Self::Datagrams(end) => end.on_send(head),
             Self::Simulated(_) => {}
         }
     }
@@ -237,6 +241,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             (Self::Simulated(end), Head::Simulated(head)) => end.on_packet(now, head, ecn),
             (Self::Kernel(end), Head::Frame(head)) => end.on_arrival(now, head),
             (Self::Pair(end), Head::Frame(head)) => end.on_arrival(now, head),
+            (Self::Datagrams(end), Head::Frame(head)) => end.on_arrival(head),
             _ => debug_assert!(false, "both ends of a flow are simulated or neither"),
         }
     }
@@ -250,7 +255,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
     fn poll_metered(&mut self, now: Time) -> Option<Out<Self::Head>> {
         match self {
             Self::Simulated(end) => end.poll_metered(now).map(simulated),
-            Self::Kernel(_) | Self::Pair(_) => None,
+            Self::Kernel(_) | Self::Pair(_) | Self::Datagrams(_) => None,
         }
     }
 
@@ -265,14 +270,14 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
     fn poll(&mut self, now: Time) -> Option<Out<Self::Head>> {
         match self {
             Self::Simulated(end) => end.poll(now).map(simulated),
-            Self::Kernel(_) | Self::Pair(_) => None,
+            Self::Kernel(_) | Self::Pair(_) | Self::Datagrams(_) => None,
         }
     }
 
     fn wakeup(&self) -> Option<Time> {
         match self {
             Self::Simulated(end) => end.wakeup(),
-            Self::Kernel(_) | Self::Pair(_) => None,
+            Self::Kernel(_) | Self::Pair(_) | Self::Datagrams(_) => None,
         }
     }
 
@@ -281,6 +286,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             Self::Simulated(end) => end.is_complete(),
             Self::Kernel(end) => end.is_complete(),
             Self::Pair(_) => false,
+            Self::Datagrams(end) => end.is_complete(),
         }
     }
 
@@ -289,6 +295,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             Self::Simulated(end) => end.rtt_sample(),
             Self::Kernel(end) => end.rtt,
             Self::Pair(end) => end.rtt(),
+            Self::Datagrams(_) => None,
         }
     }
 
@@ -297,6 +304,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             Self::Simulated(end) => end.counters(),
             Self::Kernel(end) => end.counters,
             Self::Pair(end) => end.counters(),
+            Self::Datagrams(end) => end.counters(),
         }
     }
 

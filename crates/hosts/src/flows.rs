@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::Node;
+use shallop_core::{BitsPerSec, Node};
 use shallop_lab::ends::{self, EndpointFactory};
 use shallop_plan::Setup;
 use shallop_plan::flows::Flow;
 use shallop_proto::AnyEnd;
 
 use crate::addresses;
+use crate::datagrams::{DatagramEnd, DatagramOrder};
 use crate::endpoint::{AnyHostEnd, KernelEnd};
 use crate::frame::Ends;
 use crate::pair::PairEnd;
@@ -49,6 +50,8 @@ impl FlowOrder {
 pub enum Owner {
     /// A flow of the scenario, by the number of its order.
     Order(u32),
+    /// A flow of datagrams of the scenario, by its place among their orders.
+    Datagrams(u32),
     /// Programs' in these two hosts.
     Programs(u32, u32),
 }
@@ -58,6 +61,8 @@ pub enum Owner {
 pub struct HostFlows {
     /// What hosts are to send.
     pub orders: Vec<FlowOrder>,
+    /// What hosts are to send in datagrams.
+    pub datagrams: Vec<DatagramOrder>,
     /// Flows with real hosts at their ends, by the flow's number.
     pub owners: BTreeMap<u32, Owner>,
     /// The kernel's names of the congestion controllers.
@@ -118,6 +123,16 @@ impl HostFlows {
         Ok(())
     }
 
+    /// The next free port of a host that sends.
+    fn next_port(&mut self, host: u32) -> Result<u16, usize> {
+        let used = self.local.entry(host).or_insert(0);
+        if usize::from(*used) >= addresses::MAX_FLOWS_OF_HOST {
+            return Err(addresses::MAX_FLOWS_OF_HOST);
+        }
+        *used += 1;
+        Ok(addresses::FIRST_LOCAL_PORT + *used - 1)
+    }
+
     /// Adds a flow that these hosts make themselves, from `start` of their clock on.
     ///
     /// # Errors
@@ -129,15 +144,37 @@ impl HostFlows {
         controller: &str,
         start: u64,
     ) -> Result<(), usize> {
-        let used = self.local.entry(from).or_insert(0);
-        if usize::from(*used) >= addresses::MAX_FLOWS_OF_HOST {
-            return Err(addresses::MAX_FLOWS_OF_HOST);
-        }
-        let local = addresses::FIRST_LOCAL_PORT + *used;
-        *used += 1;
+        let local = self.next_port(from)?;
         let (number, controller) = (self.orders.len() as u32, self.controller(controller));
         self.orders.push(FlowOrder { number, start, size: flow.size, from, to, local, controller });
         self.owners.insert(flow.number, Owner::Order(number));
+        Ok(())
+    }
+
+    /// Adds a flow of datagrams at this rate on the wire, which may be ECN-capable.
+    ///
+    /// # Errors
+    /// As [`HostFlows::add`].
+    pub fn add_datagrams(
+        &mut self,
+        flow: &Flow,
+        (from, to): (u32, u32),
+        (rate, ect): (BitsPerSec, bool),
+        start: u64,
+    ) -> Result<(), usize> {
+        let local = self.next_port(from)?;
+        self.owners.insert(flow.number, Owner::Datagrams(self.datagrams.len() as u32));
+        self.datagrams.push(DatagramOrder {
+            flow: flow.number,
+            start,
+            size: flow.size,
+            from,
+            to,
+            local,
+            rate,
+            payload: flow.path.payload,
+            ect,
+        });
         Ok(())
     }
 }
@@ -165,6 +202,9 @@ impl<S: EndpointFactory<End = AnyEnd>> EndpointFactory for HostEnds<'_, S> {
             }
             Some(&Owner::Order(order)) => {
                 KernelEnd::pair(order, flow.size).map(|end| AnyHostEnd::Kernel(Box::new(end)))
+            }
+            Some(&Owner::Datagrams(order)) => {
+                DatagramEnd::pair(&self.flows.datagrams[order as usize]).map(AnyHostEnd::Datagrams)
             }
             Some(&Owner::Programs(from, to)) => {
                 PairEnd::pair((from, to)).map(|end| AnyHostEnd::Pair(Box::new(end)))

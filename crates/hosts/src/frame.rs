@@ -2,7 +2,7 @@
 //! segmentation-offload frame into the packets that a card sends. Frames have no VLAN tags, as our kernels send them.
 //! Checksums of TCP are left to the receiving card, as with checksum offload.
 
-use etherparse::{IpNumber, TcpHeaderSlice};
+use etherparse::{IpNumber, TcpHeaderSlice, UdpHeaderSlice};
 use shallop_core::Ecn;
 
 use crate::ip::{self, Ip};
@@ -80,7 +80,8 @@ pub fn segment(frame: &[u8]) -> Option<Segment> {
 /// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// Reads an IP packet of any protocol but TCP as a segment of ports 0; what a UDP header leaves of it is payload.
+/// Reads an IP packet of any protocol but TCP as a segment, whose ports are 0 if it is not UDP; what a UDP header
+/// leaves of it is payload.
 #[must_use]
 pub fn datagram(frame: &[u8]) -> Option<Segment> {
     let ip = Ip::of(frame)?;
@@ -88,8 +89,11 @@ pub fn datagram(frame: &[u8]) -> Option<Segment> {
     let packet = frame.get(ETHERNET..ETHERNET + usize::from(total))?;
     let payload = packet.len().checked_sub(ip.header_len() + UDP_HEADER)?;
     let (from, to) = ip.ends();
+    let udp = packet.get(ip.header_len()..).filter(|_| ip.protocol() == IpNumber::UDP);
+    let udp = udp.and_then(|udp| UdpHeaderSlice::from_slice(udp).ok());
+    let ports = udp.map_or((0, 0), |udp| (udp.source_port(), udp.destination_port()));
     Some(Segment {
-        ends: Ends { from: (from, 0), to: (to, 0) },
+        ends: Ends { from: (from, ports.0), to: (to, ports.1) },
         sequence: 0,
         acknowledged: 0,
         payload: payload as u32,

@@ -3,6 +3,7 @@
 //! machine's own kernel; neither is known here.
 
 pub mod addresses;
+pub mod datagrams;
 pub mod endpoint;
 pub mod flows;
 pub mod frame;

@@ -55,6 +55,7 @@ impl Owners {
                     self.add_flow(order.ends(), flow);
                 }
             }
+            AnyHostEnd::Datagrams(sender) => self.add_flow(sender.ends, flow),
             AnyHostEnd::Simulated(_) => {}
         }
     }

@@ -25,9 +25,14 @@ pub enum RehearsalError {
         /// The error of the system.
         why: io::Error,
     },
-    /// Whoever was at the shell has left it, with this status.
+    /// Whoever was at the shell has left it.
     #[error("the shell has ended")]
-    Left(u32),
+    Left {
+        /// The status of the shell.
+        status: u32,
+        /// Frames of interfaces in the place of hosts that were not read in time.
+        lost: u64,
+    },
     /// A receiver did not get the bytes that were sent.
     #[error(
         "flow {flow} delivered other bytes than were sent, at byte {at}: a defect of the emulator"

@@ -55,10 +55,20 @@ pub(crate) struct Report {
     pub(crate) checked: u64,
     /// How long the thread waited for a processor.
     pub(crate) waited: Duration,
-    /// The longest that a flow started after its time.
+    /// The longest that a flow started, or a datagram was sent, after its time.
     pub(crate) late: Duration,
     /// Windows and round trips of connections.
     pub(crate) tcp_info: TcpInfoLog,
+}
+
+impl Report {
+    /// Adds how other flows of the run went.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.failures.extend(other.failures);
+        self.checked += other.checked;
+        self.waited += other.waited;
+        self.late = self.late.max(other.late);
+    }
 }
 
 /// A socket, and what it is for.

@@ -12,7 +12,7 @@ const GAP: f64 = 3e-3;
 /// The 99th percentile of the time to a host's answer may be this, or a twentieth of the shortest round trip.
 const RESPONSE: f64 = 250e-6;
 const RESPONSE_OF_RTT: f64 = 0.05;
-/// The longest that a flow may start after its time.
+/// The longest that a flow may start, or a datagram be sent, after its time.
 const START: f64 = 10e-3;
 /// The part of the time that the hosts' sockets may have waited for a processor.
 const WAITED: f64 = 0.25;
@@ -32,7 +32,7 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     over("the emulator did not run for a time", run.longest_gap_s, GAP);
     let answer = RESPONSE.max(RESPONSE_OF_RTT * rtt);
     over("one answer of a hundred of the hosts took longer", run.response_p99_s, answer);
-    over("a flow started later than it was due", run.starts_late_s, START);
+    over("a flow started, or a datagram was sent, later than it was due", run.starts_late_s, START);
     if run.lost_frames > 0 {
         why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
     }

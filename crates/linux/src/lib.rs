@@ -5,6 +5,8 @@
 //! own: they, their interfaces and their sockets are gone with the process, however it ends.
 
 pub mod abilities;
+mod attached;
+mod datagrams;
 mod error;
 mod flows;
 mod judge;

@@ -21,3 +21,42 @@ sockopt_impl!(
     libc::TCP_INFO,
     libc::tcp_info
 );
+
+sockopt_impl!(
+    /// A packet socket's frames have a virtio-net header, which says what is left to a card (`PACKET_VNET_HDR`).
+    VirtioHeader,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_VNET_HDR,
+    i32,
+    nix::sys::socket::sockopt::SetStruct<i32>
+);
+
+sockopt_impl!(
+    /// A packet socket does not read what this machine sends (`PACKET_IGNORE_OUTGOING`).
+    IgnoreOutgoing,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_IGNORE_OUTGOING,
+    i32,
+    nix::sys::socket::sockopt::SetStruct<i32>
+);
+
+sockopt_impl!(
+    /// The interface takes more frames than its own while the socket is open (`PACKET_ADD_MEMBERSHIP`).
+    Membership,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_ADD_MEMBERSHIP,
+    libc::packet_mreq,
+    nix::sys::socket::sockopt::SetStruct<libc::packet_mreq>
+);
+
+sockopt_impl!(
+    /// What a packet socket has counted since this was asked last (`PACKET_STATISTICS`).
+    PacketStatistics,
+    GetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_STATISTICS,
+    libc::tpacket_stats
+);

@@ -1,5 +1,6 @@
 //! A rehearsal of one scheme of a plan.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use shallop_core::{Share, Span, Time};
 use shallop_emu::tape::{Recorder, Tape};
 use shallop_emu::{Counters, Emulator};
+use shallop_hosts::addresses;
 use shallop_hosts::flows::HostEnds;
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::Outcome;
@@ -22,6 +24,8 @@ use shallop_results::summary::RehearsalOfRun;
 use tun_rs::SyncDevice;
 
 use crate::abilities;
+use crate::attached::{Interface, Watch};
+use crate::datagrams::Datagrams;
 use crate::error::{RehearsalError, failed};
 use crate::flows::{Report, Sockets, Wanted};
 use crate::judge;
@@ -30,7 +34,7 @@ use crate::programs::{self, Ended, Stage};
 use crate::realtime;
 use crate::replay;
 use crate::session;
-use crate::tap::Taps;
+use crate::tap::{Line, Taps};
 use crate::traffic::Traffic;
 
 /// The longest rehearsal.
@@ -80,16 +84,22 @@ pub fn run_observed(
         stop: &stop,
         is_over: &is_over,
     };
-    let (outcome, report, ended) = perform(&setup, &traffic, &stage, (devices, observer));
+    let (lines, watches) = lines(devices, &traffic)?;
+    let (outcome, report, ended) = perform(&setup, &traffic, &stage, (lines, observer));
     let report = report?;
     let ended = ended?;
     let shell = traffic.programs.iter().zip(&ended).find(|(program, _)| program.is_shell);
     if let Some(end) = shell.and_then(|(_, end)| *end) {
-        return Err(RehearsalError::Left(end.status));
+        // The cards of hosts went with the network.
+        let lost = dropped(&mut [], &watches)?;
+        return Err(RehearsalError::Left { status: end.status, lost });
     }
     let (mut outcome, emulated) = outcome?;
     let run = &mut outcome.run;
-    let rehearsal = emulated.of_run(run.duration_s, traffic.shortest_rtt, &report, &mut hosts)?;
+    let lost = dropped(&mut hosts, &watches)?;
+    let checksum_errors = namespace::checksum_errors(&hosts)?;
+    let hosts = (lost, checksum_errors);
+    let rehearsal = emulated.of_run(run.duration_s, traffic.shortest_rtt, &report, hosts);
     let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
     let scale = plan.topology.scale().map_or(1.0, Share::as_f64);
     let rehearsal = RehearsalOfRun { scale, setup_s: ready.as_secs_f64(), ..rehearsal };
@@ -111,6 +121,32 @@ pub fn run_observed(
     Ok(outcome)
 }
 
+/// The lines to hosts with these cards, or to what is behind the interfaces in their places, and what watches these.
+fn lines(
+    devices: Vec<SyncDevice>,
+    traffic: &Traffic,
+) -> Result<(Vec<Line>, Vec<Watch>), RehearsalError> {
+    let (count, mut watches) = (devices.len() as u32, Vec::new());
+    let line = |(host, device)| match traffic.attached.get(&host) {
+        Some(name) => {
+            let interface = Interface::open(name, (host, count))?;
+            watches.push(interface.watch()?);
+            Ok(Line::Attached(interface))
+        }
+        None => Ok(Line::Tap(device)),
+    };
+    let lines = (0..).zip(devices).map(line).collect::<Result<_, RehearsalError>>()?;
+    Ok((lines, watches))
+}
+
+/// Frames of hosts that were lost because the emulator did not read them in time.
+fn dropped(hosts: &mut [Host], watches: &[Watch]) -> Result<u64, RehearsalError> {
+    let of_hosts = hosts.iter_mut().map(Host::dropped).sum::<std::io::Result<u64>>();
+    let of_hosts = of_hosts.map_err(failed("the counters of a card"))?;
+    let of_interfaces = watches.iter().map(Watch::dropped).sum::<Result<u64, _>>()?;
+    Ok(of_hosts + of_interfaces)
+}
+
 /// The most that a plan's network carries at a time between real hosts under a scheme, in bits per second: what the
 /// slowest links on the paths of its flows carry together.
 ///
@@ -119,6 +155,17 @@ pub fn run_observed(
 pub fn demand(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
     let setup = Setup::new(plan, scheme, plan.seed)?;
     Ok(Traffic::of(&setup, None)?.demand())
+}
+
+/// The names and IPv4 addresses of the real hosts of a plan under a scheme.
+///
+/// # Errors
+/// As [`demand`].
+pub fn addresses(plan: &Plan, scheme: usize) -> Result<Vec<(String, Ipv4Addr)>, RehearsalError> {
+    let setup = Setup::new(plan, scheme, plan.seed)?;
+    let names = Traffic::of(&setup, None)?.flows.names;
+    let address = |(host, name)| (name, Ipv4Addr::from_bits(addresses::address(host)));
+    Ok((0..).zip(names).map(address).collect())
 }
 
 /// How often connections are asked for windows and round trips; zero for never, if flows have no series.
@@ -139,7 +186,7 @@ fn perform(
     setup: &Setup<'_>,
     traffic: &Traffic,
     stage: &Stage<'_>,
-    (devices, observer): (Vec<SyncDevice>, &mut dyn Observer),
+    (lines, observer): (Vec<Line>, &mut dyn Observer),
 ) -> Parts {
     let wanted = Wanted {
         orders: &traffic.flows.orders,
@@ -157,19 +204,32 @@ fn perform(
             debug_assert!(told.is_ok(), "the run waits for it");
             sockets?.run(stage.start, stage.stop)
         });
+        let datagrams = &traffic.flows.datagrams;
+        let datagrams = (!datagrams.is_empty()).then(|| {
+            scope.spawn(|| Datagrams::open(datagrams, stage.hosts)?.run(stage.start, stage.stop))
+        });
         let programs = traffic.programs.iter();
         let programs: Vec<_> = programs.map(|program| scope.spawn(|| stage.run(program))).collect();
         if traffic.programs.iter().any(|program| program.is_shell) {
             // If it fails, `shallop shell --join` says that no session is open.
-            scope.spawn(|| session::serve(stage.hosts, stage.names, stage.stop));
+            scope.spawn(|| {
+                session::serve(stage.hosts, (stage.names, &traffic.attached), stage.stop)
+            });
         }
         let mut observer = UntilOver { observer, is_over: stage.is_over };
         let outcome = match is_ready.recv() {
-            Ok(true) => emulate(setup, traffic, (devices, stage.start), &mut observer),
+            Ok(true) => emulate(setup, traffic, (lines, stage.start), &mut observer),
             _ => Err(gone()),
         };
         stage.stop.store(true, Ordering::Relaxed);
-        let report = sockets.join().unwrap_or_else(|_| Err(gone()));
+        let mut report = sockets.join().unwrap_or_else(|_| Err(gone()));
+        if let Some(datagrams) = datagrams {
+            let more = datagrams.join().unwrap_or_else(|_| Err(gone()));
+            report = report.and_then(|mut all| {
+                all.add(more?);
+                Ok(all)
+            });
+        }
         let ended = programs.into_iter().map(|of| of.join().unwrap_or_else(|_| Err(gone())));
         let ended = ended.collect::<Result<Vec<_>, _>>();
         (outcome, report, ended)
@@ -203,7 +263,7 @@ impl Observer for UntilOver<'_> {
 /// The file of the tape that a plan asks for.
 fn tape_of(plan: &Plan) -> Option<&str> {
     match &plan.driver {
-        Driver::Rehearsal { tape } => tape.as_deref(),
+        Driver::Rehearsal { tape, .. } => tape.as_deref(),
         Driver::Simulator => None,
     }
 }
@@ -212,12 +272,12 @@ fn tape_of(plan: &Plan) -> Option<&str> {
 fn emulate(
     setup: &Setup<'_>,
     traffic: &Traffic,
-    (devices, start): (Vec<SyncDevice>, &OnceLock<Instant>),
+    (lines, start): (Vec<Line>, &OnceLock<Instant>),
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Emulated), RehearsalError> {
     let priority = realtime::emulate();
-    let count = devices.len();
-    let cards = Taps::new(devices, start, priority.is_realtime);
+    let count = lines.len();
+    let cards = Taps::new(lines, start, priority.is_realtime);
     let cards = cards.map_err(failed("the lines to the hosts"))?;
     let legacy = setup.plan.groups.iter().any(|group| group.transport.is_some());
     let tape =
@@ -238,7 +298,7 @@ fn emulate(
             counters,
             is_realtime: priority.is_realtime,
             is_cut,
-            _cards: lines.into_inner().into_devices(),
+            _cards: lines.into_inner().into_lines(),
         },
     ))
 }
@@ -250,7 +310,7 @@ struct Emulated {
     /// Whether the tape ends before the run.
     is_cut: bool,
     /// The cards of hosts are there as long as this.
-    _cards: Vec<SyncDevice>,
+    _cards: Vec<Line>,
 }
 
 impl Emulated {
@@ -259,12 +319,9 @@ impl Emulated {
         seconds: f64,
         shortest_rtt: Span,
         report: &Report,
-        hosts: &mut [Host],
-    ) -> Result<RehearsalOfRun, RehearsalError> {
+        (dropped, checksum_errors): (u64, u64),
+    ) -> RehearsalOfRun {
         let Self { counters, is_realtime, .. } = self;
-        let dropped = hosts.iter_mut().map(Host::dropped).sum::<std::io::Result<u64>>();
-        let dropped = dropped.map_err(failed("the counters of a card"))?;
-        let checksum_errors = namespace::checksum_errors(hosts)?;
         let lateness = &counters.lateness;
         let mut run = RehearsalOfRun {
             kernel: abilities::release(),
@@ -288,6 +345,6 @@ impl Emulated {
             ..RehearsalOfRun::default()
         };
         run.void = judge::reasons(&run, shortest_rtt);
-        Ok(run)
+        run
     }
 }

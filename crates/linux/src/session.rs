@@ -1,6 +1,7 @@
 //! Sessions: a rehearsal with a shell tells others of its hosts, so that further terminals can have shells in them. It
 //! listens on a socket without a file, which is gone with it: `shallop-` and the number of its process.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
@@ -23,13 +24,16 @@ const NAME: &str = "shallop-";
 /// How often is looked whether something has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Tells everybody who asks of these hosts, until `stop` is true.
+/// Tells everybody who asks of these hosts, some of which may have interfaces in their places, until `stop` is true.
 pub(crate) fn serve(
     hosts: &[namespace::Host],
-    names: &[String],
+    (names, attached): (&[String], &BTreeMap<u32, String>),
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    let lines = names.iter().zip(hosts).map(|(name, host)| {
+    let lines = (0..).zip(names.iter().zip(hosts)).map(|(number, (name, host))| {
+        if attached.contains_key(&number) {
+            return format!("- {name}\n");
+        }
         let descriptor = host.namespace.as_raw_fd();
         format!("{descriptor} {name}\n")
     });
@@ -72,8 +76,8 @@ pub struct Session {
     process: u32,
     /// It ends with the session.
     stream: UnixStream,
-    /// The descriptors of hosts' namespaces in the process, and the names of hosts.
-    hosts: Vec<(u32, String)>,
+    /// The descriptors of hosts' namespaces in the process, and hosts' names; none for what is behind an interface.
+    hosts: Vec<(Option<u32>, String)>,
 }
 
 impl Session {
@@ -99,7 +103,7 @@ impl Session {
             stream.set_nonblocking(true)?;
             let host = |line: &str| {
                 let (descriptor, name) = line.split_once(' ')?;
-                Some((descriptor.parse().ok()?, name.to_owned()))
+                Some((descriptor.parse().ok(), name.to_owned()))
             };
             Ok(Self { process, stream, hosts: text.lines().filter_map(host).collect() })
         };
@@ -122,6 +126,11 @@ impl Session {
             let known = known.join(", ");
             return Err(RehearsalError::Refused(format!(
                 "there is no host \"{host}\"; hosts: {known}"
+            )));
+        };
+        let Some(descriptor) = descriptor else {
+            return Err(RehearsalError::Refused(format!(
+                "host \"{host}\" is behind an interface of the machine"
             )));
         };
         let file = format!("/proc/{}/fd/{descriptor}", self.process);

@@ -1,16 +1,20 @@
-//! The lines of a rehearsal: a virtual network interface (TAP) of each host, with the offloads of a card.
+//! The lines of a rehearsal: a virtual network interface (TAP) of each host, with the offloads of a card, or an
+//! interface of this machine in its place.
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
 use rustix::time::Timespec;
 use shallop_core::{Span, Time};
 use shallop_emu::Lines;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+use crate::attached::Interface;
 
 /// The name of the interface in each host.
 pub(crate) const NAME: &str = "eth0";
@@ -34,9 +38,43 @@ pub(crate) fn open() -> io::Result<SyncDevice> {
     Ok(device)
 }
 
+/// The line to a host.
+pub(crate) enum Line {
+    /// The virtual interface of a namespace.
+    Tap(SyncDevice),
+    /// An interface of this machine, behind which the host is.
+    Attached(Interface),
+}
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tap(device) => device.as_fd(),
+            Self::Attached(interface) => interface.as_fd(),
+        }
+    }
+}
+
+impl Line {
+    /// Reads a frame. An error if there is none.
+    fn receive(&mut self, frame: &mut [u8]) -> Result<usize, Errno> {
+        match self {
+            Self::Tap(device) => rustix::io::read(device, frame),
+            Self::Attached(interface) => interface.receive(frame).ok_or(Errno::AGAIN),
+        }
+    }
+
+    fn send(&mut self, frame: &[u8]) -> bool {
+        match self {
+            Self::Tap(device) => rustix::io::write(device, frame) == Ok(frame.len()),
+            Self::Attached(interface) => interface.send(frame),
+        }
+    }
+}
+
 /// The lines to all hosts, and the clock of the run, which starts when it is read first.
 pub(crate) struct Taps<'a> {
-    devices: Vec<SyncDevice>,
+    lines: Vec<Line>,
     epoll: OwnedFd,
     /// Lines that may have frames, each once.
     ready: VecDeque<u32>,
@@ -51,19 +89,19 @@ pub(crate) struct Taps<'a> {
 impl<'a> Taps<'a> {
     /// The lines to these hosts, by number. `start` is set when the clock starts.
     pub(crate) fn new(
-        devices: Vec<SyncDevice>,
+        lines: Vec<Line>,
         start: &'a OnceLock<Instant>,
         gives_back: bool,
     ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        for (number, device) in devices.iter().enumerate() {
+        for (number, line) in lines.iter().enumerate() {
             let flags = EventFlags::IN | EventFlags::ET;
-            epoll::add(&epoll, device.as_fd(), EventData::new_u64(number as u64), flags)?;
+            epoll::add(&epoll, line.as_fd(), EventData::new_u64(number as u64), flags)?;
         }
-        let count = devices.len();
+        let count = lines.len();
         let debt = gives_back.then(|| (Duration::ZERO, Instant::now()));
         Ok(Self {
-            devices,
+            lines,
             epoll,
             ready: (0..count as u32).collect(),
             is_ready: vec![true; count],
@@ -74,9 +112,9 @@ impl<'a> Taps<'a> {
         })
     }
 
-    /// The interfaces.
-    pub(crate) fn into_devices(self) -> Vec<SyncDevice> {
-        self.devices
+    /// The lines themselves.
+    pub(crate) fn into_lines(self) -> Vec<Line> {
+        self.lines
     }
 
     /// Learns which lines have frames, waiting this long at most.
@@ -133,12 +171,12 @@ impl Lines for Taps<'_> {
                 self.ready.push_back(host);
                 continue;
             }
-            match rustix::io::read(&self.devices[host as usize], &mut *frame) {
+            match self.lines[host as usize].receive(frame) {
                 Ok(count) => {
                     self.ready.push_back(host);
                     return Some((host, count));
                 }
-                Err(rustix::io::Errno::INTR) => self.ready.push_back(host),
+                Err(Errno::INTR) => self.ready.push_back(host),
                 Err(_) => self.is_ready[host as usize] = false,
             }
         }
@@ -146,7 +184,7 @@ impl Lines for Taps<'_> {
     }
 
     fn send(&mut self, host: u32, _due: Time, frame: &[u8]) -> bool {
-        rustix::io::write(&self.devices[host as usize], frame) == Ok(frame.len())
+        self.lines[host as usize].send(frame)
     }
 
     fn sleep(&mut self, until: Time) {

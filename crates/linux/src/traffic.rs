@@ -8,6 +8,8 @@ use shallop_hosts::flows::{HostFlows, Owner};
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
+use shallop_plan::plan::{Attachment, Driver};
+use shallop_plan::transport::{Transport, Udp};
 
 use crate::error::RehearsalError;
 use crate::programs::Program;
@@ -25,8 +27,48 @@ pub(crate) struct Traffic {
     pub(crate) shortest_rtt: Span,
     /// The programs in hosts.
     pub(crate) programs: Vec<Program>,
+    /// The interfaces of this machine in the place of hosts, by the number of the host.
+    pub(crate) attached: BTreeMap<u32, String>,
     /// The slowest port on the path of each flow, once, with its rate.
     tightest: BTreeMap<u32, BitsPerSec>,
+}
+
+/// The interfaces in the place of hosts that a plan asks for.
+fn attachments<'a>(setup: &Setup<'a>) -> &'a [Attachment] {
+    match &setup.plan.driver {
+        Driver::Rehearsal { attached, .. } => attached,
+        Driver::Simulator => &[],
+    }
+}
+
+/// How real hosts send a flow.
+enum Sends<'a> {
+    /// By TCP with this controller of the kernel.
+    Stream(&'a str),
+    /// By datagrams at a rate.
+    Datagrams(&'a Udp),
+}
+
+impl<'a> Sends<'a> {
+    /// That of this transport; `None` if its hosts are simulated.
+    fn of(
+        transport: &'a Transport,
+        available: Option<&[String]>,
+    ) -> Result<Option<Self>, RehearsalError> {
+        if let Transport::Udp(udp) = transport {
+            return Ok(Some(Self::Datagrams(udp)));
+        }
+        let Some(name) = transport.kernel() else { return Ok(None) };
+        let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
+        let kernels = known.map_or(name, |(_, kernels)| kernels);
+        if let Some(has) = available.filter(|has| !has.iter().any(|of| of == kernels)) {
+            let has = has.join(", ");
+            return Err(RehearsalError::Refused(format!(
+                "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
+            )));
+        }
+        Ok(Some(Self::Stream(kernels)))
+    }
 }
 
 impl Traffic {
@@ -40,32 +82,56 @@ impl Traffic {
         let (end, mut paths) = (Time::after_start(plan.duration), Vec::new());
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &plan.transport(setup.scheme, flow.group).transport;
-            let Some(name) = transport.kernel() else { continue };
-            let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
-            let kernels = known.map_or(name, |(_, kernels)| kernels);
-            if let Some(has) = available.filter(|has| !has.iter().any(|of| of == kernels)) {
-                let has = has.join(", ");
-                return Err(RehearsalError::Refused(format!(
-                    "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
-                )));
-            }
-            let (sends, receives) = flow.path.nics;
-            let hosts = (all.host(setup, (flow.from, sends)), all.host(setup, (flow.to, receives)));
+            let Some(sends) = Sends::of(transport, available)? else { continue };
+            let (from, to) = flow.path.nics;
+            let hosts = (all.host(setup, (flow.from, from)), all.host(setup, (flow.to, to)));
             all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
             paths.push(flow.path.there.clone());
-            let start = flow.start.since_start().as_ps() / 1_000;
-            if plan.groups[flow.group].command.is_some() {
-                all.add_program(setup, &flow, hosts, kernels)?;
-                all.flows.owners.insert(flow.number, Owner::Programs(hosts.0, hosts.1));
-                continue;
-            }
-            all.flows.add(&flow, hosts, kernels, start).map_err(|most| {
-                RehearsalError::Refused(format!("a host sends at most {most} flows in a run"))
-            })?;
+            all.add(setup, &flow, hosts, &sends)?;
         }
         all.find_tightest(setup, &paths);
         all.check()?;
+        for of in attachments(setup) {
+            if !all.attached.values().any(|interface| *interface == of.interface) {
+                let (host, known) = (&of.host, all.flows.names.join(", "));
+                return Err(RehearsalError::Refused(format!(
+                    "there is no host \"{host}\" for interface {}; hosts: {known}",
+                    of.interface
+                )));
+            }
+        }
         Ok(all)
+    }
+
+    /// Adds a flow between these hosts.
+    fn add(
+        &mut self,
+        setup: &Setup<'_>,
+        flow: &Flow,
+        hosts: (u32, u32),
+        sends: &Sends<'_>,
+    ) -> Result<(), RehearsalError> {
+        let start = flow.start.since_start().as_ps() / 1_000;
+        let is_attached = [hosts.0, hosts.1].iter().any(|host| self.attached.contains_key(host));
+        let is_of_programs = setup.plan.groups[flow.group].command.is_some();
+        if is_attached || is_of_programs {
+            self.flows.owners.insert(flow.number, Owner::Programs(hosts.0, hosts.1));
+        }
+        let added = match *sends {
+            Sends::Stream(controller) if is_of_programs => {
+                return self.add_program(setup, flow, hosts, controller);
+            }
+            // What is behind the interface sends what it likes.
+            _ if is_attached => return Ok(()),
+            Sends::Stream(controller) => self.flows.add(flow, hosts, controller, start),
+            Sends::Datagrams(udp) => {
+                let rate = udp.rate.unwrap_or(self.rates[hosts.0 as usize]);
+                self.flows.add_datagrams(flow, hosts, (rate, udp.ect), start)
+            }
+        };
+        added.map_err(|most| {
+            RehearsalError::Refused(format!("a host sends at most {most} flows in a run"))
+        })
     }
 
     /// Finds the slowest port on each of these paths; of several as slow, that on most paths.
@@ -99,6 +165,9 @@ impl Traffic {
         let host = self.flows.host(setup, node);
         if host as usize == self.rates.len() {
             self.rates.push(setup.network.graph.link_of(port).rate);
+            let name = &self.flows.names[host as usize];
+            let interface = attachments(setup).iter().find(|of| of.host == *name);
+            self.attached.extend(interface.map(|of| (host, of.interface.clone())));
         }
         host
     }
@@ -125,6 +194,12 @@ impl Traffic {
         let is_new = !self.programs.iter().any(known);
         // Without words terminals that join start the programs (`Session`).
         if let Some(command) = group.command.as_ref().filter(|of| is_new && !of.words.is_empty()) {
+            if let Some(interface) = self.attached.get(&from) {
+                let name = &self.flows.names[from as usize];
+                return Err(RehearsalError::Refused(format!(
+                    "programs are to run in host \"{name}\", in whose place interface {interface} is"
+                )));
+            }
             self.programs.push(Program {
                 group: flow.group,
                 host: from,

@@ -38,7 +38,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
     let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let options = Options { set: set.collect(), ..Options::default() };
     let mut plan = read(text, &options).unwrap().points.remove(0).plan;
-    plan.driver = Driver::Rehearsal { tape: None };
+    plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
     plan
 }
 
@@ -102,6 +102,41 @@ fn hosts_that_are_starved_make_the_run_void() {
         let begin = Instant::now();
         while is_urgent.is_ok() && !stop.load(Relaxed) && begin.elapsed().as_secs() < 2 {}
     });
+}
+
+/// Datagrams at a rate beside TCP, a flow of them with an end, and a link that is too slow for them.
+const DATAGRAMS: &str = r#"
+title = "datagrams"
+duration = "600ms"
+stack = "kernel"
+topology = { kind = "dumbbell", senders = 3, receivers = 3, rate = "50Mbps", delay = "2ms" }
+switch.default.buffer = "50KB"
+scheme = [{ transport = "udp", rate = "10Mbps" }]
+group = [
+    { name = "first", from = ["s0"], to = ["r0"] },
+    { name = "second", from = ["s1"], to = ["r1"] },
+    { name = "short", from = ["s2"], to = ["r2"], size = "20KB" },
+]
+"#;
+
+#[test]
+fn datagrams_keep_their_rate_and_are_lost_where_a_link_is_slower() {
+    let Some(_alone) = leave() else { return };
+    let run_of = |set: &[(&str, &str)]| run(&plan(DATAGRAMS, set)).unwrap();
+    let outcome = run_of(&[]);
+    let rehearsal = outcome.run.rehearsal.as_ref().unwrap();
+    assert_eq!((rehearsal.lost_frames, rehearsal.checksum_errors), (0, 0), "{rehearsal:?}");
+    if rehearsal.void.is_empty() {
+        // Two flows with 1,460 of 1,526 bytes on the wire as payload, and 20 KB.
+        let expected = 2.0 * 10e6 * 1_460.0 / 1_526.0 + 20_000.0 * 8.0 / 0.6;
+        let goodput = rehearsal.bytes_checked as f64 * 8.0 / 0.6;
+        assert!((goodput / expected - 1.0).abs() < 0.03, "{goodput} of {expected}");
+    }
+    assert!(outcome.run.loss_rate == 0.0, "{}", outcome.run.loss_rate);
+    let fct = outcome.run.fct.all.unwrap();
+    assert_eq!((fct.count, fct.unfinished), (1, 0));
+    let slower = run_of(&[("topology.rate", "10Mbps")]).run;
+    assert!((0.3..0.6).contains(&slower.loss_rate), "{}", slower.loss_rate);
 }
 
 #[test]

@@ -122,7 +122,18 @@ pub enum Driver {
     Rehearsal {
         /// The file of what hosts sent and got, if it is to be kept.
         tape: Option<String>,
+        /// Interfaces of this machine in the place of hosts.
+        attached: Vec<Attachment>,
     },
+}
+
+/// An interface of this machine in the place of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The name of the interface.
+    pub interface: String,
+    /// The name of the host.
+    pub host: String,
 }
 
 /// The size classes of flows.

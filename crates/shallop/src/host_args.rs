@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use shallop_core::Share;
+use shallop_plan::plan::Attachment;
 use shallop_workbench::arguments;
 use shallop_workbench::capacity::Scale;
 use shallop_workbench::rehearsal::Wanted;
@@ -156,6 +157,15 @@ pub struct Shell {
     /// Take this part of all rates and buffers, as 1/20, or the largest that this machine carries: auto
     #[arg(long, value_name = "PART", value_parser = arguments::scale, conflicts_with = "virtual_time")]
     pub scale: Option<Scale>,
+    /// Put what is behind this interface of the machine into the place of a host, which needs root; several times for
+    /// several. The interface takes all frames meanwhile, and is otherwise left as it is
+    #[arg(
+        long,
+        value_name = "IFACE=HOST",
+        value_parser = arguments::attachment,
+        conflicts_with_all = ["virtual_time", "join"]
+    )]
+    pub attach: Vec<Attachment>,
     /// A program with its arguments to run in the host in place of a prompt, in real time
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "virtual_time")]
     pub command: Vec<String>,

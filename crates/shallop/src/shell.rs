@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use shallop_core::Time;
+use shallop_plan::plan::Attachment;
 use shallop_scenario::Options;
 use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::shell::{self, Session, Terminal};
+use shallop_workbench::shell::{self, Live, Session, Terminal};
 
 use crate::{host_args, print, work};
 
@@ -27,7 +28,10 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     if !args.virtual_time {
         capacity::fit(&mut study, args.scale)?;
     }
-    let session = Session::new(&study, args.host.as_deref(), files)?;
+    let mut session = Session::new(&study, args.host.as_deref(), files)?;
+    for attachment in &args.attach {
+        session.attach(attachment.clone())?;
+    }
     let is_terminal = std::io::stdin().is_terminal();
     if is_terminal && args.command.is_empty() {
         let others = session.others.join(", ");
@@ -40,8 +44,7 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
         }
     }
     if !args.virtual_time {
-        let status = session.run_live(&words, &|| stop.load(Ordering::Relaxed))?;
-        return Ok(ExitCode::from(status));
+        return live(&session.live(&words)?, &args.attach, stop);
     }
     let status = Arc::new(AtomicU8::new(0));
     let typed = Typed {
@@ -52,6 +55,24 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     };
     session.run(Box::new(typed), &|| stop.load(Ordering::Relaxed))?;
     Ok(ExitCode::from(status.load(Ordering::Relaxed)))
+}
+
+/// Runs a session in real time.
+fn live(session: &Live, attached: &[Attachment], stop: &AtomicBool) -> Result<ExitCode> {
+    for Attachment { interface, host } in attached {
+        let address = session.addresses.get(host).map_or("", String::as_str);
+        print::stderr(&format!(
+            "What is behind {interface} is host {host} while this goes on, with the address {address}/8. {interface} \
+             keeps its settings, and takes all frames for so long.\n"
+        ));
+    }
+    let (status, lost) = session.run(&|| stop.load(Ordering::Relaxed))?;
+    if lost > 0 {
+        print::stderr(&format!(
+            "{lost} frames of attached interfaces were not read in time, as this machine is too slow for them.\n"
+        ));
+    }
+    Ok(ExitCode::from(status))
 }
 
 /// Standard input and output.

@@ -129,6 +129,59 @@ fn nothing_is_left_after_any_signal_at_any_moment() {
     assert!(drafts.is_empty(), "{drafts:?}");
 }
 
+/// A machine with an interface, behind another interface of this one: a server of files in a namespace of its own. `$1`
+/// is its address, `$2` the command.
+const BEHIND: &str = r#"
+set -eu
+ip link set lo up
+ip link add va type veth peer name vb
+unshare -n sleep 30 & there=$!
+trap 'kill $there $server' EXIT
+while [ "$(readlink /proc/$there/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done
+ip link set vb netns $there
+ip link set va up
+at() { nsenter -n -t $there "$@"; }
+at ip link set lo up; at ip addr add "$1/8" dev vb; at ip link set vb up
+head -c 300000 /dev/urandom > file
+at timeout 30 python3 -m http.server 8000 > served 2>&1 & server=$!
+until at python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8000))' 2> refused; do sleep 0.05; done
+ip -d link show va | grep -o 'promiscuity [0-9]*' > before
+"$2" shell scenario.toml --attach va=r1 --host s0 -- python3 -c '
+import urllib.request
+with open("got", "wb") as got:
+    got.write(urllib.request.urlopen("http://r1:8000/file", timeout=20).read())'
+ip -d link show va | grep -o 'promiscuity [0-9]*' > after
+cmp before after
+cmp file got
+at cat /proc/net/snmp > counters
+"#;
+
+#[test]
+fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() {
+    let Some((folder, _alone)) = folder() else { return };
+    let needed = "[ $(id -u) = 0 ] && command -v ip && command -v nsenter && command -v unshare";
+    if !Command::new("sh").args(["-c", needed]).output().unwrap().status.success() {
+        return skipped("needs root, ip, nsenter and unshare");
+    }
+    let mut script = Command::new("unshare");
+    script.args(["--net", "sh", "-c", BEHIND, "sh", "10.0.0.4", env!("CARGO_BIN_EXE_shallop")]);
+    let made = script.current_dir(folder.path(".")).stdin(Stdio::null()).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let told = text(&made.stderr);
+    assert!(told.contains("behind va is host r1") && told.contains("10.0.0.4/8"), "{told}");
+    for (attach, why) in [
+        ("nothing0=r1", "no interface \"nothing0\"; it has"),
+        ("lo=r9", "no host \"r9\""),
+        ("lo=s0", "has the shell"),
+        ("lo", "expected INTERFACE=HOST"),
+    ] {
+        let refused = folder.command(&["shell", "scenario.toml", "--attach", attach, "--", "true"]);
+        let refused = { refused }.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{attach}");
+        assert!(text(&refused.stderr).contains(why), "{}", text(&refused.stderr));
+    }
+}
+
 /// A server of one connection at a port of its first argument, or a client that asks the second for what it sends.
 const TALK: &str = "
 import socket, sys

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use shallop_core::Share;
+use shallop_plan::plan::Attachment;
 
 use super::capacity::Scale;
 
@@ -74,6 +75,20 @@ pub fn part(text: &str) -> Result<Share, String> {
     share.ok_or_else(|| "expected a part such as 1/20".to_owned())
 }
 
+/// An interface of this machine in the place of a host, as in `eth1=r0`.
+///
+/// # Errors
+/// What is expected.
+pub fn attachment(text: &str) -> Result<Attachment, String> {
+    let parts = text.split_once('=').map(|(interface, host)| (interface.trim(), host.trim()));
+    let parts = parts.filter(|(interface, host)| !interface.is_empty() && !host.is_empty());
+    let attachment = |(interface, host): (&str, &str)| Attachment {
+        interface: interface.to_owned(),
+        host: host.to_owned(),
+    };
+    parts.map(attachment).ok_or_else(|| "expected INTERFACE=HOST, as in eth1=r0".to_owned())
+}
+
 fn whole<T: FromStr>(text: &str, least: u64, most: u64) -> Result<T, String> {
     let number: Option<u64> = text.trim().parse().ok();
     let number = number.filter(|number| (least..=most).contains(number));
@@ -108,6 +123,11 @@ mod tests {
         assert_eq!(Share::new(1, 20).map(Scale::By), scale(" 1/20 ").ok());
         for bad in ["0", "2", "1/0", "3/2", "-1/2", "0.5", "", "1/20/3"] {
             assert!(scale(bad).is_err() && part(bad).is_err(), "{bad}");
+        }
+        let attached = attachment("eth1=r0").unwrap();
+        assert_eq!((attached.interface.as_str(), attached.host.as_str()), ("eth1", "r0"));
+        for bad in ["", "eth1", "=r0", "eth1= "] {
+            assert!(attachment(bad).is_err(), "{bad}");
         }
         assert_eq!(jobs("3").map(NonZeroUsize::get), Ok(3));
         for bad in ["0", "1025"] {

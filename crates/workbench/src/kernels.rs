@@ -35,14 +35,36 @@ pub fn find(plan: &Plan) -> Result<Kernel, WorkError> {
 ///
 /// # Errors
 /// If this machine cannot rehearse.
-pub fn run_live_shell(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<u8>, WorkError> {
+pub fn run_live_shell(
+    plan: &Plan,
+    observer: &mut dyn Observer,
+) -> Result<Option<(u8, u64)>, WorkError> {
     match run(plan, (0, plan.seed), observer, None) {
         #[cfg(target_os = "linux")]
-        Err(WorkError::Rehearsal(shallop_linux::RehearsalError::Left(status))) => {
-            Ok(Some(u8::try_from(status).unwrap_or(u8::MAX)))
+        Err(WorkError::Rehearsal(shallop_linux::RehearsalError::Left { status, lost })) => {
+            Ok(Some((u8::try_from(status).unwrap_or(u8::MAX), lost)))
         }
         other => other.map(|_| None),
     }
+}
+
+/// The names and addresses of the real hosts of a plan.
+///
+/// # Errors
+/// If it cannot be rehearsed.
+#[cfg(target_os = "linux")]
+pub fn addresses(plan: &Plan) -> Result<Vec<(String, String)>, WorkError> {
+    let all = shallop_linux::rehearse::addresses(plan, 0).map_err(WorkError::Rehearsal)?;
+    Ok(all.into_iter().map(|(name, address)| (name, address.to_string())).collect())
+}
+
+/// None.
+///
+/// # Errors
+/// Never.
+#[cfg(not(target_os = "linux"))]
+pub fn addresses(_: &Plan) -> Result<Vec<(String, String)>, WorkError> {
+    Ok(Vec::new())
 }
 
 /// As on Linux, where there are some.

@@ -40,7 +40,7 @@ pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
     }
     for point in &mut study.points {
         let tape = tape.map(|tape| tape.to_string_lossy().into_owned());
-        point.plan.driver = Driver::Rehearsal { tape };
+        point.plan.driver = Driver::Rehearsal { tape, attached: Vec::new() };
     }
     Ok(scaled)
 }
@@ -170,7 +170,7 @@ pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
         let study = shallop_scenario::read(&text, &options);
         let mut study = study.map_err(|why| of_work(&WorkError::Text(why)))?;
         for point in &mut study.points {
-            point.plan.driver = Driver::Rehearsal { tape: None };
+            point.plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
         }
         let run = kernels::once(&study.points[0].plan).map_err(|why| of_work(&why))?;
         void = if run.is_void() { void + 1 } else { 0 };

@@ -1,13 +1,14 @@
 //! A shell in a host of a scenario, in virtual time: the scenario's network and traffic, a real kernel in each host,
 //! and somebody who types.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shallop_core::Span;
 use shallop_lab::{Observer, RunError};
 use shallop_plan::Setup;
 use shallop_plan::files::Files;
-use shallop_plan::plan::{Command, Driver, Group, Pattern, Plan, Starts};
+use shallop_plan::plan::{Attachment, Command, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
 
 use super::diagnostic::{Result, of_work, plain, with_help};
@@ -37,6 +38,7 @@ pub struct Session {
     pub host: String,
     /// The names of the other hosts.
     pub others: Vec<String>,
+    attached: Vec<Attachment>,
 }
 
 impl Session {
@@ -87,16 +89,38 @@ impl Session {
         });
         let name = |(_, name): (u32, String)| name;
         let host = here.into_iter().map(name).next().unwrap_or_default();
-        Ok(Self { plan, host, others: others.into_iter().map(name).collect() })
+        let others = others.into_iter().map(name).collect();
+        Ok(Self { plan, host, others, attached: Vec::new() })
     }
 
-    /// Runs this program in the host in real time, with the terminal of this process, for an hour at most. Returns its
-    /// exit status.
+    /// The host of this name becomes what is behind an interface of this machine.
     ///
     /// # Errors
-    /// If this machine cannot rehearse.
-    pub fn run_live(mut self, words: &[String], is_over: &dyn Fn() -> bool) -> Result<u8> {
-        self.plan.driver = Driver::Rehearsal { tape: None };
+    /// If it is the host of the shell, there is no such host, or the interface or the host has been named before.
+    pub fn attach(&mut self, attachment: Attachment) -> Result<()> {
+        let Attachment { interface, host } = &attachment;
+        if *host == self.host {
+            let help = "--host takes another host for the shell";
+            return Err(with_help(&format!("host \"{host}\" has the shell"), &help));
+        }
+        if !self.others.contains(host) {
+            let help = format!("hosts: {}", self.others.join(", "));
+            return Err(with_help(&format!("there is no host \"{host}\""), &help));
+        }
+        if self.attached.iter().any(|of| of.host == *host || of.interface == *interface) {
+            return Err(plain(&format!("{interface}={host}: one interface for one host")));
+        }
+        self.attached.push(attachment);
+        Ok(())
+    }
+
+    /// The session in real time, with this program in the host.
+    ///
+    /// # Errors
+    /// If this machine cannot rehearse it.
+    pub fn live(mut self, words: &[String]) -> Result<Live> {
+        let attached = std::mem::take(&mut self.attached);
+        self.plan.driver = Driver::Rehearsal { tape: None, attached };
         self.plan.duration = LONGEST_LIVE;
         for group in &mut self.plan.groups {
             if let Some(command) = group.command.as_mut().filter(|command| command.is_shell) {
@@ -104,11 +128,8 @@ impl Session {
             }
         }
         self.open_to_others();
-        let mut watch = Watch(is_over);
-        match kernels::run_live_shell(&self.plan, &mut watch) {
-            Err(crate::error::WorkError::Run(RunError::Stopped)) => Ok(130),
-            other => other.map(|status| status.unwrap_or(0)).map_err(|why| of_work(&why)),
-        }
+        let addresses = kernels::addresses(&self.plan).map_err(|why| of_work(&why))?;
+        Ok(Live { plan: self.plan, addresses: addresses.into_iter().collect() })
     }
 
     /// Lets programs in all hosts talk to each other, which further terminals may start.
@@ -139,6 +160,29 @@ impl Session {
         match kernels::run_shell(&self.plan, terminal, &mut watch) {
             Err(crate::error::WorkError::Run(RunError::Stopped)) | Ok(()) => Ok(()),
             Err(why) => Err(of_work(&why)),
+        }
+    }
+}
+
+/// A session in real time that can begin.
+#[derive(Debug)]
+pub struct Live {
+    plan: Plan,
+    /// The address of each host.
+    pub addresses: BTreeMap<String, String>,
+}
+
+impl Live {
+    /// Runs its program with the terminal of this process, for an hour at most. Returns its exit status, and the frames
+    /// of attached interfaces that were not read in time.
+    ///
+    /// # Errors
+    /// If this machine cannot rehearse.
+    pub fn run(&self, is_over: &dyn Fn() -> bool) -> Result<(u8, u64)> {
+        let mut watch = Watch(is_over);
+        match kernels::run_live_shell(&self.plan, &mut watch) {
+            Err(crate::error::WorkError::Run(RunError::Stopped)) => Ok((130, 0)),
+            other => other.map(|ended| ended.unwrap_or((0, 0))).map_err(|why| of_work(&why)),
         }
     }
 }
