@@ -1,4 +1,4 @@
-//! Flows of datagrams at a constant rate between real hosts: what their hosts send, and what the simulator counts of it.
+//! Flows of datagrams at a constant rate between real hosts: what hosts send, and what the simulator counts of it.
 
 use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::{EndpointCounters, wire};
