@@ -131,8 +131,9 @@ fn datagrams_keep_their_rate_and_are_lost_where_a_link_is_slower() {
         let expected = 2.0 * 10e6 * 1_460.0 / 1_526.0 + 20_000.0 * 8.0 / 0.6;
         let goodput = rehearsal.bytes_checked as f64 * 8.0 / 0.6;
         assert!((goodput / expected - 1.0).abs() < 0.03, "{goodput} of {expected}");
+        // What a late sender sends at once may not fit into the buffer.
+        assert!(outcome.run.loss_rate == 0.0, "{}", outcome.run.loss_rate);
     }
-    assert!(outcome.run.loss_rate == 0.0, "{}", outcome.run.loss_rate);
     let fct = outcome.run.fct.all.unwrap();
     assert_eq!((fct.count, fct.unfinished), (1, 0));
     let slower = run_of(&[("topology.rate", "10Mbps")]).run;
