@@ -72,6 +72,69 @@ options! {
     check Config::check;
 }
 
+/// A configuration as kernels have it, in integers ([`law`] has the formats).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integers {
+    /// C, in Kb/s.
+    pub capacity_kbps: u64,
+    /// K, in bytes.
+    pub mark_bytes: u64,
+    /// T, in nanoseconds.
+    pub threshold_ns: u64,
+    /// beta, in 2^-20.
+    pub decrease: u64,
+    /// H, in 2^-40.
+    pub increase: u64,
+    /// The gain of alpha is 2^-this.
+    pub alpha_shift: u32,
+    /// Whether marks reduce the window.
+    pub dcn: bool,
+    /// Whether delay reduces the window.
+    pub wan: bool,
+    /// Whether data sent before a reduction for delay counts again.
+    pub recount: bool,
+}
+
+impl Integers {
+    /// The configuration that these are of, all of it written.
+    #[must_use]
+    pub fn config(&self) -> Config {
+        let part = |value: u64, bits: u32| value as f64 / (1_u64 << bits) as f64;
+        Config {
+            capacity: Some(BitsPerSec::at_least_one(self.capacity_kbps * 1_000)),
+            k: BufferSize::Bytes(Bytes::new(self.mark_bytes)),
+            delay_threshold: Span::from_ns(self.threshold_ns),
+            decrease: part(self.decrease, REDUCTION_BITS),
+            increase: part(self.increase, H_BITS),
+            alpha_gain: Gain::new(self.alpha_shift),
+            dcn: self.dcn,
+            wan: self.wan,
+            recount: self.recount,
+            ..Config::THESIS
+        }
+    }
+}
+
+impl Config {
+    /// The configuration in integers, for senders with links of this rate.
+    #[must_use]
+    pub fn integers(&self, link: BitsPerSec) -> Integers {
+        let capacity = self.capacity.unwrap_or(link);
+        let fixed = |value: f64, bits: u32| (value * (1_u64 << bits) as f64).round() as u64;
+        Integers {
+            capacity_kbps: capacity.get() / 1_000,
+            mark_bytes: self.mark_above(capacity).map_or(0, Bytes::get),
+            threshold_ns: self.delay_threshold.as_ps() / 1_000,
+            decrease: fixed(self.decrease, REDUCTION_BITS).min(law::MAX_REDUCTION),
+            increase: fixed(self.increase, H_BITS),
+            alpha_shift: self.alpha_gain.shift(),
+            dcn: self.dcn,
+            wan: self.wan,
+            recount: self.recount,
+        }
+    }
+}
+
 impl Parameters for Config {
     const KINDS: &[Kind] = &[Kind {
         name: "gemini",

@@ -88,9 +88,12 @@ static inline gemini_u32 gemini_factor(gemini_u64 mark_bytes, gemini_u64 bdp)
 /* h. */
 static inline gemini_u32 gemini_step(gemini_u32 increase, gemini_u64 bdp)
 {
-    gemini_u64 most = bdp && increase > GEMINI_NEVER / bdp ? GEMINI_NEVER : bdp * increase;
-    gemini_u64 step = most >> (GEMINI_H_BITS - GEMINI_STEP_BITS);
-    return step < GEMINI_MIN_STEP ? GEMINI_MIN_STEP : (gemini_u32)gemini_least(step, GEMINI_MAX_STEP);
+    /* From this product on the step is the largest one. */
+    gemini_u64 most = (gemini_u64)GEMINI_MAX_STEP << (GEMINI_H_BITS - GEMINI_STEP_BITS), step;
+    if (increase && bdp > most / increase)
+        return GEMINI_MAX_STEP;
+    step = (bdp * increase) >> (GEMINI_H_BITS - GEMINI_STEP_BITS);
+    return step < GEMINI_MIN_STEP ? GEMINI_MIN_STEP : (gemini_u32)step;
 }
 
 /* f_dcn. */

@@ -7,8 +7,7 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 use shallop_control::gemini::Config;
-use shallop_control::gemini::law::{H_BITS, REDUCTION_BITS};
-use shallop_core::{BitsPerSec, Bytes};
+use shallop_core::BitsPerSec;
 
 use crate::build::{BuildError, file, step};
 use crate::installed::Installed;
@@ -133,18 +132,17 @@ pub(crate) fn copy(source: &Path, to: &Path) -> Result<(), BuildError> {
 /// The module of Gemini with these options, for senders with links of this rate.
 #[must_use]
 pub fn gemini(config: &Config, link: BitsPerSec) -> Module {
-    let capacity = config.capacity.unwrap_or(link);
-    let fixed = |value: f64, bits: u32| (value * (1_u64 << bits) as f64).round() as u64;
+    let of = config.integers(link);
     let values = [
-        ("capacity_kbps", capacity.get() / 1_000),
-        ("mark_bytes", config.mark_above(capacity).map_or(0, Bytes::get)),
-        ("threshold_us", config.delay_threshold.as_ps() / 1_000_000),
-        ("decrease", fixed(config.decrease, REDUCTION_BITS)),
-        ("increase", fixed(config.increase, H_BITS)),
-        ("alpha_shift", u64::from(config.alpha_gain.shift())),
-        ("uses_marks", u64::from(config.dcn)),
-        ("uses_delay", u64::from(config.wan)),
-        ("recount", u64::from(config.recount)),
+        ("capacity_kbps", of.capacity_kbps),
+        ("mark_bytes", of.mark_bytes),
+        ("threshold_us", of.threshold_ns / 1_000),
+        ("decrease", of.decrease),
+        ("increase", of.increase),
+        ("alpha_shift", u64::from(of.alpha_shift)),
+        ("uses_marks", u64::from(of.dcn)),
+        ("uses_delay", u64::from(of.wan)),
+        ("recount", u64::from(of.recount)),
     ];
     let parameters = values.map(|(name, value)| format!("{name}={value}"));
     Module { name: "gemini".to_owned(), parameters: parameters.join(" ") }

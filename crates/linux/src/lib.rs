@@ -6,6 +6,7 @@
 
 pub mod abilities;
 mod attached;
+mod controllers;
 mod datagrams;
 mod error;
 mod flows;

@@ -11,6 +11,7 @@ use shallop_plan::kernel::CONTROLLERS;
 use shallop_plan::plan::{Attachment, Driver};
 use shallop_plan::transport::{Transport, Udp};
 
+use crate::controllers::Controllers;
 use crate::error::RehearsalError;
 use crate::programs::Program;
 
@@ -51,38 +52,29 @@ enum Sends<'a> {
 
 impl<'a> Sends<'a> {
     /// That of this transport; `None` if its hosts are simulated.
-    fn of(
-        transport: &'a Transport,
-        available: Option<&[String]>,
-    ) -> Result<Option<Self>, RehearsalError> {
+    fn of(transport: &'a Transport, controllers: Option<&'a Controllers>) -> Option<Self> {
         if let Transport::Udp(udp) = transport {
-            return Ok(Some(Self::Datagrams(udp)));
+            return Some(Self::Datagrams(udp));
         }
-        let Some(name) = transport.kernel() else { return Ok(None) };
+        let name = transport.kernel()?;
         let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
         let kernels = known.map_or(name, |(_, kernels)| kernels);
-        if let Some(has) = available.filter(|has| !has.iter().any(|of| of == kernels)) {
-            let has = has.join(", ");
-            return Err(RehearsalError::Refused(format!(
-                "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
-            )));
-        }
-        Ok(Some(Self::Stream(kernels)))
+        Some(Self::Stream(controllers.and_then(|of| of.kernels(name)).unwrap_or(kernels)))
     }
 }
 
 impl Traffic {
-    /// That of a setup. The kernel must have the controllers, if it is said which it has.
+    /// That of a setup, with these controllers or, without any, those that kernels may have.
     pub(crate) fn of(
         setup: &Setup<'_>,
-        available: Option<&[String]>,
+        controllers: Option<&Controllers>,
     ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
         let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
         let (end, mut paths) = (Time::after_start(plan.duration), Vec::new());
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &plan.transport(setup.scheme, flow.group).transport;
-            let Some(sends) = Sends::of(transport, available)? else { continue };
+            let Some(sends) = Sends::of(transport, controllers) else { continue };
             let (from, to) = flow.path.nics;
             let hosts = (all.host(setup, (flow.from, from)), all.host(setup, (flow.to, to)));
             all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);

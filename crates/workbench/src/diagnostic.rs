@@ -29,6 +29,11 @@ pub fn plain(what: &impl Display) -> Report {
 #[error("{0}")]
 pub struct Missing(String);
 
+/// The diagnostic of what this machine lacks.
+pub fn missing(what: &impl Display) -> Report {
+    Report::new(Missing(printable_lines(&what.to_string()).into()))
+}
+
 /// The diagnostic of runs that could not be made.
 #[must_use]
 pub fn of_work(why: &WorkError) -> Report {

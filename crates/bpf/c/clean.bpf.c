@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * CLEAN on a Linux machine in the path: three programs for devices (tc, clsact). `edge` makes packets ECN-capable where
+ * they enter the network. At the last hop `data` counts the marks of what goes to receivers and clears them, and `acks`
+ * reduces the window in what comes from receivers. clean_flow_math.h has the arithmetic. A flow whose SYNs did not both
+ * pass, and every packet that is not a whole one of TCP, passes unchanged and is counted.
+ *
+ * Data and acknowledgements of a flow may pass on two processors at once. There is no lock: every field of a flow is a
+ * word, and whatever they hold, a window is never made larger, nor zero. An update that is lost is a packet not counted.
+ */
+#include "packet.h"
+
+#define CLEAN_FLOW_SEGMENT on_segment
+struct clean_flow;
+struct clean_settings;
+struct clean_data;
+int on_segment(struct clean_flow *f, struct clean_settings *s, struct clean_data *d);
+
+#include "clean_settings.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* The next program decides. */
+enum { CONTINUE = -1 };
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct settings);
+} settings SEC(".maps");
+
+/* The flows; the one that was not used for longest makes room for another. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct flow_key);
+    __type(value, struct flow);
+} flows SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, COUNTERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} counters SEC(".maps");
+
+/* The model of the shaper: until when it is busy with what it has. */
+struct shaper {
+    struct bpf_spin_lock lock;
+    __u64 busy_until;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct shaper);
+} shapers SEC(".maps");
+
+static __always_inline void count(enum counter which, __u64 more)
+{
+    __u32 key = which;
+    __u64 *counter = bpf_map_lookup_elem(&counters, &key);
+    if (counter)
+        *counter += more;
+}
+
+static __always_inline void begin(struct flow *f)
+{
+    __builtin_memset(f, 0, sizeof(*f));
+    f->sender_scale = f->receiver_scale = NO_SCALE;
+}
+
+/* The SYN of one end: a flow that is new, or the other SYN of one that is. */
+static __always_inline void on_syn(struct flow *f, const struct clean_settings *s, const struct packet *p, __u64 now,
+                                   __u32 scale, __u32 which)
+{
+    __u32 isn = which == SYN_OF_SENDER ? f->sender_isn : f->receiver_isn;
+    __u32 known = f->syns & which;
+    /* Another connection between the same ports. */
+    if ((known && isn != p->sequence) || (!known && !(p->flags & TCP_ACK) && f->syns))
+        begin(f);
+    if (which == SYN_OF_SENDER) {
+        if (!(f->syns & SYN_OF_SENDER)) {
+            __u64 syn_at = f->clean.rtt;
+            __u32 rtt_state = f->clean.rtt_state;
+            clean_flow_begin(&f->clean, s, now, p->sequence + 1);
+            f->clean.rtt = syn_at;
+            f->clean.rtt_state = rtt_state;
+        }
+        f->sender_isn = p->sequence;
+        f->sender_scale = scale;
+    } else {
+        clean_flow_syn(&f->clean, now);
+        f->receiver_isn = p->sequence;
+        f->receiver_scale = scale;
+    }
+    f->syns |= which;
+}
+
+/* A SYN passes: finds or makes its flow. */
+static __always_inline struct flow *flow_of_syn(const struct flow_key *key)
+{
+    struct flow *flow = bpf_map_lookup_elem(&flows, key);
+    if (!flow) {
+        struct flow new;
+        begin(&new);
+        bpf_map_update_elem(&flows, key, &new, BPF_NOEXIST);
+        flow = bpf_map_lookup_elem(&flows, key);
+        if (!flow)
+            count(NO_ROOM, 1);
+    }
+    return flow;
+}
+
+/* Whether the model of the shaper has more than its threshold when this packet has joined it. */
+static __always_inline __u32 is_queued(const struct settings *s, __u32 bytes, __u64 now)
+{
+    __u32 key = 0;
+    struct shaper *shaper = bpf_map_lookup_elem(&shapers, &key);
+    __u64 time, waits, most;
+    if (!s->shaper_bps || !shaper)
+        return 0;
+    count(SHAPED_BYTES, bytes);
+    time = (__u64)bytes * 8 * 1000000000 / s->shaper_bps;
+    most = clean_least(s->shaper_mark_bytes, 1ull << 30) * 8 * 1000000000 / s->shaper_bps;
+    bpf_spin_lock(&shaper->lock);
+    shaper->busy_until = clean_most(shaper->busy_until, now) + time;
+    waits = shaper->busy_until - now;
+    bpf_spin_unlock(&shaper->lock);
+    return waits > most;
+}
+
+/* Where packets enter the network: those of TCP become ECN-capable. */
+SEC("tc")
+int edge(struct __sk_buff *skb)
+{
+    struct packet p = {};
+    __u32 end;
+    if (read_ip(skb, &p, &end)) {
+        count(OTHER, 1);
+    } else if (p.ecn == ECN_NOT_ECT) {
+        if (set_ecn(skb, &p, ECN_ECT0))
+            count(FAILED, 1);
+        else
+            count(MADE_ECT, 1);
+    }
+    return CONTINUE;
+}
+
+/* Functions that are not static are verified by themselves, once, and not in every state of those that call them. */
+
+/* The window scale in the options of a SYN; above 14 if there is none. */
+__attribute__((noinline)) int scale_of(struct __sk_buff *skb, __u32 at, __u32 end)
+{
+    __u32 step;
+    for (step = 0; step < MAX_OPTIONS && at < end; step++) {
+        __u8 option[3] = {};
+        if (bpf_skb_load_bytes(skb, at, option, 1) || option[0] == OPTION_END)
+            break;
+        if (option[0] == OPTION_NOP) {
+            at++;
+            continue;
+        }
+        if (at + 2 > end || bpf_skb_load_bytes(skb, at, option, 2) || option[1] < 2)
+            break;
+        if (option[0] == OPTION_SCALE && option[1] == 3 && at + 3 <= end && !bpf_skb_load_bytes(skb, at, option, 3))
+            return option[2] < CLEAN_MAX_SCALE ? option[2] : CLEAN_MAX_SCALE;
+        at += option[1];
+    }
+    return NO_SCALE;
+}
+
+/* A segment of data passes. */
+__attribute__((noinline)) int on_segment(struct clean_flow *f, struct clean_settings *s, struct clean_data *d)
+{
+    if (f && s && d)
+        clean_flow_segment(f, s, d);
+    return 0;
+}
+
+/* Data of a flow passes. */
+__attribute__((noinline)) int on_data(struct flow *f, struct settings *s, struct clean_burst *b)
+{
+    if (!f || !s || !b)
+        return 0;
+    clean_flow_touch(&f->clean, &s->clean, b->now, b->sequence);
+    if (b->payload) {
+        clean_flow_data(&f->clean, &s->clean, b);
+        f->bytes += b->payload;
+        f->data += b->segments;
+        f->marked += b->marked ? b->segments : 0;
+    }
+    return 0;
+}
+
+/* An acknowledgement of a flow passes: its window. */
+__attribute__((noinline)) int window_of(struct flow *f, struct settings *s, struct clean_ack *a)
+{
+    __u32 window;
+    if (!f || !s || !a)
+        return -1;
+    clean_flow_touch(&f->clean, &s->clean, a->now, a->ack);
+    window = clean_flow_window(&f->clean, &s->clean, a->ack, a->window, a->scale);
+    f->reduced += window < a->window;
+    return window;
+}
+
+/* A packet at the last hop, with its flow, if that is known. */
+struct passing {
+    struct packet p;
+    struct settings *settings;
+    struct flow *flow;
+    __u64 now;
+};
+
+/* Reads a packet and finds its flow, which a SYN makes. `which` end has sent it. */
+static __always_inline int find(struct __sk_buff *skb, struct passing *of, __u32 which)
+{
+    struct packet *p = &of->p;
+    struct flow_key key = {};
+    if (read_packet(skb, p)) {
+        count(OTHER, 1);
+        return -1;
+    }
+    key = which == SYN_OF_SENDER ? (struct flow_key){ p->from, p->to, p->from_port, p->to_port }
+                                 : (struct flow_key){ p->to, p->from, p->to_port, p->from_port };
+    if (p->flags & TCP_SYN) {
+        __u32 scale = scale_of(skb, p->tcp + TCP_HEADER, p->tcp + TCP_HEADER + p->options);
+        of->flow = flow_of_syn(&key);
+        if (of->flow)
+            on_syn(of->flow, &of->settings->clean, p, of->now, scale, which);
+    } else {
+        of->flow = bpf_map_lookup_elem(&flows, &key);
+    }
+    if (of->flow && (of->flow->syns == SYN_OF_BOTH || (p->flags & TCP_SYN)))
+        return 0;
+    count(UNKNOWN, 1);
+    return -1;
+}
+
+/* What goes to receivers: marks are counted and cleared. */
+SEC("tc")
+int data(struct __sk_buff *skb)
+{
+    struct passing of = { .now = bpf_ktime_get_ns() };
+    struct clean_burst burst = {};
+    __u32 zero = 0, queued;
+    of.settings = bpf_map_lookup_elem(&settings, &zero);
+    if (!of.settings)
+        return CONTINUE;
+    /* With the headers of all segments of a burst. */
+    queued = is_queued(of.settings, clean_most(skb->wire_len, skb->len), of.now);
+    if (find(skb, &of, SYN_OF_SENDER))
+        return CONTINUE;
+    burst = (struct clean_burst){ of.now, of.p.sequence, of.p.payload, of.p.segments, of.p.segment_bytes, 0 };
+    burst.marked = queued || of.p.ecn == ECN_CE;
+    if (!(of.p.flags & TCP_SYN))
+        on_data(of.flow, of.settings, &burst);
+    if (of.p.flags & TCP_ACK)
+        clean_flow_answered(&of.flow->clean, of.now);
+    if (of.p.payload) {
+        count(DATA, of.p.segments);
+        count(MARKED, burst.marked ? of.p.segments : 0);
+    }
+    if (of.p.ecn != ECN_NOT_ECT)
+        count(set_ecn(skb, &of.p, ECN_NOT_ECT) ? FAILED : CLEARED, 1);
+    return CONTINUE;
+}
+
+/* What comes from receivers: windows are reduced. */
+SEC("tc")
+int acks(struct __sk_buff *skb)
+{
+    struct passing of = { .now = bpf_ktime_get_ns() };
+    struct clean_ack ack = {};
+    __u32 zero = 0;
+    int window;
+    of.settings = bpf_map_lookup_elem(&settings, &zero);
+    if (!of.settings || find(skb, &of, SYN_OF_RECEIVER))
+        return CONTINUE;
+    if (of.flow->syns != SYN_OF_BOTH || (of.p.flags & (TCP_ACK | TCP_RST)) != TCP_ACK)
+        return CONTINUE;
+    ack = (struct clean_ack){ of.now, of.p.ack, bpf_ntohs(of.p.window), 0 };
+    /* Both say a scale, or neither has one; a SYN is never scaled (RFC 7323, 2.2). */
+    if (!(of.p.flags & TCP_SYN) && of.flow->sender_scale != NO_SCALE && of.flow->receiver_scale != NO_SCALE)
+        ack.scale = of.flow->receiver_scale;
+    window = window_of(of.flow, of.settings, &ack);
+    count(ACKS, 1);
+    if (window >= 0 && (__u32)window < ack.window)
+        count(set_window(skb, &of.p, bpf_htons((__u16)window)) ? FAILED : REDUCED, 1);
+    return CONTINUE;
+}

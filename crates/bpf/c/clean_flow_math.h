@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A flow at a CLEAN proxy: its law (clean_math.h), the right edge of the window that its sender was offered, and the
+ * packets of its last two round trips. The right edge never moves back: a smaller window takes effect as
+ * acknowledgements catch up (RFC 9293, 3.8.6; RFC 7323, 2.4). Twin of crates/proto/src/clean/flow.rs, with which tests
+ * compare every number. Units: bytes of the stream modulo 2^32, nanoseconds. There are no types and no functions of a
+ * kernel here.
+ */
+#ifndef SHALLOP_CLEAN_FLOW_MATH_H
+#define SHALLOP_CLEAN_FLOW_MATH_H
+
+#include "clean_math.h"
+
+/* The largest window scale (RFC 7323, 2.3). */
+#define CLEAN_MAX_SCALE 14
+/* Segments of a burst that are looked at one by one; further ones are counted together. */
+#define CLEAN_BURST 64
+/* A flow is idle when no data has passed for this many round trips. */
+#define CLEAN_IDLE_ROUND_TRIPS 2
+#define CLEAN_NO_LIMIT CLEAN_MAX_WINDOW
+
+/* What is known of the round trip between the proxy and the sender. */
+enum { CLEAN_RTT_UNKNOWN, CLEAN_RTT_WAITS, CLEAN_RTT_KNOWN };
+
+/* What an operator sets. */
+struct clean_settings {
+    struct clean_config law;
+    clean_u64 idle_ns;       /* a flow without packets for this long starts again */
+    clean_u32 segment_bytes; /* the size of segments before the first data */
+    clean_u32 validate;      /* the growth of a window is bounded by its use */
+};
+
+/* What is remembered of a flow. */
+struct clean_flow {
+    struct clean law;
+    clean_u64 last_packet, last_data, round_start;
+    /* The round trip to the sender, or when the receiver's SYN passed. */
+    clean_u64 rtt;
+    clean_u32 rtt_state;
+    /* The first byte that the sender may not send; and whether it is known. */
+    clean_u32 right_edge, has_edge;
+    /* The largest payload of a segment so far; zero before the first data. */
+    clean_u32 mss;
+    /* Data packets of this round trip, and of the one before. */
+    clean_u32 packets, packets_before;
+};
+
+/* Data that passes: one segment, or a burst of segmentation offload. */
+struct clean_burst {
+    clean_u64 now;
+    clean_u32 sequence, payload, segments, segment_bytes, marked;
+};
+
+/* An acknowledgement that passes, with its window in units of 2^scale. */
+struct clean_ack {
+    clean_u64 now;
+    clean_u32 ack, window, scale;
+};
+
+/* A flow whose next byte has this sequence number. */
+static inline void clean_flow_begin(struct clean_flow *f, const struct clean_settings *s, clean_u64 now, clean_u32 next)
+{
+    clean_begin(&f->law, &s->law, next);
+    f->last_packet = f->last_data = f->round_start = now;
+    f->rtt = 0;
+    f->rtt_state = CLEAN_RTT_UNKNOWN;
+    f->right_edge = f->has_edge = f->mss = 0;
+    f->packets = f->packets_before = 0;
+}
+
+/* A packet of the flow passes. After an idle time the flow starts again; its sender keeps the edge it was offered. */
+static inline void clean_flow_touch(struct clean_flow *f, const struct clean_settings *s, clean_u64 now, clean_u32 next)
+{
+    if (now > f->last_packet && now - f->last_packet > s->idle_ns) {
+        clean_u32 edge = f->right_edge, has_edge = f->has_edge, mss = f->mss;
+        clean_flow_begin(f, s, now, next);
+        f->right_edge = edge;
+        f->has_edge = has_edge;
+        f->mss = mss;
+    }
+    f->last_packet = now;
+}
+
+/* The SYN of the receiver passes. After a second one, what the sender answers is no measurement (Karn). */
+static inline void clean_flow_syn(struct clean_flow *f, clean_u64 now)
+{
+    clean_u32 first = !f->mss && !f->has_edge && f->rtt_state == CLEAN_RTT_UNKNOWN;
+    f->rtt_state = first ? CLEAN_RTT_WAITS : CLEAN_RTT_UNKNOWN;
+    f->rtt = now;
+}
+
+/* The sender has answered the receiver's SYN. */
+static inline void clean_flow_answered(struct clean_flow *f, clean_u64 now)
+{
+    if (f->rtt_state != CLEAN_RTT_WAITS)
+        return;
+    f->rtt = now > f->rtt ? now - f->rtt : 0;
+    f->rtt_state = CLEAN_RTT_KNOWN;
+    f->round_start = now;
+}
+
+/* Moves the right edge forward. */
+static inline void clean_flow_extend(struct clean_flow *f, clean_u32 edge)
+{
+    if (!f->has_edge || clean_after(edge, f->right_edge))
+        f->right_edge = edge;
+    f->has_edge = 1;
+}
+
+/* The bound of the window's growth, after one more data packet in this round trip. */
+static inline clean_u64 clean_flow_limit(struct clean_flow *f, const struct clean_settings *s)
+{
+    if (!s->validate || f->rtt_state != CLEAN_RTT_KNOWN)
+        return CLEAN_NO_LIMIT;
+    f->packets += f->packets != ~0u;
+    return (2 * ((clean_u64)f->packets + f->packets_before) + s->law.initial_window) * CLEAN_SEGMENT;
+}
+
+/* Data passes: begins another round trip, if one is over. */
+static inline void clean_flow_round(struct clean_flow *f, const struct clean_settings *s, clean_u64 now)
+{
+    clean_u64 idle = now > f->last_data ? now - f->last_data : 0;
+    clean_u64 elapsed = now > f->round_start ? now - f->round_start : 0;
+    if (!s->validate || f->rtt_state != CLEAN_RTT_KNOWN)
+        return;
+    if (idle > f->rtt * CLEAN_IDLE_ROUND_TRIPS)
+        clean_on_idle(&f->law, idle);
+    if (elapsed < f->rtt)
+        return;
+    f->packets_before = elapsed >= f->rtt * 2 ? 0 : f->packets;
+    f->packets = 0;
+    f->round_start = now;
+}
+
+/* A segment of data passes. */
+static inline void clean_flow_segment(struct clean_flow *f, const struct clean_settings *s, struct clean_data *d)
+{
+    d->growth_limit = clean_flow_limit(f, s);
+    clean_on_data(&f->law, &s->law, d);
+    d->sequence += d->segment_bytes;
+}
+
+/* A kernel verifies what is in a loop once for each turn, unless it is a function of its own. */
+#ifndef CLEAN_FLOW_SEGMENT
+#define CLEAN_FLOW_SEGMENT clean_flow_segment
+#endif
+
+/* Data passes on to the receiver. Its flow was touched before. */
+static inline void clean_flow_data(struct clean_flow *f, struct clean_settings *s, const struct clean_burst *b)
+{
+    struct clean_data d = { b->now, 0, b->sequence, 0, 0, b->marked };
+    clean_u32 at;
+    f->mss = (clean_u32)clean_most(f->mss, b->segment_bytes);
+    /* The sender was allowed to send this, by a window from before the proxy saw the flow. */
+    clean_flow_extend(f, b->sequence + b->payload);
+    clean_flow_answered(f, b->now);
+    clean_flow_round(f, s, b->now);
+    f->last_data = b->now;
+    d.edge = f->right_edge;
+    d.segment_bytes = f->mss;
+    for (at = 0; at < CLEAN_BURST; at++) {
+        if (at >= b->segments)
+            return;
+        CLEAN_FLOW_SEGMENT(f, s, &d);
+    }
+    f->packets += b->segments - CLEAN_BURST;
+    f->law.packets += b->segments - CLEAN_BURST;
+    f->law.marked += b->marked ? b->segments - CLEAN_BURST : 0;
+}
+
+/* An acknowledgement passes on to the sender: its window, in units of 2^scale, reduced to what the law allows. */
+static inline clean_u32 clean_flow_window(struct clean_flow *f, const struct clean_settings *s, clean_u32 ack,
+                                          clean_u32 window, clean_u32 scale)
+{
+    clean_u32 shift = (clean_u32)clean_least(scale, CLEAN_MAX_SCALE), unit = 1u << shift, edge, units;
+    clean_u64 bytes = clean_bytes(&f->law, f->mss ? f->mss : s->segment_bytes);
+    /* Rounded up to whole units: a window of less than a unit would be a zero window. */
+    bytes = clean_least((bytes + unit - 1) >> shift << shift, 1u << 30);
+    edge = ack + (clean_u32)bytes;
+    if (f->has_edge && clean_after(f->right_edge, edge))
+        edge = f->right_edge;
+    units = (clean_u32)clean_least((edge - ack) >> shift, 0xffff);
+    if (window < units)
+        units = window;
+    clean_flow_extend(f, ack + (units << shift));
+    return units;
+}
+
+#endif

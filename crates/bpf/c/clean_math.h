@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * CLEAN in integers: the window that a proxy enforces on a flow, from the marks of the data that passes it. After a mark
+ * it is reduced, once in a window of data, and returns along CUBIC's function of time. Formats are those of
+ * crates/control/src/clean.rs, with which tests compare every number: windows in 2^-10 segments, times in 2^-10 s, the
+ * cubic's C in 2^-10 segments per cubic second, alpha in 2^-10. Sequence numbers wrap at 2^32. There are no types and no
+ * functions of a kernel here, no loop without a bound, and no division by a number that can be zero.
+ * Source: CLEAN, Algorithm 1, (1) to (3).
+ */
+#ifndef SHALLOP_CLEAN_MATH_H
+#define SHALLOP_CLEAN_MATH_H
+
+typedef unsigned int clean_u32;
+typedef unsigned long long clean_u64;
+
+#define CLEAN_WINDOW_BITS 10
+#define CLEAN_SEGMENT (1ull << CLEAN_WINDOW_BITS)
+#define CLEAN_MAX_WINDOW (1ull << (20 + CLEAN_WINDOW_BITS))
+#define CLEAN_MAX_C (1u << 12)
+#define CLEAN_MAX_DISTANCE ((1u << 31) - 1)
+#define CLEAN_MAX_TICKS (1ull << 21)
+#define CLEAN_ALPHA_BITS 10
+#define CLEAN_MAX_ALPHA (1u << CLEAN_ALPHA_BITS)
+
+/* What an operator sets. */
+struct clean_config {
+    clean_u32 scale;          /* C */
+    clean_u32 alpha_shift;    /* the gain of alpha is 2^-this, at most 10 */
+    clean_u32 alpha_initial;
+    clean_u32 min_window, initial_window; /* segments */
+    clean_u32 halves;         /* a mark takes half of the window, not alpha / 2 of it */
+};
+
+/* What is remembered of a flow. */
+struct clean {
+    clean_u64 epoch_start, window, w_max, k;
+    clean_u32 cwr_until, observed_until, packets, marked, alpha, slow_start;
+};
+
+/* A data packet that passes. */
+struct clean_data {
+    clean_u64 now_ns, growth_limit;
+    clean_u32 sequence, edge, segment_bytes, marked;
+};
+
+static inline clean_u64 clean_least(clean_u64 a, clean_u64 b)
+{
+    return a < b ? a : b;
+}
+
+static inline clean_u64 clean_most(clean_u64 a, clean_u64 b)
+{
+    return a < b ? b : a;
+}
+
+/* Whether one sequence number is after another. */
+static inline int clean_after(clean_u32 a, clean_u32 b)
+{
+    return b - a > CLEAN_MAX_DISTANCE;
+}
+
+/* The sequence number a window, in whole segments, after another. */
+static inline clean_u32 clean_advance(clean_u32 sequence, clean_u64 window, clean_u32 segment_bytes)
+{
+    clean_u64 bytes = (window >> CLEAN_WINDOW_BITS) * segment_bytes;
+    return sequence + (clean_u32)clean_least(bytes, CLEAN_MAX_DISTANCE);
+}
+
+/* Nanoseconds in 2^-10 s. */
+static inline clean_u64 clean_ticks(clean_u64 ns)
+{
+    return (clean_least(ns, 1ull << 41) << 10) / 1000000000;
+}
+
+/* The cube root, rounded down, of a number below 2^63. */
+static inline clean_u64 clean_cube_root(clean_u64 value)
+{
+    clean_u64 root = 0;
+    int bit;
+    for (bit = 20; bit >= 0; bit--) {
+        clean_u64 candidate = root | 1ull << bit;
+        if (candidate * candidate * candidate <= value)
+            root = candidate;
+    }
+    return root;
+}
+
+/* K: the time until the window is W_max again. */
+static inline clean_u64 clean_k(clean_u32 scale, clean_u64 reduction)
+{
+    clean_u32 c = (clean_u32)clean_most(1, clean_least(scale, CLEAN_MAX_C));
+    return clean_cube_root((clean_least(reduction, CLEAN_MAX_WINDOW) << 30) / c);
+}
+
+/* C (t - K)^3 + W_max. */
+static inline clean_u64 clean_cubic(clean_u32 scale, clean_u64 w_max, clean_u64 k, clean_u64 t)
+{
+    clean_u64 distance = clean_least(t < k ? k - t : t - k, CLEAN_MAX_TICKS);
+    clean_u64 c = clean_most(1, clean_least(scale, CLEAN_MAX_C)), cube = distance * distance * distance;
+    /* From this product on the window is beyond its bounds either way. */
+    clean_u64 difference = cube > (1ull << 60) / c ? 1ull << 30 : (cube * c) >> 30;
+    if (t >= k)
+        return clean_least(w_max + difference, CLEAN_MAX_WINDOW);
+    return w_max < difference ? 0 : clean_least(w_max - difference, CLEAN_MAX_WINDOW);
+}
+
+/* Alpha after a window of data, of which some packets were marked. */
+static inline clean_u32 clean_alpha(clean_u32 alpha, clean_u32 shift, clean_u32 packets, clean_u32 marked)
+{
+    clean_u32 decay = alpha >> shift;
+    clean_u64 gain = ((clean_u64)marked << (CLEAN_ALPHA_BITS - shift)) / (packets ? packets : 1);
+    return (clean_u32)clean_least(alpha - (decay ? decay : alpha) + gain, CLEAN_MAX_ALPHA);
+}
+
+/* The window after a mark. */
+static inline clean_u64 clean_reduced(clean_u64 window, clean_u32 halves, clean_u32 alpha)
+{
+    if (halves)
+        return window >> 1;
+    return window - ((window * clean_least(alpha, CLEAN_MAX_ALPHA)) >> (CLEAN_ALPHA_BITS + 1));
+}
+
+/* A flow whose next byte has this sequence number. */
+static inline void clean_begin(struct clean *f, const struct clean_config *c, clean_u32 next)
+{
+    clean_u64 window = clean_most(clean_most(c->initial_window, c->min_window), 1) << CLEAN_WINDOW_BITS;
+    f->epoch_start = f->w_max = f->k = 0;
+    f->window = clean_least(window, CLEAN_MAX_WINDOW);
+    f->cwr_until = next - 1;
+    f->observed_until = next;
+    f->packets = f->marked = 0;
+    f->alpha = (clean_u32)clean_least(c->alpha_initial, CLEAN_MAX_ALPHA);
+    f->slow_start = 1;
+}
+
+/* Counts a packet; the first one after a window of data judges it. */
+static inline void clean_count(struct clean *f, const struct clean_config *c, const struct clean_data *d)
+{
+    if (!clean_after(f->observed_until, d->sequence)) {
+        if (f->packets)
+            f->alpha = clean_alpha(f->alpha, (clean_u32)clean_least(c->alpha_shift, 10), f->packets, f->marked);
+        f->packets = f->marked = 0;
+        f->observed_until = clean_advance(d->sequence, f->window, d->segment_bytes);
+    }
+    f->packets += f->packets != ~0u;
+    f->marked += d->marked && f->marked != ~0u;
+}
+
+/* Algorithm 1, lines 4 to 8. */
+static inline void clean_reduce(struct clean *f, const struct clean_config *c, const struct clean_data *d)
+{
+    clean_u64 least = clean_most(c->min_window, 1) << CLEAN_WINDOW_BITS;
+    f->w_max = f->window;
+    f->cwr_until = clean_advance(d->sequence, f->window - CLEAN_SEGMENT, d->segment_bytes);
+    if (clean_after(d->edge - 1, f->cwr_until))
+        f->cwr_until = d->edge - 1;
+    f->window = clean_least(clean_most(clean_reduced(f->window, c->halves, f->alpha), least), f->w_max);
+    f->k = clean_k(c->scale, f->w_max - f->window);
+    f->slow_start = 0;
+}
+
+/* Sets the window, but does not grow it beyond a limit. */
+static inline void clean_grow(struct clean *f, clean_u64 window, clean_u64 limit)
+{
+    clean_u64 most = clean_least(clean_most(limit, f->window), CLEAN_MAX_WINDOW);
+    f->window = clean_least(window, most);
+}
+
+/* A data packet passes: Algorithm 1. */
+static inline void clean_on_data(struct clean *f, const struct clean_config *c, const struct clean_data *d)
+{
+    clean_count(f, c, d);
+    if (d->marked) {
+        f->epoch_start = d->now_ns;
+        if (clean_after(d->sequence, f->cwr_until))
+            clean_reduce(f, c, d);
+    } else if (f->slow_start) {
+        clean_grow(f, f->window + CLEAN_SEGMENT, d->growth_limit);
+    } else {
+        clean_u64 since = d->now_ns > f->epoch_start ? d->now_ns - f->epoch_start : 0;
+        clean_grow(f, clean_cubic(c->scale, f->w_max, f->k, clean_ticks(since)), d->growth_limit);
+    }
+}
+
+/* The flow was idle: this is no time since its last mark. */
+static inline void clean_on_idle(struct clean *f, clean_u64 idle_ns)
+{
+    f->epoch_start = f->epoch_start + idle_ns < f->epoch_start ? ~0ull : f->epoch_start + idle_ns;
+}
+
+/* The window in bytes, rounded up. */
+static inline clean_u64 clean_bytes(const struct clean *f, clean_u32 segment_bytes)
+{
+    return (f->window * segment_bytes + CLEAN_SEGMENT - 1) >> CLEAN_WINDOW_BITS;
+}
+
+#endif

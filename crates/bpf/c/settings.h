@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What controllers and the command that loads them both know: crates/bpf/src/layout.rs has the same. */
+#ifndef SHALLOP_SETTINGS_H
+#define SHALLOP_SETTINGS_H
+
+enum { MAX_CLASSES = 64, MAX_PREFIXES = 1024 };
+
+/* The third word of an IPv4 address as one of IPv6 (::ffff:a.b.c.d), in the byte order of the network. */
+#define IPV4_IN_IPV6 bpf_htonl(0xffff)
+
+/* A prefix of addresses: how many bits count, of an address of IPv6. */
+struct prefix {
+    __u32 bits;
+    __u32 address[4];
+};
+
+/* The state of a connection. */
+struct connection {
+    __u32 local[4], remote[4];
+    __u16 local_port, remote_port;
+    __u32 cwnd, ssthresh, srtt_us, retransmitted;
+    __u32 delivered, marked;
+    __u32 alpha, factor, step, rtt_base_us;
+    __u16 class, cuts_marks, cuts_delay, cuts_loss;
+};
+
+/* The name of the controller, which the command sets before it loads it. */
+char controller_name[16] SEC(".data.name") = "";
+
+static __always_inline bool is_named(const char *name)
+{
+    int at;
+    for (at = 0; at < 16; at++) {
+        if (name[at] != controller_name[at])
+            return false;
+        if (!name[at])
+            break;
+    }
+    return true;
+}
+
+/* The connection of this controller that an iterator is at, or none. */
+static __always_inline struct tcp_sock *tcp_of_controller(struct sock_common *common)
+{
+    struct tcp_sock *tp = common ? bpf_skc_to_tcp_sock(common) : 0;
+    char name[16] = {};
+    if (!tp || common->skc_state == TCP_LISTEN)
+        return 0;
+    BPF_CORE_READ_INTO(&name, tp, inet_conn.icsk_ca_ops, name);
+    return is_named(name) ? tp : 0;
+}
+
+static __always_inline void tell_address(__u32 *to, const struct sock_common *common, bool remote)
+{
+    const struct in6_addr *v6 = remote ? &common->skc_v6_daddr : &common->skc_v6_rcv_saddr;
+    if (common->skc_family == AF_INET6) {
+        BPF_CORE_READ_INTO(&to[0], v6, in6_u.u6_addr32[0]);
+        BPF_CORE_READ_INTO(&to[1], v6, in6_u.u6_addr32[1]);
+        BPF_CORE_READ_INTO(&to[2], v6, in6_u.u6_addr32[2]);
+        BPF_CORE_READ_INTO(&to[3], v6, in6_u.u6_addr32[3]);
+    } else {
+        to[2] = IPV4_IN_IPV6;
+        to[3] = remote ? common->skc_daddr : common->skc_rcv_saddr;
+    }
+}
+
+static __always_inline void tell(struct connection *told, const struct tcp_sock *tp, const struct sock_common *common)
+{
+    tell_address(told->local, common, false);
+    tell_address(told->remote, common, true);
+    told->local_port = common->skc_num;
+    told->remote_port = bpf_ntohs(common->skc_dport);
+    told->cwnd = tp->snd_cwnd;
+    told->ssthresh = tp->snd_ssthresh;
+    told->srtt_us = tp->srtt_us >> 3;
+    told->retransmitted = tp->total_retrans;
+    told->delivered = tp->delivered;
+    told->marked = tp->delivered_ce;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What controllers of TCP in BPF have in common: their sockets, and the echo of marks (RFC 8257, 3.2). */
+#ifndef SHALLOP_TCP_H
+#define SHALLOP_TCP_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* include/net/tcp.h, include/net/inet_connection_sock.h, include/net/sock.h */
+enum { TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4 };
+enum { TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2 };
+enum { TCP_CA_RECOVERY = 3 };
+enum { CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5 };
+enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
+enum { SK_PACING_NONE = 0, SK_PACING_NEEDED = 1 };
+enum { INFINITE_SSTHRESH = 0x7fffffff };
+
+static __always_inline struct inet_connection_sock *icsk_of(const struct sock *sk)
+{
+    return (struct inet_connection_sock *)sk;
+}
+
+/* The kernel gives sockets of TCP to these programs. */
+static __always_inline struct tcp_sock *tcp_of(const struct sock *sk)
+{
+    return (struct tcp_sock *)sk;
+}
+
+/* Bytes of a socket that are its controller's. */
+static __always_inline void *private_of(const struct sock *sk)
+{
+    return (void *)icsk_of(sk)->icsk_ca_priv;
+}
+
+/* As tcp_is_cwnd_limited of Linux. */
+static __always_inline bool is_cwnd_limited(struct tcp_sock *tp)
+{
+    if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+        return true;
+    return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* The receiver of a connection: whether the last packet was marked, and what was expected before it. */
+struct echo {
+    __u32 prior_next;
+    __u32 was_marked;
+};
+
+static __always_inline void set_echo(struct tcp_sock *tp, __u32 marked)
+{
+    if (marked)
+        tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+    else
+        tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+
+/* A packet came. Those with a mark and those without get acknowledgements of their own. */
+static __always_inline void answer_mark(struct sock *sk, struct echo *echo, __u32 marked)
+{
+    struct tcp_sock *tp = tcp_of(sk);
+    if (echo->was_marked != marked) {
+        if (icsk_of(sk)->icsk_ack.pending & ICSK_ACK_TIMER) {
+            set_echo(tp, echo->was_marked);
+            bpf_tcp_send_ack(tp, echo->prior_next);
+        }
+        icsk_of(sk)->icsk_ack.pending |= ICSK_ACK_NOW;
+    }
+    echo->was_marked = marked;
+    echo->prior_next = tp->rcv_nxt;
+    set_echo(tp, marked);
+}
+
+#endif

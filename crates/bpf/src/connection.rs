@@ -1,0 +1,96 @@
+//! The state of a connection, as a controller tells it.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// Bytes of `struct connection` of `c/settings.h`.
+pub const BYTES: usize = 84;
+
+/// The state of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// The congestion window, in segments.
+    pub cwnd: u32,
+    /// The slow-start threshold, in segments.
+    pub ssthresh: u32,
+    /// The smoothed round trip, in microseconds.
+    pub srtt_us: u32,
+    /// Segments that were sent again.
+    pub retransmitted: u32,
+    /// Segments that were delivered, and those of them whose delivery echoed a mark.
+    pub delivered: u32,
+    /// Of these, with an echo of a mark.
+    pub marked: u32,
+    /// The average part of marked segments, in 2^-10.
+    pub alpha: u32,
+    /// F of Gemini, in 2^-20.
+    pub factor: u32,
+    /// h of Gemini, in 2^-16 segments a round trip.
+    pub step: u32,
+    /// The round trip without queues, in microseconds; zero if it is not known.
+    pub rtt_base_us: u32,
+    /// The class of its destination.
+    pub class: u16,
+    /// Reductions for marks, for delay, and for losses.
+    pub cuts: [u16; 3],
+}
+
+impl Connection {
+    /// The connections in what an iterator has told.
+    #[must_use]
+    pub fn all(bytes: &[u8]) -> Vec<Self> {
+        bytes.chunks_exact(BYTES).filter_map(Self::of_bytes).collect()
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let word = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u32::from_ne_bytes(*of));
+        let short = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u16::from_ne_bytes(*of));
+        let address = |at: usize| -> Option<IpAddr> {
+            let address = Ipv6Addr::from(*bytes.get(at..)?.first_chunk::<16>()?);
+            Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4))
+        };
+        Some(Self {
+            local: SocketAddr::new(address(0)?, short(32)?),
+            remote: SocketAddr::new(address(16)?, short(34)?),
+            cwnd: word(36)?,
+            ssthresh: word(40)?,
+            srtt_us: word(44)?,
+            retransmitted: word(48)?,
+            delivered: word(52)?,
+            marked: word(56)?,
+            alpha: word(60)?,
+            factor: word(64)?,
+            step: word(68)?,
+            rtt_base_us: word(72)?,
+            class: short(76)?,
+            cuts: [short(78)?, short(80)?, short(82)?],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_has_its_fields_in_the_order_of_c() {
+        let mut bytes = vec![0; BYTES];
+        bytes[10..16].copy_from_slice(&[0xff, 0xff, 10, 0, 0, 1]);
+        bytes[16..18].copy_from_slice(&[0xfd, 0]);
+        for (at, value) in (36..76).step_by(4).zip(1_u32..) {
+            bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        for (at, value) in [32, 34, 76, 78, 80, 82].into_iter().zip(101_u16..) {
+            bytes[at..at + 2].copy_from_slice(&value.to_ne_bytes());
+        }
+        let all = Connection::all(&[bytes.clone(), bytes, vec![1; 5]].concat());
+        let told = all[0];
+        assert_eq!((all.len(), told.local.to_string()), (2, "10.0.0.1:101".to_owned()));
+        assert_eq!(told.remote.to_string(), "[fd00::]:102");
+        assert_eq!((told.cwnd, told.rtt_base_us, told.class), (1, 10, 103));
+        assert_eq!(told.cuts, [104, 105, 106]);
+    }
+}

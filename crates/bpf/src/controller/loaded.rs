@@ -1,0 +1,261 @@
+//! Controllers that libbpf loads.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::{
+    ErrorKind, Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
+    PrintLevel, set_print,
+};
+use shallop_control::gemini::Integers;
+
+use super::{Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_of_bytes};
+use crate::{BpfError, Connection, Prefix};
+
+const GEMINI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gemini.o"));
+const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));
+
+/// The place of the name in `struct tcp_congestion_ops` of `c/kernel.h`.
+const NAME_AT: usize = 68;
+/// Bytes of a name.
+const NAME: usize = 16;
+/// What is pinned of a controller.
+const LINK: &str = "link";
+const CLASSES: &str = "classes";
+const PREFIXES: &str = "prefixes";
+/// Lines of libbpf that are told.
+const TOLD: usize = 3;
+
+/// What libbpf has said last.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+#[expect(clippy::needless_pass_by_value, reason = "libbpf calls it so")]
+fn listen(_: PrintLevel, text: String) {
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    said.push(text.trim().to_owned());
+}
+
+/// Says what was tried when libbpf or the kernel refused it.
+fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfError {
+    let what = what.into();
+    move |why| {
+        let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_verified = !said.iter().any(|line| line.contains("PROG LOAD LOG"));
+        match why.kind() {
+            ErrorKind::PermissionDenied if is_verified => BpfError::NotAllowed,
+            ErrorKind::AlreadyExists => {
+                BpfError::Name(format!("{what}: there is one of this name already"))
+            }
+            _ => {
+                let told: Vec<&str> = said.iter().rev().take(TOLD).map(String::as_str).collect();
+                let why = format!("{why}; {}", told.join("; "));
+                BpfError::Refused { what, why }
+            }
+        }
+    }
+}
+
+fn missing(name: &str) -> BpfError {
+    BpfError::Refused { what: name.to_owned(), why: "the program has none".to_owned() }
+}
+
+/// Says which file could not be used.
+fn file(what: &str, path: &Path) -> impl Fn(std::io::Error) -> BpfError {
+    let what = format!("{what} {}", path.display());
+    move |why| BpfError::File { what: what.clone(), why }
+}
+
+/// A program of this name, as it is to be loaded.
+fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
+    check_name(name)?;
+    set_print(Some((PrintLevel::Warn, listen)));
+    let bytes = match program {
+        Program::Gemini => GEMINI,
+        Program::Dctcp => DCTCP,
+    };
+    let object = ObjectBuilder::default().open_memory(bytes);
+    let mut object = object.map_err(refused("the program of a controller"))?;
+    let mut text = [0; NAME];
+    text[..name.len()].copy_from_slice(name.as_bytes());
+    for mut map in object.maps_mut() {
+        let at = match map.name().to_str() {
+            Some("controller") => NAME_AT,
+            Some(".data.name") => 0,
+            _ => continue,
+        };
+        if let Some(place) = map.initial_value_mut().and_then(|of| of.get_mut(at..at + NAME)) {
+            place.copy_from_slice(&text);
+        }
+    }
+    Ok(object)
+}
+
+/// A controller that the kernel has as long as this is there, or it is pinned.
+#[derive(Debug)]
+pub struct Controller {
+    object: Object,
+    link: Link,
+}
+
+impl Controller {
+    /// Loads a controller under this name.
+    ///
+    /// # Errors
+    /// If the kernel refuses it, as it does without the capabilities that it takes, or one of this name is there.
+    pub fn load(law: &Law, name: &str) -> Result<Self, BpfError> {
+        let object = open(law.program(), name)?.load();
+        let mut object = object.map_err(refused(format!("loading {name}")))?;
+        if let Law::Gemini(set) = law {
+            let classes = object.maps().find(|map| map.name() == OsStr::new(CLASSES));
+            write_class(&classes.ok_or_else(|| missing(CLASSES))?, 0, set)?;
+        }
+        let controller = object.maps_mut().find(|map| map.name() == OsStr::new("controller"));
+        let link = controller.ok_or_else(|| missing("controller"))?.attach_struct_ops();
+        let link = link.map_err(refused(format!("controller {name}")))?;
+        Ok(Self { object, link })
+    }
+
+    /// Pins it in a folder of a BPF file system, which is made, so that it stays when this process ends.
+    ///
+    /// # Errors
+    /// If that is not possible. Nothing is pinned then.
+    pub fn pin(&mut self, folder: &Path) -> Result<(), BpfError> {
+        fs::create_dir_all(folder.parent().unwrap_or(folder)).map_err(file("folder", folder))?;
+        fs::create_dir(folder).map_err(file("folder", folder))?;
+        let pinned = self.pin_all(folder);
+        if pinned.is_err() {
+            // What remains is listed, and can be unloaded.
+            let _ = unpin(folder);
+        }
+        pinned
+    }
+
+    fn pin_all(&mut self, folder: &Path) -> Result<(), BpfError> {
+        let what = format!("pinning in {}", folder.display());
+        for mut map in self.object.maps_mut() {
+            let name = map.name().to_owned();
+            if [CLASSES, PREFIXES].iter().any(|pinned| name == OsStr::new(pinned)) {
+                map.pin(folder.join(name)).map_err(refused(&what))?;
+            }
+        }
+        self.link.pin(folder.join(LINK)).map_err(refused(what))
+    }
+}
+
+/// Removes what is pinned in a folder, and the folder. The controller is gone when its last connection is.
+///
+/// # Errors
+/// If something cannot be removed.
+pub fn unpin(folder: &Path) -> Result<(), BpfError> {
+    let told = file("removing", folder);
+    for entry in fs::read_dir(folder).map_err(&told)? {
+        fs::remove_file(entry.map_err(&told)?.path()).map_err(&told)?;
+    }
+    fs::remove_dir(folder).map_err(told)
+}
+
+fn write_class(classes: &impl MapCore, class: u32, set: &Integers) -> Result<(), BpfError> {
+    let written = classes.update(&class.to_ne_bytes(), &gemini_bytes(set), MapFlags::ANY);
+    written.map_err(refused(format!("class {class}")))
+}
+
+/// The classes of prefixes.
+fn classes_of(prefixes: &MapHandle) -> Result<Vec<(Prefix, u32)>, BpfError> {
+    let mut all = Vec::new();
+    for key in prefixes.keys() {
+        let class = prefixes.lookup(&key, MapFlags::ANY).map_err(refused(PREFIXES))?;
+        let class = class.and_then(|of| of.first_chunk().map(|of| u32::from_ne_bytes(*of)));
+        all.extend(key.first_chunk().map(|key| Prefix::of_bytes(*key)).zip(class));
+    }
+    all.sort_unstable();
+    Ok(all)
+}
+
+fn pinned(folder: &Path, name: &str) -> Result<MapHandle, BpfError> {
+    MapHandle::from_pinned_path(folder.join(name)).map_err(refused(name))
+}
+
+/// What is set of a pinned controller; nothing if it is no Gemini.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
+    if !folder.join(CLASSES).exists() {
+        return Ok(Settings::default());
+    }
+    let classes = pinned(folder, CLASSES)?;
+    let class = |number: u32| -> Result<Option<Integers>, BpfError> {
+        let bytes = classes.lookup(&number.to_ne_bytes(), MapFlags::ANY);
+        Ok(bytes.map_err(refused(CLASSES))?.and_then(|bytes| gemini_of_bytes(&bytes)))
+    };
+    let mut to = Vec::new();
+    for (prefix, number) in classes_of(&pinned(folder, PREFIXES)?)? {
+        to.extend(class(number)?.map(|set| (prefix, set)));
+    }
+    Ok(Settings { base: class(0)?, to })
+}
+
+/// Changes what is set of a pinned controller, for destinations with these prefixes or, without any, for those without.
+/// Connections that are open keep their class, whose settings change at once.
+///
+/// # Errors
+/// If there is none, it has no room, or it cannot be changed.
+pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
+    let (classes, prefixes) = (pinned(folder, CLASSES)?, pinned(folder, PREFIXES)?);
+    if to.is_empty() {
+        return write_class(&classes, 0, set);
+    }
+    for prefix in to {
+        let known = classes_of(&prefixes)?;
+        let before = known.iter().find(|(of, _)| of == prefix).map(|&(_, class)| class);
+        let is_taken = |class: &u32| known.iter().any(|(_, of)| of == class);
+        let class = before.or_else(|| (1..MAX_CLASSES).find(|class| !is_taken(class)));
+        let class = class.ok_or_else(|| {
+            BpfError::Name(format!(
+                "at most {} prefixes have settings of their own",
+                MAX_CLASSES - 1
+            ))
+        })?;
+        write_class(&classes, class, set)?;
+        let written = prefixes.update(&prefix.to_bytes(), &class.to_ne_bytes(), MapFlags::ANY);
+        written.map_err(refused(format!("prefix {prefix}")))?;
+    }
+    Ok(())
+}
+
+/// What tells of the connections of a controller in the network namespace of this thread.
+#[derive(Debug)]
+pub struct Watch {
+    link: Link,
+    _object: Object,
+}
+
+impl Watch {
+    /// That of the controller of this program and name.
+    ///
+    /// # Errors
+    /// If the kernel refuses to tell.
+    pub fn open(program: Program, name: &str) -> Result<Self, BpfError> {
+        let what = "the list of connections";
+        let object = open(program, name)?.load().map_err(refused(what))?;
+        let list = object.progs_mut().find(|of| of.name() == OsStr::new("connections"));
+        let link = list.ok_or_else(|| missing("connections"))?.attach();
+        Ok(Self { link: link.map_err(refused(what))?, _object: object })
+    }
+
+    /// Its connections now.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn connections(&self) -> Result<Vec<Connection>, BpfError> {
+        let what = "the list of connections";
+        let mut all = Vec::new();
+        let mut list = Iter::new(&self.link).map_err(refused(what))?;
+        let read = list.read_to_end(&mut all);
+        read.map_err(|why| BpfError::File { what: what.to_owned(), why })?;
+        Ok(Connection::all(&all))
+    }
+}

@@ -1,0 +1,17 @@
+//! Programs for the running kernel (BPF), in C in the folder `c`, and what loads them.
+//!
+//! Controllers of TCP (`tcp_congestion_ops`): Gemini and DCTCP. Their arithmetic is in headers without anything of a
+//! kernel, which tests compare with the laws of `shallop-control`. With the feature `load` they are compiled by clang
+//! and loaded by libbpf; without it everything that would load one says so.
+//!
+//! What is loaded ends with the process, unless it is pinned.
+
+mod connection;
+pub mod controller;
+mod error;
+mod prefix;
+
+pub use connection::Connection;
+pub use controller::{Controller, Law, Program};
+pub use error::BpfError;
+pub use prefix::Prefix;

@@ -1,0 +1,113 @@
+//! The congestion controllers of a rehearsal: those that the kernel of this machine has, and those that are loaded into
+//! it for as long as the run takes (BPF), under names of their own.
+
+use std::collections::BTreeMap;
+
+use shallop_bpf::{BpfError, Controller, Law};
+use shallop_control::any::Config;
+use shallop_core::BitsPerSec;
+use shallop_plan::Setup;
+use shallop_plan::flows::FlowGenerator;
+use shallop_plan::kernel::CONTROLLERS;
+use shallop_plan::transport::Transport;
+
+use crate::abilities;
+use crate::error::RehearsalError;
+
+/// Those whose hosts mark packets as ECN-capable and echo marks.
+const WITH_MARKS: [&str; 2] = ["dctcp", "gemini"];
+
+/// The controllers of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Controllers {
+    /// What the kernel calls each, by its name in scenarios.
+    names: BTreeMap<&'static str, String>,
+    /// What is loaded, and what it was loaded with.
+    loaded: Vec<(Law, Controller)>,
+    /// Whether hosts use ECN.
+    pub(crate) marks: bool,
+}
+
+impl Controllers {
+    /// Those of a setup, which are there or loaded.
+    pub(crate) fn of(setup: &Setup<'_>) -> Result<Self, RehearsalError> {
+        let mut all = Self::default();
+        let has = abilities::controllers();
+        for group in 0..setup.plan.groups.len() {
+            let transport = &setup.plan.transport(setup.scheme, group).transport;
+            let Some(name) = transport.kernel() else { continue };
+            let Some(&(name, kernels)) = CONTROLLERS.iter().find(|(ours, _)| *ours == name) else {
+                continue;
+            };
+            all.marks |= WITH_MARKS.contains(&name);
+            let law = law(setup, transport, group);
+            // That of the kernel would have other settings than the scenario's.
+            let is_there =
+                has.iter().any(|of| of == kernels) && !matches!(law, Some(Law::Gemini(_)));
+            match law.filter(|_| !is_there) {
+                Some(law) => all.load(name, law)?,
+                None if has.iter().any(|of| of == kernels) => {
+                    all.names.insert(name, kernels.to_owned());
+                }
+                None => {
+                    let has = has.join(", ");
+                    return Err(RehearsalError::Refused(format!(
+                        "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
+                    )));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn load(&mut self, name: &'static str, law: Law) -> Result<(), RehearsalError> {
+        if let Some((before, _)) = self.loaded.iter().find(|(of, _)| of.program() == law.program())
+        {
+            return if *before == law {
+                Ok(())
+            } else {
+                let what = law.program().name();
+                Err(RehearsalError::Refused(format!(
+                    "groups of a rehearsal have one {what}: give theirs the same options"
+                )))
+            };
+        }
+        let named = format!("{name}_{}", std::process::id());
+        let controller = Controller::load(&law, &named).map_err(|why| match why {
+            BpfError::NotBuilt => RehearsalError::Missing(format!(
+                "the kernel of this machine has no congestion controller \"{name}\", and {why}; it has {}",
+                abilities::controllers().join(", ")
+            )),
+            BpfError::NotAllowed => RehearsalError::Missing(format!("controller \"{name}\": {why}")),
+            why => RehearsalError::Missing(format!("controller \"{name}\" cannot be loaded: {why}")),
+        })?;
+        self.names.insert(name, named);
+        self.loaded.push((law, controller));
+        Ok(())
+    }
+
+    /// What the kernel calls the controller of this name in scenarios.
+    pub(crate) fn kernels(&self, name: &str) -> Option<&str> {
+        self.names.get(name).map(String::as_str)
+    }
+}
+
+/// The program of a transport, if there is one.
+fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
+    let Transport::Tcp(tcp) = transport else { return None };
+    match (&tcp.controller, tcp.kernel) {
+        (Config::Gemini(config), _) => {
+            let link = link_of(setup, group);
+            Some(Law::Gemini(config.integers(link)))
+        }
+        (_, Some("dctcp")) => Some(Law::Dctcp),
+        _ => None,
+    }
+}
+
+/// The rate of the link of the first sender of a group.
+fn link_of(setup: &Setup<'_>, group: usize) -> BitsPerSec {
+    let first = FlowGenerator::new(setup).find(|flow| flow.group == group);
+    let link = first.map(|flow| setup.network.graph.link_of(flow.path.nics.0).rate);
+    link.unwrap_or(BitsPerSec::gbps(1))
+}
