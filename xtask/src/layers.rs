@@ -89,7 +89,7 @@ pub const RULE: [(&str, &[&str]); 24] = [
         ],
     ),
     ("shallop-emu", &["shallop-core", "shallop-proto", "shallop-sim", "shallop-hosts"]),
-    ("shallop-bpf", &["shallop-core", "shallop-control"]),
+    ("shallop-bpf", &["shallop-core", "shallop-control", "shallop-proto"]),
     (
         "shallop-linux",
         &[

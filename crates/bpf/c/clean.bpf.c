@@ -137,8 +137,7 @@ SEC("tc")
 int edge(struct __sk_buff *skb)
 {
     struct packet p = {};
-    __u32 end;
-    if (read_ip(skb, &p, &end)) {
+    if (read_packet(skb, &p)) {
         count(OTHER, 1);
     } else if (p.ecn == ECN_NOT_ECT) {
         if (set_ecn(skb, &p, ECN_ECT0))

@@ -137,7 +137,6 @@ static inline void clean_flow_segment(struct clean_flow *f, const struct clean_s
 {
     d->growth_limit = clean_flow_limit(f, s);
     clean_on_data(&f->law, &s->law, d);
-    d->sequence += d->segment_bytes;
 }
 
 /* A kernel verifies what is in a loop once for each turn, unless it is a function of its own. */
@@ -162,6 +161,7 @@ static inline void clean_flow_data(struct clean_flow *f, struct clean_settings *
         if (at >= b->segments)
             return;
         CLEAN_FLOW_SEGMENT(f, s, &d);
+        d.sequence += b->segment_bytes;
     }
     f->packets += b->segments - CLEAN_BURST;
     f->law.packets += b->segments - CLEAN_BURST;

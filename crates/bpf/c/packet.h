@@ -86,7 +86,7 @@ static __always_inline int read_ip(struct __sk_buff *skb, struct packet *p, __u3
         p->ecn = ip.traffic & ECN_MASK;
         p->tcp = at + header;
         /* A burst may be longer than the header can say. */
-        *end = ip.length ? at + bpf_ntohs(ip.length) : skb->len;
+        *end = ip.length || !skb->gso_segs ? at + bpf_ntohs(ip.length) : skb->len;
         return 0;
     }
     if (skb->protocol == ETH_P_IPV6) {
@@ -99,7 +99,7 @@ static __always_inline int read_ip(struct __sk_buff *skb, struct packet *p, __u3
         p->traffic = ip.traffic;
         p->ecn = ip.traffic >> IPV6_ECN_SHIFT & ECN_MASK;
         p->tcp = at + IPV6_HEADER;
-        *end = ip.length ? p->tcp + bpf_ntohs(ip.length) : skb->len;
+        *end = ip.length || !skb->gso_segs ? p->tcp + bpf_ntohs(ip.length) : skb->len;
         return 0;
     }
     return -1;

@@ -6,9 +6,12 @@
 //!
 //! What is loaded ends with the process, unless it is pinned.
 
+pub mod clean;
 mod connection;
 pub mod controller;
 mod error;
+#[cfg(feature = "load")]
+mod libbpf;
 mod prefix;
 
 pub use connection::Connection;

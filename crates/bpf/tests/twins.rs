@@ -1,95 +1,20 @@
 //! The arithmetic of the programs (`c/*_math.h`, gemini.h) against the laws of the simulator, number by number: on every
-//! row of the laws' tables, and on random steps. The C side runs under the sanitizers for addresses and undefined
-//! behaviour. `SHALLOP_STEPS` says how many steps there are of each.
+//! row of the laws' tables, and on random steps.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod support;
 
-use shallop_control::binary::{Fraction, Gain};
-use shallop_control::clean::{self, Clean, DataPacket, Decrease, MAX_WINDOW, SEGMENT};
+use shallop_control::binary::Gain;
+use shallop_control::clean::SEGMENT;
 use shallop_control::ewma::update_alpha;
 use shallop_control::gemini::law::{self, Cwnd, MAX_CWND, REDUCTION_BITS, STEP_BOUNDS};
 use shallop_control::gemini::{Config, Gemini};
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
+use support::{Step, compare, spread, step, steps, table, whole};
 
-const IN: usize = 12;
-const OUT: usize = 6;
 const MSS: u64 = 1_448;
-
-/// A step, and what the law of the simulator makes of it.
-type Step = ([u64; IN], [u64; OUT]);
-
-fn step(what: u64, inputs: &[u64], results: &[u64]) -> Step {
-    let (mut input, mut output) = ([0; IN], [0; OUT]);
-    input[0] = what;
-    input[1..=inputs.len()].copy_from_slice(inputs);
-    output[..results.len()].copy_from_slice(results);
-    (input, output)
-}
-
-/// Gives steps to the C side, and compares.
-fn compare(steps: impl Iterator<Item = Step> + Send) {
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("twins");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fno-sanitize-recover=all"]);
-    cc.args(["-fsanitize=address,undefined", "-o"]).arg(&program);
-    cc.arg("-I").arg(here.join("c")).arg("-I").arg(here.join("../kernel/modules"));
-    match cc.arg(here.join("tests/c/twins.c")).status() {
-        Err(why) => {
-            let told = writeln!(std::io::stderr(), "skipped: no C compiler: {why}");
-            return assert!(told.is_ok());
-        }
-        Ok(status) => assert!(status.success()),
-    }
-    let mut command = Command::new(program);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = std::io::BufWriter::new(child.stdin.take().unwrap());
-    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
-    let (send, wanted) = std::sync::mpsc::sync_channel::<Step>(1 << 16);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            for step in steps {
-                let bytes: Vec<u8> = step.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
-                input.write_all(&bytes).unwrap();
-                send.send(step).unwrap();
-            }
-        });
-        for (number, (inputs, wanted)) in wanted.iter().enumerate() {
-            let mut bytes = [0; 8 * OUT];
-            output.read_exact(&mut bytes).unwrap();
-            let words =
-                bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
-            assert!(words.eq(wanted), "step {number}: {inputs:?} is to be {wanted:?}");
-        }
-    });
-    assert!(child.wait().unwrap().success());
-}
-
-fn steps() -> usize {
-    std::env::var("SHALLOP_STEPS").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000)
-}
-
-/// The rows of a table without its comments and its line of names.
-fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
-    let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    rows.skip(1).map(|row| row.split(',').collect())
-}
-
-fn whole(field: &str) -> u64 {
-    if field.is_empty() { 0 } else { field.parse().unwrap() }
-}
-
-/// A number whose size is spread evenly over the powers of two below `most`.
-fn spread(random: &mut Stream, most: u64) -> u64 {
-    let bits = random.below(u64::from(most.ilog2()) + 1);
-    random.below((2 << bits).min(most)) + 1
-}
 
 #[test]
 fn every_row_of_the_tables_is_the_same_in_c() {
@@ -186,97 +111,6 @@ fn formula(random: &mut Stream) -> Step {
 fn formulas_are_the_same_in_c_for_random_inputs() {
     let mut random = Seed::new(11).stream("formulas", 0);
     compare((0..steps()).map(move |_| formula(&mut random)));
-}
-
-/// A flow of CLEAN with arbitrary settings, packets, marks and times.
-struct CleanFlow {
-    random: Stream,
-    config: clean::Config,
-    flow: Clean,
-    left: u64,
-    now: u64,
-    seq: u32,
-}
-
-fn state(flow: &Clean) -> Vec<u64> {
-    let slow_start = u64::from(flow.is_slow_start());
-    vec![flow.window_size(), flow.alpha().into(), flow.ecn_cwr_seq().into(), slow_start]
-}
-
-impl CleanFlow {
-    fn new() -> Self {
-        let config = clean::Config::default();
-        let random = Seed::new(12).stream("clean", 0);
-        Self { random, config, flow: Clean::new(&config, 0), left: 0, now: 0, seq: 0 }
-    }
-
-    fn begin(&mut self) -> Step {
-        let random = &mut self.random;
-        let (scale, shift) = (spread(random, 4_096), random.below(11));
-        let (alpha, halves) = (random.below(1_025), random.below(2));
-        let least = spread(random, 10_000);
-        let initial = least.max(spread(random, 10_000));
-        self.config = clean::Config {
-            decrease: if halves == 1 { Decrease::Half } else { Decrease::Marked },
-            scale: Fraction::new(scale as u32),
-            gain: Gain::new(shift as u32),
-            alpha_initial: Fraction::new(alpha as u32),
-            min_window: least as u32,
-            initial_window: initial as u32,
-        };
-        self.seq = random.below(1 << 32) as u32;
-        self.left = spread(random, 2_000);
-        self.now = spread(random, 1 << 50);
-        self.flow = Clean::new(&self.config, self.seq);
-        let inputs = [scale, shift, alpha, least, initial, halves, self.seq.into()];
-        step(20, &inputs, &state(&self.flow))
-    }
-
-    fn next(&mut self) -> Step {
-        if self.left == 0 {
-            return self.begin();
-        }
-        self.left -= 1;
-        let random = &mut self.random;
-        self.now += spread(random, 1 << 32);
-        if random.below(50) == 0 {
-            let idle = spread(random, 1 << 36);
-            self.flow.on_idle(Span::from_ns(idle));
-            return step(22, &[idle], &state(&self.flow));
-        }
-        let mss = 536 + random.below(8_424);
-        // Now and then a retransmission.
-        let back = if random.below(20) == 0 { random.below(100_000) as u32 } else { 0 };
-        let seq = self.seq.wrapping_sub(back);
-        self.seq = self.seq.wrapping_add(mss as u32);
-        let edge = self.seq.wrapping_add(random.below(1 << 30) as u32);
-        let ce = random.below(random_part(self.left)) == 0;
-        let limit = if random.below(3) == 0 { spread(random, MAX_WINDOW) } else { MAX_WINDOW };
-        let packet = DataPacket {
-            now: Time::after_start(Span::from_ns(self.now)),
-            seq,
-            ce,
-            window_edge: edge,
-            mss: mss as u16,
-            growth_limit: limit,
-        };
-        self.flow.on_data(&self.config, &packet);
-        let bytes = self.flow.window_bytes(mss as u16).get();
-        let results = [state(&self.flow), vec![bytes]].concat();
-        let inputs = [self.now, limit, seq.into(), edge.into(), mss, u64::from(ce)];
-        step(21, &inputs, &results)
-    }
-}
-
-/// One packet of so many is marked: more often in some flows than in others.
-fn random_part(left: u64) -> u64 {
-    [2, 10, 100, 1_000][(left % 4) as usize]
-}
-
-#[test]
-fn flows_of_clean_are_the_same_in_c() {
-    let mut flow = CleanFlow::new();
-    compare((0..steps()).map(move |_| flow.next()));
 }
 
 /// A connection of Gemini with arbitrary settings, marks, delays and losses.

@@ -16,6 +16,7 @@ mod netlink;
 mod options;
 mod pattern;
 mod programs;
+mod proxy;
 mod realtime;
 pub mod rehearse;
 pub mod replay;

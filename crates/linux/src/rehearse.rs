@@ -32,6 +32,7 @@ use crate::flows::{Report, Sockets, Wanted};
 use crate::judge;
 use crate::namespace::{self, Host, Settings};
 use crate::programs::{self, Ended, Stage};
+use crate::proxy::RunProxy;
 use crate::realtime;
 use crate::replay;
 use crate::session;
@@ -81,6 +82,7 @@ pub fn run_observed(
     for (&host, name) in &traffic.flows.of_programs {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }
+    let proxy = RunProxy::attach(&setup, &traffic.flows, &hosts)?;
     let (start, stop, is_over) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
     let stage = Stage {
         hosts: &hosts,
@@ -108,7 +110,8 @@ pub fn run_observed(
     let rehearsal = emulated.of_run(run.duration_s, traffic.shortest_rtt, &report, hosts);
     let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
     let scale = plan.topology.scale().map_or(1.0, Share::as_f64);
-    let rehearsal = RehearsalOfRun { scale, setup_s: ready.as_secs_f64(), ..rehearsal };
+    let (setup_s, proxy) = (ready.as_secs_f64(), proxy.counted()?);
+    let rehearsal = RehearsalOfRun { scale, setup_s, proxy, ..rehearsal };
     outcome.series.add_flow_samples(&report.tcp_info.values);
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));

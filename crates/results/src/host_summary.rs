@@ -65,8 +65,27 @@ pub struct RehearsalOfRun {
     pub lost_frames: u64,
     /// Packets that the kernel found to have a wrong checksum.
     pub checksum_errors: u64,
+    /// What the programs of a CLEAN proxy counted; null without one.
+    pub proxy: Option<ProxyOfRun>,
     /// Why the run is void: too late to be trusted. Empty if it counts.
     pub void: Vec<String>,
+}
+
+/// A CLEAN proxy of a rehearsal: programs in the kernel (BPF), at the cards of hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProxyOfRun {
+    /// Packets that were made ECN-capable at the edge.
+    pub made_ect: u64,
+    /// Segments of data at the last hop.
+    pub data_segments: u64,
+    /// Of these, with a CE mark.
+    pub marked_segments: u64,
+    /// Acknowledgements whose window was reduced.
+    pub reduced_windows: u64,
+    /// Packets of flows whose SYNs were not seen: they were left alone.
+    pub unknown_packets: u64,
+    /// Packets that could not be changed.
+    pub failed_packets: u64,
 }
 
 /// A program that ran in a host of a run.

@@ -77,6 +77,21 @@ fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Pr
     }
 }
 
+/// That no proxy is to read packets of kernels in virtual time.
+pub(super) fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
+    let is_kernel = |scheme: usize| {
+        let mut groups = 0..plan.groups.len();
+        groups.any(|group| plan.transport(scheme, group).transport.kernel().is_some())
+    };
+    let mut schemes = plan.schemes.iter().enumerate();
+    let Some((_, of)) = schemes.find(|&(at, of)| of.clean.is_some() && is_kernel(at)) else {
+        return Ok(());
+    };
+    let message = format!("\"{}\" has a CLEAN proxy, which reads no packets of kernels", of.name);
+    let help = "leave out one of the two, or rehearse it: there the proxy is of this machine's kernel";
+    Err(top.reject(Scenario::KEY.scheme, message).with_help(help))
+}
+
 /// That hosts that are kernels are asked for what they have.
 pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     let mtus = (0..network.graph.ports() as u32).map(|port| network.graph.link_of(port).mtu);
@@ -104,13 +119,6 @@ pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
                     format!("the kernel of \"{name}\" has no controller \"{controller}\"");
                 let help = format!("with stack = \"kernel\" one of: {}", controllers());
                 return Err(top.reject(Scenario::KEY.scheme, message).with_help(help));
-            }
-            if plan.schemes[scheme].clean.is_some() {
-                let message =
-                    format!("\"{name}\" has a CLEAN proxy, which reads no packets of kernels");
-                return Err(top
-                    .reject(Scenario::KEY.scheme, message)
-                    .with_help("leave out one of the two"));
             }
         }
     }

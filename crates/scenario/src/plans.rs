@@ -1,10 +1,9 @@
 //! From the tree of a scenario, with its changes made, to a checked plan.
 
-use std::sync::Arc;
-
 use shallop_core::Span;
 use shallop_core::options::Source;
 
+use super::Options;
 use super::format::Scenario;
 use super::import::OwnChip;
 use super::ineffective::Ineffective;
@@ -15,7 +14,6 @@ use super::shapes::Ecmp;
 use super::tree::Item;
 use super::{check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
-use shallop_plan::files::Files;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
 
@@ -27,9 +25,9 @@ const MAX_SECONDS: u64 = 1_000;
 /// Reads a plan, the seeds it is to be run with, and the keys without effect.
 pub(super) fn read(
     root: &Item,
-    files: &Arc<dyn Files>,
+    given: &Options,
 ) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
-    let keys = Scenario::KEY;
+    let (keys, files) = (Scenario::KEY, &given.files);
     let top = Section::open::<Scenario>("the scenario", root)?;
     let options: Scenario = top.read(())?;
     let seeds = seeds(&top)?;
@@ -79,6 +77,9 @@ pub(super) fn read(
     proxy::place(&mut plan, &schemes, &network)?;
     plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
     kernel::check(&top, &plan, &network)?;
+    if !given.in_real_time {
+        kernel::check_proxies(&top, &plan)?;
+    }
     check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;
     check::frames_fit(&top, &plan, &network)?;

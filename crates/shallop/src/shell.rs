@@ -23,7 +23,12 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     };
     let files = work::files(scenario);
     let set = if args.virtual_time { args.set.clone() } else { work::with_kernels(&args.set) };
-    let options = Options { set, files: Arc::clone(&files), ..Options::default() };
+    let options = Options {
+        set,
+        files: Arc::clone(&files),
+        in_real_time: !args.virtual_time,
+        ..Options::default()
+    };
     let mut study = shallop_workbench::work::read(scenario, &options)?;
     if !args.virtual_time {
         capacity::fit(&mut study, args.scale)?;

@@ -49,7 +49,8 @@ pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
 pub fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>) -> Result<Study> {
     let args::Run { scenario, quick, seed, .. } = &args.run;
     let (quick, seed, seeds, files) = (*quick, *seed, args.seeds, files(scenario));
-    read(scenario, &Options { set, quick, seed, seeds, files, ..Options::default() })
+    let in_real_time = true;
+    read(scenario, &Options { set, quick, seed, seeds, files, in_real_time, ..Options::default() })
 }
 
 /// Rehearses a scenario with the kernel of this machine in its hosts.
@@ -72,6 +73,7 @@ pub fn sweep(args: &args::Sweep, stop: &AtomicBool) -> Result<ExitCode> {
         vary: args.vary.clone(),
         seeds: args.seeds,
         files: files(&args.scenario),
+        in_real_time: false,
     };
     let study = read(&args.scenario, &options)?;
     let task = Task { id: None, study, folder: args.work.out.clone() };

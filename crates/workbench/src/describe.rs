@@ -18,7 +18,7 @@ const ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// Units of names without such an end: the type, or an empty text for all types, the names, and the unit.
-const UNITS: [(&str, &[&str], &str); 28] = [
+const UNITS: [(&str, &[&str], &str); 30] = [
     ("Summary", &["seeds"], "none"),
     ("Run", &["seed"], "none"),
     ("Run", &["marks", "retransmits", "packet_hops"], "packets"),
@@ -45,6 +45,8 @@ const UNITS: [(&str, &[&str], &str); 28] = [
         ],
         "packets",
     ),
+    ("ProxyOfRun", &["made_ect", "reduced_windows"], "packets"),
+    ("ProxyOfRun", &["data_segments", "marked_segments"], "segments"),
     ("KernelOfRun", &["receive_ring_drops", "stray_frames"], "frames"),
     ("Run", &["loss_by_place", "loss_by_set", "utilization_by_place", "utilization"], "fraction"),
     ("", &["flows"], "flows"),

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "clean_math.h"
+#include "clean_flow_math.h"
 #include "dctcp_math.h"
 #include "gemini.h"
 
@@ -21,6 +21,8 @@ static struct gemini_window window;
 static struct gemini gemini;
 static struct clean_config clean_set;
 static struct clean flow;
+static struct clean_settings settings;
+static struct clean_flow passing;
 
 static void tell_window(u64 *out)
 {
@@ -68,6 +70,38 @@ static void tell_flow(u64 *out)
     out[1] = flow.alpha;
     out[2] = flow.cwr_until;
     out[3] = flow.slow_start;
+}
+
+static void tell_passing(u64 *out, u64 window)
+{
+    out[0] = passing.law.window;
+    out[1] = passing.law.alpha;
+    out[2] = passing.law.cwr_until;
+    out[3] = passing.law.slow_start;
+    out[4] = passing.right_edge;
+    out[5] = window;
+}
+
+static void pass(const u64 *in, u64 *out)
+{
+    const u64 *v = in + 1;
+    u64 window = 0;
+    if (in[0] == 30) {
+        struct clean_config law = { (u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5] };
+        settings = (struct clean_settings){ law, v[6], (u32)v[8], (u32)v[7] };
+        clean_flow_begin(&passing, &settings, v[9], (u32)v[10]);
+    } else if (in[0] == 32) {
+        struct clean_burst burst = { v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5] };
+        clean_flow_touch(&passing, &settings, v[0], (u32)v[1]);
+        clean_flow_answered(&passing, v[0]);
+        clean_flow_data(&passing, &settings, &burst);
+    } else {
+        clean_flow_touch(&passing, &settings, v[0], (u32)v[1]);
+        if (in[0] == 34)
+            clean_flow_syn(&passing, v[0]);
+        window = clean_flow_window(&passing, &settings, (u32)v[1], (u32)v[2], (u32)v[3]);
+    }
+    tell_passing(out, window);
 }
 
 static void formula(const u64 *in, u64 *out)
@@ -120,6 +154,7 @@ int main(void)
             clean_on_idle(&flow, v[0]);
             tell_flow(out);
             break;
+        case 30: case 32: case 33: case 34: pass(in, out); break;
         default: formula(in, out);
         }
         if (fwrite(out, sizeof out, 1, stdout) != 1)

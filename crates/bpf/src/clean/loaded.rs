@@ -1,0 +1,246 @@
+//! A proxy that libbpf loads.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut, TC_EGRESS,
+    TC_INGRESS, TcHook,
+};
+
+use super::{Counters, Flow, Place, Program, Settings};
+use crate::BpfError;
+use crate::libbpf::{file, listen, map_of, missing, refused};
+
+const CLEAN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clean.o"));
+
+/// Where ours are among the filters of a device: others may be before and after.
+const PRIORITY: u32 = 0x5c1e;
+/// The maps that are pinned.
+const MAPS: [&str; 3] = ["settings", "flows", "counters"];
+/// Bytes of `struct __sk_buff` up to `gso_size`, and where that and `gso_segs` are.
+const CONTEXT: usize = 192;
+const GSO_SEGS: usize = 164;
+const GSO_SIZE: usize = 176;
+
+/// The programs of a proxy, with their maps: in the kernel as long as this is there, or they are attached to a device.
+#[derive(Debug)]
+pub struct Proxy {
+    object: Object,
+    maps: Pinned,
+}
+
+impl Proxy {
+    /// Loads one for devices whose frames have a header of the link of so many bytes: 14 with Ethernet.
+    ///
+    /// # Errors
+    /// If the kernel refuses it, as it does without the capabilities that it takes.
+    pub fn load(settings: &Settings, link_header: u32) -> Result<Self, BpfError> {
+        listen();
+        let what = "the programs of CLEAN";
+        let mut object = ObjectBuilder::default().open_memory(CLEAN).map_err(refused(what))?;
+        for mut map in object.maps_mut() {
+            let name = map.name().to_string_lossy().into_owned();
+            if name == "flows" {
+                map.set_max_entries(settings.config.flows).map_err(refused(what))?;
+            } else if name.ends_with("rodata") {
+                let place = map.initial_value_mut().and_then(|of| of.first_chunk_mut::<4>());
+                *place.ok_or_else(|| missing("rodata"))? = link_header.to_ne_bytes();
+            }
+        }
+        let object = object.load().map_err(refused(what))?;
+        let [kept, flows, counters] = MAPS.map(|name| map_of(&object, name));
+        let maps = Pinned { settings: kept?, flows: flows?, counters: counters? };
+        maps.set(settings)?;
+        Ok(Self { object, maps })
+    }
+
+    /// Its maps.
+    #[must_use]
+    pub const fn maps(&self) -> &Pinned {
+        &self.maps
+    }
+
+    fn program(&mut self, program: Program) -> Result<ProgramMut<'_>, BpfError> {
+        let mut all = self.object.progs_mut();
+        all.find(|of| of.name() == program.name()).ok_or_else(|| missing(program.name()))
+    }
+
+    /// Attaches it to a device of this thread's network namespace, by its number. It stays there until it is detached,
+    /// or the device is gone.
+    ///
+    /// # Errors
+    /// If the kernel refuses it. Nothing of it is attached then.
+    pub fn attach(&mut self, device: u32, place: Place) -> Result<(), BpfError> {
+        for &(program, is_egress) in place.programs() {
+            let what = format!("attaching {} to device {device}", program.name());
+            let of = self.program(program)?;
+            let mut hook = TcHook::new(of.as_fd());
+            place_hook(&mut hook, device, (program, is_egress)).replace(true);
+            let attached = hook.create().and_then(|mut hook| hook.attach());
+            if let Err(why) = attached {
+                // Whatever was attached before this one.
+                let _ = detach(device, place);
+                return Err(refused(what)(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pins its maps in a folder of a BPF file system, which is made, so that they can be read and changed.
+    ///
+    /// # Errors
+    /// If that is not possible. Nothing is pinned then.
+    pub fn pin(&mut self, folder: &Path) -> Result<(), BpfError> {
+        fs::create_dir_all(folder).map_err(file("folder", folder))?;
+        for mut map in self.object.maps_mut() {
+            let name = map.name().to_owned();
+            if !MAPS.iter().any(|pinned| name == *pinned) {
+                continue;
+            }
+            if let Err(why) = map.pin(folder.join(name)) {
+                // What remains is listed, and can be detached.
+                let _ = fs::remove_dir_all(folder);
+                return Err(refused(format!("pinning in {}", folder.display()))(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a program a frame, in a test run of the kernel: what it makes of it, and how long a run takes. The frame
+    /// is a burst of segmentation offload if its segments have a size.
+    ///
+    /// # Errors
+    /// If the kernel refuses the frame.
+    pub fn run(
+        &mut self,
+        program: Program,
+        frame: &[u8],
+        (segments, segment_bytes): (u32, u32),
+        repeat: u32,
+    ) -> Result<(Vec<u8>, Duration), BpfError> {
+        let (mut context, mut out) = ([0; CONTEXT], vec![0; frame.len() + 256]);
+        context[GSO_SEGS..GSO_SEGS + 4].copy_from_slice(&segments.to_ne_bytes());
+        context[GSO_SIZE..GSO_SIZE + 4].copy_from_slice(&segment_bytes.to_ne_bytes());
+        let input = ProgramInput {
+            context_in: Some(&mut context),
+            data_in: Some(frame),
+            data_out: Some(&mut out),
+            repeat,
+            ..ProgramInput::default()
+        };
+        let program = self.program(program)?;
+        let output = program.test_run(input).map_err(refused("a test run"))?;
+        let duration = output.duration;
+        let frame = output.data.map(|data| data.to_vec()).unwrap_or_default();
+        Ok((frame, duration))
+    }
+}
+
+/// Says where a program is at a device, and under which number.
+fn place_hook(hook: &mut TcHook, device: u32, (program, is_egress): (Program, bool)) -> &mut TcHook {
+    let point = if is_egress { TC_EGRESS } else { TC_INGRESS };
+    hook.ifindex(device.cast_signed()).attach_point(point);
+    hook.priority(PRIORITY).handle(1 + program as u32)
+}
+
+/// Detaches the programs of a proxy from a device of this thread's network namespace. That there are none is no error.
+///
+/// # Errors
+/// If the kernel refuses it.
+pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
+    listen();
+    for &(program, is_egress) in place.programs() {
+        let mut hook = TcHook::new(std::io::stderr().as_fd());
+        place_hook(&mut hook, device, (program, is_egress));
+        match hook.detach() {
+            Err(why) if !is_absent(&why) => {
+                let what = format!("detaching {} from device {device}", program.name());
+                return Err(refused(what)(why));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// There is no such filter, no such queue discipline, or no such device.
+fn is_absent(why: &libbpf_rs::Error) -> bool {
+    use libbpf_rs::ErrorKind;
+    matches!(why.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Other)
+}
+
+/// The maps of a proxy.
+#[derive(Debug)]
+pub struct Pinned {
+    settings: MapHandle,
+    flows: MapHandle,
+    counters: MapHandle,
+}
+
+impl Pinned {
+    /// Those pinned in a folder.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn open(folder: &Path) -> Result<Self, BpfError> {
+        listen();
+        let pinned =
+            |name| MapHandle::from_pinned_path(folder.join(name)).map_err(refused(name));
+        let [settings, flows, counters] = MAPS.map(pinned);
+        Ok(Self { settings: settings?, flows: flows?, counters: counters? })
+    }
+
+    /// What is set.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn settings(&self) -> Result<Settings, BpfError> {
+        let what = "settings";
+        let bytes = self.settings.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let bytes = bytes.map_err(refused(what))?.unwrap_or_default();
+        Settings::of_bytes(&bytes, self.flows.max_entries()).ok_or_else(|| missing(what))
+    }
+
+    /// Changes what is set, at once and for all flows. The size of the flow cache stays.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set(&self, settings: &Settings) -> Result<(), BpfError> {
+        let bytes = settings.to_bytes();
+        let written = self.settings.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY);
+        written.map_err(refused("settings"))
+    }
+
+    /// What the programs have counted.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn counters(&self) -> Result<Counters, BpfError> {
+        let mut values = Vec::new();
+        for number in 0..Counters::COUNT {
+            let of = self.counters.lookup_percpu(&number.to_ne_bytes(), MapFlags::ANY);
+            let of = of.map_err(refused("counters"))?.unwrap_or_default();
+            let of = of.iter().filter_map(|bytes| bytes.first_chunk());
+            values.push(of.map(|bytes| u64::from_ne_bytes(*bytes)).sum());
+        }
+        Ok(Counters::of(&values))
+    }
+
+    /// The flows that are kept, by their addresses.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn flows(&self) -> Result<Vec<Flow>, BpfError> {
+        let mut all = Vec::new();
+        for key in self.flows.keys() {
+            // It may have made room for another.
+            let bytes = self.flows.lookup(&key, MapFlags::ANY).map_err(refused("flows"))?;
+            all.extend(bytes.and_then(|bytes| Flow::of_bytes(&key, &bytes)));
+        }
+        all.sort_by_key(|flow| (flow.sender, flow.receiver));
+        Ok(all)
+    }
+}
