@@ -3,13 +3,13 @@
 //! that card before any switch sees it. Where packets enter the network of the proxy, they become ECN-capable as they
 //! leave the sender's card. All cards share one table of flows, as one access point has it.
 
-use std::collections::BTreeMap;
-
 use shallop_bpf::BpfError;
 use shallop_bpf::clean::{Place, Proxy, Settings};
-use shallop_core::Node;
+use shallop_core::{Node, Time};
 use shallop_hosts::flows::HostFlows;
 use shallop_plan::Setup;
+use shallop_plan::flows::FlowGenerator;
+use shallop_plan::proxy::Clean;
 use shallop_results::summary::ProxyOfRun;
 
 use crate::error::{RehearsalError, failed};
@@ -31,27 +31,13 @@ impl RunProxy {
         hosts: &[Host],
     ) -> Result<Self, RehearsalError> {
         let Some(clean) = &setup.plan.schemes[setup.scheme].clean else { return Ok(Self(None)) };
-        let numbers: BTreeMap<Node, u32> = flows.hosts().collect();
-        let graph = &setup.network.graph;
-        // The port of a link's other end has the number beside it.
-        let last_hop = clean.last_hop.iter().map(|&port| (port ^ 1, Place::Receiver));
-        let edges = clean.edges.iter().map(|&port| (port, Place::Sender));
         let settings = Settings { config: clean.config, shaper: None };
         let mut proxy = Proxy::load(&settings, ETHERNET).map_err(|why| refused(&why))?;
-        for (port, place) in last_hop.chain(edges) {
-            if setup.network.is_switch_port(port) {
-                let port = setup.network.port_name(port);
-                return Err(RehearsalError::Refused(format!(
-                    "the proxy of a rehearsal is at the cards of hosts, and {port} is between switches"
-                )));
+        for (node, place) in places(setup, clean) {
+            let number = flows.hosts().find(|(of, _)| *of == node).map(|(_, number)| number);
+            if let Some(host) = number.and_then(|number| hosts.get(number as usize)) {
+                attach(&mut proxy, host, place)?;
             }
-            // A host without a flow is not there.
-            let number = numbers.get(&graph.near(port));
-            let Some(host) = number.and_then(|&number| hosts.get(number as usize))
-            else {
-                continue;
-            };
-            attach(&mut proxy, host, place)?;
         }
         Ok(Self(Some(proxy)))
     }
@@ -69,6 +55,25 @@ impl RunProxy {
             failed_packets: counted.failed,
         }))
     }
+}
+
+/// The hosts whose data crosses a last hop or an edge of the proxy, each once in each place.
+fn places(setup: &Setup<'_>, clean: &Clean) -> Vec<(Node, Place)> {
+    let end = Time::after_start(setup.plan.duration);
+    let mut all = Vec::new();
+    for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
+        let crosses = |ports: &[u32]| flow.path.there.iter().any(|port| ports.contains(port));
+        let places = [
+            (crosses(&clean.last_hop), (flow.to, Place::Receiver)),
+            (crosses(&clean.edges), (flow.from, Place::Sender)),
+        ];
+        for (_, place) in places.into_iter().filter(|(is_there, _)| *is_there) {
+            if !all.contains(&place) {
+                all.push(place);
+            }
+        }
+    }
+    all
 }
 
 fn attach(proxy: &mut Proxy, host: &Host, place: Place) -> Result<(), RehearsalError> {
