@@ -15,6 +15,9 @@ pub enum BpfError {
         "programs for the kernel are for root only (CAP_BPF and CAP_NET_ADMIN): run it as root"
     )]
     NotAllowed,
+    /// This machine or its kernel lacks something.
+    #[error("{0}")]
+    Lacks(String),
     /// The kernel refused something, with what it said last.
     #[error("{what}: {why}")]
     Refused {

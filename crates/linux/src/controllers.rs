@@ -15,7 +15,7 @@ use crate::abilities;
 use crate::error::RehearsalError;
 
 /// Those whose hosts mark packets as ECN-capable and echo marks.
-const WITH_MARKS: [&str; 2] = ["dctcp", "gemini"];
+const WITH_MARKS: [&str; 3] = ["dctcp", "gemini", "ecn-star"];
 
 /// The controllers of a run.
 #[derive(Debug, Default)]
@@ -101,6 +101,7 @@ fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
             Some(Law::Gemini(config.integers(link)))
         }
         (_, Some("dctcp")) => Some(Law::Dctcp),
+        (_, Some("ecn-star")) => Some(Law::EcnStar),
         _ => None,
     }
 }
