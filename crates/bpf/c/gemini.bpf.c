@@ -141,7 +141,7 @@ __u32 BPF_PROG(gemini_ssthresh, struct sock *sk)
     if (c && gemini_may_reduce(&g->gemini, tp->snd_una)) {
         gemini_answer(&g->gemini, c, &w, 1, tp->snd_nxt);
         g->progress = w.progress;
-        g->reduced = 1;
+        g->reduced = w.segments < g->prior_cwnd;
     }
     return w.segments;
 }

@@ -14,8 +14,8 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// What says which capabilities this process has.
 const STATUS: &str = "/proc/self/status";
 
-/// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN`, number 21,
-/// stands for `CAP_BPF` and `CAP_PERFMON`.
+/// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` has those
+/// of `CAP_BPF` and `CAP_PERFMON` in it.
 const CAPABILITIES: [(&str, u32); 3] =
     [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const SYS_ADMIN: u32 = 21;

@@ -47,7 +47,7 @@ pub fn program(name: &str) -> std::result::Result<Program, String> {
 fn text(program: Program) -> String {
     format!(
         "title = \"settings\"\nduration = \"1s\"\n\
-         topology = {{ kind = \"dumbbell\", rate = \"1Gbps\", delay = \"1ms\" }}\n\
+         topology = {{ kind = \"dumbbell\", senders = 1, rate = \"1Gbps\", delay = \"1ms\" }}\n\
          group = [{{ name = \"all\" }}]\n\
          scheme = [{{ name = \"{SCHEME}\", transport = \"{}\" }}]\n",
         program.name()

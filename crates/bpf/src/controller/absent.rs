@@ -21,6 +21,12 @@ impl Controller {
     }
 
     /// As with programs.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        match *self {}
+    }
+
+    /// As with programs.
     ///
     /// # Errors
     /// Never, as there is none.

@@ -52,8 +52,9 @@ fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfError
                 BpfError::Name(format!("{what}: there is one of this name already"))
             }
             _ => {
-                let told: Vec<&str> = said.iter().rev().take(TOLD).map(String::as_str).collect();
-                let why = format!("{why}; {}", told.join("; "));
+                let told = said.iter().rev().take(TOLD).map(String::as_str);
+                let why =
+                    std::iter::once(&*why.to_string()).chain(told).collect::<Vec<_>>().join("; ");
                 BpfError::Refused { what, why }
             }
         }
@@ -96,6 +97,7 @@ pub struct Controller {
     program: Program,
     object: Object,
     link: Link,
+    warnings: Vec<String>,
 }
 
 impl Controller {
@@ -115,7 +117,14 @@ impl Controller {
         let controller = object.maps_mut().find(|map| map.name() == of_program);
         let link = controller.ok_or_else(|| missing("controller"))?.attach_struct_ops();
         let link = link.map_err(refused(format!("controller {name}")))?;
-        Ok(Self { program, object, link })
+        let warnings = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Self { program, object, link, warnings })
+    }
+
+    /// What libbpf and the verifier have said while it was loaded; nothing unless something is amiss.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Sets this for destinations with these prefixes or, without any, for those without.

@@ -1,5 +1,4 @@
-//! What is pinned of a controller: its link, under the name of its program, and its maps. It is read and removed without
-//! programs, so that any build can take out what another one has left.
+//! What is pinned of a controller: its link, under the name of its program, and its maps.
 
 use std::ffi::OsString;
 use std::fs;
@@ -36,7 +35,7 @@ impl Pinned {
     }
 }
 
-/// Removes what is pinned in a folder, the link first, and the folder, and those above it up to `root` if they are empty
+/// Removes what is pinned in a folder, the link first, and the folder, and those above it up to `root` that are empty
 /// then. The controller is gone when its last connection is.
 ///
 /// # Errors

@@ -67,7 +67,7 @@ impl Loaded {
         Err(with_help(&format!("no controller \"{name}\" is loaded"), &help))
     }
 
-    /// Loads one that stays. What is set is for destinations with these prefixes, if there are some: all others have the
+    /// Loads one that stays. What is set is for destinations with these prefixes, if there are some: others have the
     /// same capacity and otherwise the defaults.
     ///
     /// # Errors

@@ -23,7 +23,8 @@ impl Watched {
     /// # Errors
     /// If the kernel does not tell.
     pub fn connections(&self) -> Result<Vec<Told>> {
-        let all = self.0.connections().map_err(|why| of_bpf(&why))?;
+        let mut all = self.0.connections().map_err(|why| of_bpf(&why))?;
+        all.sort_unstable_by_key(|of| (of.local, of.remote));
         Ok(all.iter().map(Told::of).collect())
     }
 }
