@@ -72,7 +72,8 @@ impl Controllers {
                 )))
             };
         }
-        let named = format!("{name}_{}", std::process::id());
+        // The number of a process has seven digits at most, and a name fifteen letters.
+        let named = format!("{:.7}_{}", law.program().default_name(), std::process::id());
         let controller = Controller::load(&law, &named).map_err(|why| match why {
             BpfError::NotBuilt => RehearsalError::Missing(format!(
                 "the kernel of this machine has no congestion controller \"{name}\", and {why}; it has {}",

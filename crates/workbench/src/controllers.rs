@@ -12,7 +12,7 @@ pub use shallop_bpf::{BpfError, Law, Prefix, Program};
 use shallop_control::any::Config;
 use shallop_control::gemini::{self, Integers};
 use shallop_core::BitsPerSec;
-use shallop_plan::transport::Transport;
+use shallop_plan::transport::{Protocol as _, Transport};
 use shallop_scenario::Options;
 pub use told::{Told, Watched};
 
@@ -113,18 +113,27 @@ fn gemini_keys() -> [&'static str; 9] {
 /// # Errors
 /// If there is no program of it, or Gemini has no `capacity`.
 pub fn of_transport(transport: &Transport) -> Result<Law> {
-    let Transport::Tcp(tcp) = transport else {
-        return Err(plain(&NO_PROGRAM));
-    };
-    match &tcp.controller {
-        Config::Gemini(config) if config.capacity.is_none() => {
+    let Transport::Tcp(tcp) = transport else { return Err(plain(&NO_PROGRAM)) };
+    match (&tcp.controller, program_of(transport)) {
+        (Config::Gemini(config), _) if config.capacity.is_none() => {
             let help = "--capacity 10Gbps, or `capacity` in the scheme";
             Err(with_help(&"the rate of the network is not said", &help))
         }
-        Config::Gemini(config) => Ok(Law::Gemini(config.integers(BitsPerSec::gbps(1)))),
-        Config::Dctcp(_) => Ok(Law::Dctcp),
-        other if other.name() == Program::EcnStar.name() => Ok(Law::EcnStar),
+        (Config::Gemini(config), _) => Ok(Law::Gemini(config.integers(BitsPerSec::gbps(1)))),
+        (_, Some(Program::Dctcp)) => Ok(Law::Dctcp),
+        (_, Some(Program::EcnStar)) => Ok(Law::EcnStar),
         _ => Err(plain(&NO_PROGRAM)),
+    }
+}
+
+/// The program of a transport, if there is one.
+fn program_of(transport: &Transport) -> Option<Program> {
+    let Transport::Tcp(tcp) = transport else { return None };
+    match &tcp.controller {
+        Config::Gemini(_) => Some(Program::Gemini),
+        Config::Dctcp(_) => Some(Program::Dctcp),
+        Config::Reno(_) if tcp.is_ecn_capable() => Some(Program::EcnStar),
+        _ => None,
     }
 }
 
@@ -139,12 +148,8 @@ pub fn of_scenario(
 ) -> Result<Law> {
     let study = super::work::read(scenario, options)?;
     let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
-    let is_program = |of: &Transport| match of {
-        Transport::Tcp(tcp) => tcp.controller.name() == program.name(),
-        _ => false,
-    };
     let fits = |of: &&shallop_plan::plan::Scheme| {
-        is_program(&of.transport) && scheme.is_none_or(|name| of.name == name)
+        program_of(&of.transport) == Some(program) && scheme.is_none_or(|name| of.name == name)
     };
     let found: Vec<_> = schemes.iter().filter(fits).collect();
     if let [one] = found[..] {
@@ -170,19 +175,35 @@ fn base_of(law: &Law) -> Result<Law> {
 /// The options of what is set, as a scenario writes them.
 #[must_use]
 pub fn written(set: &Integers) -> Vec<(String, String)> {
-    let Config::Gemini(config) = Config::Gemini(set.config()) else { return Vec::new() };
     let values = [
-        format!("{}Kbps", set.capacity_kbps),
-        format!("{}B", set.mark_bytes),
-        format!("{}ns", set.threshold_ns),
-        format!("{}", config.decrease),
-        format!("{}", config.increase),
+        with_unit(set.capacity_kbps, &[("Gbps", 1_000_000), ("Mbps", 1_000), ("Kbps", 1)]),
+        with_unit(set.mark_bytes, &[("MB", 1_000_000), ("KB", 1_000), ("B", 1)]),
+        with_unit(set.threshold_ns, &[("ms", 1_000_000), ("us", 1_000), ("ns", 1)]),
+        fixed(set.decrease, gemini::law::REDUCTION_BITS),
+        fixed(set.increase, gemini::law::H_BITS),
         format!("{}", 1.0 / (1_u64 << set.alpha_shift) as f64),
         set.dcn.to_string(),
         set.wan.to_string(),
         set.recount.to_string(),
     ];
     gemini_keys().map(str::to_owned).into_iter().zip(values).collect()
+}
+
+/// A number in the largest of these units, the largest first, in which it is whole.
+fn with_unit(value: u64, units: &[(&str, u64)]) -> String {
+    let whole = units.iter().find(|(_, of)| value > 0 && value.is_multiple_of(*of));
+    let (unit, of) = whole.or(units.last()).copied().unwrap_or(("", 1));
+    format!("{}{unit}", value / of)
+}
+
+/// A number in 2^-`bits`, as the shortest decimal fraction that is the same there.
+fn fixed(value: u64, bits: u32) -> String {
+    let one = (1_u64 << bits) as f64;
+    let text = |digits: usize| format!("{:.digits$}", value as f64 / one);
+    let is_same = |text: &String| {
+        text.parse::<f64>().is_ok_and(|parsed| (parsed * one).round() as u64 == value)
+    };
+    (1..20).map(text).find(is_same).unwrap_or_else(|| text(20))
 }
 
 /// What is set, with some of it changed.
@@ -227,6 +248,9 @@ mod tests {
         assert_eq!((of.capacity_kbps, of.mark_bytes), (10_000_000, 50 * 1_538));
         assert_eq!((of.threshold_ns, of.alpha_shift, of.wan), (2_000_000, 4, true));
         assert_eq!(changed(&of, &[]).unwrap(), of);
+        let values = written(&of).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        let shown = ["10Gbps", "76900B", "2ms", "0.2", "0.00000012", "0.0625"];
+        assert_eq!(values[..6], shown);
         let other =
             changed(&of, &set(&[("wan", "false"), ("decrease", "0.4"), ("delay", "3ms")])).unwrap();
         assert_eq!((other.wan, other.decrease, other.mark_bytes), (false, 419_430, of.mark_bytes));
