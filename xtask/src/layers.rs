@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 24] = [
+pub const RULE: [(&str, &[&str]); 25] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),

@@ -19,7 +19,7 @@ struct dctcp_sock {
     /* SND.NXT when the current window of data began, and what had been delivered by then. */
     __u32 window_end, delivered, delivered_ce;
     __u32 prior_cwnd;
-    __u16 state, cuts_marks, cuts_loss, unused;
+    __u16 state, cuts_marks, cuts_loss;
 };
 
 _Static_assert(sizeof(struct dctcp_sock) <= 104, "more than a socket has for its controller");
@@ -38,7 +38,7 @@ void BPF_PROG(dctcp_init_sock, struct sock *sk)
     struct tcp_sock *tp = tcp_of(sk);
     d->alpha = DCTCP_MAX_ALPHA;
     d->prior_cwnd = 0;
-    d->state = d->cuts_marks = d->cuts_loss = d->unused = 0;
+    d->state = d->cuts_marks = d->cuts_loss = 0;
     d->echo.was_marked = 0;
     d->echo.prior_next = tp->rcv_nxt;
     begin_window(d, tp);
@@ -62,7 +62,6 @@ __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
     struct dctcp_sock *d = private_of(sk);
     __u32 cwnd = tcp_of(sk)->snd_cwnd;
     d->prior_cwnd = cwnd;
-    d->cuts_marks++;
     return dctcp_reduced(cwnd, d->alpha);
 }
 
@@ -87,6 +86,8 @@ void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 state)
     struct dctcp_sock *d = private_of(sk);
     if (state == TCP_CA_RECOVERY && d->state != TCP_CA_RECOVERY)
         answer_loss(sk, d);
+    else if (state == TCP_CA_CWR && d->state != TCP_CA_CWR)
+        d->cuts_marks++;
     d->state = state;
 }
 
@@ -109,7 +110,7 @@ __u32 BPF_PROG(dctcp_undo_cwnd, struct sock *sk)
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops controller = {
+struct tcp_congestion_ops dctcp = {
     .init = (void *)dctcp_init_sock,
     .in_ack_event = (void *)dctcp_in_ack_event,
     .ssthresh = (void *)dctcp_ssthresh,

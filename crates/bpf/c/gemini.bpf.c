@@ -36,7 +36,9 @@ struct gemini_sock {
     __u32 delivered, delivered_ce;
     __u32 prior_cwnd;
     __u16 class, state;
-    __u16 cuts_marks, cuts_delay, cuts_loss, unused;
+    __u16 cuts_marks, cuts_delay, cuts_loss;
+    /* Whether the threshold that Linux asked for last is a reduced one. */
+    __u16 reduced;
 };
 
 _Static_assert(sizeof(struct gemini_sock) <= 104, "more than a socket has for its controller");
@@ -80,7 +82,7 @@ void BPF_PROG(gemini_init_sock, struct sock *sk)
     g->progress = 0;
     g->prior_cwnd = 0;
     g->state = 0;
-    g->cuts_marks = g->cuts_delay = g->cuts_loss = g->unused = 0;
+    g->cuts_marks = g->cuts_delay = g->cuts_loss = g->reduced = 0;
     g->class = class_of(sk);
     g->delivered = tp->delivered;
     g->delivered_ce = tp->delivered_ce;
@@ -94,6 +96,17 @@ void BPF_PROG(gemini_init_sock, struct sock *sk)
         sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* F and h by what is set now, which may have changed since the base round trip was measured. */
+static __always_inline void refresh(struct gemini *g, const struct gemini_config *c)
+{
+    __u64 bdp;
+    if (g->rtt_base == GEMINI_NEVER)
+        return;
+    bdp = gemini_bdp(c->capacity_kbps, g->rtt_base);
+    g->factor = gemini_factor(c->mark_bytes, bdp);
+    g->step = gemini_step(c->increase, bdp);
+}
+
 SEC("struct_ops")
 void BPF_PROG(gemini_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
@@ -101,12 +114,16 @@ void BPF_PROG(gemini_pkts_acked, struct sock *sk, const struct ack_sample *sampl
     const struct tcp_sock *tp = tcp_of(sk);
     const struct gemini_config *c = config_of(g);
     __s32 rtt_us = sample->rtt_us;
+    __u32 window_start = g->gemini.window_start;
     if (!c)
         return;
     if (rtt_us > 0)
         gemini_sample(&g->gemini, c, (__u64)rtt_us * 1000);
     gemini_count(&g->gemini, c, tp->snd_una, tp->snd_nxt, tp->delivered - g->delivered,
                  tp->delivered_ce - g->delivered_ce);
+    /* Once for each window of data: two divisions. */
+    if (g->gemini.window_start != window_start)
+        refresh(&g->gemini, c);
     g->delivered = tp->delivered;
     g->delivered_ce = tp->delivered_ce;
 }
@@ -120,10 +137,11 @@ __u32 BPF_PROG(gemini_ssthresh, struct sock *sk)
     const struct gemini_config *c = config_of(g);
     struct gemini_window w = window_of(sk, g);
     g->prior_cwnd = w.segments;
+    g->reduced = 0;
     if (c && gemini_may_reduce(&g->gemini, tp->snd_una)) {
         gemini_answer(&g->gemini, c, &w, 1, tp->snd_nxt);
         g->progress = w.progress;
-        g->cuts_marks++;
+        g->reduced = w.segments < g->prior_cwnd;
     }
     return w.segments;
 }
@@ -165,6 +183,8 @@ void BPF_PROG(gemini_set_state, struct sock *sk, __u8 state)
     struct gemini_sock *g = private_of(sk);
     if (state == TCP_CA_RECOVERY && g->state != TCP_CA_RECOVERY)
         answer_loss(sk, g);
+    else if (state == TCP_CA_CWR && g->state != TCP_CA_CWR)
+        g->cuts_marks += g->reduced;
     g->state = state;
 }
 
@@ -187,7 +207,7 @@ __u32 BPF_PROG(gemini_undo_cwnd, struct sock *sk)
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops controller = {
+struct tcp_congestion_ops gemini = {
     .init = (void *)gemini_init_sock,
     .pkts_acked = (void *)gemini_pkts_acked,
     .ssthresh = (void *)gemini_ssthresh,

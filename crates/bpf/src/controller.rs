@@ -5,12 +5,14 @@ mod absent;
 #[cfg(feature = "load")]
 mod loaded;
 mod names;
+mod pins;
 
 #[cfg(not(feature = "load"))]
-pub use absent::{Controller, Watch, change, settings, unpin};
+pub use absent::{Controller, Watch, change, settings};
 #[cfg(feature = "load")]
-pub use loaded::{Controller, Watch, change, settings, unpin};
+pub use loaded::{Controller, Watch, change, settings};
 pub use names::check_name;
+pub use pins::{Pinned, unpin};
 
 use shallop_control::gemini::Integers;
 
@@ -28,18 +30,30 @@ pub enum Program {
     Gemini,
     /// DCTCP.
     Dctcp,
+    /// ECN*.
+    EcnStar,
 }
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Gemini, Self::Dctcp];
+    pub const ALL: [Self; 3] = [Self::Gemini, Self::Dctcp, Self::EcnStar];
 
-    /// Its name.
+    /// Its name in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gemini => "gemini",
             Self::Dctcp => "dctcp",
+            Self::EcnStar => "ecn-star",
+        }
+    }
+
+    /// Its name in C, and what a kernel calls it unless another name is given.
+    #[must_use]
+    pub const fn default_name(self) -> &'static str {
+        match self {
+            Self::EcnStar => "ecn_star",
+            other => other.name(),
         }
     }
 }
@@ -60,6 +74,8 @@ pub enum Law {
     Gemini(Integers),
     /// DCTCP, as RFC 8257 has it.
     Dctcp,
+    /// ECN*: Reno, which answers a mark as a loss.
+    EcnStar,
 }
 
 impl Law {
@@ -69,6 +85,7 @@ impl Law {
         match self {
             Self::Gemini(_) => Program::Gemini,
             Self::Dctcp => Program::Dctcp,
+            Self::EcnStar => Program::EcnStar,
         }
     }
 }

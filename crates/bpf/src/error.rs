@@ -1,6 +1,7 @@
 //! Why a program cannot be loaded or used.
 
 use std::io;
+use std::path::Path;
 
 /// Why a program cannot be loaded or used.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,9 @@ pub enum BpfError {
         "programs for the kernel are for root only (CAP_BPF and CAP_NET_ADMIN): run it as root"
     )]
     NotAllowed,
+    /// This machine or its kernel lacks something.
+    #[error("{0}")]
+    Lacks(String),
     /// The kernel refused something, with what it said last.
     #[error("{what}: {why}")]
     Refused {
@@ -34,4 +38,10 @@ pub enum BpfError {
     /// There is nothing of this name, or it is there already.
     #[error("{0}")]
     Name(String),
+}
+
+/// Says which file could not be used.
+pub(crate) fn file(what: &str, path: &Path) -> impl Fn(io::Error) -> BpfError {
+    let what = format!("{what} {}", path.display());
+    move |why| BpfError::File { what: what.clone(), why }
 }

@@ -1,8 +1,8 @@
 //! Programs for the running kernel (BPF), in C in the folder `c`, and what loads them.
 //!
-//! Controllers of TCP (`tcp_congestion_ops`): Gemini and DCTCP. Their arithmetic is in headers without anything of a
-//! kernel, which tests compare with the laws of `shallop-control`. With the feature `load` they are compiled by clang
-//! and loaded by libbpf; without it everything that would load one says so.
+//! Controllers of TCP (`tcp_congestion_ops`): Gemini, DCTCP and ECN*. The arithmetic of the first two is in headers
+//! without anything of a kernel, which tests compare with the laws of `shallop-control`. With the feature `load` clang
+//! compiles them and libbpf loads them; without it everything that would load one says so.
 //!
 //! What is loaded ends with the process, unless it is pinned.
 
@@ -10,8 +10,10 @@ pub mod clean;
 mod connection;
 pub mod controller;
 mod error;
+pub mod inventory;
 #[cfg(feature = "load")]
 mod libbpf;
+pub mod machine;
 mod prefix;
 
 pub use connection::Connection;

@@ -1,6 +1,5 @@
 //! What libbpf and the kernel say when they refuse something.
 
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, PrintLevel, set_print};
@@ -24,11 +23,16 @@ fn keep(_: PrintLevel, text: String) {
     said.push(text.trim().to_owned());
 }
 
+/// What libbpf has said since it was asked last.
+pub fn warnings() -> Vec<String> {
+    std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Says what was tried when libbpf or the kernel refused it.
 pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfError {
     let what = what.into();
     move |why| {
-        let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner));
+        let said = warnings();
         let is_verified = !said.iter().any(|line| line.contains("PROG LOAD LOG"));
         match why.kind() {
             ErrorKind::PermissionDenied if is_verified => BpfError::NotAllowed,
@@ -36,8 +40,9 @@ pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfE
                 BpfError::Name(format!("{what}: there is one of this name already"))
             }
             _ => {
-                let told: Vec<&str> = said.iter().rev().take(TOLD).map(String::as_str).collect();
-                let why = format!("{why}; {}", told.join("; "));
+                let told = said.iter().rev().take(TOLD).map(String::as_str);
+                let why =
+                    std::iter::once(&*why.to_string()).chain(told).collect::<Vec<_>>().join("; ");
                 BpfError::Refused { what, why }
             }
         }
@@ -47,12 +52,6 @@ pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfE
 /// What is said of a program that lacks a part.
 pub fn missing(name: &str) -> BpfError {
     BpfError::Refused { what: name.to_owned(), why: "the program has none".to_owned() }
-}
-
-/// Says which file could not be used.
-pub fn file(what: &str, path: &Path) -> impl Fn(std::io::Error) -> BpfError {
-    let what = format!("{what} {}", path.display());
-    move |why| BpfError::File { what: what.clone(), why }
 }
 
 /// The map of an object with this name.

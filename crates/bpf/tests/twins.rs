@@ -1,5 +1,5 @@
-//! The arithmetic of the programs (`c/*_math.h`, gemini.h) against the laws of the simulator, number by number: on every
-//! row of the laws' tables, and on random steps.
+//! The arithmetic of the programs (`c/*_math.h`, gemini.h) against the laws of the simulator, number by number: on all
+//! rows of the laws' tables, and on random steps.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 

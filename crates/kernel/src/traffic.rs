@@ -4,7 +4,7 @@ use shallop_control::any as window;
 use shallop_core::Time;
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
-use shallop_plan::kernel::{CONTROLLERS, controllers};
+use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
 use shallop_plan::plan::Transport;
 
 use crate::launch::BOOTED;
@@ -44,7 +44,7 @@ impl Traffic {
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &setup.plan.transport(setup.scheme, flow.group).transport;
             let Some(name) = transport.kernel() else { continue };
-            let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
+            let known = controllers().find(|(ours, _)| *ours == name);
             let controller = known.ok_or_else(|| unknown(name))?.1;
             let controller = options.controller().unwrap_or(controller);
             if options.module.is_none() {
@@ -152,8 +152,13 @@ impl Traffic {
     }
 }
 
+/// The controllers of kernels in virtual time.
+fn controllers() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    CONTROLLERS.iter().filter(|(name, _)| !NOT_IN_VIRTUAL_TIME.contains(name))
+}
+
 fn unknown(name: &str) -> KernelRunError {
-    let known = controllers();
+    let known = controllers().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     KernelRunError::Refused(format!("the kernel has no \"{name}\"; it has {known}"))
 }
 

@@ -15,7 +15,7 @@ use crate::abilities;
 use crate::error::RehearsalError;
 
 /// Those whose hosts mark packets as ECN-capable and echo marks.
-const WITH_MARKS: [&str; 2] = ["dctcp", "gemini"];
+const WITH_MARKS: [&str; 3] = ["dctcp", "gemini", "ecn-star"];
 
 /// The controllers of a run.
 #[derive(Debug, Default)]
@@ -72,7 +72,8 @@ impl Controllers {
                 )))
             };
         }
-        let named = format!("{name}_{}", std::process::id());
+        // The number of a process has seven digits at most, and a name fifteen letters.
+        let named = format!("{:.7}_{}", law.program().default_name(), std::process::id());
         let controller = Controller::load(&law, &named).map_err(|why| match why {
             BpfError::NotBuilt => RehearsalError::Missing(format!(
                 "the kernel of this machine has no congestion controller \"{name}\", and {why}; it has {}",
@@ -101,6 +102,7 @@ fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
             Some(Law::Gemini(config.integers(link)))
         }
         (_, Some("dctcp")) => Some(Law::Dctcp),
+        (_, Some("ecn-star")) => Some(Law::EcnStar),
         _ => None,
     }
 }

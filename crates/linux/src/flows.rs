@@ -133,6 +133,9 @@ impl<'a> Sockets<'a> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
+        // However this process ends, the connections end at once. They would keep their namespaces and controllers for
+        // minutes, until their last retransmission.
+        socket.set_linger(Some(Duration::ZERO))?;
         socket.set_tcp_congestion(self.wanted.controllers[usize::from(controller)].as_bytes())?;
         Ok(socket)
     }
@@ -249,14 +252,22 @@ impl<'a> Sockets<'a> {
         };
         match done {
             (_, Ok(true)) => {}
-            // The kernel still delivers what a closed socket was given.
-            (_, Ok(false)) => self.parts[part] = Part::Closed,
+            (_, Ok(false)) => self.finish(part),
             (order, Err(why)) => {
                 self.report.failures.push((order, why));
                 self.parts[part] = Part::Closed;
             }
         }
         Ok(())
+    }
+
+    /// Closes the socket of a flow that is finished here. The kernel still delivers what it was given.
+    fn finish(&mut self, part: usize) {
+        let part = std::mem::replace(&mut self.parts[part], Part::Closed);
+        if let Part::Sender { socket, .. } | Part::Receiver { socket, .. } = part {
+            // Otherwise the connection is reset, which its other end reports.
+            let _ = socket.set_linger(None);
+        }
     }
 
     fn accept(&mut self, listener: usize) -> Result<(), RehearsalError> {

@@ -26,8 +26,8 @@ const LOOK: Duration = Duration::from_millis(2);
 /// Makes the namespaces of a program. It ends with its parent; `unshare` lets the process in them end with it.
 const APART: &str = r#"
 exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@""#;
-/// What a program is started by, in mounts of its own: `$1` is the number of `unshare`, which may have ended before this
-/// process was to end with it; `$3` the text of /etc/hosts, which lies in memory, and `$4` the name of its host.
+/// What a program is started by, in mounts of its own: `$1` is the number of `unshare`, which may have ended before
+/// this process was to end with it; `$3` the text of /etc/hosts, which lies in memory, and `$4` the name of its host.
 const START: &str = r#"
 read -r _ _ state _ < "/proc/$1/stat" && test "$state" != Z && test "$state" != X && shift 2 || exit 1
 mount -t proc proc /proc && mount -t tmpfs shallop /run && printf %s "$1" > /run/hosts &&

@@ -2,18 +2,22 @@
 
 use shallop_core::{Span, options};
 
-/// The congestion controllers that the kernel has: their names in scenarios, and the kernel's
+/// The congestion controllers that hosts which are kernels may have: their names in scenarios, and the kernel's
 /// (`net.ipv4.tcp_available_congestion_control`).
-pub const CONTROLLERS: [(&str, &str); 6] = [
+pub const CONTROLLERS: [(&str, &str); 7] = [
     ("cubic", "cubic"),
     ("newreno", "reno"),
     ("bbr", "bbr"),
     ("vegas", "vegas"),
     ("dctcp", "dctcp"),
     ("gemini", "gemini"),
+    ("ecn-star", "ecn_star"),
 ];
 
-/// The names in scenarios of the controllers that the kernel has, as a list in words.
+/// Those of them that kernels in virtual time lack: it is a program (BPF), which these kernels do not compile.
+pub const NOT_IN_VIRTUAL_TIME: [&str; 1] = ["ecn-star"];
+
+/// The names in scenarios of the controllers that such hosts may have, as a list in words.
 #[must_use]
 pub fn controllers() -> String {
     CONTROLLERS.map(|(name, _)| name).join(", ")

@@ -10,6 +10,7 @@ use shallop_results::Shard;
 use shallop_scenario::template;
 use shallop_workbench::arguments;
 
+use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 
@@ -70,6 +71,9 @@ pub enum Command {
     /// Build, list or test real Linux kernels, which hosts with stack = "kernel" are
     #[command(after_help = examples::KERNEL)]
     Kernel(Kernel),
+    /// Load congestion controllers into the kernel of this machine, watch them and take them out
+    #[command(after_help = examples::HOST)]
+    Host(Host),
     /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),
@@ -208,7 +212,7 @@ pub struct Work {
 }
 
 /// How tables are printed.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Printed {
     /// Print tables in this format
     #[arg(long, value_name = "KIND", default_value = "table", conflicts_with = "json")]
@@ -231,9 +235,10 @@ impl Printed {
 }
 
 /// A format of tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Aligned columns
+    #[default]
     Table,
     /// Comma-separated values, of one table: the means of a run or sweep, the claims of experiments
     Csv,

@@ -115,6 +115,17 @@ Examples:
   shallop shell scenario.toml --virtual
   echo 'ping -c 3 r0' | shallop shell scenario.toml --virtual --host s1";
 
+/// The examples of `host`.
+pub const HOST: &str = "\
+Examples:
+  shallop host load gemini --capacity 10Gbps --mark 50pkt --delay 5ms
+  shallop host load gemini --config scenario.toml --scheme gemini --to 10.0.0.0/8 --to fd00::/16
+  shallop host load dctcp --name dctcp_bpf
+  shallop host set gemini delay=20ms --to 203.0.113.0/24
+  shallop host watch gemini --json --once
+  shallop host load gemini --capacity 10Gbps --print-unit > /etc/systemd/system/gemini.service
+  shallop host unload gemini";
+
 /// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:
@@ -130,5 +141,18 @@ Examples:
 
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 12] =
-    [ALL, NEW, RUN, REPRODUCE, SWEEP, COMPARE, REPORT, CHECK, SCHEMA, CHIPS, BENCH, COMPLETIONS];
+pub const EVERY: [&str; 13] = [
+    ALL,
+    NEW,
+    RUN,
+    REPRODUCE,
+    SWEEP,
+    COMPARE,
+    REPORT,
+    CHECK,
+    SCHEMA,
+    CHIPS,
+    HOST,
+    BENCH,
+    COMPLETIONS,
+];

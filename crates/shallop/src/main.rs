@@ -4,8 +4,10 @@ mod agree;
 mod args;
 mod bench;
 mod compare;
+mod controller_args;
 mod doctor;
 mod examples;
+mod host;
 mod host_args;
 mod kernel;
 mod live;
@@ -88,6 +90,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Completions(args) => show::completions(args),
         Command::Chips(args) => show::chips(args),
         Command::Kernel(args) => kernel::kernel(args),
+        Command::Host(args) => host::host(args, &*listen(&stop)?),
         // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.
         Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),

@@ -8,6 +8,7 @@ pub mod capacity;
 mod clock;
 pub mod compare;
 mod completion_table;
+pub mod controllers;
 pub mod describe;
 pub mod diagnostic;
 pub mod error;

@@ -12,7 +12,8 @@ use libbpf_rs::{
 
 use super::{Counters, Flow, Place, Program, Settings};
 use crate::BpfError;
-use crate::libbpf::{file, listen, map_of, missing, refused};
+use crate::error::file;
+use crate::libbpf::{listen, map_of, missing, refused};
 
 const CLEAN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clean.o"));
 

@@ -21,10 +21,24 @@ impl Controller {
     }
 
     /// As with programs.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        match *self {}
+    }
+
+    /// As with programs.
     ///
     /// # Errors
     /// Never, as there is none.
-    pub fn pin(&mut self, _: &Path) -> Result<(), BpfError> {
+    pub fn set(&self, _: &Integers, _: &[Prefix]) -> Result<(), BpfError> {
+        match *self {}
+    }
+
+    /// As with programs.
+    ///
+    /// # Errors
+    /// Never, as there is none.
+    pub fn pin(&mut self, _: &Path, _: &Path) -> Result<(), BpfError> {
         match *self {}
     }
 }
@@ -64,13 +78,5 @@ pub fn settings(_: &Path) -> Result<Settings, BpfError> {
 /// # Errors
 /// Always.
 pub fn change(_: &Path, _: &Integers, _: &[Prefix]) -> Result<(), BpfError> {
-    Err(BpfError::NotBuilt)
-}
-
-/// Says that there are no programs.
-///
-/// # Errors
-/// Always.
-pub fn unpin(_: &Path) -> Result<(), BpfError> {
     Err(BpfError::NotBuilt)
 }

@@ -4,77 +4,38 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::{
-    ErrorKind, Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
-    PrintLevel, set_print,
+    Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
 };
 use shallop_control::gemini::Integers;
 
-use super::{Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_of_bytes};
+use super::pins::MAPS;
+use super::{
+    Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_of_bytes, unpin,
+};
+use crate::error::file;
+use crate::libbpf::{listen, missing, refused, warnings};
 use crate::{BpfError, Connection, Prefix};
 
 const GEMINI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gemini.o"));
 const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));
+const ECN_STAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.o"));
 
 /// The place of the name in `struct tcp_congestion_ops` of `c/kernel.h`.
 const NAME_AT: usize = 68;
 /// Bytes of a name.
 const NAME: usize = 16;
-/// What is pinned of a controller.
-const LINK: &str = "link";
-const CLASSES: &str = "classes";
-const PREFIXES: &str = "prefixes";
-/// Lines of libbpf that are told.
-const TOLD: usize = 3;
-
-/// What libbpf has said last.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-#[expect(clippy::needless_pass_by_value, reason = "libbpf calls it so")]
-fn listen(_: PrintLevel, text: String) {
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    said.push(text.trim().to_owned());
-}
-
-/// Says what was tried when libbpf or the kernel refused it.
-fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfError {
-    let what = what.into();
-    move |why| {
-        let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner));
-        let is_verified = !said.iter().any(|line| line.contains("PROG LOAD LOG"));
-        match why.kind() {
-            ErrorKind::PermissionDenied if is_verified => BpfError::NotAllowed,
-            ErrorKind::AlreadyExists => {
-                BpfError::Name(format!("{what}: there is one of this name already"))
-            }
-            _ => {
-                let told: Vec<&str> = said.iter().rev().take(TOLD).map(String::as_str).collect();
-                let why = format!("{why}; {}", told.join("; "));
-                BpfError::Refused { what, why }
-            }
-        }
-    }
-}
-
-fn missing(name: &str) -> BpfError {
-    BpfError::Refused { what: name.to_owned(), why: "the program has none".to_owned() }
-}
-
-/// Says which file could not be used.
-fn file(what: &str, path: &Path) -> impl Fn(std::io::Error) -> BpfError {
-    let what = format!("{what} {}", path.display());
-    move |why| BpfError::File { what: what.clone(), why }
-}
-
+const CLASSES: &str = MAPS[0];
+const PREFIXES: &str = MAPS[1];
 /// A program of this name, as it is to be loaded.
 fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
     check_name(name)?;
-    set_print(Some((PrintLevel::Warn, listen)));
+    listen();
     let bytes = match program {
         Program::Gemini => GEMINI,
         Program::Dctcp => DCTCP,
+        Program::EcnStar => ECN_STAR,
     };
     let object = ObjectBuilder::default().open_memory(bytes);
     let mut object = object.map_err(refused("the program of a controller"))?;
@@ -82,8 +43,8 @@ fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
     text[..name.len()].copy_from_slice(name.as_bytes());
     for mut map in object.maps_mut() {
         let at = match map.name().to_str() {
-            Some("controller") => NAME_AT,
             Some(".data.name") => 0,
+            Some(name) if name == program.default_name() => NAME_AT,
             _ => continue,
         };
         if let Some(place) = map.initial_value_mut().and_then(|of| of.get_mut(at..at + NAME)) {
@@ -96,8 +57,10 @@ fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
 /// A controller that the kernel has as long as this is there, or it is pinned.
 #[derive(Debug)]
 pub struct Controller {
+    program: Program,
     object: Object,
     link: Link,
+    warnings: Vec<String>,
 }
 
 impl Controller {
@@ -106,29 +69,50 @@ impl Controller {
     /// # Errors
     /// If the kernel refuses it, as it does without the capabilities that it takes, or one of this name is there.
     pub fn load(law: &Law, name: &str) -> Result<Self, BpfError> {
-        let object = open(law.program(), name)?.load();
+        let program = law.program();
+        let object = open(program, name)?.load();
         let mut object = object.map_err(refused(format!("loading {name}")))?;
         if let Law::Gemini(set) = law {
             let classes = object.maps().find(|map| map.name() == OsStr::new(CLASSES));
             write_class(&classes.ok_or_else(|| missing(CLASSES))?, 0, set)?;
         }
-        let controller = object.maps_mut().find(|map| map.name() == OsStr::new("controller"));
+        let of_program = OsStr::new(program.default_name());
+        let controller = object.maps_mut().find(|map| map.name() == of_program);
         let link = controller.ok_or_else(|| missing("controller"))?.attach_struct_ops();
         let link = link.map_err(refused(format!("controller {name}")))?;
-        Ok(Self { object, link })
+        let warnings = warnings();
+        Ok(Self { program, object, link, warnings })
     }
 
-    /// Pins it in a folder of a BPF file system, which is made, so that it stays when this process ends.
+    /// What libbpf and the verifier have said while it was loaded; nothing unless something is amiss.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Sets this for destinations with these prefixes or, without any, for those without.
     ///
     /// # Errors
-    /// If that is not possible. Nothing is pinned then.
-    pub fn pin(&mut self, folder: &Path) -> Result<(), BpfError> {
+    /// If it is no Gemini, has no room, or the kernel refuses it.
+    pub fn set(&self, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
+        let map = |name| self.object.maps().find(|map| map.name() == OsStr::new(name));
+        let classes = map(CLASSES).ok_or_else(|| missing(CLASSES))?;
+        let prefixes = map(PREFIXES).ok_or_else(|| missing(PREFIXES))?;
+        write(&classes, &prefixes, (set, to))
+    }
+
+    /// Pins it in a folder of a BPF file system, which is made, so that it stays when this process ends. The link is
+    /// pinned last.
+    ///
+    /// # Errors
+    /// If that is not possible. Nothing is pinned then, and no folder up to `root` is left that was not there.
+    pub fn pin(&mut self, folder: &Path, root: &Path) -> Result<(), BpfError> {
         fs::create_dir_all(folder.parent().unwrap_or(folder)).map_err(file("folder", folder))?;
         fs::create_dir(folder).map_err(file("folder", folder))?;
         let pinned = self.pin_all(folder);
         if pinned.is_err() {
             // What remains is listed, and can be unloaded.
-            let _ = unpin(folder);
+            let _ = unpin(folder, root);
         }
         pinned
     }
@@ -141,20 +125,8 @@ impl Controller {
                 map.pin(folder.join(name)).map_err(refused(&what))?;
             }
         }
-        self.link.pin(folder.join(LINK)).map_err(refused(what))
+        self.link.pin(folder.join(self.program.default_name())).map_err(refused(what))
     }
-}
-
-/// Removes what is pinned in a folder, and the folder. The controller is gone when its last connection is.
-///
-/// # Errors
-/// If something cannot be removed.
-pub fn unpin(folder: &Path) -> Result<(), BpfError> {
-    let told = file("removing", folder);
-    for entry in fs::read_dir(folder).map_err(&told)? {
-        fs::remove_file(entry.map_err(&told)?.path()).map_err(&told)?;
-    }
-    fs::remove_dir(folder).map_err(told)
 }
 
 fn write_class(classes: &impl MapCore, class: u32, set: &Integers) -> Result<(), BpfError> {
@@ -163,7 +135,7 @@ fn write_class(classes: &impl MapCore, class: u32, set: &Integers) -> Result<(),
 }
 
 /// The classes of prefixes.
-fn classes_of(prefixes: &MapHandle) -> Result<Vec<(Prefix, u32)>, BpfError> {
+fn classes_of(prefixes: &impl MapCore) -> Result<Vec<(Prefix, u32)>, BpfError> {
     let mut all = Vec::new();
     for key in prefixes.keys() {
         let class = prefixes.lookup(&key, MapFlags::ANY).map_err(refused(PREFIXES))?;
@@ -204,12 +176,20 @@ pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
 /// # Errors
 /// If there is none, it has no room, or it cannot be changed.
 pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
-    let (classes, prefixes) = (pinned(folder, CLASSES)?, pinned(folder, PREFIXES)?);
+    write(&pinned(folder, CLASSES)?, &pinned(folder, PREFIXES)?, (set, to))
+}
+
+/// Writes what is set for destinations with these prefixes or, without any, for those without.
+fn write(
+    classes: &impl MapCore,
+    prefixes: &impl MapCore,
+    (set, to): (&Integers, &[Prefix]),
+) -> Result<(), BpfError> {
     if to.is_empty() {
-        return write_class(&classes, 0, set);
+        return write_class(classes, 0, set);
     }
     for prefix in to {
-        let known = classes_of(&prefixes)?;
+        let known = classes_of(prefixes)?;
         let before = known.iter().find(|(of, _)| of == prefix).map(|&(_, class)| class);
         let is_taken = |class: &u32| known.iter().any(|(_, of)| of == class);
         let class = before.or_else(|| (1..MAX_CLASSES).find(|class| !is_taken(class)));
@@ -219,7 +199,7 @@ pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfErr
                 MAX_CLASSES - 1
             ))
         })?;
-        write_class(&classes, class, set)?;
+        write_class(classes, class, set)?;
         let written = prefixes.update(&prefix.to_bytes(), &class.to_ne_bytes(), MapFlags::ANY);
         written.map_err(refused(format!("prefix {prefix}")))?;
     }
@@ -240,7 +220,13 @@ impl Watch {
     /// If the kernel refuses to tell.
     pub fn open(program: Program, name: &str) -> Result<Self, BpfError> {
         let what = "the list of connections";
-        let object = open(program, name)?.load().map_err(refused(what))?;
+        let mut object = open(program, name)?;
+        let of_program = OsStr::new(program.default_name());
+        for mut map in object.maps_mut().filter(|map| map.name() == of_program) {
+            // The list needs no second controller: without its map none of its programs is loaded.
+            map.set_autocreate(false).map_err(refused(what))?;
+        }
+        let object = object.load().map_err(refused(what))?;
         let list = object.progs_mut().find(|of| of.name() == OsStr::new("connections"));
         let link = list.ok_or_else(|| missing("connections"))?.attach();
         Ok(Self { link: link.map_err(refused(what))?, _object: object })

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * ECN* as a controller of a running kernel: Reno, whose packets are ECN-capable. A mark halves the window, at most once
+ * in a round trip: Linux asks for the threshold on the first echo, and next when all that was sent by then is
+ * acknowledged (its state CWR). Receivers echo marks as RFC 3168 says. Source: Wu et al., Tuning ECN for Data Center
+ * Networks (CoNEXT 2012).
+ */
+#include "tcp.h"
+
+#include "settings.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
+extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
+extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+
+/* What a connection remembers: reductions, for whoever watches. */
+struct ecn_star_sock {
+    __u16 state, cuts_marks, cuts_loss;
+};
+
+SEC("struct_ops")
+void BPF_PROG(ecn_star_init_sock, struct sock *sk)
+{
+    struct ecn_star_sock *e = private_of(sk);
+    e->state = e->cuts_marks = e->cuts_loss = 0;
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ecn_star_ssthresh, struct sock *sk)
+{
+    return tcp_reno_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ecn_star_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+    tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ecn_star_set_state, struct sock *sk, __u8 state)
+{
+    struct ecn_star_sock *e = private_of(sk);
+    if (state != e->state && state == TCP_CA_CWR)
+        e->cuts_marks++;
+    else if (state != e->state && (state == TCP_CA_RECOVERY || state == TCP_CA_LOSS))
+        e->cuts_loss++;
+    e->state = state;
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ecn_star_undo_cwnd, struct sock *sk)
+{
+    return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops ecn_star = {
+    .init = (void *)ecn_star_init_sock,
+    .ssthresh = (void *)ecn_star_ssthresh,
+    .cong_avoid = (void *)ecn_star_cong_avoid,
+    .set_state = (void *)ecn_star_set_state,
+    .undo_cwnd = (void *)ecn_star_undo_cwnd,
+    .flags = TCP_CONG_NEEDS_ECN | TCP_CONG_NON_RESTRICTED,
+    .name = "ecn_star",
+};
+
+/* Tells of each connection of this controller in the network namespace of whoever reads it. */
+SEC("iter/tcp")
+int connections(struct bpf_iter__tcp *ctx)
+{
+    struct sock_common *common = ctx->sk_common;
+    struct connection told = {};
+    struct ecn_star_sock e;
+    struct tcp_sock *tp = tcp_of_controller(common);
+    if (!tp || bpf_core_read(&e, sizeof(e), &tp->inet_conn.icsk_ca_priv))
+        return 0;
+    tell(&told, tp, common);
+    told.cuts_marks = e.cuts_marks;
+    told.cuts_loss = e.cuts_loss;
+    bpf_seq_write(ctx->meta->seq, &told, sizeof(told));
+    return 0;
+}

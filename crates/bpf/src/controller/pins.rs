@@ -1,0 +1,81 @@
+//! What is pinned of a controller: its link, under the name of its program, and its maps.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use super::Program;
+use crate::BpfError;
+use crate::error::file;
+
+/// The settings of classes of destinations, and the class of each prefix.
+pub(super) const MAPS: [&str; 2] = ["classes", "prefixes"];
+
+/// What a folder of a BPF file system has of a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pinned {
+    /// All of it: the kernel has this controller.
+    Whole(Program),
+    /// What a command has left that was ended while it loaded or unloaded: the kernel has no controller of it.
+    Part,
+}
+
+impl Pinned {
+    /// That of a folder.
+    #[must_use]
+    pub fn of(folder: &Path) -> Self {
+        let link = |program: &Program| folder.join(program.default_name()).exists();
+        Program::ALL.into_iter().find(link).map_or(Self::Part, Self::Whole)
+    }
+}
+
+/// Removes what is pinned in a folder, the link first, and the folder, and those above it up to `root` that are empty
+/// then. The controller is gone when its last connection is.
+///
+/// # Errors
+/// If something cannot be removed.
+pub fn unpin(folder: &Path, root: &Path) -> Result<(), BpfError> {
+    let told = file("removing", folder);
+    let names = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|of| of.file_name())).collect());
+    let mut names: Vec<OsString> = names.map_err(&told)?;
+    names.sort_unstable_by_key(|name| MAPS.iter().any(|map| name == map));
+    for name in names {
+        fs::remove_file(folder.join(name)).map_err(&told)?;
+    }
+    fs::remove_dir(folder).map_err(told)?;
+    for above in folder.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
+        // Not empty: another controller is there.
+        if fs::remove_dir(above).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_removed_with_what_is_in_it_and_empty_ones_above() {
+        let root = tempfile::tempdir().unwrap();
+        let top = root.path().join("shallop");
+        let (one, other) = (top.join("host/one"), top.join("host/other"));
+        for folder in [&one, &other] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        assert_eq!(Pinned::of(&one), Pinned::Part);
+        for name in ["classes", "prefixes", "ecn_star"] {
+            fs::write(one.join(name), "").unwrap();
+        }
+        assert_eq!(Pinned::of(&one), Pinned::Whole(Program::EcnStar));
+        unpin(&one, &top).unwrap();
+        assert!(!one.exists() && other.exists());
+        unpin(&other, &top).unwrap();
+        assert!(!top.exists() && root.path().exists());
+        assert!(unpin(&other, &top).is_err());
+    }
+}

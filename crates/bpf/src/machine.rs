@@ -1,0 +1,98 @@
+//! What this machine has for programs: type information of its kernel, capabilities, a place where programs stay.
+
+use std::fs;
+use std::path::Path;
+
+use crate::{BpfError, controller};
+
+/// The type information of the running kernel.
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// Where programs stay when the process that has loaded them ends.
+pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
+/// What says which folder is of a BPF file system.
+const MOUNTS: &str = "/proc/self/mountinfo";
+/// What says which capabilities this process has.
+const STATUS: &str = "/proc/self/status";
+
+/// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` has those
+/// of `CAP_BPF` and `CAP_PERFMON` in it.
+const CAPABILITIES: [(&str, u32); 3] =
+    [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
+const SYS_ADMIN: u32 = 21;
+
+/// Whether the kernel has told the types of its own data (`CONFIG_DEBUG_INFO_BTF`).
+#[must_use]
+pub fn has_btf() -> bool {
+    Path::new(BTF).exists()
+}
+
+/// The capabilities that this process lacks for programs.
+#[must_use]
+pub fn lacking_capabilities() -> Vec<&'static str> {
+    lacking(&fs::read_to_string(STATUS).unwrap_or_default())
+}
+
+fn lacking(status: &str) -> Vec<&'static str> {
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|of| u64::from_str_radix(of.trim(), 16).ok()).unwrap_or(0);
+    let has = |bit: u32| bits >> bit & 1 == 1;
+    let lacks =
+        |&&(name, bit): &&(&str, u32)| !has(bit) && (name == "CAP_NET_ADMIN" || !has(SYS_ADMIN));
+    CAPABILITIES.iter().filter(lacks).map(|(name, _)| *name).collect()
+}
+
+/// Whether there is a BPF file system where programs stay.
+#[must_use]
+pub fn keeps_programs() -> bool {
+    is_mounted(&fs::read_to_string(MOUNTS).unwrap_or_default())
+}
+
+fn is_mounted(mounts: &str) -> bool {
+    mounts.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.nth(4) == Some(BPF_FILE_SYSTEM) && line.contains(" - bpf ")
+    })
+}
+
+/// Checks what can be known of this machine before a program is loaded.
+///
+/// # Errors
+/// What is missing, and how to get it.
+pub fn check() -> Result<(), BpfError> {
+    if !controller::IS_BUILT {
+        return Err(BpfError::NotBuilt);
+    }
+    if !lacking_capabilities().is_empty() {
+        return Err(BpfError::NotAllowed);
+    }
+    if !has_btf() {
+        return Err(BpfError::Lacks(format!(
+            "this kernel has no type information in {BTF}, which programs need: CONFIG_DEBUG_INFO_BTF"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_those_in_effect() {
+        let of = |bits: &str| lacking(&format!("Name:\tx\nCapPrm:\tffff\nCapEff:\t{bits}\n"));
+        assert!(of("000001ffffffffff").is_empty());
+        assert_eq!(of("0000000000000000"), ["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"]);
+        assert!(of("0000000000201000").is_empty(), "CAP_SYS_ADMIN and CAP_NET_ADMIN");
+        assert_eq!(of("0000008000001000"), ["CAP_PERFMON"]);
+        assert_eq!(lacking("").len(), 3);
+    }
+
+    #[test]
+    fn a_bpf_file_system_is_one_that_is_mounted_at_its_place() {
+        let line = "29 23 0:26 / /sys/fs/bpf rw,nosuid shared:10 - bpf bpf rw,mode=700";
+        assert!(is_mounted(line));
+        for other in [line.replace("/sys/fs/bpf", "/bpf"), line.replace("- bpf", "- tmpfs")] {
+            assert!(!is_mounted(&other), "{other}");
+        }
+    }
+}

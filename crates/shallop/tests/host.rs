@@ -1,0 +1,341 @@
+//! Controllers in the kernel of this machine, by the command. Each test has a network and a BPF file system of its own;
+//! names of controllers are those of the whole machine, so each test has its own. Where this machine does not allow it,
+//! or the build has no programs, a test says so and ends.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shallop_bpf::inventory;
+use support::{Folder, text};
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/host");
+const CONTROLLERS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn skipped(why: &str) {
+    println!("skipped: {why}");
+}
+
+/// One test at a time: each looks at what the kernel has.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Leave to load programs, if this build and machine can; if not, says why.
+fn leave() -> Option<MutexGuard<'static, ()>> {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let why = shallop_bpf::machine::check();
+    let programs = ["unshare", "nsenter", "ip", "tc", "python3", "clang"];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has = |program: &&&str| {
+        let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+        !folders.any(|folder| folder.join(program).is_file())
+    };
+    match (why, programs.iter().find(has)) {
+        (Ok(()), None) => return Some(alone),
+        (Err(why), _) => skipped(&why.to_string()),
+        (_, Some(program)) => skipped(&format!("this machine has no {program}")),
+    }
+    None
+}
+
+/// The name of a controller of this test alone.
+fn name(of: &str) -> String {
+    format!("t{}_{of}", std::process::id())
+}
+
+/// Runs this script between two hosts: `set_up.sh` says what it has. Its output.
+fn between_hosts(script: &str, variables: &[(&str, &str)]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.sh");
+    fs::write(&file, format!(". {FILES}/set_up.sh\n{script}")).unwrap();
+    let mut command = Command::new("unshare");
+    command
+        .args(["--net", "--mount", "bash"])
+        .arg(file)
+        .args([env!("CARGO_BIN_EXE_shallop"), FILES]);
+    let output =
+        command.current_dir(folder.path()).envs(variables.iter().copied()).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The programs of controllers that the kernel has. It frees programs some time after the last one has let go of them.
+fn programs() -> Vec<String> {
+    let ours = ["gemini_", "dctcp_", "ecn_star_", "connections"];
+    let all = inventory::programs().into_iter();
+    let ours = all.filter(|of| ours.iter().any(|name| of.name.starts_with(name)));
+    ours.map(|of| format!("{} {}", of.id, of.name)).collect()
+}
+
+fn controllers() -> String {
+    fs::read_to_string(CONTROLLERS).unwrap()
+}
+
+/// Waits for this, for at most ten seconds.
+fn soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(10) {
+        if is_so() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+/// A connection that carried for a second and a half over a wire that marks every 16th packet, as `watch` tells of it.
+const TRANSFER: &str = r"
+$shallop host load $PROGRAM --name $NAME $OPTIONS > said
+$shallop host list --json > list
+serve 5001 $NAME
+transfer 5001 $NAME 1.5 > sent & sender=$!
+sleep 1
+$shallop host watch $NAME --once --json
+wait $sender
+cat sent; received 5001; cat list
+$shallop host unload $NAME
+[ ! -e /sys/fs/bpf/shallop ]
+";
+
+fn transfer(program: &str, options: &str) -> Value {
+    let (name, programs_before) = (name(&program.replace('-', "_")[..5]), programs());
+    let variables = [("PROGRAM", program), ("NAME", &*name), ("OPTIONS", options)];
+    let said = between_hosts(TRANSFER, &variables);
+    let mut lines = said.lines();
+    let told: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let sent: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(sent[..2], [&*name, "ecn"], "{said}");
+    assert_eq!(sent[3], lines.next().unwrap(), "what arrived is what was sent");
+    let list: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+    let row = serde_json::json!([{ "name": name, "program": program, "state": "loaded" }]);
+    assert_eq!(list, row);
+    assert!(!controllers().contains(&name), "{}", controllers());
+    assert!(soon(|| programs().iter().all(|of| programs_before.contains(of))), "{:?}", programs());
+    told
+}
+
+/// The part of a connection's segments that were marked, its average, and its reductions for marks.
+fn marks(told: &Value) -> [f64; 3] {
+    let of = |name: &str| told[name].as_f64().unwrap();
+    let part = of("marked_segments") / of("delivered_segments");
+    [part, of("alpha"), of("cuts_for_marks")]
+}
+
+#[test]
+fn dctcp_and_gemini_are_told_of_each_mark_and_ecn_star_of_some() {
+    let Some(_alone) = leave() else { return };
+    for (program, options) in [("dctcp", ""), ("gemini", "--capacity 1Gbps --mark 30pkt")] {
+        let told = transfer(program, options);
+        let [part, alpha, cuts] = marks(&told);
+        assert!((0.03..0.12).contains(&part), "one of 16: {told}");
+        assert!((0.01..0.4).contains(&alpha) && cuts > 20.0, "{told}");
+    }
+    let told = transfer("ecn-star", "");
+    let [part, _, cuts] = marks(&told);
+    assert!(part > 0.03 && cuts > 20.0, "{told}");
+}
+
+#[test]
+fn a_server_without_the_controller_refuses_ecn_and_one_with_a_route_has_it() {
+    let Some(_alone) = leave() else { return };
+    let script = r"
+$shallop host load dctcp --name $NAME > said
+there sysctl -qw net.ipv4.tcp_ecn=1
+serve 5001 cubic; transfer 5001 $NAME 0.1
+serve 5002 $NAME; transfer 5002 $NAME 0.1
+there ip route replace 10.9.0.0/24 dev veth1 congctl $NAME features ecn
+serve 5003 -; transfer 5003 $NAME 0.1
+ip route replace 10.9.0.0/24 dev veth0 congctl $NAME features ecn
+transfer 5003 - 0.1
+$shallop host unload $NAME
+";
+    let name = name("route");
+    let said = between_hosts(script, &[("NAME", &name)]);
+    let ends: Vec<String> =
+        said.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let [plain, ecn] = ["plain", "ecn"].map(|of| format!("{name} {of}"));
+    assert_eq!(ends, [&plain, &ecn, &ecn, &ecn].map(String::as_str));
+}
+
+#[test]
+fn what_is_set_holds_at_once_and_prefixes_for_new_connections() {
+    let Some(_alone) = leave() else { return };
+    let script = r"
+$shallop host load gemini --name $NAME --capacity 10Gbps --mark 50pkt > said
+serve 5001 $NAME
+transfer 5001 $NAME 1.5 > sent & sender=$!
+sleep 0.5; $shallop host watch $NAME --once --json
+$shallop host set $NAME mark=100B
+sleep 0.2; $shallop host watch $NAME --once --json
+wait $sender
+$shallop host set $NAME mark=50pkt --to 10.9.0.2/32
+transfer 5001 $NAME 1 > sent & sender=$!
+sleep 0.5; $shallop host watch $NAME --once --json
+$shallop host show $NAME --json
+for wrong in decrease=2 kk=1 delay=-1ms mark=; do
+    ! $shallop host set $NAME $wrong 2> why || exit 1
+done
+wait $sender
+$shallop host unload $NAME
+";
+    let name = name("set");
+    let said = between_hosts(script, &[("NAME", &name)]);
+    let mut lines = said.lines();
+    // F = 4K / (C RTT + K).
+    let mut factor = || {
+        let told: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+        told["scale_factor"].as_f64().unwrap()
+    };
+    let [before, after, of_prefix] = [factor(), factor(), factor()];
+    assert!(before > 2.0 && after < 1.0 && of_prefix > 2.0, "{said}");
+    let shown: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+    let settings = shown["settings"].as_array().unwrap();
+    let of = |at: usize| {
+        [&settings[at]["to"], &settings[at]["keys"]["k"]].map(|of| of.as_str().unwrap())
+    };
+    assert_eq!((of(0), of(1)), (["all others", "100B"], ["10.9.0.2/32", "76900B"]), "{shown}");
+}
+
+#[test]
+fn nothing_is_left_whenever_the_command_is_killed() {
+    let Some(_alone) = leave() else { return };
+    let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
+    // First what each step leaves, then moments by chance, while loading and unloading take their time.
+    let script = r#"
+here=/sys/fs/bpf/shallop/host/$NAME
+load() { $shallop host load gemini --name $NAME --capacity 1Gbps > said; }
+out() { $shallop host list | grep -q "$NAME *$1" && $shallop host unload $NAME; [ ! -e /sys/fs/bpf/shallop ]; }
+took() { local began=$(date +%s%N); "$@"; echo $((($(date +%s%N) - began) / 1000)); }
+loading=$(took load)
+unloading=$(took out gemini)
+mkdir -p $here; out part
+load; rm $here/gemini; ! load 2> why; grep -q "not loaded to the end" why; out part
+load; rm $here/gemini $here/prefixes; ! $shallop host show $NAME 2> why; grep -q unload why; out part
+caught=0
+for time in $(seq $TIMES); do
+    if [ $((time % 2)) = 0 ]; then
+        load; what=unload; most=$unloading
+    else
+        what="load gemini --capacity 1Gbps --name"; most=$loading
+    fi
+    $shallop host $what $NAME > said 2> why & child=$!
+    sleep 0.$(printf %06d $((RANDOM * most / 32768)))
+    ! kill -9 $child 2> why || caught=$((caught + 1))
+    wait $child || true
+    if $shallop host list 2> why | grep -q $NAME; then $shallop host unload $NAME; fi
+    rmdir /sys/fs/bpf/shallop/host /sys/fs/bpf/shallop 2> why || true
+    [ ! -e /sys/fs/bpf/shallop ]
+done
+echo $caught
+"#;
+    let (name, before) = (name("kill"), programs());
+    let said = between_hosts(script, &[("NAME", &name), ("TIMES", &times)]);
+    let caught: u32 = said.trim().parse().unwrap();
+    assert!(caught * 4 >= times.parse().unwrap(), "only {caught} of {times} were still at it");
+    assert!(soon(|| !controllers().contains(&name)), "{}", controllers());
+    assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
+}
+
+const SCENARIO: &str = r#"
+title = "marks above 20 packets"
+duration = "800ms"
+topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100Mbps", delay = "1ms" }
+switch.default = { buffer = "100KB", mark = { above = "30KB" } }
+scheme = [
+    { transport = "dctcp" },
+    { transport = "gemini", capacity = "100Mbps", k = "30KB" },
+    { transport = "ecn-star" },
+]
+group = [{ name = "all" }]
+"#;
+
+#[test]
+fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() {
+    let Some(_alone) = leave() else { return };
+    let folder = Folder::with(SCENARIO);
+    let before = programs();
+    let output = folder.shallop(&["rehearse", "scenario.toml", "--out", "out"]);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    let summary = folder.summary("out");
+    let runs = summary["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        let of = |name: &str| run[name].as_f64().unwrap();
+        assert!(of("marks") > 0.0 && of("goodput_bps") > 50e6, "{run}");
+    }
+    assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
+
+    let set = ["--set", "duration=20s"];
+    let mut command = folder.command(&[&["rehearse", "scenario.toml"][..], &set].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let name = format!("dctcp_{}", child.id());
+    let is_there = soon(|| controllers().contains(&name));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_there, "{name}");
+    assert!(soon(|| !controllers().contains(&name)), "{}", controllers());
+    assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
+}
+
+/// The command as an ordinary user, in a folder of that user's.
+fn as_ordinary_user(arguments: &[&str]) -> Option<Output> {
+    let folder = tempfile::tempdir().unwrap();
+    let command = folder.path().join("shallop");
+    fs::copy(env!("CARGO_BIN_EXE_shallop"), &command).unwrap();
+    fs::write(folder.path().join("scenario.toml"), SCENARIO).unwrap();
+    for path in [folder.path(), &command] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut user = Command::new("setpriv");
+    user.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(command)
+        .args(arguments);
+    let is_root = Path::new("/root").read_dir().is_ok();
+    is_root.then(|| user.current_dir(folder.path()).output().unwrap())
+}
+
+#[test]
+fn without_programs_or_privileges_the_exit_code_is_three_and_says_why() {
+    let built = shallop_bpf::controller::IS_BUILT;
+    let words = if built { "for root only" } else { "make linux" };
+    let commands: [&[&str]; 5] = [
+        &["host", "load", "dctcp"],
+        &["host", "list"],
+        &["host", "unload", "dctcp"],
+        &["host", "watch", "dctcp"],
+        &["rehearse", "scenario.toml", "--schemes", "gemini"],
+    ];
+    for arguments in commands {
+        let Some(output) = as_ordinary_user(arguments) else { return skipped("not root") };
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        // Where ordinary users may have no namespaces, a rehearsal lacks these first.
+        assert!(said.contains(words) || arguments[0] == "rehearse", "{arguments:?}: {said}");
+    }
+    if !built {
+        let output = Folder::with(SCENARIO).shallop(&["host", "load", "dctcp"]);
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_unit_for_systemd_is_printed_and_nothing_loaded() {
+    let folder = Folder::with(SCENARIO);
+    let load = ["host", "load", "gemini", "--config", "scenario.toml", "--to", "10.0.0.0/8"];
+    let said = text(&folder.shallop(&[&load[..], &["--print-unit"]].concat()).stdout);
+    let config = folder.path("scenario.toml");
+    let words = format!("host load gemini --config {} --to 10.0.0.0/8\n", config.display());
+    assert!(said.contains(&words) && said.contains("host unload gemini\n"), "{said}");
+    let wrong = folder.shallop(&["host", "load", "gemini", "--print-unit"]);
+    assert_eq!(wrong.status.code(), Some(2), "no capacity");
+    assert!(!controllers().split_whitespace().any(|name| name == "gemini"));
+}

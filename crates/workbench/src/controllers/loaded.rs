@@ -1,0 +1,164 @@
+//! Controllers that are loaded and stay: each has a folder in the BPF file system.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use shallop_bpf::controller::Pinned;
+use shallop_bpf::controller::{self, Settings, Watch, check_name};
+use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
+use shallop_bpf::{Controller, Law, Prefix, Program};
+use shallop_control::gemini::Integers;
+
+use super::told::Watched;
+use super::{changed, of_bpf};
+use crate::diagnostic::{Result, missing, plain, with_help};
+
+/// Where what is loaded is pinned, and the uppermost folder that is made for it.
+const FOLDER: &str = "/sys/fs/bpf/shallop/host";
+const ROOT: &str = "/sys/fs/bpf/shallop";
+
+/// Checks whether this build, process and kernel can have programs.
+///
+/// # Errors
+/// What is missing, and how to get it.
+pub fn ready() -> Result<()> {
+    machine::check().map_err(|why| of_bpf(&why))
+}
+
+/// A controller that is loaded and stays.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Its name.
+    pub name: String,
+    /// What is there of it.
+    pub pinned: Pinned,
+    folder: PathBuf,
+}
+
+impl Loaded {
+    /// All of them, by name.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        let loaded = |name: String| {
+            let folder = Path::new(FOLDER).join(&name);
+            Self { name, pinned: Pinned::of(&folder), folder }
+        };
+        names.into_iter().map(loaded).collect()
+    }
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self> {
+        let all = Self::all();
+        if let Some(found) = all.iter().find(|of| of.name == name) {
+            return Ok(found.clone());
+        }
+        let known: Vec<&str> = all.iter().map(|of| of.name.as_str()).collect();
+        let help = match known[..] {
+            [] => "shallop host load gemini loads one".to_owned(),
+            _ => format!("loaded: {}", known.join(", ")),
+        };
+        Err(with_help(&format!("no controller \"{name}\" is loaded"), &help))
+    }
+
+    /// Loads one that stays. What is set is for destinations with these prefixes, if there are some: others have the
+    /// same capacity and otherwise the defaults.
+    ///
+    /// # Errors
+    /// If this machine cannot, or there is one of this name. Nothing is left then.
+    pub fn load(law: &Law, name: &str, to: &[Prefix]) -> Result<Self> {
+        check_name(name).map_err(|why| of_bpf(&why))?;
+        ready()?;
+        if !machine::keeps_programs() {
+            return Err(missing(&format!(
+                "{BPF_FILE_SYSTEM} is no BPF file system, where controllers stay: mount -t bpf bpf {BPF_FILE_SYSTEM}"
+            )));
+        }
+        let folder = Path::new(FOLDER).join(name);
+        if folder.exists() {
+            let what = match Pinned::of(&folder) {
+                Pinned::Whole(_) => "is loaded already",
+                Pinned::Part => "was not loaded to the end, or not unloaded",
+            };
+            let help = format!("shallop host unload {name}, or --name for another one");
+            return Err(with_help(&format!("\"{name}\" {what}"), &help));
+        }
+        let base = if to.is_empty() { *law } else { super::base_of(law)? };
+        let mut loaded = Controller::load(&base, name).map_err(|why| of_bpf(&why))?;
+        if let Law::Gemini(set) = law {
+            loaded.set(set, to).map_err(|why| of_bpf(&why))?;
+        }
+        loaded.pin(&folder, Path::new(ROOT)).map_err(|why| of_bpf(&why))?;
+        Ok(Self { name: name.to_owned(), pinned: Pinned::Whole(law.program()), folder })
+    }
+
+    /// What is set of it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn settings(&self) -> Result<Settings> {
+        self.program()?;
+        controller::settings(&self.folder).map_err(|why| of_bpf(&why))
+    }
+
+    /// Changes what is set of it, for destinations with these prefixes or, without any, for those without.
+    ///
+    /// # Errors
+    /// If a setting is wrong, or nothing can be set of it.
+    pub fn change(&self, changes: &[(String, String)], to: &[Prefix]) -> Result<()> {
+        let known = self.settings()?;
+        let Some(base) = known.base else {
+            return Err(plain(&format!("nothing can be set of \"{}\"", self.name)));
+        };
+        let before = |prefix: &Prefix| known.to.iter().find(|(of, _)| of == prefix);
+        let change = |set: &Integers, to: &[Prefix]| {
+            let set = changed(set, changes)?;
+            controller::change(&self.folder, &set, to).map_err(|why| of_bpf(&why))
+        };
+        if to.is_empty() {
+            return change(&base, &[]);
+        }
+        to.iter()
+            .try_for_each(|prefix| change(before(prefix).map_or(&base, |(_, set)| set), &[*prefix]))
+    }
+
+    /// Its program, if all of it is there.
+    ///
+    /// # Errors
+    /// If only a part of it is.
+    pub fn program(&self) -> Result<Program> {
+        match self.pinned {
+            Pinned::Whole(program) => Ok(program),
+            Pinned::Part => {
+                let what = format!(
+                    "only a part of \"{}\" is there: a command was ended halfway",
+                    self.name
+                );
+                Err(with_help(&what, &format!("shallop host unload {}", self.name)))
+            }
+        }
+    }
+
+    /// What tells of its connections in the network namespace of this process.
+    ///
+    /// # Errors
+    /// If the kernel refuses to.
+    pub fn watch(&self) -> Result<Watched> {
+        let program = self.program()?;
+        Watch::open(program, &self.name).map(Watched::new).map_err(|why| of_bpf(&why))
+    }
+
+    /// Takes it out. Connections that have it keep it until they end.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn unload(&self) -> Result<()> {
+        controller::unpin(&self.folder, Path::new(ROOT)).map_err(|why| of_bpf(&why))
+    }
+}
