@@ -6,16 +6,16 @@ mod absent;
 mod loaded;
 
 #[cfg(not(feature = "load"))]
-pub use absent::{Pinned, Proxy, detach};
+pub use absent::{Pinned, Proxy, detach, is_attached};
 #[cfg(feature = "load")]
-pub use loaded::{Pinned, Proxy, detach};
+pub use loaded::{Pinned, Proxy, detach, is_attached};
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::clean::{self as law, Decrease, SEGMENT};
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_proto::clean::Config;
+pub use shallop_proto::clean::Config;
 
 /// Bytes of `struct settings`, `struct flow_key` and `struct flow` of `c/clean_settings.h`.
 const SETTINGS: usize = 56;

@@ -8,6 +8,7 @@ pub mod abilities;
 mod attached;
 mod controllers;
 mod datagrams;
+pub mod device;
 mod error;
 mod flows;
 mod judge;

@@ -38,12 +38,12 @@ impl Interfaces {
         Ok(Self { socket, sequence: 0, buffer: vec![0; 32 << 10] })
     }
 
-    /// Sends a request. Returns the last message of the answer that is none of its end.
-    fn ask(
+    /// Sends a request. Returns the messages of the answer but that of its end.
+    pub(crate) fn ask(
         &mut self,
         request: RouteNetlinkMessage,
         flags: u16,
-    ) -> io::Result<Option<RouteNetlinkMessage>> {
+    ) -> io::Result<Vec<RouteNetlinkMessage>> {
         let mut message = NetlinkMessage::from(request);
         self.sequence += 1;
         message.header.sequence_number = self.sequence;
@@ -52,7 +52,7 @@ impl Interfaces {
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
-        let mut answer = None;
+        let mut answers = Vec::new();
         loop {
             let count = self.socket.recv(&mut &mut self.buffer[..], 0)?;
             let mut rest = &self.buffer[..count];
@@ -65,8 +65,8 @@ impl Interfaces {
                     NetlinkPayload::Error(error) if error.code.is_some() => {
                         return Err(error.to_io());
                     }
-                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(answer),
-                    NetlinkPayload::InnerMessage(message) => answer = Some(message),
+                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(answers),
+                    NetlinkPayload::InnerMessage(message) => answers.push(message),
                     _ => {}
                 }
             }
@@ -74,10 +74,10 @@ impl Interfaces {
     }
 
     /// The state of an interface, by its name.
-    fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
+    pub(crate) fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut request = LinkMessage::default();
         request.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        match self.ask(RouteNetlinkMessage::GetLink(request), 0)? {
+        match self.ask(RouteNetlinkMessage::GetLink(request), 0)?.pop() {
             Some(RouteNetlinkMessage::NewLink(link)) => Ok(link),
             _ => Err(io::Error::other(format!("no interface \"{name}\""))),
         }
@@ -135,10 +135,20 @@ impl Interfaces {
         bytes_per_second: u64,
         burst: u32,
     ) -> io::Result<()> {
-        /// Ethernet's preamble, check sequence and gap, which a frame has on the wire.
-        const OVERHEAD: u16 = 24;
         /// Bytes that may wait.
         const LIMIT: u32 = 4 << 20;
+        self.shape_within(index, bytes_per_second, (burst, LIMIT))
+    }
+
+    /// The same, with `limit` bytes that may wait.
+    pub(crate) fn shape_within(
+        &mut self,
+        index: u32,
+        bytes_per_second: u64,
+        (burst, limit): (u32, u32),
+    ) -> io::Result<()> {
+        /// Ethernet's preamble, check sequence and gap, which a frame has on the wire.
+        const OVERHEAD: u16 = 24;
         let rate = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
         // struct tc_tbf_qopt: two struct tc_ratespec, then limit, buffer and mtu.
         let mut parameters = vec![0, LINK_LAYER_ETHERNET];
@@ -146,7 +156,7 @@ impl Interfaces {
         parameters.extend([0; 4]);
         parameters.extend(rate.to_ne_bytes());
         parameters.extend([0; 12]);
-        parameters.extend(LIMIT.to_ne_bytes());
+        parameters.extend(limit.to_ne_bytes());
         parameters.extend([0; 8]);
         let option = |kind, bytes| TcOption::Other(DefaultNla::new(kind, bytes));
         let mut request = TcMessage::with_index(index.cast_signed());

@@ -74,6 +74,10 @@ pub enum Command {
     /// Load congestion controllers into the kernel of this machine, watch them and take them out
     #[command(after_help = examples::HOST)]
     Host(Host),
+    /// Programs (BPF) for packets that pass this machine: a CLEAN proxy
+    #[cfg(target_os = "linux")]
+    #[command(after_help = examples::EDGE)]
+    Edge(crate::edge_args::Edge),
     /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),

@@ -114,7 +114,8 @@ impl Load {
     }
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+/// The time between two pictures, in seconds.
+pub fn interval(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.05..=3_600.0).contains(seconds));
     let seconds = seconds.ok_or("expected seconds from 0.05 to 3600")?;
     Ok(Duration::from_secs_f64(seconds))

@@ -126,6 +126,16 @@ Examples:
   shallop host load gemini --capacity 10Gbps --print-unit > /etc/systemd/system/gemini.service
   shallop host unload gemini";
 
+/// The examples of `edge`.
+pub const EDGE: &str = "\
+Examples:
+  shallop edge clean attach wlan0
+  shallop edge clean attach eth0 --role edge
+  shallop edge clean attach eth1 --rate 850Mbps --mark 150pkt --set decrease=half
+  shallop edge clean watch wlan0 --json --once
+  shallop edge clean set wlan0 min_window=4
+  shallop edge clean detach wlan0";
+
 /// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:
@@ -141,7 +151,7 @@ Examples:
 
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 13] = [
+pub const EVERY: [&str; 14] = [
     ALL,
     NEW,
     RUN,
@@ -153,6 +163,7 @@ pub const EVERY: [&str; 13] = [
     SCHEMA,
     CHIPS,
     HOST,
+    EDGE,
     BENCH,
     COMPLETIONS,
 ];

@@ -2,7 +2,6 @@
 //! which connections use a controller is for sysctl, routes and sockets to say.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,9 +18,9 @@ use crate::controller_args::{Host, HostAction, Load};
 use crate::print;
 
 /// Where a terminal begins anew.
-const CLEAR: &str = "\u{1b}[H\u{1b}[J";
+pub const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 /// The exit code of a command that was interrupted.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 /// The default controller of this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
@@ -234,7 +233,6 @@ fn unload(name: &str) -> Result<()> {
 
 /// A unit for systemd that loads what the arguments say.
 fn unit(args: &Load) -> Result<String> {
-    let shallop = std::env::current_exe().map_err(|why| plain(&format!("this program: {why}")))?;
     let mut words = vec![args.program.name().to_owned()];
     words.extend(args.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));
     let set = args.options().into_iter().map(|(key, value)| format!("{key}={value}"));
@@ -247,7 +245,7 @@ fn unit(args: &Load) -> Result<String> {
     words.extend(args.scheme.iter().flat_map(|name| ["--scheme".to_owned(), name.clone()]));
     words.extend(args.to.iter().flat_map(|to: &Prefix| ["--to".to_owned(), to.to_string()]));
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    let (shallop, name) = (quoted_path(&shallop), name_of(args));
+    let (shallop, name) = (program_path()?, name_of(args));
     Ok(format!(
         "[Unit]
 Description=Congestion controller {name}
@@ -267,12 +265,14 @@ WantedBy=multi-user.target",
     ))
 }
 
-fn quoted_path(path: &Path) -> String {
-    quoted(&path.display().to_string())
+/// Where this program is, as a word of a command line of systemd.
+pub fn program_path() -> Result<String> {
+    let path = std::env::current_exe().map_err(|why| plain(&format!("this program: {why}")))?;
+    Ok(quoted(&path.display().to_string()))
 }
 
 /// A word of a command line of systemd.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let escaped =
         word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     if word.chars().any(|letter| letter.is_whitespace() || "\"'\\;".contains(letter)) {

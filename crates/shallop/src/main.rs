@@ -6,6 +6,10 @@ mod bench;
 mod compare;
 mod controller_args;
 mod doctor;
+#[cfg(target_os = "linux")]
+mod edge;
+#[cfg(target_os = "linux")]
+mod edge_args;
 mod examples;
 mod host;
 mod host_args;
@@ -91,6 +95,8 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Chips(args) => show::chips(args),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Host(args) => host::host(args, &*listen(&stop)?),
+        #[cfg(target_os = "linux")]
+        Command::Edge(args) => edge::edge(args, &*listen(&stop)?),
         // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.
         Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),

@@ -26,7 +26,7 @@ const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")]
 const NO_PROGRAM: &str = "there are programs of gemini, dctcp and ecn-star alone";
 
 /// The diagnostic of what cannot be loaded or used.
-fn of_bpf(why: &BpfError) -> super::diagnostic::Report {
+pub(crate) fn of_bpf(why: &BpfError) -> super::diagnostic::Report {
     match why {
         BpfError::Name(_) | BpfError::File { .. } => plain(why),
         why => missing(why),

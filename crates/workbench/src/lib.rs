@@ -11,6 +11,8 @@ mod completion_table;
 pub mod controllers;
 pub mod describe;
 pub mod diagnostic;
+#[cfg(target_os = "linux")]
+pub mod edge;
 pub mod error;
 pub mod folder;
 pub mod identity;

@@ -64,6 +64,12 @@ pub fn detach(_: u32, _: Place) -> Result<(), BpfError> {
     Err(BpfError::NotBuilt)
 }
 
+/// Whether all programs of a proxy are attached there: none is.
+#[must_use]
+pub fn is_attached(_: u32, _: Place) -> bool {
+    false
+}
+
 /// The maps of a proxy: there are none.
 #[derive(Debug)]
 pub enum Pinned {}

@@ -167,6 +167,17 @@ pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
     Ok(())
 }
 
+/// Whether all programs of a proxy are attached to a device of this thread's network namespace.
+#[must_use]
+pub fn is_attached(device: u32, place: Place) -> bool {
+    listen();
+    place.programs().iter().all(|&program| {
+        let mut hook = TcHook::new(std::io::stderr().as_fd());
+        place_hook(&mut hook, device, program);
+        hook.query().is_ok()
+    })
+}
+
 /// There is no such filter, no such queue discipline, or no such device.
 fn is_absent(why: &libbpf_rs::Error) -> bool {
     use libbpf_rs::ErrorKind;

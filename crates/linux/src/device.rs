@@ -1,0 +1,146 @@
+//! A network device of the machine, on whose way packets pass programs: its queue disciplines and filters
+//! (`rtnetlink(7)`), in the network namespace of this thread.
+
+use std::io;
+
+use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkFlags, LinkLayerType};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use shallop_core::{BitsPerSec, Bytes};
+
+use crate::netlink::Interfaces;
+
+/// The queue discipline that gives programs what enters and leaves a device, and where what they are given is listed
+/// (linux/pkt_sched.h: `TC_H_CLSACT`, with `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS`).
+const CLSACT: &str = "clsact";
+const CLSACT_PARENT: TcHandle = TcHandle { major: 0xffff, minor: 0xfff1 };
+const DIRECTIONS: [TcHandle; 2] =
+    [TcHandle { major: 0xffff, minor: 0xfff2 }, TcHandle { major: 0xffff, minor: 0xfff3 }];
+/// The most bytes that a shaper lets through at once: a burst of segmentation offload.
+const BURST: u32 = 1 << 16;
+
+/// A device.
+pub struct Device {
+    interfaces: Interfaces,
+    /// Its number.
+    pub index: u32,
+    /// Bytes of the header of its link: 14 with Ethernet, none if IP packets are all it carries.
+    pub link_header: u32,
+    /// Whether it is up.
+    pub is_up: bool,
+}
+
+impl Device {
+    /// The device with this name.
+    ///
+    /// # Errors
+    /// If there is none, or its frames have a header that is not Ethernet's.
+    pub fn named(name: &str) -> io::Result<Self> {
+        let mut interfaces = Interfaces::here()?;
+        let link = interfaces.link(name)?;
+        let link_header = match link.header.link_layer_type {
+            LinkLayerType::Ether | LinkLayerType::Loopback => 14,
+            LinkLayerType::None | LinkLayerType::Rawip | LinkLayerType::Ppp => 0,
+            other => {
+                return Err(io::Error::other(format!(
+                    "frames of \"{name}\" are of {other:?}, neither of Ethernet nor of IP alone"
+                )));
+            }
+        };
+        let is_up = link.header.flags.contains(LinkFlags::Up);
+        Ok(Self { interfaces, index: link.header.index, link_header, is_up })
+    }
+
+    fn message(&self, parent: TcHandle) -> TcMessage {
+        let mut message = TcMessage::with_index(self.index.cast_signed());
+        message.header.parent = parent;
+        message
+    }
+
+    /// Its queue disciplines.
+    fn queue_disciplines(&mut self) -> io::Result<Vec<TcMessage>> {
+        let request = RouteNetlinkMessage::GetQueueDiscipline(self.message(TcHandle::UNSPEC));
+        let answers = self.interfaces.ask(request, NLM_F_DUMP)?;
+        let of = answers.into_iter().filter_map(|answer| match answer {
+            RouteNetlinkMessage::NewQueueDiscipline(of) => Some(of),
+            _ => None,
+        });
+        let index = self.index.cast_signed();
+        Ok(of.filter(|of| of.header.index == index).collect())
+    }
+
+    /// Whether programs can be attached to it already.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn has_clsact(&mut self) -> io::Result<bool> {
+        let all = self.queue_disciplines()?;
+        Ok(all.iter().any(|of| kind(of) == Some(CLSACT)))
+    }
+
+    /// Takes out what lets programs be attached to it, if none is attached any more. Returns whether it is out.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn remove_unused_clsact(&mut self) -> io::Result<bool> {
+        if !self.has_clsact()? {
+            return Ok(true);
+        }
+        for direction in DIRECTIONS {
+            let request = RouteNetlinkMessage::GetTrafficFilter(self.message(direction));
+            let answers = self.interfaces.ask(request, NLM_F_DUMP)?;
+            let is_filter = |of: &RouteNetlinkMessage| {
+                matches!(of, RouteNetlinkMessage::NewTrafficFilter(of) if of.header.index == self.index.cast_signed())
+            };
+            if answers.iter().any(is_filter) {
+                return Ok(false);
+            }
+        }
+        let mut request = self.message(CLSACT_PARENT);
+        request.header.handle = TcHandle { major: 0xffff, minor: 0 };
+        request.attributes = vec![TcAttribute::Kind(CLSACT.to_owned())];
+        self.interfaces.ask(RouteNetlinkMessage::DelQueueDiscipline(request), 0)?;
+        Ok(true)
+    }
+
+    /// The queue discipline at its root, if somebody has put one there: not the kernel's default.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn root(&mut self) -> io::Result<Option<String>> {
+        let all = self.queue_disciplines()?;
+        let is_root = |of: &&TcMessage| {
+            of.header.parent == TcHandle::ROOT && of.header.handle != TcHandle::UNSPEC
+        };
+        Ok(all.iter().find(is_root).and_then(kind).map(str::to_owned))
+    }
+
+    /// Puts a shaper at its root, with so many bytes that may wait (`tc-tbf(8)`).
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn shape(&mut self, rate: BitsPerSec, buffer: Bytes) -> io::Result<()> {
+        let limit = u32::try_from(buffer.get()).unwrap_or(u32::MAX);
+        self.interfaces.shape_within(self.index, rate.get() / 8, (BURST, limit))
+    }
+
+    /// Takes the shaper out. That there is none is no error.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn unshape(&mut self) -> io::Result<()> {
+        if self.root()?.as_deref() != Some("tbf") {
+            return Ok(());
+        }
+        let request = self.message(TcHandle::ROOT);
+        self.interfaces.ask(RouteNetlinkMessage::DelQueueDiscipline(request), 0).map(drop)
+    }
+}
+
+fn kind(of: &TcMessage) -> Option<&str> {
+    of.attributes.iter().find_map(|attribute| match attribute {
+        TcAttribute::Kind(kind) => Some(kind.as_str()),
+        _ => None,
+    })
+}

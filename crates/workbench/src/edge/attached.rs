@@ -1,0 +1,274 @@
+//! Proxies that are attached to devices and stay: each has a folder in the BPF file system with its maps. A folder is
+//! there before anything is attached and until all of it is detached, so that what a killed command has left is listed.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use shallop_bpf::clean::{self, Config, Counters, Flow, Pinned, Place, Proxy, Settings};
+use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
+use shallop_core::Bytes;
+use shallop_linux::device::Device;
+
+use super::{WantedShaper, changed};
+use crate::controllers::{of_bpf, ready};
+use crate::diagnostic::{Result, missing, plain, with_help};
+
+/// Where maps are pinned, and the uppermost folder that is made for them.
+const FOLDER: &str = "/sys/fs/bpf/shallop/edge";
+const ROOT: &str = "/sys/fs/bpf/shallop";
+/// What says which network namespace this is.
+const NAMESPACE: &str = "/proc/thread-self/ns/net";
+/// The folder within that of a device that says that its clsact is ours.
+const OWN_CLSACT: &str = "clsact";
+
+/// What a device is for the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It leads to the receivers.
+    LastHop,
+    /// Packets enter the network by it.
+    Edge,
+}
+
+impl Role {
+    /// Both, with their names.
+    pub const ALL: [(Self, &str); 2] = [(Self::LastHop, "last-hop"), (Self::Edge, "edge")];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(of, _)| *of == self).map_or("", |(_, name)| name)
+    }
+
+    const fn place(self) -> Place {
+        match self {
+            Self::LastHop => Place::LastHop,
+            Self::Edge => Place::Edge,
+        }
+    }
+}
+
+/// What is there of a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All of it.
+    Attached,
+    /// The device is gone, and its programs with it.
+    DeviceGone,
+    /// What a command has left that was ended while it attached or detached.
+    Part,
+}
+
+/// A proxy at a device of this network namespace.
+#[derive(Clone, Debug)]
+pub struct Attached {
+    /// The name of the device.
+    pub device: String,
+    /// What the device is for it.
+    pub role: Role,
+    /// What is there of it.
+    pub state: State,
+    folder: PathBuf,
+}
+
+/// Says which device something was tried with.
+fn of_device(name: &str) -> impl Fn(io::Error) -> crate::diagnostic::Report {
+    let name = name.to_owned();
+    move |why| plain(&format!("device \"{name}\": {why}"))
+}
+
+/// The folder of this network namespace; names of devices are known in one only.
+fn own_folder() -> Result<PathBuf> {
+    let about = fs::metadata(NAMESPACE).map_err(|why| plain(&format!("{NAMESPACE}: {why}")))?;
+    Ok(Path::new(FOLDER).join(about.ino().to_string()))
+}
+
+/// The name of a device as that of a folder: the BPF file system has no dots in names.
+fn folder_name(device: &str) -> String {
+    device.replace('.', "+")
+}
+
+impl Attached {
+    /// All of them in this network namespace, by device.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub fn all() -> Result<Vec<Self>> {
+        let own = own_folder()?;
+        let mut all = Vec::new();
+        for (role, name) in Role::ALL {
+            let entries = fs::read_dir(own.join(name)).into_iter().flatten().flatten();
+            for entry in entries {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                all.push(Self::at(&name.replace('+', "."), role, entry.path()));
+            }
+        }
+        all.sort_by(|a, b| (&a.device, a.role.name()).cmp(&(&b.device, b.role.name())));
+        Ok(all)
+    }
+
+    fn at(device: &str, role: Role, folder: PathBuf) -> Self {
+        let state = match Device::named(device) {
+            Err(_) => State::DeviceGone,
+            Ok(of) if !clean::is_attached(of.index, role.place()) => State::Part,
+            Ok(_) if Pinned::open(&folder).is_err() => State::Part,
+            Ok(_) => State::Attached,
+        };
+        Self { device: device.to_owned(), role, state, folder }
+    }
+
+    /// Those at this device, or all.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(device: Option<&str>) -> Result<Vec<Self>> {
+        let all = Self::all()?;
+        let Some(device) = device else { return Ok(all) };
+        let known: Vec<String> = all.iter().map(|of| of.device.clone()).collect();
+        let found: Vec<Self> = all.into_iter().filter(|of| of.device == device).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let help = match known[..] {
+            [] => "shallop edge clean attach puts one there".to_owned(),
+            _ => format!("there are proxies at {}", known.join(", ")),
+        };
+        Err(with_help(&format!("there is no proxy at \"{device}\""), &help))
+    }
+
+    /// Attaches a proxy to a device.
+    ///
+    /// # Errors
+    /// If this machine cannot, there is no such device, or a proxy is there. Nothing is left then.
+    pub fn attach(
+        device: &str,
+        role: Role,
+        config: &Config,
+        shaper: Option<WantedShaper>,
+    ) -> Result<Self> {
+        ready()?;
+        if !machine::keeps_programs() {
+            return Err(missing(&format!(
+                "{BPF_FILE_SYSTEM} is no BPF file system, where proxies stay: mount -t bpf bpf {BPF_FILE_SYSTEM}"
+            )));
+        }
+        let mut found = Device::named(device).map_err(of_device(device))?;
+        let folder = own_folder()?.join(role.name()).join(folder_name(device));
+        if folder.exists() {
+            let what = format!("there is a proxy at \"{device}\" already");
+            return Err(with_help(&what, &format!("shallop edge clean detach {device}")));
+        }
+        let shaper = shaper.map(WantedShaper::resolved).transpose()?;
+        if let (Some(_), Some(root)) = (shaper, found.root().map_err(of_device(device))?) {
+            let what = format!("device \"{device}\" has the queue discipline {root} at its root");
+            let help = format!("take it out: tc qdisc del dev {device} root");
+            return Err(with_help(&what, &help));
+        }
+        let attached =
+            Self { device: device.to_owned(), role, state: State::Attached, folder };
+        let settings = Settings { config: *config, shaper: shaper.map(|(shaper, _)| shaper) };
+        let done = attached.put(&mut found, &settings, shaper.map(|(_, buffer)| buffer));
+        if let Err(why) = done {
+            // What remains of it is listed, and can be detached.
+            let _ = attached.detach();
+            return Err(why);
+        }
+        Ok(attached)
+    }
+
+    /// Does each step of attaching in the order in which a later one shows that the earlier ones were done.
+    fn put(&self, device: &mut Device, settings: &Settings, buffer: Option<Bytes>) -> Result<()> {
+        let of_device = of_device(&self.device);
+        let mut proxy =
+            Proxy::load(settings, device.link_header).map_err(|why| of_bpf(&why))?;
+        proxy.pin(&self.folder).map_err(|why| of_bpf(&why))?;
+        if !device.has_clsact().map_err(&of_device)? {
+            let own = self.folder.join(OWN_CLSACT);
+            fs::create_dir(&own).map_err(|why| plain(&format!("{}: {why}", own.display())))?;
+        }
+        if let (Some(shaper), Some(buffer)) = (settings.shaper, buffer) {
+            device.shape(shaper.rate, buffer).map_err(&of_device)?;
+        }
+        proxy.attach(device.index, self.role.place()).map_err(|why| of_bpf(&why))
+    }
+
+    fn maps(&self) -> Result<Pinned> {
+        if self.state == State::Part {
+            let what = format!("only a part of the proxy at \"{}\" is there", self.device);
+            return Err(with_help(&what, &format!("shallop edge clean detach {}", self.device)));
+        }
+        Pinned::open(&self.folder).map_err(|why| of_bpf(&why))
+    }
+
+    /// What is set of it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn settings(&self) -> Result<Settings> {
+        self.maps()?.settings().map_err(|why| of_bpf(&why))
+    }
+
+    /// Changes what is set of it, at once and for all flows.
+    ///
+    /// # Errors
+    /// If a setting is wrong, or cannot be written.
+    pub fn change(&self, changes: &[(String, String)]) -> Result<()> {
+        let maps = self.maps()?;
+        let before = maps.settings().map_err(|why| of_bpf(&why))?;
+        let config = changed(&before.config, changes)?;
+        maps.set(&Settings { config, ..before }).map_err(|why| of_bpf(&why))
+    }
+
+    /// What its programs have counted, and the flows that it keeps.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn counted(&self) -> Result<(Counters, Vec<Flow>)> {
+        let maps = self.maps()?;
+        let counters = maps.counters().map_err(|why| of_bpf(&why))?;
+        Ok((counters, maps.flows().map_err(|why| of_bpf(&why))?))
+    }
+
+    /// Takes it away, with everything that was made for it. Returns whether programs of others are at the device, so
+    /// that the place for them stays.
+    ///
+    /// # Errors
+    /// If something cannot be removed.
+    pub fn detach(&self) -> Result<bool> {
+        let mut others = false;
+        if let Ok(mut device) = Device::named(&self.device) {
+            let of_device = of_device(&self.device);
+            clean::detach(device.index, self.role.place()).map_err(|why| of_bpf(&why))?;
+            let settings = Pinned::open(&self.folder).and_then(|maps| maps.settings());
+            if settings.is_ok_and(|settings| settings.shaper.is_some()) {
+                device.unshape().map_err(&of_device)?;
+            }
+            if self.folder.join(OWN_CLSACT).exists() {
+                others = !device.remove_unused_clsact().map_err(&of_device)?;
+            }
+        }
+        self.unpin().map_err(|why| plain(&format!("{}: {why}", self.folder.display())))?;
+        Ok(others)
+    }
+
+    fn unpin(&self) -> io::Result<()> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() { fs::remove_dir(path)? } else { fs::remove_file(path)? }
+        }
+        fs::remove_dir(&self.folder)?;
+        for above in self.folder.ancestors().skip(1).take_while(|above| above.starts_with(ROOT)) {
+            // Not empty: another proxy or controller is there.
+            if fs::remove_dir(above).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
