@@ -75,7 +75,9 @@ fn marks_are_cleared_and_windows_reduced_with_right_checksums() {
     assert_eq!((counted.data, counted.marked, counted.cleared, counted.reduced), (2, 2, 2, 2));
     let flows = proxy.maps().flows().unwrap();
     assert_eq!(flows.len(), 2);
-    assert!(flows.iter().all(|of| of.is_controlled && of.window_segments == 5.0 && of.rtt.is_some()));
+    assert!(
+        flows.iter().all(|of| of.is_controlled && of.window_segments == 5.0 && of.rtt.is_some())
+    );
 }
 
 #[test]
@@ -93,7 +95,8 @@ fn without_both_syns_or_a_scale_of_both_nothing_is_scaled_or_touched() {
         assert_eq!(pass(&mut proxy, &frame), frame.bytes(), "one SYN was seen");
     }
     assert_eq!(proxy.maps().counters().unwrap().unknown, 4);
-    for (number, scales) in [(None, Some(7)), (Some(7), None), (None, None)].into_iter().enumerate() {
+    for (number, scales) in [(None, Some(7)), (Some(7), None), (None, None)].into_iter().enumerate()
+    {
         let of = Frame { ports: (100 + number as u16, 40_000), ..PLAIN };
         open(&mut proxy, of, scales);
         pass(&mut proxy, &Frame { ecn: CE, payload: 1_448, ..of });
@@ -198,6 +201,9 @@ fn of_random_frames_none_grows_a_window_or_spoils_a_checksum() {
         assert_eq!(tcp_sum(&passed), tcp_sum(&frame), "{frame:?}");
     }
     let all = steps.unwrap_or(50_000);
-    assert!(changed > all / 10 && refused < all / 10, "{changed} changed, {refused} refused of {all}");
+    assert!(
+        changed > all / 10 && refused < all / 10,
+        "{changed} changed, {refused} refused of {all}"
+    );
     assert_eq!(proxy.maps().counters().unwrap().failed, 0);
 }

@@ -61,15 +61,8 @@ impl Study {
             None => Arc::new(Folder::new(folder.unwrap_or_default())),
         };
         let named = Arc::new(RecordingFiles::of(beside));
-        let options = Options {
-            set,
-            quick,
-            seed,
-            vary,
-            seeds,
-            files: named.clone(),
-            in_real_time: false,
-        };
+        let options =
+            Options { set, quick, seed, vary, seeds, files: named.clone(), in_real_time: false };
         let study = py.detach(|| of_text(name, text, &options)).map_err(in_scenario)?;
         Ok(Self { task: Task { id: None, study, folder: None }, named: named.names() })
     }

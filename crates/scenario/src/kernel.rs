@@ -88,7 +88,8 @@ pub(super) fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Proble
         return Ok(());
     };
     let message = format!("\"{}\" has a CLEAN proxy, which reads no packets of kernels", of.name);
-    let help = "leave out one of the two, or rehearse it: there the proxy is of this machine's kernel";
+    let help =
+        "leave out one of the two, or rehearse it: there the proxy is of this machine's kernel";
     Err(top.reject(Scenario::KEY.scheme, message).with_help(help))
 }
 

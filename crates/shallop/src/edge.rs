@@ -95,9 +95,7 @@ fn state(of: &Attached) -> &'static str {
 fn list(printed: Printed) -> Result<()> {
     let all = Attached::of(None)?;
     if printed.format() == Format::Json {
-        let row = |of: &Attached| {
-            json!({ "iface": of.device, "role": of.role.name(), "state": state(of) })
-        };
+        let row = |of: &Attached| json!({ "iface": of.device, "role": of.role.name(), "state": state(of) });
         return print::json(&all.iter().map(row).collect::<Vec<_>>());
     }
     if all.is_empty() {
@@ -131,7 +129,7 @@ fn show(of: &Attached, printed: Printed) -> Result<()> {
     let (counters, flows) = of.counted()?;
     let mut keys = edge::written(&settings.config);
     if let Some(shaper) = settings.shaper {
-        keys.push(("rate".to_owned(), format!("{}bps", shaper.rate.get())));
+        keys.push(("rate".to_owned(), format!("{}Mbps", shaper.rate.get() as f64 / 1e6)));
         keys.push(("mark".to_owned(), format!("{}B", shaper.mark_above.get())));
     }
     if printed.format() == Format::Json {
@@ -186,9 +184,8 @@ fn watch(of: &Attached, json: bool, once: bool) -> Result<()> {
 
 /// The flows of a proxy.
 fn table(flows: &[Flow]) -> Grid {
-    let header = [
-        "from", "to", "state", "window", "alpha", "RTT ms", "MB", "segments", "marked", "reduced",
-    ];
+    let header =
+        ["from", "to", "state", "window", "alpha", "RTT ms", "MB", "segments", "marked", "reduced"];
     let row = |of: &Flow| {
         let state = match (of.is_controlled, of.is_slow_start) {
             (false, _) => "left alone",

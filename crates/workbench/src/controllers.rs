@@ -190,7 +190,7 @@ pub fn written(set: &Integers) -> Vec<(String, String)> {
 }
 
 /// A number in the largest of these units, the largest first, in which it is whole.
-fn with_unit(value: u64, units: &[(&str, u64)]) -> String {
+pub(crate) fn with_unit(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().find(|(_, of)| value > 0 && value.is_multiple_of(*of));
     let (unit, of) = whole.or(units.last()).copied().unwrap_or(("", 1));
     format!("{}{unit}", value / of)

@@ -12,6 +12,7 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes};
 use shallop_plan::plan::Scheme;
 use shallop_scenario::Options;
 
+use super::controllers::with_unit;
 use super::diagnostic::{Result, in_text, plain, with_help};
 
 /// The name of the scheme in the text that is read.
@@ -122,7 +123,13 @@ pub fn written(config: &Config) -> Vec<(String, String)> {
         ("alpha_initial", part(law.alpha_initial.units())),
         ("min_window", law.min_window.to_string()),
         ("initial_window", law.initial_window.to_string()),
-        ("idle", format!("{}us", config.idle.as_ps() / 1_000_000)),
+        (
+            "idle",
+            with_unit(
+                config.idle.as_ps() / 1_000_000,
+                &[("s", 1_000_000), ("ms", 1_000), ("us", 1)],
+            ),
+        ),
         ("flows", config.flows.to_string()),
         ("validate", config.validate.to_string()),
     ];
@@ -182,7 +189,8 @@ mod tests {
     #[test]
     fn a_shaper_marks_before_it_is_full() {
         let of = |mark, buffer| WantedShaper { rate: BitsPerSec::gbps(1), mark, buffer }.resolved();
-        let (shaper, buffer) = of(BufferSize::Packets(100), BufferSize::Bytes(Bytes::new(400_000))).unwrap();
+        let (shaper, buffer) =
+            of(BufferSize::Packets(100), BufferSize::Bytes(Bytes::new(400_000))).unwrap();
         assert_eq!((shaper.mark_above.get(), buffer.get()), (153_800, 400_000));
         assert!(of(BufferSize::Packets(100), BufferSize::Packets(100)).is_err());
     }

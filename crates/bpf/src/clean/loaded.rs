@@ -141,7 +141,11 @@ impl Proxy {
 }
 
 /// Says where a program is at a device, and under which number.
-fn place_hook(hook: &mut TcHook, device: u32, (program, is_egress): (Program, bool)) -> &mut TcHook {
+fn place_hook(
+    hook: &mut TcHook,
+    device: u32,
+    (program, is_egress): (Program, bool),
+) -> &mut TcHook {
     let point = if is_egress { TC_EGRESS } else { TC_INGRESS };
     hook.ifindex(device.cast_signed()).attach_point(point);
     hook.priority(PRIORITY).handle(1 + program as u32)
@@ -199,8 +203,7 @@ impl Pinned {
     /// If there are none.
     pub fn open(folder: &Path) -> Result<Self, BpfError> {
         listen();
-        let pinned =
-            |name| MapHandle::from_pinned_path(folder.join(name)).map_err(refused(name));
+        let pinned = |name| MapHandle::from_pinned_path(folder.join(name)).map_err(refused(name));
         let [settings, flows, counters] = MAPS.map(pinned);
         Ok(Self { settings: settings?, flows: flows?, counters: counters? })
     }

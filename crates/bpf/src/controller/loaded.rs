@@ -5,9 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use libbpf_rs::{
-    Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
-};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject};
 use shallop_control::gemini::Integers;
 
 use super::pins::MAPS;

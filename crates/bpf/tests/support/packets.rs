@@ -31,8 +31,7 @@ impl Frame {
             None => vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2],
         };
         let mut tcp = Vec::new();
-        let (from, to) =
-            if self.is_of_sender { self.ports } else { (self.ports.1, self.ports.0) };
+        let (from, to) = if self.is_of_sender { self.ports } else { (self.ports.1, self.ports.0) };
         tcp.extend([from, to].map(u16::to_be_bytes).concat());
         tcp.extend([self.seq, self.ack].map(u32::to_be_bytes).concat());
         tcp.extend([((20 + options.len()) as u8 / 4) << 4, self.flags]);
@@ -76,14 +75,16 @@ fn sum(bytes: &[u8]) -> u16 {
 /// Where the header of TCP begins, and where the packet ends.
 fn tcp_of(frame: &[u8]) -> Option<(usize, usize)> {
     let at = ETHERNET;
-    let word = |at: usize| Some(usize::from(*frame.get(at)?) << 8 | usize::from(*frame.get(at + 1)?));
+    let word =
+        |at: usize| Some(usize::from(*frame.get(at)?) << 8 | usize::from(*frame.get(at + 1)?));
     let (tcp, end) = match (word(12)?, frame.get(at)? >> 4) {
         (0x0800, 4) => (at + usize::from(frame[at] & 15) * 4, at + word(at + 2)?),
         (0x86dd, 6) => (at + 40, at + 40 + word(at + 4)?),
         _ => return None,
     };
     // A burst that is longer than its header can say has no length.
-    let end = if word(if frame[12] == 8 { at + 2 } else { at + 4 })? == 0 { frame.len() } else { end };
+    let end =
+        if word(if frame[12] == 8 { at + 2 } else { at + 4 })? == 0 { frame.len() } else { end };
     (tcp + 20 <= end && end <= frame.len()).then_some((tcp, end))
 }
 

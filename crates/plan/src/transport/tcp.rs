@@ -226,8 +226,7 @@ fn only_the_kernels<S: Source>(controller: &str, source: &S) -> Result<(), S::Er
     let given = |key: &Key| controller == "gemini" && GEMINI.contains(&key.name);
     let ours = |key: &&&'static Key| {
         // A proxy is beside the hosts.
-        let beside =
-            **key == TcpOptions::KEY.stack || key.name == TcpOptions::KEY.clean.key.name;
+        let beside = **key == TcpOptions::KEY.stack || key.name == TcpOptions::KEY.clean.key.name;
         !beside && !given(key) && source.is_written(key)
     };
     match keys.iter().find(ours) {

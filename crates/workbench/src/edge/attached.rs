@@ -166,8 +166,7 @@ impl Attached {
             let help = format!("take it out: tc qdisc del dev {device} root");
             return Err(with_help(&what, &help));
         }
-        let attached =
-            Self { device: device.to_owned(), role, state: State::Attached, folder };
+        let attached = Self { device: device.to_owned(), role, state: State::Attached, folder };
         let settings = Settings { config: *config, shaper: shaper.map(|(shaper, _)| shaper) };
         let done = attached.put(&mut found, &settings, shaper.map(|(_, buffer)| buffer));
         if let Err(why) = done {
@@ -181,8 +180,7 @@ impl Attached {
     /// Does each step of attaching in the order in which a later one shows that the earlier ones were done.
     fn put(&self, device: &mut Device, settings: &Settings, buffer: Option<Bytes>) -> Result<()> {
         let of_device = of_device(&self.device);
-        let mut proxy =
-            Proxy::load(settings, device.link_header).map_err(|why| of_bpf(&why))?;
+        let mut proxy = Proxy::load(settings, device.link_header).map_err(|why| of_bpf(&why))?;
         proxy.pin(&self.folder).map_err(|why| of_bpf(&why))?;
         if !device.has_clsact().map_err(&of_device)? {
             let own = self.folder.join(OWN_CLSACT);

@@ -1,0 +1,180 @@
+//! CLEAN at a device of a machine in the path, by the command, with a network and a BPF file system of the test's own.
+//! Where this machine does not allow it, or the build has no programs, a test says so and ends.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/namespaces.rs"]
+mod namespaces;
+mod support;
+
+use namespaces::{in_namespaces, leave, programs, soon};
+use serde_json::Value;
+use support::{Folder, text};
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/edge");
+/// The programs of a proxy.
+const NAMES: [&str; 3] = ["edge", "data", "acks"];
+
+/// Runs a script in the path between a sender and a receiver. None of the programs is left after it.
+fn in_path(script: &str, variables: &[(&str, &str)]) -> String {
+    let before = programs(&NAMES);
+    let said = in_namespaces(FILES, script, variables);
+    let left = || programs(&NAMES).iter().all(|of| before.contains(of));
+    assert!(soon(left), "{:?}", programs(&NAMES));
+    said
+}
+
+/// Transfers of four flows through a shaper whose queue the proxy marks, under each setting of the receiver's TCP.
+const TRANSFERS: &str = r#"
+nothing() { [ ! -e /sys/fs/bpf/shallop ] && [ "$(tc qdisc show dev r0)" = "$before" ]; }
+before=$(tc qdisc show dev r0)
+$shallop edge clean attach r0 --rate 400Mbps --mark 20pkt --buffer 400pkt > said
+for setting in none=0 window_scaling=0 timestamps=0 sack=0 rmem="4096 16384 60000"; do
+    for address in 10.8.2.2 fd08:2::2; do
+        [ $setting = none=0 ] || at_receiver sysctl -qw "net.ipv4.tcp_$setting"
+        serve 5001 4
+        transfer $address 5001 4 3000000
+        cmp sent received
+        $shallop edge clean watch r0 --once --json | grep -F "$address" | tail -n 4 > flows
+        [ "$(grep -c '"controlled":true' flows)" = 4 ]
+    done
+    at_receiver sysctl -qw net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_timestamps=1 net.ipv4.tcp_sack=1
+    echo "$setting $(wrong_checksums | sort -u)"
+done
+$shallop edge clean show r0 --json
+$shallop edge clean detach r0
+nothing
+"#;
+
+#[test]
+fn transfers_through_a_proxy_are_the_same_bytes_under_every_setting_of_tcp() {
+    let Some(_alone) = leave(&[]) else { return };
+    let said = in_path(TRANSFERS, &[]);
+    let (settings, shown) = said.split_at(said.find('{').unwrap());
+    assert_eq!(settings.lines().count(), 5, "{said}");
+    assert!(settings.lines().all(|line| line.ends_with(" 0")), "no checksum is wrong: {said}");
+    let shown: Value = serde_json::from_str(shown).unwrap();
+    let of = |name: &str| shown["counters"][name].as_u64().unwrap();
+    assert!(of("data_segments") > 10 * 4 * 3_000_000 / 1_500, "{shown}");
+    assert!(of("marked_segments") > 100 && of("reduced_windows") > 1_000, "{shown}");
+    assert_eq!([of("failed_packets"), of("unknown_packets"), of("flows_without_room")], [0; 3]);
+}
+
+#[test]
+fn at_the_edge_packets_become_ecn_capable_and_not_at_the_last_hop() {
+    let Some(_alone) = leave(&[]) else { return };
+    let script = r#"
+$shallop edge clean attach s0 --role edge > said
+$shallop edge clean attach r0 --set flows=16 --set decrease=half > said
+serve 5001 2
+transfer 10.8.2.2 5001 2 500000
+cmp sent received
+$shallop edge clean show s0 --json
+echo ,
+$shallop edge clean show r0 --json
+at_receiver awk '/^IpExt:/ { if (++line == 1) split($0, name); else for (i in name)
+    if (name[i] ~ /ECT0Pkts|CEPkts/) sum += $i } END { print "," sum }' /proc/net/netstat
+$shallop edge clean detach s0
+$shallop edge clean detach r0
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show | grep clsact
+"#;
+    let said = in_path(script, &[]);
+    let all: Value = serde_json::from_str(&format!("[{said}]")).unwrap();
+    let of = |at: usize, name: &str| all[at]["counters"][name].as_u64().unwrap();
+    // Bursts of offload are one packet each.
+    assert!(of(0, "made_ect_packets") > 10, "{said}");
+    assert!(of(1, "cleared_packets") > 10 && of(1, "data_segments") > 600, "{said}");
+    assert_eq!((all[1]["keys"]["flows"].as_str(), all[2].as_u64()), (Some("16"), Some(0)));
+}
+
+#[test]
+fn what_was_there_before_stays_and_what_is_wrong_is_refused() {
+    let Some(_alone) = leave(&[]) else { return };
+    let script = r#"
+refused() { local code=0; $shallop edge clean "$@" > said 2> why || code=$?; echo "$code $(tr '\n' ' ' < why)"; }
+refused attach nowhere
+refused attach r0 --set min_window=0
+refused attach r0 --set edges=1
+refused attach r0 --rate 1Gbps --mark 100pkt --buffer 50pkt
+refused detach r0
+tc qdisc add dev r0 clsact
+tc qdisc add dev r0 root handle 1: pfifo limit 100
+before=$(tc qdisc show dev r0)
+refused attach r0 --rate 1Gbps
+$shallop edge clean attach r0 > said
+refused attach r0
+refused set r0 flows=3
+$shallop edge clean set r0 decrease=half idle=2s
+$shallop edge clean show r0 | grep -E '^(decrease|idle) ' | tr -s ' ' | tr '\n' ' '
+$shallop edge clean list --json | tr -d ' \n'
+$shallop edge clean detach r0
+[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
+$shallop edge clean attach s0 > said
+ip link del s0
+$shallop edge clean list | tail -n 1
+$shallop edge clean detach s0
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = in_path(script, &[]);
+    for words in [
+        "2 × device \"nowhere\"",
+        "10000",
+        "what can be set: decrease",
+        "is not above the mark",
+        "there is no proxy at \"r0\"",
+        "has the queue discipline pfifo at its root",
+        "there is a proxy at \"r0\" already",
+        "the size of the flow cache stays",
+        "decrease half idle 2s",
+        r#"[{"iface":"r0","role":"last-hop","state":"attached"}]"#,
+        "the device is gone",
+    ] {
+        let flat = said.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(words), "{words}: {flat}");
+    }
+}
+
+#[test]
+fn nothing_is_left_whenever_the_command_is_killed() {
+    let Some(_alone) = leave(&[]) else { return };
+    let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
+    let script = r#"
+before=$(tc qdisc show dev r0)
+attach="attach r0 --rate 100Mbps"
+took() { local began=$(date +%s%N); $shallop edge clean "$@" > said; echo $((($(date +%s%N) - began) / 1000)); }
+attaching=$(took $attach)
+detaching=$(took detach r0)
+caught=0
+for time in $(seq $TIMES); do
+    if [ $((time % 2)) = 0 ]; then
+        $shallop edge clean $attach > said; what="detach r0"; most=$detaching
+    else
+        what=$attach; most=$attaching
+    fi
+    $shallop edge clean $what > said 2> why & child=$!
+    sleep 0.$(printf %06d $((RANDOM * most / 32768)))
+    ! kill -9 $child 2> why || caught=$((caught + 1))
+    wait $child || true
+    if $shallop edge clean list 2> why | grep -q r0; then $shallop edge clean detach r0; fi
+    find /sys/fs/bpf/shallop -depth -type d -exec rmdir {} + 2> why || true
+    [ ! -e /sys/fs/bpf/shallop ]
+    [ "$(tc qdisc show dev r0 | sed 's/qdisc tbf [0-9a-f]*/qdisc tbf/')" = "$before" ]
+done
+echo $caught
+"#;
+    let said = in_path(script, &[("TIMES", &times)]);
+    let caught: u32 = said.trim().parse().unwrap();
+    assert!(caught * 4 >= times.parse().unwrap(), "only {caught} of {times} were still at it");
+}
+
+#[test]
+fn a_unit_for_systemd_is_printed_and_nothing_attached() {
+    let folder = Folder::with("");
+    let attach = ["edge", "clean", "attach", "wlan-0", "--set", "decrease=half", "--print-unit"];
+    let said = text(&folder.shallop(&attach).stdout);
+    let words = "edge clean attach wlan-0 --role last-hop --set decrease=half\n";
+    assert!(said.contains(words) && said.contains(r"devices-wlan\x2d0.device"), "{said}");
+    let wrong = ["edge", "clean", "attach", "wlan0", "--set", "scale=9", "--print-unit"];
+    assert_eq!(folder.shallop(&wrong).status.code(), Some(2));
+}
