@@ -207,3 +207,31 @@ fn of_random_frames_none_grows_a_window_or_spoils_a_checksum() {
     );
     assert_eq!(proxy.maps().counters().unwrap().failed, 0);
 }
+
+#[test]
+#[ignore = "measures: --nocapture shows it"]
+fn cost_of_a_packet() {
+    let Some(mut proxy) = proxy(Config::default()) else { return };
+    open(&mut proxy, PLAIN, (Some(7), Some(7)));
+    let data = Frame { payload: 1_448, ..PLAIN };
+    let ack = Frame { is_of_sender: false, seq: 5_001, ack: 2_449, ..PLAIN };
+    let marked = Frame { ecn: CE, ..data };
+    let frames = [
+        ("edge", data),
+        ("data", data),
+        ("data, marked", marked),
+        ("data, of 10", data),
+        ("acks", ack),
+    ];
+    for (name, frame) in frames {
+        let program = match name {
+            "edge" => Program::Edge,
+            "acks" => Program::Acks,
+            _ => Program::Data,
+        };
+        let burst = if name == "data, of 10" { (10, 145) } else { (0, 0) };
+        let (_, took) = proxy.run(program, &frame.bytes(), burst, 1_000_000).unwrap();
+        let told = writeln!(std::io::stderr(), "{name}: {} ns", took.as_nanos());
+        assert!(told.is_ok() && took.as_nanos() < 5_000, "{name}: {took:?}");
+    }
+}

@@ -215,3 +215,29 @@ fn a_unit_for_systemd_is_printed_and_nothing_attached() {
     let wrong = ["edge", "clean", "attach", "wlan0", "--set", "scale=9", "--print-unit"];
     assert_eq!(folder.shallop(&wrong).status.code(), Some(2));
 }
+
+#[test]
+#[ignore = "measures: --nocapture shows it"]
+#[expect(clippy::print_stdout, reason = "it is a measurement")]
+fn a_proxy_costs_a_tenth_of_the_throughput_at_most() {
+    let Some(_alone) = leave(&["iperf3"]) else { return };
+    let script = r#"
+nsenter -n -t $receiver iperf3 -s > said & sleep 0.5
+carried() { at_sender iperf3 -c 10.8.2.2 -t 2 --json | grep bits_per_second | tail -n 1 | tr -dc '0-9.'; }
+for pair in $(seq 9); do
+    without=$(carried)
+    $shallop edge clean attach r0 > said.attach
+    echo "$without $(carried)"
+    $shallop edge clean detach r0
+done
+"#;
+    let said = in_path(script, &[]);
+    let ratio = |line: &str| {
+        let (without, with) = line.split_once(' ').unwrap();
+        with.parse::<f64>().unwrap() / without.parse::<f64>().unwrap()
+    };
+    let mut ratios: Vec<f64> = said.lines().map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    println!("{said}throughput with a proxy, of that without: {ratios:.3?}");
+    assert!(ratios[ratios.len() / 2] > 0.9, "{ratios:?}");
+}
