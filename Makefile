@@ -171,7 +171,7 @@ LINUX_READY = [ "$$(uname -s)" = Linux ] || { echo "this is not Linux"; exit 1; 
     has || { echo "clang or the headers of libelf and zlib are missing (apt-get install clang libelf-dev zlib1g-dev)"; \
         exit 1; }
 
-linux: compiler ## The command with programs for the running kernel: shallop host, and Gemini, DCTCP and ECN* in rehearsals
+linux: compiler ## The command with programs for the running kernel: shallop host, and Gemini, DCTCP, ECN* and Vegas in rehearsals
 	@why=$$($(LINUX_READY)) || { echo "make linux: $$why." >&2; exit 1; }
 	$(CARGO) build --release --locked --package shallop --features bpf
 	@echo "The command is $${CARGO_TARGET_DIR:-target}/release/shallop; try 'shallop doctor'."

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The programs, each `c/NAME.bpf.c`.
-const PROGRAMS: [&str; 3] = ["gemini", "dctcp", "ecn_star"];
+const PROGRAMS: [&str; 4] = ["gemini", "dctcp", "ecn_star", "vegas"];
 
 fn main() {
     println!("cargo::rerun-if-changed=c");

@@ -1,5 +1,5 @@
 //! Controllers in the kernel of this machine: what the verifier says of them, how large they are, and that they end with
-//! whoever has loaded them. Where programs cannot be loaded, a test says so and ends.
+//! what has loaded them. Where programs cannot be loaded, a test says so and ends.
 
 #![cfg(feature = "load")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
@@ -32,9 +32,9 @@ fn leave() -> Option<MutexGuard<'static, ()>> {
     Some(alone)
 }
 
-fn laws() -> [Law; 3] {
+fn laws() -> [Law; 4] {
     let gemini = Config::THESIS.integers(BitsPerSec::gbps(10));
-    [Law::Gemini(gemini), Law::Dctcp, Law::EcnStar]
+    [Law::Gemini(gemini), Law::Dctcp, Law::EcnStar, Law::Vegas]
 }
 
 fn name(of: &str) -> String {
@@ -67,7 +67,7 @@ fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() {
     let before: Vec<u32> = inventory::programs().iter().map(|of| of.id).collect();
     let loaded: Vec<Controller> = laws()
         .iter()
-        .zip(["ta", "tb", "tc"])
+        .zip(["ta", "tb", "tc", "td"])
         .map(|(law, of)| Controller::load(law, &name(of)).unwrap())
         .collect();
     for controller in &loaded {
@@ -78,7 +78,9 @@ fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() {
     let ours: Vec<_> = all
         .iter()
         .filter(|of| !before.contains(&of.id))
-        .filter(|of| ["gemini_", "dctcp_", "ecn_star_"].iter().any(|law| of.name.starts_with(law)))
+        .filter(|of| {
+            ["gemini_", "dctcp_", "ecn_star_", "vegas_"].iter().any(|law| of.name.starts_with(law))
+        })
         .collect();
     let told = |of: &LoadedProgram| format!("{} {:?}", of.name, sizes(of));
     let told: Vec<String> = ours.iter().map(|of| told(of)).collect();
@@ -100,7 +102,7 @@ fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() {
 #[test]
 fn a_name_is_there_once_and_gone_with_its_controller() {
     let Some(_alone) = leave() else { return };
-    for (law, name) in laws().iter().zip([name("one"), name("two"), name("three")]) {
+    for (law, name) in laws().iter().zip(["one", "two", "three", "four"].map(name)) {
         let first = Controller::load(law, &name).unwrap();
         assert!(has(&name), "{name}");
         let second = Controller::load(law, &name);

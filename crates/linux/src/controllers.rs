@@ -70,11 +70,10 @@ impl Controllers {
         // The number of a process has seven digits at most, and a name fifteen letters.
         let named = format!("{:.7}_{}", law.program().default_name(), std::process::id());
         let controller = Controller::load(&law, &named).map_err(|why| match why {
-            BpfError::NotBuilt => RehearsalError::Missing(format!(
+            BpfError::NotBuilt | BpfError::NotAllowed => RehearsalError::Missing(format!(
                 "the kernel of this machine has no congestion controller \"{name}\", and {why}; it has {}",
                 abilities::controllers().join(", ")
             )),
-            BpfError::NotAllowed => RehearsalError::Missing(format!("controller \"{name}\": {why}")),
             why => RehearsalError::Missing(format!("controller \"{name}\" cannot be loaded: {why}")),
         })?;
         self.names.insert(name, named);
@@ -98,6 +97,7 @@ fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
         }
         (_, Some("dctcp")) => Some(Law::Dctcp),
         (_, Some("ecn-star")) => Some(Law::EcnStar),
+        (_, Some("vegas")) => Some(Law::Vegas),
         _ => None,
     }
 }
