@@ -1,4 +1,4 @@
-//! Controllers in the kernel of this machine: what the verifier says of them, how large they are, and that they end with
+//! Controllers in the kernel of this machine: what the verifier says of them, how large they are, that they end with
 //! what has loaded them. Where programs cannot be loaded, a test says so and ends.
 
 #![cfg(feature = "load")]
