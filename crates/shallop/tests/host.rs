@@ -273,8 +273,9 @@ fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() {
         let of = |name: &str| run[name].as_f64().unwrap();
         // Vegas keeps its queue short by itself, and speaks no ECN.
         let is_marked = run["scheme"] != "vegas";
-        assert!((of("marks") > 0.0) == is_marked && of("goodput_bps") > 50e6, "{run}");
-        assert!(of("loss_rate") == 0.0 || !is_marked, "{run}");
+        assert!((of("marks") > 0.0) == is_marked && of("goodput_bps") > 30e6, "{run}");
+        // That of the first slow start.
+        assert!(of("loss_rate") < 0.05, "{run}");
     }
     assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
 
