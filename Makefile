@@ -45,7 +45,7 @@ KERNEL_CORE ?= 0
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals bench compiler lints docs book wasm msrv \
+.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench compiler lints docs book wasm msrv \
     page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
@@ -63,6 +63,11 @@ test: compiler lints ## All checks and tests, and every experiment in its quick 
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked
 	$(CARGO) run --quiet --locked --package xtask -- all
+	@if why=$$($(LINUX_READY)); then \
+	    $(MAKE) --no-print-directory check-linux; \
+	else \
+	    echo "make test: programs for the running kernel are not tested, since $$why."; \
+	fi
 	$(MAKE) --no-print-directory python
 	$(if $(QUICK_EXPERIMENTS),$(SHALLOP) $(QUICK_EXPERIMENTS))
 
@@ -153,6 +158,32 @@ check-rehearsals: compiler ## Rehearsals: all tests, the long ones too, with fif
 	SHALLOP_KILLS=50 $(CARGO) test --release --locked --package shallop-linux --test rehearse --test tapes -- \
 	    --include-ignored --skip rehearses_until_it_is_killed
 	SHALLOP_KILLS=50 $(CARGO) test --release --locked --package shallop --test real_hosts
+
+# What programs for the running kernel take: says what is missing if it is not there and cannot be installed.
+LINUX_READY = [ "$$(uname -s)" = Linux ] || { echo "this is not Linux"; exit 1; }; \
+    has() { command -v clang > /dev/null && \
+        printf '\#include <libelf.h>\n\#include <zlib.h>\n' | $${CC:-cc} -fsyntax-only -x c - 2> /dev/null; }; \
+    has && exit 0; \
+    if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+        export DEBIAN_FRONTEND=noninteractive; \
+        { apt-get update -qq && apt-get install -qq -y clang libelf-dev zlib1g-dev; } < /dev/null > /dev/null 2>&1; \
+    fi; \
+    has || { echo "clang or the headers of libelf and zlib are missing (apt-get install clang libelf-dev zlib1g-dev)"; \
+        exit 1; }
+
+linux: compiler ## The command with programs for the running kernel: shallop host, and Gemini, DCTCP, ECN* and Vegas in rehearsals
+	@why=$$($(LINUX_READY)) || { echo "make linux: $$why." >&2; exit 1; }
+	$(CARGO) build --release --locked --package shallop --features bpf
+	@echo "The command is $${CARGO_TARGET_DIR:-target}/release/shallop; try 'shallop doctor'."
+
+# Where it may not load programs, a test says so. One at a time: they look at what the kernel has.
+check-linux: compiler ## Programs for the running kernel: their lints and tests, as root
+	@why=$$($(LINUX_READY)) || { echo "make check-linux: $$why." >&2; exit 1; }
+	$(CARGO) clippy --locked --package shallop-bpf --package shallop-linux --package shallop-workbench --package shallop \
+	    --features shallop/bpf --all-targets -- -D warnings
+	$(CARGO) test --locked --package shallop-bpf --features load
+	$(CARGO) test --locked --package shallop --features bpf --test host
+	$(CARGO) test --locked --package shallop-linux --features bpf
 
 bench: compiler ## Packet-hops a second in the standard cases
 	@$(SHALLOP) bench

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The programs, each `c/NAME.bpf.c`.
-const PROGRAMS: [&str; 4] = ["gemini", "dctcp", "ecn_star", "clean"];
+const PROGRAMS: [&str; 5] = ["gemini", "dctcp", "ecn_star", "vegas", "clean"];
 
 fn main() {
     println!("cargo::rerun-if-changed=c");

@@ -13,7 +13,7 @@
 /* include/net/tcp.h, include/net/inet_connection_sock.h, include/net/sock.h */
 enum { TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4 };
 enum { TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2 };
-enum { TCP_CA_CWR = 2, TCP_CA_RECOVERY = 3, TCP_CA_LOSS = 4 };
+enum { TCP_CA_OPEN = 0, TCP_CA_CWR = 2, TCP_CA_RECOVERY = 3, TCP_CA_LOSS = 4 };
 enum { CA_EVENT_TX_START = 0, CA_EVENT_CWND_RESTART = 1, CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5 };
 enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
 enum { SK_PACING_NONE = 0, SK_PACING_NEEDED = 1 };

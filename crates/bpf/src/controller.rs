@@ -32,11 +32,13 @@ pub enum Program {
     Dctcp,
     /// ECN*.
     EcnStar,
+    /// Vegas.
+    Vegas,
 }
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Gemini, Self::Dctcp, Self::EcnStar];
+    pub const ALL: [Self; 4] = [Self::Gemini, Self::Dctcp, Self::EcnStar, Self::Vegas];
 
     /// Its name in scenarios.
     #[must_use]
@@ -45,6 +47,7 @@ impl Program {
             Self::Gemini => "gemini",
             Self::Dctcp => "dctcp",
             Self::EcnStar => "ecn-star",
+            Self::Vegas => "vegas",
         }
     }
 
@@ -76,6 +79,8 @@ pub enum Law {
     Dctcp,
     /// ECN*: Reno, which answers a mark as a loss.
     EcnStar,
+    /// Vegas, with the numbers of Linux.
+    Vegas,
 }
 
 impl Law {
@@ -86,6 +91,7 @@ impl Law {
             Self::Gemini(_) => Program::Gemini,
             Self::Dctcp => Program::Dctcp,
             Self::EcnStar => Program::EcnStar,
+            Self::Vegas => Program::Vegas,
         }
     }
 }

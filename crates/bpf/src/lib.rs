@@ -1,7 +1,7 @@
 //! Programs for the running kernel (BPF), in C in the folder `c`, and what loads them.
 //!
-//! Controllers of TCP (`tcp_congestion_ops`): Gemini, DCTCP and ECN*. The arithmetic of the first two is in headers
-//! without anything of a kernel, which tests compare with the laws of `shallop-control`. With the feature `load` clang
+//! Controllers of TCP (`tcp_congestion_ops`): Gemini, DCTCP, ECN* and Vegas. Arithmetic is in headers without anything
+//! of a kernel, which tests compare with the laws of `shallop-control`. With the feature `load` clang
 //! compiles them and libbpf loads them; without it everything that would load one says so.
 //!
 //! What is loaded ends with the process, unless it is pinned.

@@ -13,6 +13,9 @@ pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// What says which capabilities this process has.
 const STATUS: &str = "/proc/self/status";
+/// Which users of the machine this process's user namespace has, and what the first one has: all.
+const USERS: &str = "/proc/self/uid_map";
+const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
 /// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` has those
 /// of `CAP_BPF` and `CAP_PERFMON` in it.
@@ -26,10 +29,12 @@ pub fn has_btf() -> bool {
     Path::new(BTF).exists()
 }
 
-/// The capabilities that this process lacks for programs.
+/// The capabilities that this process lacks for programs. Those of a user namespace do not count.
 #[must_use]
 pub fn lacking_capabilities() -> Vec<&'static str> {
-    lacking(&fs::read_to_string(STATUS).unwrap_or_default())
+    let users = fs::read_to_string(USERS).unwrap_or_default();
+    let status = fs::read_to_string(STATUS).unwrap_or_default();
+    if users.split_whitespace().eq(ALL_USERS) { lacking(&status) } else { lacking("") }
 }
 
 fn lacking(status: &str) -> Vec<&'static str> {
@@ -52,6 +57,13 @@ fn is_mounted(mounts: &str) -> bool {
         let mut words = line.split_whitespace();
         words.nth(4) == Some(BPF_FILE_SYSTEM) && line.contains(" - bpf ")
     })
+}
+
+/// Whether there is clang, which compiles programs when the command is built.
+#[must_use]
+pub fn has_clang() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join("clang").is_file())
 }
 
 /// Checks what can be known of this machine before a program is loaded.

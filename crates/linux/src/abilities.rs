@@ -1,7 +1,9 @@
-//! What this machine can do for rehearsals.
+//! What this machine can do for rehearsals, and for programs in its kernel.
 
 use std::fs;
 
+use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
+use shallop_bpf::{Controller, Law, Program, controller};
 use shallop_core::BitsPerSec;
 use shallop_results::machine::Ability;
 
@@ -26,12 +28,6 @@ pub fn release() -> String {
 #[must_use]
 pub fn all() -> Vec<Ability> {
     let controllers = controllers();
-    let ability = |what: &str, can, found, used_for: &str| Ability {
-        what: what.to_owned(),
-        can,
-        found,
-        used_for: used_for.to_owned(),
-    };
     let host = |what, rate, good: &str, used_for| {
         let made = namespace::hosts(&[rate], &Settings::default()).map(drop);
         let can = made.is_ok();
@@ -45,7 +41,7 @@ pub fn all() -> Vec<Ability> {
     let kernel = format!("Linux {}: {}", release(), controllers.join(", "));
     let interfaces = "network namespaces with virtual interfaces";
     let (fast, slow) = (BitsPerSec::gbps(100), BitsPerSec::gbps(1));
-    vec![
+    let of_rehearsals = vec![
         ability(
             "congestion controllers",
             !controllers.is_empty(),
@@ -65,6 +61,56 @@ pub fn all() -> Vec<Ability> {
             processors > 1,
             processors.to_string(),
             "one for the emulator, the others for hosts",
+        ),
+    ];
+    of_rehearsals.into_iter().chain(of_programs()).collect()
+}
+
+fn ability(what: &str, can: bool, found: String, used_for: &str) -> Ability {
+    Ability { what: what.to_owned(), can, found, used_for: used_for.to_owned() }
+}
+
+/// What programs for the kernel need, one of which is loaded for a moment.
+fn of_programs() -> Vec<Ability> {
+    let names = Program::ALL.map(Program::name).join(", ");
+    let built = if controller::IS_BUILT {
+        names.clone()
+    } else {
+        let clang = if machine::has_clang() { "clang is there" } else { "it installs clang" };
+        format!("none: 'make linux' builds them ({clang})")
+    };
+    let lacking = machine::lacking_capabilities();
+    let capabilities = if lacking.is_empty() {
+        "all that it takes".to_owned()
+    } else {
+        format!("no {}: run it as root", lacking.join(", "))
+    };
+    let found = |is_there, good: &str, bad: &str| {
+        if is_there { good.to_owned() } else { bad.to_owned() }
+    };
+    let (types, keeps) = (machine::has_btf(), machine::keeps_programs());
+    let name = format!("doctor_{}", std::process::id());
+    let loaded = machine::check().and_then(|()| Controller::load(&Law::Dctcp, &name).map(drop));
+    let can_load = loaded.is_ok();
+    let loads =
+        loaded.err().map_or_else(|| "loads one, and took it out".to_owned(), |why| why.to_string());
+    let types_found = found(types, "BTF", "none (CONFIG_DEBUG_INFO_BTF)");
+    let mount = format!("none at {BPF_FILE_SYSTEM}: mount -t bpf bpf {BPF_FILE_SYSTEM}");
+    vec![
+        ability("programs in this build", controller::IS_BUILT, built, "the next four lines"),
+        ability("types of the kernel", types, types_found, "programs"),
+        ability("capabilities", lacking.is_empty(), capabilities, "programs"),
+        ability(
+            "controllers as programs",
+            can_load,
+            loads,
+            &format!("host; {names} in a rehearsal"),
+        ),
+        ability(
+            "BPF file system",
+            keeps,
+            found(keeps, BPF_FILE_SYSTEM, &mount),
+            "host load: controllers that stay",
         ),
     ]
 }

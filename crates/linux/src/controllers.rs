@@ -1,5 +1,6 @@
 //! The congestion controllers of a rehearsal: those that the kernel of this machine has, and those that are loaded into
-//! it for as long as the run takes (BPF), under names of their own.
+//! it for as long as the run takes (BPF), under names of their own. Those that answer marks ask for ECN by themselves
+//! (`TCP_CONG_NEEDS_ECN`), and servers that have them accept it: no sysctl is needed, and others stay without.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +15,6 @@ use shallop_plan::transport::Transport;
 use crate::abilities;
 use crate::error::RehearsalError;
 
-/// Those whose hosts mark packets as ECN-capable and echo marks.
-const WITH_MARKS: [&str; 3] = ["dctcp", "gemini", "ecn-star"];
-
 /// The controllers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
@@ -24,8 +22,6 @@ pub(crate) struct Controllers {
     names: BTreeMap<&'static str, String>,
     /// What is loaded, and what it was loaded with.
     loaded: Vec<(Law, Controller)>,
-    /// Whether hosts use ECN.
-    pub(crate) marks: bool,
 }
 
 impl Controllers {
@@ -39,7 +35,6 @@ impl Controllers {
             let Some(&(name, kernels)) = CONTROLLERS.iter().find(|(ours, _)| *ours == name) else {
                 continue;
             };
-            all.marks |= WITH_MARKS.contains(&name);
             let law = law(setup, transport, group);
             // That of the kernel would have other settings than the scenario's.
             let is_there =
@@ -75,11 +70,10 @@ impl Controllers {
         // The number of a process has seven digits at most, and a name fifteen letters.
         let named = format!("{:.7}_{}", law.program().default_name(), std::process::id());
         let controller = Controller::load(&law, &named).map_err(|why| match why {
-            BpfError::NotBuilt => RehearsalError::Missing(format!(
+            BpfError::NotBuilt | BpfError::NotAllowed => RehearsalError::Missing(format!(
                 "the kernel of this machine has no congestion controller \"{name}\", and {why}; it has {}",
                 abilities::controllers().join(", ")
             )),
-            BpfError::NotAllowed => RehearsalError::Missing(format!("controller \"{name}\": {why}")),
             why => RehearsalError::Missing(format!("controller \"{name}\" cannot be loaded: {why}")),
         })?;
         self.names.insert(name, named);
@@ -103,6 +97,7 @@ fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
         }
         (_, Some("dctcp")) => Some(Law::Dctcp),
         (_, Some("ecn-star")) => Some(Law::EcnStar),
+        (_, Some("vegas")) => Some(Law::Vegas),
         _ => None,
     }
 }

@@ -45,16 +45,13 @@ const LONGEST: Span = Span::from_secs(3_600);
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
 /// The sysctls of every host.
-fn settings(plan: &Plan, marks: bool) -> Settings {
+fn settings(plan: &Plan) -> Settings {
     let own =
         ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
     let no_memory = ("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned());
-    // Both ends have to agree on ECN.
-    let ecn = marks.then(|| ("net.ipv4.tcp_ecn".to_owned(), "1".to_owned()));
-    let ours = own.into_iter().chain([no_memory]).chain(ecn);
     Settings {
         gso_max_segs: plan.kernel.gso_max_segs,
-        sysctls: ours.chain(plan.kernel.written_sysctls()).collect(),
+        sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
     }
 }
 
@@ -77,8 +74,7 @@ pub fn run_observed(
     let controllers = Controllers::of(&setup)?;
     let traffic = Traffic::of(&setup, Some(&controllers))?;
     let begun = Instant::now();
-    let (mut hosts, devices) =
-        namespace::hosts(&traffic.rates, &settings(plan, controllers.marks))?;
+    let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan))?;
     for (&host, name) in &traffic.flows.of_programs {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }

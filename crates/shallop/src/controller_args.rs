@@ -70,7 +70,7 @@ pub enum HostAction {
 /// The arguments of `host load`.
 #[derive(Debug, Args)]
 pub struct Load {
-    /// gemini, dctcp or ecn-star
+    /// gemini, dctcp, ecn-star or vegas
     #[arg(value_parser = controllers::program)]
     pub program: Program,
     /// What the kernel is to call it; otherwise its own name, with _ for -

@@ -91,23 +91,27 @@ fn load(args: &Load) -> Result<()> {
 
 /// How a controller that is loaded is used.
 fn usage(program: Program, name: &str) -> String {
-    let marks = match program {
-        Program::Dctcp | Program::Gemini => "exactly",
-        Program::EcnStar => "as RFC 3168 says",
+    let receivers = match program {
+        Program::Vegas => "Receivers need nothing.".to_owned(),
+        Program::Dctcp | Program::Gemini | Program::EcnStar => format!(
+            "Receivers have to have {name} as well, by one of these ways: a server without it refuses ECN to a sender \
+             with it."
+        ),
     };
+    let ecn = if program == Program::Vegas { "" } else { " features ecn" };
     format!(
         "{name} is loaded, and no connection uses it yet. It is used
 
   by new connections of this network namespace:
       sysctl -w net.ipv4.tcp_congestion_control={name}
-  or by those to some destinations, at both ends:
-      ip route replace PREFIX via GATEWAY dev IFACE congctl {name} features ecn
+  or by those to some destinations:
+      ip route replace PREFIX via GATEWAY dev IFACE congctl {name}{ecn}
   or by one socket:
       setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, \"{name}\", {length})
 
-Receivers have to have {name} as well, by one of these ways: it echoes marks {marks}, and a server without it
-refuses ECN to a sender with it. shallop host watch {name} shows the connections; shallop host unload {name} takes it
-out, once no sysctl and no route names it.",
+{receivers}
+'shallop host watch {name}' shows the connections. 'shallop host unload {name}' takes it out, once no sysctl and no
+route names it.",
         length = name.len()
     )
 }
@@ -306,6 +310,7 @@ mod tests {
             said.contains("congctl mine features ecn") && said.contains("\"mine\", 4)"),
             "{said}"
         );
-        assert!(said.contains("as RFC 3168 says"), "{said}");
+        assert!(said.contains("Receivers have to have mine"), "{said}");
+        assert!(!usage(Program::Vegas, "mine").contains("ecn"));
     }
 }

@@ -23,7 +23,7 @@ const SCHEME: &str = "set";
 /// What the command calls some keys of scenarios.
 const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")];
 /// Why a transport is no program.
-const NO_PROGRAM: &str = "there are programs of gemini, dctcp and ecn-star alone";
+const NO_PROGRAM: &str = "there are programs of gemini, dctcp, ecn-star and vegas alone";
 
 /// The diagnostic of what cannot be loaded or used.
 pub(crate) fn of_bpf(why: &BpfError) -> super::diagnostic::Report {
@@ -63,6 +63,7 @@ pub fn law(program: Program, set: &[(String, String)]) -> Result<Law> {
         Program::Gemini => None,
         Program::Dctcp => Some(Law::Dctcp),
         Program::EcnStar => Some(Law::EcnStar),
+        Program::Vegas => Some(Law::Vegas),
     };
     if let Some(law) = fixed {
         return match set.first() {
@@ -122,6 +123,7 @@ pub fn of_transport(transport: &Transport) -> Result<Law> {
         (Config::Gemini(config), _) => Ok(Law::Gemini(config.integers(BitsPerSec::gbps(1)))),
         (_, Some(Program::Dctcp)) => Ok(Law::Dctcp),
         (_, Some(Program::EcnStar)) => Ok(Law::EcnStar),
+        (_, Some(Program::Vegas)) => Ok(Law::Vegas),
         _ => Err(plain(&NO_PROGRAM)),
     }
 }
@@ -132,6 +134,7 @@ fn program_of(transport: &Transport) -> Option<Program> {
     match &tcp.controller {
         Config::Gemini(_) => Some(Program::Gemini),
         Config::Dctcp(_) => Some(Program::Dctcp),
+        Config::Vegas(_) => Some(Program::Vegas),
         Config::Reno(_) if tcp.is_ecn_capable() => Some(Program::EcnStar),
         _ => None,
     }
@@ -168,7 +171,9 @@ fn base_of(law: &Law) -> Result<Law> {
             let capacity = ("capacity".to_owned(), format!("{}Kbps", set.capacity_kbps));
             self::law(Program::Gemini, &[capacity])
         }
-        Law::Dctcp | Law::EcnStar => Err(plain(&"only gemini has settings for some destinations")),
+        Law::Dctcp | Law::EcnStar | Law::Vegas => {
+            Err(plain(&"only gemini has settings for some destinations"))
+        }
     }
 }
 
@@ -221,7 +226,7 @@ pub fn changed(set: &Integers, changes: &[(String, String)]) -> Result<Integers>
     }
     match law(Program::Gemini, &all)? {
         Law::Gemini(set) => Ok(set),
-        Law::Dctcp | Law::EcnStar => Err(plain(&"no settings")),
+        Law::Dctcp | Law::EcnStar | Law::Vegas => Err(plain(&"no settings")),
     }
 }
 
@@ -269,6 +274,6 @@ mod tests {
         assert!(why(Program::Gemini, &[("kk", "1")]).contains("delay_threshold"));
         assert!(why(Program::Gemini, &[("rtt_noise", "1us")]).contains("no \"rtt_noise\""));
         assert!(why(Program::Dctcp, &[("k", "1pkt")]).contains("nothing can be set"));
-        assert_eq!(program("vegas").unwrap_err(), "expected one of gemini, dctcp, ecn-star");
+        assert_eq!(program("bbr").unwrap_err(), "expected one of gemini, dctcp, ecn-star, vegas");
     }
 }

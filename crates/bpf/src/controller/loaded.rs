@@ -19,6 +19,7 @@ use crate::{BpfError, Connection, Prefix};
 const GEMINI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gemini.o"));
 const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));
 const ECN_STAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.o"));
+const VEGAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vegas.o"));
 
 /// The place of the name in `struct tcp_congestion_ops` of `c/kernel.h`.
 const NAME_AT: usize = 68;
@@ -26,6 +27,9 @@ const NAME_AT: usize = 68;
 const NAME: usize = 16;
 const CLASSES: &str = MAPS[0];
 const PREFIXES: &str = MAPS[1];
+/// The program that tells of connections.
+const LIST: &str = "connections";
+
 /// A program of this name, as it is to be loaded.
 fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
     check_name(name)?;
@@ -34,6 +38,7 @@ fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
         Program::Gemini => GEMINI,
         Program::Dctcp => DCTCP,
         Program::EcnStar => ECN_STAR,
+        Program::Vegas => VEGAS,
     };
     let object = ObjectBuilder::default().open_memory(bytes);
     let mut object = object.map_err(refused("the program of a controller"))?;
@@ -68,7 +73,12 @@ impl Controller {
     /// If the kernel refuses it, as it does without the capabilities that it takes, or one of this name is there.
     pub fn load(law: &Law, name: &str) -> Result<Self, BpfError> {
         let program = law.program();
-        let object = open(program, name)?.load();
+        let mut object = open(program, name)?;
+        for mut list in object.progs_mut().filter(|of| of.name() == OsStr::new(LIST)) {
+            // For whoever watches, who loads it then.
+            list.set_autoload(false);
+        }
+        let object = object.load();
         let mut object = object.map_err(refused(format!("loading {name}")))?;
         if let Law::Gemini(set) = law {
             let classes = object.maps().find(|map| map.name() == OsStr::new(CLASSES));
@@ -225,8 +235,8 @@ impl Watch {
             map.set_autocreate(false).map_err(refused(what))?;
         }
         let object = object.load().map_err(refused(what))?;
-        let list = object.progs_mut().find(|of| of.name() == OsStr::new("connections"));
-        let link = list.ok_or_else(|| missing("connections"))?.attach();
+        let list = object.progs_mut().find(|of| of.name() == OsStr::new(LIST));
+        let link = list.ok_or_else(|| missing(LIST))?.attach();
         Ok(Self { link: link.map_err(refused(what))?, _object: object })
     }
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Vegas as a controller of a running kernel, for kernels without their own: vegas_math.h has its arithmetic. Losses and
+ * marks are answered as Reno does; until the connection is back in the state Open, windows grow as Reno's.
+ */
+#include "tcp.h"
+
+#include "settings.h"
+#include "vegas_math.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum { NO_SAMPLE = 0x7fffffff };
+
+extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
+extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
+extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
+
+/* What a connection remembers. */
+struct vegas_sock {
+    /* SND.NXT when the round trip began, and the samples of it. */
+    __u32 round_end, samples;
+    /* The smallest round trips, of this one and of the connection, in microseconds and one. */
+    __u32 rtt_min, rtt_base;
+    __u16 is_on, state, cuts_marks, cuts_loss;
+};
+
+static __always_inline void begin_round(struct vegas_sock *v, const struct tcp_sock *tp)
+{
+    v->round_end = tp->snd_nxt;
+    v->samples = 0;
+    v->rtt_min = NO_SAMPLE;
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_init_sock, struct sock *sk)
+{
+    struct vegas_sock *v = private_of(sk);
+    v->rtt_base = NO_SAMPLE;
+    v->is_on = 1;
+    v->state = v->cuts_marks = v->cuts_loss = 0;
+    begin_round(v, tcp_of(sk));
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+    struct vegas_sock *v = private_of(sk);
+    __s32 rtt_us = sample->rtt_us;
+    __u32 rtt;
+    if (rtt_us < 0)
+        return;
+    rtt = (__u32)rtt_us + 1;
+    if (rtt < v->rtt_base)
+        v->rtt_base = rtt;
+    if (rtt < v->rtt_min)
+        v->rtt_min = rtt;
+    v->samples++;
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+    struct vegas_sock *v = private_of(sk);
+    struct tcp_sock *tp = tcp_of(sk);
+    struct vegas_window w = { tp->snd_cwnd, tp->snd_ssthresh };
+    if (!v->is_on) {
+        tcp_reno_cong_avoid(sk, ack, acked);
+        return;
+    }
+    if ((__s32)(ack - v->round_end) <= 0) {
+        if (w.cwnd < w.ssthresh)
+            tcp_slow_start(tp, acked);
+        return;
+    }
+    if (v->samples <= VEGAS_DELAYED_SAMPLES) {
+        tcp_reno_cong_avoid(sk, ack, acked);
+    } else if (vegas_round(&w, v->rtt_base, v->rtt_min, is_cwnd_limited(tp))) {
+        tcp_slow_start(tp, acked);
+    } else {
+        tp->snd_cwnd = w.cwnd < tp->snd_cwnd_clamp ? w.cwnd : tp->snd_cwnd_clamp;
+        tp->snd_ssthresh = w.ssthresh;
+    }
+    begin_round(v, tp);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(vegas_ssthresh, struct sock *sk)
+{
+    return tcp_reno_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(vegas_set_state, struct sock *sk, __u8 state)
+{
+    struct vegas_sock *v = private_of(sk);
+    if (state != v->state && state == TCP_CA_CWR)
+        v->cuts_marks++;
+    else if (state != v->state && (state == TCP_CA_RECOVERY || state == TCP_CA_LOSS))
+        v->cuts_loss++;
+    v->state = state;
+    v->is_on = state == TCP_CA_OPEN;
+    if (v->is_on)
+        begin_round(v, tcp_of(sk));
+}
+
+/* After an idle time the path may have changed. */
+SEC("struct_ops")
+void BPF_PROG(vegas_cwnd_event, struct sock *sk, int event)
+{
+    struct vegas_sock *v = private_of(sk);
+    if (event != CA_EVENT_CWND_RESTART && event != CA_EVENT_TX_START)
+        return;
+    v->rtt_base = NO_SAMPLE;
+    v->is_on = 1;
+    begin_round(v, tcp_of(sk));
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(vegas_undo_cwnd, struct sock *sk)
+{
+    return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops vegas = {
+    .init = (void *)vegas_init_sock,
+    .pkts_acked = (void *)vegas_pkts_acked,
+    .cong_avoid = (void *)vegas_cong_avoid,
+    .ssthresh = (void *)vegas_ssthresh,
+    .set_state = (void *)vegas_set_state,
+    .cwnd_event = (void *)vegas_cwnd_event,
+    .undo_cwnd = (void *)vegas_undo_cwnd,
+    .flags = TCP_CONG_NON_RESTRICTED,
+    .name = "vegas",
+};
+
+/* Tells of each connection of this controller in the network namespace of whoever reads it. */
+SEC("iter/tcp")
+int connections(struct bpf_iter__tcp *ctx)
+{
+    struct sock_common *common = ctx->sk_common;
+    struct connection told = {};
+    struct vegas_sock v;
+    struct tcp_sock *tp = tcp_of_controller(common);
+    if (!tp || bpf_core_read(&v, sizeof(v), &tp->inet_conn.icsk_ca_priv))
+        return 0;
+    tell(&told, tp, common);
+    told.rtt_base_us = v.rtt_base == NO_SAMPLE ? 0 : v.rtt_base - 1;
+    told.cuts_marks = v.cuts_marks;
+    told.cuts_loss = v.cuts_loss;
+    bpf_seq_write(ctx->meta->seq, &told, sizeof(told));
+    return 0;
+}
