@@ -12,7 +12,7 @@ use shallop_core::{BitsPerSec, Bytes};
 use crate::netlink::Interfaces;
 
 /// The queue discipline that gives programs what enters and leaves a device, and where what they are given is listed
-/// (linux/pkt_sched.h: `TC_H_CLSACT`, with `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS`).
+/// (`linux/pkt_sched.h`: `TC_H_CLSACT`, with `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS`).
 const CLSACT: &str = "clsact";
 const CLSACT_PARENT: TcHandle = TcHandle { major: 0xffff, minor: 0xfff1 };
 const DIRECTIONS: [TcHandle; 2] =

@@ -5,46 +5,26 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/namespaces.rs"]
+mod namespaces;
 mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::MutexGuard;
 
+use namespaces::{in_namespaces, skipped, soon};
 use serde_json::Value;
-use shallop_bpf::inventory;
 use support::{Folder, text};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/host");
 const CONTROLLERS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn skipped(why: &str) {
-    println!("skipped: {why}");
-}
-
-/// One test at a time: each looks at what the kernel has.
-static ALONE: Mutex<()> = Mutex::new(());
-
 /// Leave to load programs, if this build and machine can; if not, says why.
 fn leave() -> Option<MutexGuard<'static, ()>> {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let why = shallop_bpf::machine::check();
-    let programs = ["unshare", "nsenter", "ip", "tc", "python3", "clang"];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let has = |program: &&&str| {
-        let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
-        !folders.any(|folder| folder.join(program).is_file())
-    };
-    match (why, programs.iter().find(has)) {
-        (Ok(()), None) => return Some(alone),
-        (Err(why), _) => skipped(&why.to_string()),
-        (_, Some(program)) => skipped(&format!("this machine has no {program}")),
-    }
-    None
+    namespaces::leave(&["clang"])
 }
 
 /// The name of a controller of this test alone.
@@ -54,42 +34,16 @@ fn name(of: &str) -> String {
 
 /// Runs this script between two hosts: `set_up.sh` says what it has. Its output.
 fn between_hosts(script: &str, variables: &[(&str, &str)]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("script.sh");
-    fs::write(&file, format!(". {FILES}/set_up.sh\n{script}")).unwrap();
-    let mut command = Command::new("unshare");
-    command
-        .args(["--net", "--mount", "bash"])
-        .arg(file)
-        .args([env!("CARGO_BIN_EXE_shallop"), FILES]);
-    let output =
-        command.current_dir(folder.path()).envs(variables.iter().copied()).output().unwrap();
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout)
+    in_namespaces(FILES, script, variables)
 }
 
-/// The programs of controllers that the kernel has. It frees programs some time after the last one has let go of them.
+/// The programs of controllers that the kernel has.
 fn programs() -> Vec<String> {
-    let ours = ["gemini_", "dctcp_", "ecn_star_", "vegas_", "connections"];
-    let all = inventory::programs().into_iter();
-    let ours = all.filter(|of| ours.iter().any(|name| of.name.starts_with(name)));
-    ours.map(|of| format!("{} {}", of.id, of.name)).collect()
+    namespaces::programs(&["gemini_", "dctcp_", "ecn_star_", "vegas_", "connections"])
 }
 
 fn controllers() -> String {
     fs::read_to_string(CONTROLLERS).unwrap()
-}
-
-/// Waits for this, for at most ten seconds.
-fn soon(mut is_so: impl FnMut() -> bool) -> bool {
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(10) {
-        if is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    false
 }
 
 /// A connection that carried for a second and a half over a wire that marks every 16th packet, as `watch` tells of it.
