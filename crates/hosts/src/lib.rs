@@ -9,6 +9,7 @@ pub mod flows;
 pub mod frame;
 mod frames;
 pub mod ip;
+pub mod lifeline;
 pub mod owners;
 pub mod pair;
 

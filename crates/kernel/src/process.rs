@@ -1,18 +1,21 @@
-//! The process of a kernel. It dies with us, whatever ends us: it is started by `setpriv --pdeathsig`, and its files
-//! lie in a [`Folder`](crate::folder::Folder). That is removed as soon as every kernel has opened what it needs.
+//! The process of a kernel. It dies with us, whatever ends us ([`lifeline`]), and its files lie in a
+//! [`Folder`](crate::folder::Folder). That is removed as soon as every kernel has opened what it needs.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use shallop_hosts::lifeline;
+
 use crate::error::KernelError;
 
 /// A command that runs this program in a process that is killed when the thread that starts it ends.
 #[must_use]
 pub fn dies_with_us(program: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", program]);
+    let words = lifeline::words(std::process::id());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg(program);
     command
 }
 
@@ -139,4 +142,17 @@ impl Drop for Process {
 fn memory_folder() -> PathBuf {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_not_started_for_a_parent_that_has_ended() {
+        assert!(dies_with_us("true").status().unwrap().success());
+        let words = lifeline::words(u32::MAX);
+        let mut of_another = Command::new(&words[0]);
+        assert_eq!(of_another.args(&words[1..]).arg("true").status().unwrap().code(), Some(1));
+    }
 }

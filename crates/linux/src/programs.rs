@@ -1,6 +1,6 @@
 //! Programs of this machine in the hosts of a rehearsal. Each runs in namespaces of its own beside that of its host's
 //! network: of processes, so that all it starts ends with it, of mounts, so that names of hosts are in its /etc/hosts,
-//! and of the host's name. It ends with the run, and with this process however that ends (`setpriv --pdeathsig`).
+//! and of the host's name. It ends with the run, and with this process however that ends ([`lifeline`]).
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use shallop_hosts::addresses;
+use shallop_hosts::{addresses, lifeline};
 use shallop_plan::Setup;
 use shallop_results::summary::ProgramOfRun;
 
@@ -23,11 +23,15 @@ use crate::realtime;
 
 /// How often is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);
-/// What a program is started by, in mounts of its own: `$1` is the text of /etc/hosts, which lies in memory, and `$2`
-/// the name of its host.
+/// Makes the namespaces of a program. It ends with its parent; `unshare` lets the process in them end with it.
+const APART: &str = r#"
+exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@""#;
+/// What a program is started by, in mounts of its own: `$1` is the number of `unshare`, which may have ended before this
+/// process was to end with it; `$3` the text of /etc/hosts, which lies in memory, and `$4` the name of its host.
 const START: &str = r#"
-mount -t tmpfs shallop /run && printf %s "$1" > /run/hosts && mount --bind /run/hosts /etc/hosts &&
-umount -l /run && hostname "$2" && shift 2 && exec "$@""#;
+read -r _ _ state _ < "/proc/$1/stat" && test "$state" != Z && test "$state" != X && shift 2 || exit 1
+mount -t proc proc /proc && mount -t tmpfs shallop /run && printf %s "$1" > /run/hosts &&
+mount --bind /run/hosts /etc/hosts && umount -l /run && hostname "$2" && shift 2 && exec "$@""#;
 /// What gives a program a folder in memory, if nothing that it writes is kept.
 const IN_MEMORY: &str = r#"mount -t tmpfs shallop /mnt && cd /mnt && exec "$@""#;
 
@@ -147,9 +151,9 @@ fn names_text(names: &[String]) -> String {
 /// The command to which a program is added that is to run in the host with this name, in the network namespace of this
 /// thread. `names` are those of all hosts, by number.
 pub(crate) fn command(names: &[String], host: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--uts", "--pid", "--fork"]);
-    command.args(["--kill-child=KILL", "--mount-proc", "sh", "-c", START, "sh"]);
+    let words = lifeline::words(std::process::id());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(["sh", "-c", APART, "sh", START]);
     command.arg(names_text(names)).arg(host);
     command
 }
