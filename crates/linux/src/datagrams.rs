@@ -139,6 +139,7 @@ impl<'a> Datagrams<'a> {
         if let (Some(&Reverse((at, _))), Some(now)) = (due.peek(), start.get()) {
             self.report.late = self.report.late.max(now.elapsed().saturating_sub(at));
         }
+        self.report.datagrams_late = self.report.late;
         self.report.waited = realtime::waited().saturating_sub(before);
         Ok(self.report)
     }

@@ -64,10 +64,7 @@ pub fn run_observed(
     observer: &mut dyn Observer,
     files: Option<&Path>,
 ) -> Result<Outcome, RehearsalError> {
-    if plan.duration > LONGEST {
-        let most = LONGEST.as_secs_f64();
-        return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
-    }
+    check_length(plan)?;
     let setup = Setup::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup, Some(&abilities::controllers()))?;
     let begun = Instant::now();
@@ -145,6 +142,24 @@ fn dropped(hosts: &mut [Host], watches: &[Watch]) -> Result<u64, RehearsalError>
     let of_hosts = of_hosts.map_err(failed("the counters of a card"))?;
     let of_interfaces = watches.iter().map(Watch::dropped).sum::<Result<u64, _>>()?;
     Ok(of_hosts + of_interfaces)
+}
+
+/// Checks whether a scheme of a plan can be rehearsed with a seed by this machine's kernel.
+///
+/// # Errors
+/// Why it cannot.
+pub fn check(plan: &Plan, (scheme, seed): (usize, u64)) -> Result<(), RehearsalError> {
+    check_length(plan)?;
+    let setup = Setup::new(plan, scheme, seed)?;
+    Traffic::of(&setup, Some(&abilities::controllers())).map(drop)
+}
+
+fn check_length(plan: &Plan) -> Result<(), RehearsalError> {
+    if plan.duration > LONGEST {
+        let most = LONGEST.as_secs_f64();
+        return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
+    }
+    Ok(())
 }
 
 /// The most that a plan's network carries at a time between real hosts under a scheme, in bits per second: what the
@@ -338,6 +353,7 @@ impl Emulated {
             response_p99_s: counters.responses.quantile(0.99),
             hosts_waited: report.waited.as_secs_f64() / seconds,
             starts_late_s: report.late.as_secs_f64(),
+            datagrams_late_s: report.datagrams_late.as_secs_f64(),
             bytes_checked: report.checked,
             stray_frames: counters.strays,
             malformed_frames: counters.malformed,

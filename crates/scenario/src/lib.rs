@@ -68,6 +68,9 @@ pub struct Options {
     pub seeds: Option<u32>,
     /// The files that a scenario may name.
     pub files: Arc<dyn Files>,
+    /// Whether the scenario is for real time, where the kernel of this machine is in its hosts. What only kernels can
+    /// do, and which controllers they have, is then checked where it is known which hosts are real.
+    pub in_real_time: bool,
 }
 
 impl Default for Options {
@@ -80,6 +83,7 @@ impl Default for Options {
             vary: Vec::new(),
             seeds: None,
             files: Arc::new(NoFiles),
+            in_real_time: false,
         }
     }
 }
@@ -93,12 +97,12 @@ pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let mut root = tree::parse(text)?;
     like::resolve(&mut root)?;
     // What every point changes would otherwise never be read as it was written.
-    plans::read(&root, &options.files)?;
+    plans::read(&root, options)?;
     let study = study(&root, options)?;
     if !options.quick && root.at_key(Scenario::KEY.quick).is_some() {
         // A quick run that cannot be made is wrong before anybody asks for it.
-        let files = options.files.clone();
-        let quick = Options { quick: true, files, ..Options::default() };
+        let (files, in_real_time) = (options.files.clone(), options.in_real_time);
+        let quick = Options { quick: true, files, in_real_time, ..Options::default() };
         self::study(&root, &quick).map_err(|problem| problem.within("in a quick run"))?;
     }
     Ok(study)
@@ -131,7 +135,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let made = |variation: &&Variation| !(quick && variation.full_only);
     let varied = vary::cross(variations, options)?;
     for variation in varied.iter().filter(made) {
-        let (point, read) = point(&base, variation, &asked, &options.files)?;
+        let (point, read) = point(&base, variation, &asked, options)?;
         points.push(point);
         seeds = read.0;
         ineffective.push(read.1);
@@ -187,14 +191,14 @@ fn point(
     base: &Item,
     variation: &Variation,
     asked: &[Change],
-    files: &Arc<dyn Files>,
+    options: &Options,
 ) -> Result<(Variant, SeedsAndKeys), Problem> {
     let Variation { name, changes, .. } = variation;
     let mut varied = base.clone();
     for change in changes.iter().chain(asked) {
         set::apply(&mut varied, change)?;
     }
-    let (plan, seeds, ineffective) = plans::read(&varied, files).map_err(|problem| {
+    let (plan, seeds, ineffective) = plans::read(&varied, options).map_err(|problem| {
         // What a varied key makes wrong elsewhere would be looked for in the file.
         let via = changes.iter().filter_map(|change| change.key.via.as_deref());
         let via: Vec<&str> = via.collect();

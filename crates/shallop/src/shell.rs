@@ -23,7 +23,8 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     };
     let files = work::files(scenario);
     let set = if args.virtual_time { args.set.clone() } else { work::with_kernels(&args.set) };
-    let options = Options { set, files: Arc::clone(&files), ..Options::default() };
+    let (files_of, in_real_time) = (Arc::clone(&files), !args.virtual_time);
+    let options = Options { set, files: files_of, in_real_time, ..Options::default() };
     let mut study = shallop_workbench::work::read(scenario, &options)?;
     if !args.virtual_time {
         capacity::fit(&mut study, args.scale)?;

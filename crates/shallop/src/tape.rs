@@ -23,7 +23,8 @@ pub fn tape(args: &Tape) -> Result<ExitCode> {
         }
         TapeAction::Replay { tape, scenario, set, scale, json } => {
             let set = work::with_kernels(set);
-            let options = Options { set, files: work::files(scenario), ..Options::default() };
+            let (files, in_real_time) = (work::files(scenario), true);
+            let options = Options { set, files, in_real_time, ..Options::default() };
             let mut study = shallop_workbench::work::read(scenario, &options)?;
             if let Some(by) = scale {
                 capacity::scale_by(&mut study, *by)?;

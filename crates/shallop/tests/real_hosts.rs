@@ -367,3 +367,74 @@ fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() {
         assert!(shown.contains(part), "no {part} in {shown}");
     }
 }
+
+/// What a command said on standard error, in one line.
+fn said(output: &Output) -> String {
+    let text = text(&output.stderr);
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() {
+    let Some((folder, _alone)) = folder() else { return };
+    let two = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"flashpass\" }");
+    let copa = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"copa\" }");
+    fs::write(folder.path("two.toml"), two).unwrap();
+    fs::write(folder.path("copa.toml"), copa).unwrap();
+    let refused = |arguments: &[&str]| {
+        let begun = Instant::now();
+        let output = folder.shallop(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?}");
+        said(&output)
+    };
+    let long = ["--set", "duration=30s", "--seeds", "2"];
+    let told = refused(&[&["rehearse", "two.toml"], &long[..]].concat());
+    assert!(told.contains("scheme \"flashpass\" has no real hosts"), "{told}");
+    assert!(told.contains("leave it out with --schemes cubic"), "{told}");
+    let told = refused(&[&["agree", "two.toml", "--schemes", "flashpass"], &long[..]].concat());
+    assert!(told.contains("has no real hosts") && !told.contains("--schemes cubic"), "{told}");
+    let told = refused(&[&["rehearse", "copa.toml"], &long[..]].concat());
+    assert!(told.contains("\"copa\": the kernel of this machine has no"), "{told}");
+    assert!(told.contains("; it has ") && !told.contains("stack = "), "{told}");
+    let told = refused(&["run", "copa.toml", "--set", "stack=kernel"]);
+    let at_copa = told.contains("scheme = [");
+    assert!(told.contains("the kernel of \"copa\" has no controller") && at_copa, "{told}");
+    assert!(is_made(&folder.shallop(&["rehearse", "copa.toml", "--schemes", "cubic"])));
+}
+
+#[test]
+fn programs_run_though_the_scenario_says_nothing_of_kernels_and_see_the_cards_of_their_host() {
+    let Some((folder, _alone)) = folder() else { return };
+    let with = |transport: &str| {
+        let lists =
+            "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
+        let groups = format!("group = [{{ name = \"all\" }}, {{ {lists}{transport} }}]");
+        let text = SCENARIO.replace("group = [{ name = \"all\" }]", &groups);
+        fs::write(folder.path("lists.toml"), text.replace("cubic", "bbr")).unwrap();
+    };
+    with("");
+    let refused = folder.shallop(&["run", "lists.toml"]);
+    assert!(said(&refused).contains("its hosts are no kernels"));
+    let made = folder.shallop(&["rehearse", "lists.toml", "--out", "out"]);
+    let told = said(&made);
+    // A machine may keep its controllers to itself.
+    if !told.contains("sysctl -w net.ipv4.tcp_allowed_congestion_control=") {
+        assert!(is_made(&made), "{told}");
+        let files = folder.summary("out")["runs"][0]["programs"][0]["files"].clone();
+        let printed = folder.path("out").join(files.as_str().unwrap()).join("stdout");
+        let printed = fs::read_to_string(printed).unwrap();
+        assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), ["eth0", "lo"]);
+    }
+    with(", transport = { transport = \"flashpass\" }");
+    let told = said(&folder.shallop(&["rehearse", "lists.toml"]));
+    assert!(told.contains("group \"lists\" runs a program, and \"flashpass\""), "{told}");
+    let shell = |words: &[&str]| {
+        let mut command = folder.command(&[&["shell", "scenario.toml", "--"], words].concat());
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    assert_eq!(text(&shell(&["ls", "/sys/class/net"]).stdout), "eth0\nlo\n");
+    let missing = shell(&["nosuchprogram"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert_eq!(text(&missing.stderr), "shallop: there is no program nosuchprogram\n");
+}

@@ -108,11 +108,16 @@ fn denominator(demand: f64, carried: f64) -> u64 {
 fn demand(plan: &Plan) -> Result<f64> {
     #[cfg(target_os = "linux")]
     {
-        let schemes = (0..plan.schemes.len()).filter(|&scheme| plan.has_kernels(scheme));
-        let each = schemes.map(|scheme| shallop_linux::rehearse::demand(plan, scheme));
-        let each = each.collect::<std::result::Result<Vec<f64>, _>>();
-        let each = each.map_err(|why| of_work(&WorkError::from(why)))?;
-        Ok(each.into_iter().fold(0.0, f64::max))
+        use shallop_linux::{RehearsalError, rehearse};
+        let mut most: f64 = 0.0;
+        for scheme in 0..plan.schemes.len() {
+            match rehearse::demand(plan, scheme) {
+                Ok(demand) => most = most.max(demand),
+                Err(RehearsalError::NoHosts) => {}
+                Err(why) => return Err(of_work(&WorkError::from(why))),
+            }
+        }
+        Ok(most)
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -28,10 +28,12 @@ pub struct Wanted<'a> {
 /// Makes a study one that is rehearsed. Returns the part of its rates and buffers that it has, if that is not all.
 ///
 /// # Errors
-/// If there is no such scheme, a tape is asked for of several runs, or this machine cannot carry it.
+/// If there is no such scheme, one of them cannot be rehearsed, a tape is asked for of several runs, or this machine
+/// cannot carry it.
 pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
     let Wanted { schemes, tape, scale } = wanted;
     choose(study, schemes)?;
+    check(study)?;
     let scaled = capacity::fit(study, scale)?;
     let runs = study.jobs().len();
     if tape.is_some() && runs != 1 {
@@ -43,6 +45,44 @@ pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
         point.plan.driver = Driver::Rehearsal { tape, attached: Vec::new() };
     }
     Ok(scaled)
+}
+
+/// Checks whether this machine can rehearse all runs of a study, before the first of them takes its time.
+fn check(study: &Study) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use shallop_linux::{RehearsalError, rehearse};
+        let mut simulated: Vec<&str> = Vec::new();
+        for job in study.jobs() {
+            let plan = &study.points[job.point].plan;
+            match rehearse::check(plan, (job.scheme, job.seed)) {
+                Ok(()) => {}
+                Err(RehearsalError::NoHosts) => simulated.push(&plan.schemes[job.scheme].name),
+                Err(why) => return Err(of_work(&why.into())),
+            }
+        }
+        return without_hosts(study, &simulated);
+    }
+    #[cfg(not(target_os = "linux"))]
+    without_hosts(study, &[])
+}
+
+/// That no scheme is among these, which have no real hosts.
+fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
+    let Some(first) = simulated.first() else { return Ok(()) };
+    let mut real: Vec<&str> = Vec::new();
+    for scheme in study.points.iter().flat_map(|point| &point.plan.schemes) {
+        if !simulated.contains(&&*scheme.name) && !real.contains(&&*scheme.name) {
+            real.push(&scheme.name);
+        }
+    }
+    let help = if real.is_empty() {
+        "transports of real hosts are congestion controllers of a kernel, such as cubic, and udp"
+            .to_owned()
+    } else {
+        format!("leave it out with --schemes {}", real.join(","))
+    };
+    Err(with_help(&format!("scheme \"{first}\" has no real hosts"), &help))
 }
 
 /// Plays a tape to the network of a study.
