@@ -33,6 +33,7 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
         folder: run.work.out.as_ref().map(|out| out.join(name)),
     };
     let tasks = [task(real, "rehearsed"), task(ours, "simulated")];
+    print::notes(&tasks[0].study.notes);
     let locks = tasks.iter().map(|task| task.prepare(Shard::WHOLE));
     let _locks = locks.collect::<Result<Vec<_>>>()?;
     let bar = Bar::of(tasks.iter().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));

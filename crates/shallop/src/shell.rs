@@ -28,6 +28,7 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     let mut study = shallop_workbench::work::read(scenario, &options)?;
     if !args.virtual_time {
         capacity::fit(&mut study, args.scale)?;
+        print::notes(&study.notes);
     }
     let mut session = Session::new(&study, args.host.as_deref(), files)?;
     for attachment in &args.attach {

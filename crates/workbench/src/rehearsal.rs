@@ -192,8 +192,8 @@ group = [{ name = "all" }]
 /// The rates of the benchmark in Mb/s.
 const RATES: [u32; 7] = [100, 200, 500, 1_000, 1_500, 2_000, 3_000];
 
-/// Rehearses four flows over one link at rising rates, each for a second, until two of them in a row are void. Stops
-/// when `is_over` says so.
+/// Rehearses four flows over one link at rising rates, each for a second, until two of them in a row are void. One
+/// that is void is tried once more before it counts as void. Stops when `is_over` says so.
 ///
 /// # Errors
 /// If this machine cannot rehearse.
@@ -212,7 +212,12 @@ pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
         for point in &mut study.points {
             point.plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
         }
-        let run = kernels::once(&study.points[0].plan).map_err(|why| of_work(&why))?;
+        let plan = &study.points[0].plan;
+        let mut run = kernels::once(plan).map_err(|why| of_work(&why))?;
+        if run.is_void() && !is_over() {
+            // A shared machine stands still now and then, at any rate.
+            run = kernels::once(plan).map_err(|why| of_work(&why))?;
+        }
         void = if run.is_void() { void + 1 } else { 0 };
         all.push(Carried {
             rate_bps: f64::from(rate) * 1e6,
