@@ -25,9 +25,7 @@ use tun_rs::SyncDevice;
 
 use crate::abilities;
 use crate::attached::{Interface, Watch};
-use crate::datagrams::Datagrams;
 use crate::error::{RehearsalError, failed};
-use crate::flows::{Report, Sockets, Wanted};
 use crate::judge;
 use crate::namespace::{self, Host, Settings};
 use crate::programs::{self, Ended, Stage};
@@ -35,7 +33,9 @@ use crate::realtime;
 use crate::replay;
 use crate::session;
 use crate::tap::{Line, Taps};
+use crate::tcp_flows::{Report, Sockets, Wanted};
 use crate::traffic::Traffic;
+use crate::udp_flows::Datagrams;
 
 /// The longest rehearsal.
 const LONGEST: Span = Span::from_secs(3_600);
@@ -295,8 +295,11 @@ fn emulate(
     let cards = Taps::new(lines, start, priority.is_realtime);
     let cards = cards.map_err(failed("the lines to the hosts"))?;
     let legacy = setup.plan.groups.iter().any(|group| group.transport.is_some());
-    let tape =
-        tape_of(setup.plan).map(|_| Tape { job: (setup.scheme, setup.seed), ..Tape::default() });
+    let tape = tape_of(setup.plan).map(|_| Tape {
+        job: (setup.scheme, setup.seed),
+        names: traffic.flows.names.clone(),
+        ..Tape::default()
+    });
     let lines = Recorder::new(cards, tape);
     let emulator = Emulator::new(lines, count, traffic.flows.orders.clone(), legacy);
     let factory = HostEnds { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };

@@ -61,7 +61,14 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
 
 /// Runs a session in real time.
 fn live(session: &Live, attached: &[Attachment], stop: &AtomicBool) -> Result<ExitCode> {
-    for Attachment { interface, host } in attached {
+    let states = attached.iter().map(|of| shell::is_up(&of.interface));
+    let states = states.collect::<Result<Vec<bool>>>()?;
+    for (Attachment { interface, host }, is_up) in attached.iter().zip(states) {
+        if !is_up {
+            print::stderr(&format!(
+                "warning: {interface} is down, so that nothing passes: 'ip link set {interface} up'\n"
+            ));
+        }
         let address = session.addresses.get(host).map_or("", String::as_str);
         print::stderr(&format!(
             "What is behind {interface} is host {host} while this goes on, with the address {address}/8. {interface} \

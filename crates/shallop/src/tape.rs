@@ -43,8 +43,10 @@ fn replay(study: &Study, tape: &Path, json: bool) -> Result<ExitCode> {
             || "The switches decide the same.".to_owned(),
             |first| format!("{} packets differ; the first: {first}", played.differing),
         );
-        let (read, written) = (played.read, played.written);
-        print::line(&format!("{read} frames read, {written} packets written. {verdict}"))?;
+        let (read, written, replayed) = (played.read, played.written, played.replayed);
+        print::line(&format!(
+            "{read} frames read, {written} packets written, {replayed} in the replay. {verdict}"
+        ))?;
     }
     Ok(if played.differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -146,6 +146,8 @@ head -c 300000 /dev/urandom > file
 at timeout 30 python3 -m http.server 8000 > served 2>&1 & server=$!
 until at python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8000))' 2> refused; do sleep 0.05; done
 ip -d link show va | grep -o 'promiscuity [0-9]*' > before
+ip link add idle type veth peer name other
+"$2" shell scenario.toml --attach idle=r1 --host s0 -- true
 "$2" shell scenario.toml --attach va=r1 --host s0 -- python3 -c '
 import urllib.request
 with open("got", "wb") as got:
@@ -169,6 +171,7 @@ fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() {
     assert!(made.status.success(), "{}", text(&made.stderr));
     let told = text(&made.stderr);
     assert!(told.contains("behind va is host r1") && told.contains("10.0.0.4/8"), "{told}");
+    assert!(told.contains("idle is down") && !told.contains("va is down"), "{told}");
     for (attach, why) in [
         ("nothing0=r1", "no interface \"nothing0\"; it has"),
         ("lo=r9", "no host \"r9\""),
@@ -178,7 +181,8 @@ fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() {
         let refused = folder.command(&["shell", "scenario.toml", "--attach", attach, "--", "true"]);
         let refused = { refused }.stdin(Stdio::null()).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{attach}");
-        assert!(text(&refused.stderr).contains(why), "{}", text(&refused.stderr));
+        let told = text(&refused.stderr);
+        assert!(told.contains(why) && !told.contains("What is behind"), "{told}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of its
+//! The TCP flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of its
 //! host, and checks what arrives.
 
 use std::collections::BTreeMap;
