@@ -127,8 +127,12 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
 /// How many packets of one of these lists have no equal one in the other: of the list with more such.
 fn differing<T: Ord>(before: &[T], after: &[T]) -> u64 {
     let mut balance: BTreeMap<&T, i64> = BTreeMap::new();
-    before.iter().for_each(|packet| *balance.entry(packet).or_default() += 1);
-    after.iter().for_each(|packet| *balance.entry(packet).or_default() -= 1);
+    for packet in before {
+        *balance.entry(packet).or_default() += 1;
+    }
+    for packet in after {
+        *balance.entry(packet).or_default() -= 1;
+    }
     let sum = |sign: i64| balance.values().map(|more| (sign * more).max(0)).sum::<i64>();
     sum(1).max(sum(-1)).unsigned_abs()
 }
