@@ -1,9 +1,10 @@
 //! A tape: what hosts sent in a run and what the network delivered, each with its time, without payload. A network that
 //! is given the tape must decide the same.
 //!
-//! A tape is a text line, `shallop tape 1 SCHEME SEED` and the names of hosts by number, and records: a byte (0 for a frame that was read, 1 for one
-//! that was written), the time in picoseconds (8 bytes), the host (4), the length of the frame with its virtio-net
-//! header (4), the number of bytes that are kept (2), and these bytes. Numbers are little-endian.
+//! A tape is a text line, `shallop tape 1 SCHEME SEED` and the names of hosts by number, and records: a byte (0 for a
+//! frame that was read, 1 for one that was written), the time in picoseconds (8 bytes), the host (4), the length of the
+//! frame with its virtio-net header (4), the number of bytes that are kept (2), and these bytes. Numbers are
+//! little-endian.
 
 use std::collections::VecDeque;
 

@@ -54,9 +54,9 @@ pub(crate) fn caution(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String>
     let datagrams = (run.datagrams_late_s > drain).then(|| {
         let (late, drain) = (run.datagrams_late_s * 1e6, drain * 1e6);
         format!(
-            "datagrams left up to {late:.0} us after their time, and those that are late leave together: the shallowest \
-             buffer drains in {drain:.0} us, and may have dropped some that a host on a processor of its own would not \
-             lose"
+            "datagrams left up to {late:.0} us after their time, and those that are late leave together: the \
+             shallowest buffer drains in {drain:.0} us, and may have dropped some that a host on \
+             a processor of its own would not lose"
         )
     });
     let answers = (run.response_p99_s > drain / 2.0).then(|| {

@@ -23,9 +23,9 @@ use crate::realtime;
 
 /// How often is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);
-/// Makes the namespaces of a program. `$1` is the text [`START`], the rest its arguments. `sh` becomes `unshare`, so that
-/// its number `$$` is that of `unshare`, which waits for the first process of the new namespace of processes. That runs
-/// [`START`], and is killed when `unshare` ends.
+/// Makes the namespaces of a program. `$1` is the text [`START`], the rest its arguments. `sh` becomes `unshare`, so
+/// that its number `$$` is that of `unshare`, which waits for the first process of the new namespace of processes. That
+/// runs [`START`], and is killed when `unshare` ends.
 const APART: &str = r#"
 exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@""#;
 /// Starts a program, as the first process of its namespaces. `$1` is the number of `unshare`, `$2` this text, `$3` the

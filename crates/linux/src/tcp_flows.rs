@@ -1,5 +1,5 @@
-//! The TCP flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of its
-//! host, and checks what arrives.
+//! The TCP flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of
+//! its host, and checks what arrives.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};

@@ -73,7 +73,8 @@ impl<'a> Sends<'a> {
 }
 
 impl Traffic {
-    /// The flows and programs between real hosts of a setup. The kernel must have the controllers, if it is said which it has.
+    /// The flows and programs between real hosts of a setup. The kernel must have the controllers, if it is said which
+    /// it has.
     pub(crate) fn of(
         setup: &Setup<'_>,
         available: Option<&[String]>,

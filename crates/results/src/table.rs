@@ -120,7 +120,8 @@ impl Grid {
 }
 
 /// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and
-/// 95 % confidence interval, and the number of unfinished flows if there are any. Void runs are left out as from [`runs`].
+/// 95 % confidence interval, and the number of unfinished flows if there are any. Void
+/// runs are left out as from [`runs`].
 #[must_use]
 pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let rows = rows(runs);

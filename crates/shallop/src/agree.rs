@@ -53,7 +53,9 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
     let rows = agreement(&real, &ours);
     if run.work.printed.format() == Format::Json {
         print::json(&rows)?;
-        void::line(&real).into_iter().for_each(|line| print::stderr(&format!("{line}\n")));
+        if let Some(line) = void::line(&real) {
+            print::stderr(&format!("{line}\n"));
+        }
     } else {
         let (grid, note) = table(&rows);
         print::grid(&grid, run.work.printed)?;

@@ -61,9 +61,9 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
 
 /// Runs a session in real time.
 fn live(session: &Live, attached: &[Attachment], stop: &AtomicBool) -> Result<ExitCode> {
-    let states = attached.iter().map(|of| shell::is_up(&of.interface));
-    let states = states.collect::<Result<Vec<bool>>>()?;
-    for (Attachment { interface, host }, is_up) in attached.iter().zip(states) {
+    let are_up = attached.iter().map(|of| shell::is_up(&of.interface));
+    let are_up = are_up.collect::<Result<Vec<bool>>>()?;
+    for (Attachment { interface, host }, is_up) in attached.iter().zip(are_up) {
         if !is_up {
             print::stderr(&format!(
                 "warning: {interface} is down, so that nothing passes: 'ip link set {interface} up'\n"

@@ -297,9 +297,9 @@ impl<'a> Tasks<'a> {
         }
         match self.work.printed.format() {
             Format::Json => {
-                void::line(&summary).into_iter().for_each(|line| {
+                if let Some(line) = void::line(&summary) {
                     bar.hidden_while(|| print::stderr(&format!("{line}\n")));
-                });
+                }
             }
             Format::Csv => bar.hidden_while(|| {
                 print::stderr(&warnings(&summary));

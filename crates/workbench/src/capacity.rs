@@ -231,7 +231,7 @@ fn ago(age: Duration) -> String {
 /// # Errors
 /// If it cannot be scaled, or a buffer would not hold a frame.
 pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
-    let (part, whole) = by.parts();
+    let by_text = format!("{}/{}", by.parts().0, by.parts().1);
     let mut fewest: Option<(u64, String)> = None;
     for point in &mut study.points {
         let scaled = point.plan.clone().scaled(by).map_err(|why| plain(&why))?;
@@ -244,7 +244,7 @@ pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
                 let of = whole_setup.map_err(|why| plain(&why))?.shallowest_buffer();
                 let most = of.map_or(1, |(all, frame, _)| all.get() / frame.get()).max(1);
                 let what = format!(
-                    "with --scale {part}/{whole} the buffer at port {place} holds {bytes}, which is less than a frame of \
+                    "with --scale {by_text} the buffer at port {place} holds {bytes}, which is less than a frame of \
                      {frame}"
                 );
                 let help = format!("--scale 1/{most} is the smallest that leaves room for a frame");
@@ -259,10 +259,10 @@ pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
     if let Some((frames, place)) = fewest.filter(|(frames, _)| *frames < FEW_FRAMES) {
         let frames = if frames == 1 { "1 frame".to_owned() } else { format!("{frames} frames") };
         study.notes.push(format!(
-            "with {part}/{whole} of the rates and buffers the buffer holds {frames} (port {place}): a burst decides"
+            "with {by_text} of the rates and buffers the buffer holds {frames} (port {place}): a burst decides"
         ));
     }
-    study.title = format!("{}, with {part}/{whole} of its rates and buffers", study.title);
+    study.title = format!("{}, with {by_text} of its rates and buffers", study.title);
     Ok(())
 }
 

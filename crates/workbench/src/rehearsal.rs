@@ -61,7 +61,7 @@ fn check(study: &Study) -> Result<()> {
                 Err(why) => return Err(of_work(&why.into())),
             }
         }
-        return without_hosts(study, &simulated);
+        without_hosts(study, &simulated)
     }
     #[cfg(not(target_os = "linux"))]
     without_hosts(study, &[])
