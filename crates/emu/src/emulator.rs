@@ -165,7 +165,8 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
             }
             let until = next.min(self.next_release(now));
             self.lines.sleep(until);
-            // Whoever sleeps too long is away for that long.
+            // The gap until the next look counts from the end of the intended sleep: a sleep that lasts longer is a
+            // gap.
             self.looked = Some(until);
         }
     }

@@ -1,9 +1,10 @@
 //! A tape: what hosts sent in a run and what the network delivered, each with its time, without payload. A network that
 //! is given the tape must decide the same.
 //!
-//! A tape is a text line, `shallop tape 1 SCHEME SEED`, and records: a byte (0 for a frame that was read, 1 for one
-//! that was written), the time in picoseconds (8 bytes), the host (4), the length of the frame with its virtio-net
-//! header (4), the number of bytes that are kept (2), and these bytes. Numbers are little-endian.
+//! A tape is a text line, `shallop tape 1 SCHEME SEED` and the names of hosts by number, and records: a byte (0 for a
+//! frame that was read, 1 for one that was written), the time in picoseconds (8 bytes), the host (4), the length of the
+//! frame with its virtio-net header (4), the number of bytes that are kept (2), and these bytes. Numbers are
+//! little-endian.
 
 use std::collections::VecDeque;
 
@@ -14,8 +15,10 @@ use crate::offload::HEADER;
 
 /// The most bytes that are kept of a frame: the header of the line, Ethernet, and headers of IPv4 and TCP with options.
 const KEPT: usize = HEADER + 14 + 60 + 60;
-/// The first words of a tape.
-const TITLE: &str = "shallop tape 1";
+/// The first words of a tape of any version.
+const TITLE: &str = "shallop tape ";
+/// The version of tapes.
+const VERSION: &str = "1";
 /// The most bytes of a tape.
 const LONGEST: usize = 1 << 30;
 
@@ -48,17 +51,38 @@ pub struct Record {
 pub struct Tape {
     /// The index of the scheme, and the seed.
     pub job: (usize, u64),
+    /// The names of hosts, by number; none on older tapes.
+    pub names: Vec<String>,
     /// The frames, in the order in which the emulator had them.
     pub records: Vec<Record>,
     /// Whether it ends before the run did.
     pub is_cut: bool,
 }
 
+/// Why a file is no tape that can be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TapeError {
+    /// It does not begin as one.
+    #[error("is no tape of a rehearsal")]
+    Other,
+    /// Another version of shallop has written it.
+    #[error("is a tape of version {0}, and this shallop reads version {VERSION}")]
+    Version(String),
+    /// It ends within a packet, or has what no tape has.
+    #[error("is damaged or was cut off behind {0} packets")]
+    Damaged(usize),
+}
+
 impl Tape {
     /// The bytes of the tape's file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = format!("{TITLE} {} {}\n", self.job.0, self.job.1).into_bytes();
+        let mut title = format!("{TITLE}{VERSION} {} {}", self.job.0, self.job.1);
+        // A name with a space would be read as two.
+        if !self.names.iter().any(|name| name.contains(char::is_whitespace)) {
+            title.extend(self.names.iter().flat_map(|name| [" ", name]));
+        }
+        let mut bytes = (title + "\n").into_bytes();
         for Record { way, at, host, length, bytes: kept } in &self.records {
             bytes.push(u8::from(*way == Way::Written));
             bytes.extend(at.since_start().as_ps().to_le_bytes());
@@ -70,14 +94,31 @@ impl Tape {
         bytes
     }
 
-    /// Reads a tape's file. `None` if it is none, or damaged.
-    #[must_use]
-    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        let end = bytes.iter().position(|&byte| byte == b'\n')?;
-        let title = std::str::from_utf8(&bytes[..end]).ok()?.strip_prefix(TITLE)?;
+    /// Reads a tape's file.
+    ///
+    /// # Errors
+    /// If it is none, of another version, or damaged.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self, TapeError> {
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        let title = std::str::from_utf8(&bytes[..end.unwrap_or(bytes.len())]).ok();
+        let title = title.and_then(|title| title.strip_prefix(TITLE)).ok_or(TapeError::Other)?;
         let mut words = title.split_whitespace();
-        let job = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let (mut rest, mut records) = (&bytes[end + 1..], Vec::new());
+        let version = words.next().ok_or(TapeError::Damaged(0))?;
+        if version != VERSION {
+            return Err(TapeError::Version(version.to_owned()));
+        }
+        let mut job = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
+        let (job, end) = job().zip(end).ok_or(TapeError::Damaged(0))?;
+        let names = words.map(str::to_owned).collect();
+        let mut records = Vec::new();
+        match Self::add_records(&bytes[end + 1..], &mut records) {
+            Some(()) => Ok(Self { job, names, records, is_cut: false }),
+            None => Err(TapeError::Damaged(records.len())),
+        }
+    }
+
+    /// Reads records; `None` at the first that is damaged.
+    fn add_records(mut rest: &[u8], records: &mut Vec<Record>) -> Option<()> {
         while !rest.is_empty() {
             let (head, after) = rest.split_first_chunk::<19>()?;
             let number = |from: usize| u32::from_le_bytes([0, 1, 2, 3].map(|at| head[from + at]));
@@ -94,7 +135,7 @@ impl Tape {
             records.push(Record { way, at, host, length, bytes });
             rest = after;
         }
-        Some(Self { job, records, is_cut: false })
+        Some(())
     }
 
     /// The frames that were written.
@@ -247,16 +288,24 @@ mod tests {
 
     #[test]
     fn a_tape_is_the_same_after_it_was_written_and_read() {
-        let mut tape = Tape { job: (2, 7), ..Tape::default() };
+        let names = vec!["s0".to_owned(), "r0".to_owned()];
+        let mut tape = Tape { job: (2, 7), names, ..Tape::default() };
         tape.add(Way::Read, Time::after_start(Span::from_ps(u64::MAX / 3)), 5, &[0x45; 1_500]);
         tape.add(Way::Written, Time::ZERO, 0, &[1; 60]);
         let bytes = tape.to_bytes();
-        assert_eq!(Tape::of_bytes(&bytes), Some(tape.clone()));
+        assert_eq!(Tape::of_bytes(&bytes), Ok(tape.clone()));
         assert_eq!(tape.records[0].bytes.len(), HEADER + 14 + 20 + 8, "no payload");
         for cut in 0..bytes.len() {
             let part = Tape::of_bytes(&bytes[..cut]);
-            assert!(part.is_none_or(|part| part.records.len() < 2), "{cut}");
+            assert!(part.map_or(true, |part| part.records.len() < 2), "{cut}");
         }
-        assert_eq!(Tape::of_bytes(b"shallop tape 1 x 1\n"), None);
+        let cut = Tape::of_bytes(&bytes[..bytes.len() - 1]);
+        assert_eq!(cut, Err(TapeError::Damaged(1)));
+        assert_eq!(Tape::of_bytes(b"shallop tape 1 x 1\n"), Err(TapeError::Damaged(0)));
+        assert_eq!(Tape::of_bytes(b"shallop tape 2 0 1\n"), Err(TapeError::Version("2".into())));
+        assert_eq!(Tape::of_bytes(b"title = \"a\"\n"), Err(TapeError::Other));
+        assert_eq!(Tape::of_bytes(b""), Err(TapeError::Other));
+        // A tape without names.
+        assert_eq!(Tape::of_bytes(b"shallop tape 1 0 1\n").map(|tape| tape.names), Ok(vec![]));
     }
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::ifaddrs::getifaddrs;
 use nix::libc;
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::{SockaddrStorage, bind, getsockopt, setsockopt};
 use shallop_emu::offload::HEADER;
 use shallop_hosts::addresses;
@@ -49,6 +49,27 @@ pub(crate) struct Interface {
     waiting: Vec<Vec<u8>>,
 }
 
+/// Why there is no such interface: those that there are.
+fn unknown(name: &str) -> RehearsalError {
+    let all = getifaddrs().map(|all| all.map(|of| of.interface_name).collect::<Vec<_>>());
+    let mut all = all.unwrap_or_default();
+    all.sort_unstable();
+    all.dedup();
+    let known = all.join(", ");
+    RehearsalError::Refused(format!("this machine has no interface \"{name}\"; it has {known}"))
+}
+
+/// Whether an interface of this machine is up.
+///
+/// # Errors
+/// If there is none with this name.
+pub fn is_up(name: &str) -> Result<bool, RehearsalError> {
+    let all = getifaddrs().map_err(|why| failed("the interfaces of this machine")(why.into()))?;
+    let mut of_it = all.filter(|of| of.interface_name == name);
+    let first = of_it.next().ok_or_else(|| unknown(name))?;
+    Ok(first.flags.contains(InterfaceFlags::IFF_UP))
+}
+
 impl Interface {
     /// The interface with this name in the place of a host, of so many.
     ///
@@ -56,14 +77,7 @@ impl Interface {
     /// If there is no such interface, or this process may not read its frames.
     pub(crate) fn open(name: &str, (host, hosts): (u32, u32)) -> Result<Self, RehearsalError> {
         let Ok(index) = if_nametoindex(name) else {
-            let all = getifaddrs().map(|all| all.map(|of| of.interface_name).collect::<Vec<_>>());
-            let mut all = all.unwrap_or_default();
-            all.sort_unstable();
-            all.dedup();
-            let known = all.join(", ");
-            return Err(RehearsalError::Refused(format!(
-                "this machine has no interface \"{name}\"; it has {known}"
-            )));
+            return Err(unknown(name));
         };
         let address = link_address(name)?;
         let open = || -> io::Result<Socket> {

@@ -17,6 +17,9 @@ pub enum RehearsalError {
     /// The plan asks for what a rehearsal cannot do.
     #[error("{0}")]
     Refused(String),
+    /// No flow of the plan is between real hosts.
+    #[error("no flow is between real hosts: write stack = \"kernel\"")]
+    NoHosts,
     /// The system refused something.
     #[error("{what}: {why}")]
     System {

@@ -46,17 +46,27 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     why
 }
 
-/// What is to be said of a run that counts, behind a buffer that drains in this time: hosts that answer late send
-/// together what others would send apart.
-pub(crate) fn caution(run: &RehearsalOfRun, shortest_drain: Span) -> Option<String> {
+/// What is to be said of a run that counts, behind a buffer that drains in this time: hosts that answer late, and a
+/// sender of datagrams that is late, send together what others would send apart. Datagrams do not make the run void, as
+/// how many of them are lost depends on the part of the link that they have.
+pub(crate) fn caution(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String> {
     let drain = shortest_drain.as_secs_f64();
-    (run.response_p99_s > drain / 2.0).then(|| {
+    let datagrams = (run.datagrams_late_s > drain).then(|| {
+        let (late, drain) = (run.datagrams_late_s * 1e6, drain * 1e6);
+        format!(
+            "datagrams left up to {late:.0} us after their time, and those that are late leave together: the \
+             shallowest buffer drains in {drain:.0} us, and may have dropped some that a host on \
+             a processor of its own would not lose"
+        )
+    });
+    let answers = (run.response_p99_s > drain / 2.0).then(|| {
         let (answer, drain) = (run.response_p99_s * 1e6, drain * 1e6);
         format!(
             "the shallowest buffer drains in {drain:.0} us, and one answer of a hundred of the hosts took longer than \
              {answer:.0} us: hosts on processors of their own may lose less"
         )
-    })
+    });
+    answers.into_iter().chain(datagrams).collect()
 }
 
 #[cfg(test)]
@@ -66,10 +76,19 @@ mod tests {
     #[test]
     fn answers_slower_than_half_of_a_buffer_are_told() {
         let run = RehearsalOfRun { response_p99_s: 130e-6, ..RehearsalOfRun::default() };
-        assert_eq!(caution(&run, Span::from_us(261)), None);
-        let told = caution(&run, Span::from_us(160)).unwrap_or_default();
+        assert_eq!(caution(&run, Span::from_us(261)), Vec::<String>::new());
+        let told = caution(&run, Span::from_us(160)).concat();
         assert!(told.contains("drains in 160 us") && told.contains("130 us"), "{told}");
-        assert_eq!(caution(&run, Span::MAX), None);
+        assert_eq!(caution(&run, Span::MAX), Vec::<String>::new());
+    }
+
+    #[test]
+    fn datagrams_that_are_later_than_a_buffer_drains_are_told() {
+        let run = RehearsalOfRun { datagrams_late_s: 2e-3, ..RehearsalOfRun::default() };
+        assert_eq!(caution(&run, Span::from_ms(2)), Vec::<String>::new());
+        let told = caution(&run, Span::from_us(160));
+        assert!(told[0].contains("up to 2000 us") && told[0].contains("160 us"), "{told:?}");
+        assert_eq!(told.len(), 1);
     }
 
     #[test]

@@ -7,10 +7,8 @@
 pub mod abilities;
 mod attached;
 mod controllers;
-mod datagrams;
 pub mod device;
 mod error;
-mod flows;
 mod judge;
 mod namespace;
 mod netlink;
@@ -23,9 +21,12 @@ pub mod rehearse;
 pub mod replay;
 pub mod session;
 mod tap;
+mod tcp_flows;
 mod tcp_info;
 mod traffic;
+mod udp_flows;
 pub mod user_namespace;
 
+pub use attached::is_up;
 pub use error::RehearsalError;
 pub use realtime::keep_off;

@@ -157,6 +157,9 @@ fn host(
 /// may only have one that the machine allows to everybody, unless it is the machine's own.
 pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalError> {
     const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
+    const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
+    // Hosts have no such sysctl; a user namespace has none either.
+    let allowed = fs::read_to_string(path_of(ALLOWED)).unwrap_or_else(|_| "reno".to_owned());
     enter(&host.namespace).map_err(failed("a host's namespace"))?;
     let now = fs::read_to_string(path_of(DEFAULT)).unwrap_or_default();
     if now.trim() == name {
@@ -164,8 +167,9 @@ pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalErr
     }
     set(DEFAULT, name).map_err(|_| {
         RehearsalError::Missing(format!(
-            "programs in hosts cannot have {name}, as this machine does not allow it to them: add it to the sysctl \
-             net.ipv4.tcp_allowed_congestion_control, or take {}",
+            "programs in hosts cannot have {name}, as this machine does not allow it to them: allow it with 'sysctl -w \
+             {ALLOWED}=\"{} {name}\"' as root, or take {}",
+            allowed.trim(),
             now.trim()
         ))
     })

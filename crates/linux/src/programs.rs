@@ -23,15 +23,28 @@ use crate::realtime;
 
 /// How often is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);
-/// Makes the namespaces of a program. It ends with its parent; `unshare` lets the process in them end with it.
+/// Makes the namespaces of a program. `$1` is the text [`START`], the rest its arguments. `sh` becomes `unshare`, so
+/// that its number `$$` is that of `unshare`, which waits for the first process of the new namespace of processes. That
+/// runs [`START`], and is killed when `unshare` ends.
 const APART: &str = r#"
 exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@""#;
-/// What a program is started by, in mounts of its own: `$1` is the number of `unshare`, which may have ended before
-/// this process was to end with it; `$3` the text of /etc/hosts, which lies in memory, and `$4` the name of its host.
+/// Starts a program, as the first process of its namespaces. `$1` is the number of `unshare`, `$2` this text, `$3` the
+/// text of /etc/hosts, `$4` the name of the host, and the rest the program with its arguments. Line by line:
+///
+/// 1. `unshare` may have ended before this process was to be killed with it. Then nobody would end this process: if
+///    `unshare` is gone, or is a zombie (Z, X), it ends by itself. /proc is still that of the machine here.
+/// 2. /proc shows the processes of the new namespace. The file with the names of hosts is made in memory, at /run, ...
+/// 3. ... becomes /etc/hosts, and stays that when /run is as before again. The host has its name.
+/// 4. /sys shows the interfaces of the host. Where the machine does not allow that, it stays that of the machine.
+/// 5. A program that is not there is told as such; otherwise the shell would say so in its own name.
+/// 6. The program takes the place of this shell.
 const START: &str = r#"
 read -r _ _ state _ < "/proc/$1/stat" && test "$state" != Z && test "$state" != X && shift 2 || exit 1
 mount -t proc proc /proc && mount -t tmpfs shallop /run && printf %s "$1" > /run/hosts &&
-mount --bind /run/hosts /etc/hosts && umount -l /run && hostname "$2" && shift 2 && exec "$@""#;
+mount --bind /run/hosts /etc/hosts && umount -l /run && hostname "$2" && shift 2 || exit 1
+mount -t sysfs sysfs /sys 2> /dev/null
+command -v -- "$1" > /dev/null || { echo "shallop: there is no program $1" >&2; exit 127; }
+exec "$@""#;
 /// What gives a program a folder in memory, if nothing that it writes is kept.
 const IN_MEMORY: &str = r#"mount -t tmpfs shallop /mnt && cd /mnt && exec "$@""#;
 

@@ -26,9 +26,7 @@ use tun_rs::SyncDevice;
 use crate::abilities;
 use crate::attached::{Interface, Watch};
 use crate::controllers::Controllers;
-use crate::datagrams::Datagrams;
 use crate::error::{RehearsalError, failed};
-use crate::flows::{Report, Sockets, Wanted};
 use crate::judge;
 use crate::namespace::{self, Host, Settings};
 use crate::programs::{self, Ended, Stage};
@@ -37,7 +35,9 @@ use crate::realtime;
 use crate::replay;
 use crate::session;
 use crate::tap::{Line, Taps};
+use crate::tcp_flows::{Report, Sockets, Wanted};
 use crate::traffic::Traffic;
+use crate::udp_flows::Datagrams;
 
 /// The longest rehearsal.
 const LONGEST: Span = Span::from_secs(3_600);
@@ -66,10 +66,7 @@ pub fn run_observed(
     observer: &mut dyn Observer,
     files: Option<&Path>,
 ) -> Result<Outcome, RehearsalError> {
-    if plan.duration > LONGEST {
-        let most = LONGEST.as_secs_f64();
-        return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
-    }
+    check_length(plan)?;
     let setup = Setup::new(plan, scheme, seed)?;
     let controllers = Controllers::of(&setup)?;
     let traffic = Traffic::of(&setup, Some(&controllers))?;
@@ -150,6 +147,25 @@ fn dropped(hosts: &mut [Host], watches: &[Watch]) -> Result<u64, RehearsalError>
     let of_hosts = of_hosts.map_err(failed("the counters of a card"))?;
     let of_interfaces = watches.iter().map(Watch::dropped).sum::<Result<u64, _>>()?;
     Ok(of_hosts + of_interfaces)
+}
+
+/// Checks whether a scheme of a plan can be rehearsed with a seed by this machine's kernel.
+///
+/// # Errors
+/// Why it cannot.
+pub fn check(plan: &Plan, (scheme, seed): (usize, u64)) -> Result<(), RehearsalError> {
+    check_length(plan)?;
+    let setup = Setup::new(plan, scheme, seed)?;
+    let controllers = Controllers::of(&setup)?;
+    Traffic::of(&setup, Some(&controllers)).map(drop)
+}
+
+fn check_length(plan: &Plan) -> Result<(), RehearsalError> {
+    if plan.duration > LONGEST {
+        let most = LONGEST.as_secs_f64();
+        return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
+    }
+    Ok(())
 }
 
 /// The most that a plan's network carries at a time between real hosts under a scheme, in bits per second: what the
@@ -285,8 +301,11 @@ fn emulate(
     let cards = Taps::new(lines, start, priority.is_realtime);
     let cards = cards.map_err(failed("the lines to the hosts"))?;
     let legacy = setup.plan.groups.iter().any(|group| group.transport.is_some());
-    let tape =
-        tape_of(setup.plan).map(|_| Tape { job: (setup.scheme, setup.seed), ..Tape::default() });
+    let tape = tape_of(setup.plan).map(|_| Tape {
+        job: (setup.scheme, setup.seed),
+        names: traffic.flows.names.clone(),
+        ..Tape::default()
+    });
     let lines = Recorder::new(cards, tape);
     let emulator = Emulator::new(lines, count, traffic.flows.orders.clone(), legacy);
     let factory = HostEnds { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
@@ -343,6 +362,7 @@ impl Emulated {
             response_p99_s: counters.responses.quantile(0.99),
             hosts_waited: report.waited.as_secs_f64() / seconds,
             starts_late_s: report.late.as_secs_f64(),
+            datagrams_late_s: report.datagrams_late.as_secs_f64(),
             bytes_checked: report.checked,
             stray_frames: counters.strays,
             malformed_frames: counters.malformed,

@@ -1,5 +1,6 @@
 //! Tapes of rehearsals: their files, and the simulator's network that is given one.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -33,8 +34,8 @@ pub(crate) fn write(file: &str, tape: &Tape) -> Result<(), RehearsalError> {
 /// If it cannot be read, or is no tape.
 pub fn read(file: &Path) -> Result<Tape, RehearsalError> {
     let bytes = fs::read(file).map_err(failed(format!("the tape {}", file.display())))?;
-    let none = || RehearsalError::Refused(format!("{}: no tape of this version", file.display()));
-    Tape::of_bytes(&bytes).ok_or_else(none)
+    Tape::of_bytes(&bytes)
+        .map_err(|why| RehearsalError::Refused(format!("{} {why}", file.display())))
 }
 
 /// The packets of a tape, a line each.
@@ -42,25 +43,33 @@ pub fn read(file: &Path) -> Result<Tape, RehearsalError> {
 /// # Errors
 /// If it cannot be read, or is no tape.
 pub fn lines(file: &Path) -> Result<Vec<String>, RehearsalError> {
-    Ok(read(file)?.records.iter().map(line).collect())
+    let tape = read(file)?;
+    Ok(tape.records.iter().map(|record| line(record, &tape.names)).collect())
 }
 
-fn line(record: &Record) -> String {
+/// A packet of a tape, with these names of hosts if the tape has any.
+fn line(record: &Record, names: &[String]) -> String {
     let Record { way, at, host, length, bytes } = record;
+    let name = |host: u32| names.get(host as usize);
+    let here = name(*host).map_or_else(|| format!("host {host}"), Clone::clone);
     let (seconds, way) =
         (at.since_start().as_secs_f64(), if *way == Way::Read { "sent" } else { "got" });
     let mut whole = bytes.get(HEADER..).unwrap_or_default().to_vec();
     whole.resize((*length as usize).saturating_sub(HEADER), 0);
     let Some(of) = frame::segment(&whole) else {
-        return format!("{seconds:.9} host {host} {way} {length} bytes");
+        return format!("{seconds:.9} {here} {way} {length} bytes");
     };
-    let end = |(address, port)| format!("{}:{port}", addresses::text(address));
+    let end = |(address, port)| match addresses::host_of(address).and_then(name) {
+        Some(name) => format!("{name}:{port}"),
+        None => format!("{}:{port}", addresses::text(address)),
+    };
     let (from, to) = (end(of.ends.from), end(of.ends.to));
     let flag = |set: bool, name: &str| if set { format!(" {name}") } else { String::new() };
-    let flags =
-        flag(of.syn, "SYN") + &flag(of.fin, "FIN") + &flag(of.ecn == shallop_core::Ecn::Ce, "CE");
+    let flags = flag(of.syn, if of.ack { "SYN-ACK" } else { "SYN" })
+        + &flag(of.fin, "FIN")
+        + &flag(of.ecn == shallop_core::Ecn::Ce, "CE");
     format!(
-        "{seconds:.9} host {host} {way} {from} > {to} seq {} ack {} {} bytes{flags}",
+        "{seconds:.9} {here} {way} {from} > {to} seq {} ack {} {} bytes{flags}",
         of.sequence, of.acknowledged, of.payload
     )
 }
@@ -95,18 +104,47 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
     let before: Vec<_> = tape.written().map(decision).collect();
     let after: Vec<_> = again.written().map(decision).collect();
     let pairs = (0..before.len().max(after.len())).map(|at| (before.get(at), after.get(at)));
-    let differing: Vec<usize> =
-        pairs.enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect();
-    let shown =
-        |of: &Tape, at: usize| of.written().nth(at).map_or_else(|| "nothing".to_owned(), line);
-    let first = differing.first();
-    let first = first.map(|&at| format!("{}; now {}", shown(tape, at), shown(&again, at)));
+    let first = pairs.enumerate().find(|(_, (a, b))| a != b).map(|(at, _)| at);
+    let shown = |of: &Tape, at: usize| {
+        let record = of.written().nth(at);
+        record.map_or_else(
+            || "no more packets".to_owned(),
+            |record| line(record, &traffic.flows.names),
+        )
+    };
+    let shown = |at: usize| format!("tape: {} / replay: {}", shown(tape, at), shown(&again, at));
     let played = Played {
         read: (tape.records.len() - before.len()) as u64,
         written: before.len() as u64,
-        differing: differing.len() as u64,
-        first,
+        replayed: after.len() as u64,
+        differing: first.map_or(0, |_| differing(&before, &after).max(1)),
+        first: first.map(shown),
         run: outcome.run,
     };
     Ok((played, again))
+}
+
+/// How many packets of one of these lists have no equal one in the other: of the list with more such.
+fn differing<T: Ord>(before: &[T], after: &[T]) -> u64 {
+    let mut balance: BTreeMap<&T, i64> = BTreeMap::new();
+    for packet in before {
+        *balance.entry(packet).or_default() += 1;
+    }
+    for packet in after {
+        *balance.entry(packet).or_default() -= 1;
+    }
+    let sum = |sign: i64| balance.values().map(|more| (sign * more).max(0)).sum::<i64>();
+    sum(1).max(sum(-1)).unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_packets_differ_as_have_no_equal_one() {
+        assert_eq!(differing(&[1, 2, 2, 3], &[2, 1, 3, 2]), 0);
+        assert_eq!(differing(&[1, 2, 2], &[2, 3, 4, 5, 6]), 4);
+        assert_eq!(differing(&[1, 2, 2], &[]), 3);
+    }
 }

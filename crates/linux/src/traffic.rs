@@ -8,7 +8,7 @@ use shallop_hosts::flows::{HostFlows, Owner};
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
-use shallop_plan::plan::{Attachment, Driver};
+use shallop_plan::plan::{Attachment, Driver, Scheme};
 use shallop_plan::transport::{Transport, Udp};
 
 use crate::controllers::Controllers;
@@ -51,8 +51,9 @@ enum Sends<'a> {
 }
 
 impl<'a> Sends<'a> {
-    /// That of this transport; `None` if its hosts are simulated.
-    fn of(transport: &'a Transport, controllers: Option<&'a Controllers>) -> Option<Self> {
+    /// That of a scheme's transport; `None` if its hosts are simulated.
+    fn of(scheme: &'a Scheme, controllers: Option<&'a Controllers>) -> Option<Self> {
+        let transport = &scheme.transport;
         if let Transport::Udp(udp) = transport {
             return Some(Self::Datagrams(udp));
         }
@@ -64,7 +65,8 @@ impl<'a> Sends<'a> {
 }
 
 impl Traffic {
-    /// That of a setup, with these controllers or, without any, those that kernels may have.
+    /// The flows and programs between real hosts of a setup, with these controllers or, without any, those that kernels
+    /// may have.
     pub(crate) fn of(
         setup: &Setup<'_>,
         controllers: Option<&Controllers>,
@@ -73,8 +75,18 @@ impl Traffic {
         let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
         let (end, mut paths) = (Time::after_start(plan.duration), Vec::new());
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
-            let transport = &plan.transport(setup.scheme, flow.group).transport;
-            let Some(sends) = Sends::of(transport, controllers) else { continue };
+            let group = &plan.groups[flow.group];
+            let scheme = plan.transport(setup.scheme, flow.group);
+            let sends = Sends::of(scheme, controllers);
+            let is_stream = matches!(sends, Some(Sends::Stream(_)));
+            if group.command.is_some() && !is_stream {
+                let (group, name) = (&group.name, &scheme.name);
+                return Err(RehearsalError::Refused(format!(
+                    "group \"{group}\" runs a program, and \"{name}\" is no congestion controller of a kernel: give \
+                     the group a `transport` such as \"cubic\""
+                )));
+            }
+            let Some(sends) = sends else { continue };
             let (from, to) = flow.path.nics;
             let hosts = (all.host(setup, (flow.from, from)), all.host(setup, (flow.to, to)));
             all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
@@ -207,9 +219,7 @@ impl Traffic {
     fn check(&self) -> Result<(), RehearsalError> {
         let hosts = self.rates.len();
         if hosts == 0 {
-            return Err(RehearsalError::Refused(
-                "no flow is between real hosts: write stack = \"kernel\"".to_owned(),
-            ));
+            return Err(RehearsalError::NoHosts);
         }
         if hosts > MOST_HOSTS {
             return Err(RehearsalError::Refused(format!(

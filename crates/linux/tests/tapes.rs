@@ -41,7 +41,10 @@ fn another_network_decides_otherwise() {
     let tape = folder().join("cubic.tape");
     for set in [("switch.default.buffer", "9KB"), ("switch.default.mark.above", "7KB")] {
         let played = replay(&plan(&[set]), &tape).unwrap();
-        assert!(played.differing > 0 && played.first.is_some(), "{set:?}");
+        let first = played.first.unwrap();
+        assert!(first.starts_with("tape: ") && first.contains(" / replay: "), "{set:?} {first}");
+        let all = played.written.max(played.replayed);
+        assert!(played.differing > 0 && played.differing <= all, "{set:?}");
     }
 }
 
@@ -55,11 +58,21 @@ fn a_tape_is_shown_packet_by_packet_and_a_damaged_one_refused() {
         shown[0]
     );
     assert!(shown.iter().any(|line| line.ends_with(" CE")));
+    assert!(shown.iter().any(|line| line.ends_with(" SYN-ACK")));
+    let named = tempfile::NamedTempFile::new().unwrap();
+    let mut with_names = read_tape(&tape).unwrap();
+    with_names.names = ["s0", "r0"].map(str::to_owned).to_vec();
+    std::fs::write(named.path(), with_names.to_bytes()).unwrap();
+    let shown = lines(named.path()).unwrap();
+    assert!(shown[0].contains("s0 sent s0:10000 > r0:5000"), "{}", shown[0]);
     let damaged = tempfile::NamedTempFile::new().unwrap();
     let bytes = std::fs::read(&tape).unwrap();
     std::fs::write(damaged.path(), &bytes[..bytes.len() - 1]).unwrap();
     let why = lines(damaged.path()).unwrap_err().to_string();
-    assert!(why.ends_with("no tape of this version"), "{why}");
+    assert!(why.contains("is damaged or was cut off behind"), "{why}");
+    std::fs::write(damaged.path(), "title = \"a scenario\"\n").unwrap();
+    let why = lines(damaged.path()).unwrap_err().to_string();
+    assert!(why.ends_with("is no tape of a rehearsal"), "{why}");
 }
 
 /// A tape whose frames have some bytes replaced, and lengths that do not fit.

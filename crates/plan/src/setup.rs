@@ -118,6 +118,23 @@ impl<'a> Setup<'a> {
         Some(Pace::new(link.rate).quote(in_bytes(own.buffer, link.rate, frame)))
     }
 
+    /// The buffer of a switch's port that holds the fewest full frames: how many bytes, those of a frame, and the port.
+    /// `None` without switches.
+    #[must_use]
+    pub fn shallowest_buffer(&self) -> Option<(Bytes, Bytes, u32)> {
+        let network = &self.network;
+        let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
+        let buffer = |port: u32| {
+            let link = network.graph.link_of(port);
+            let switch = network.switch_of[network.graph.near(port).0 as usize];
+            let switch = &self.plan.switches(self.scheme)[switch];
+            let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+            let own = || in_bytes(switch.buffer, link.rate, frame);
+            (switch.shared.map_or_else(own, |shared| shared.of(1)), frame, port)
+        };
+        ports.map(buffer).min_by_key(|(bytes, frame, _)| bytes.get() / frame.get())
+    }
+
     /// The root of this run's random streams.
     #[must_use]
     pub fn root(&self) -> Seed {

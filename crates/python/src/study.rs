@@ -61,8 +61,9 @@ impl Study {
             None => Arc::new(Folder::new(folder.unwrap_or_default())),
         };
         let named = Arc::new(RecordingFiles::of(beside));
-        let options =
-            Options { set, quick, seed, vary, seeds, files: named.clone(), in_real_time: false };
+        let files = named.clone();
+        let in_real_time = false;
+        let options = Options { set, quick, seed, vary, seeds, files, in_real_time };
         let study = py.detach(|| of_text(name, text, &options)).map_err(in_scenario)?;
         Ok(Self { task: Task { id: None, study, folder: None }, named: named.names() })
     }

@@ -6,6 +6,8 @@ use crate::aggregate::{Estimate, estimates};
 use crate::figures::Figure;
 use crate::summary::{FULL_FRAME, Run};
 
+/// The cells of a scheme of which no run counts.
+pub(crate) const VOID: &str = "VOID";
 /// The cell of a value that does not apply.
 pub(crate) const NOTHING: &str = "-";
 /// Before a lower bound.
@@ -42,17 +44,21 @@ pub(crate) struct Column {
     pub digits: usize,
 }
 
-/// The runs of one scheme at one point, with their metrics.
+/// The runs of one scheme at one point that count, with their metrics.
 pub(crate) struct Row<'a> {
     /// The index of the point.
     pub point: usize,
+    /// The label of the scheme.
+    pub scheme: &'a str,
+    /// None if all runs of the scheme are void.
     pub runs: Vec<&'a Run>,
     estimates: BTreeMap<String, Estimate>,
 }
 
 impl<'a> Row<'a> {
-    /// The row of these runs, at least one.
-    pub fn of(point: usize, runs: Vec<&'a Run>) -> Self {
+    /// The row of these runs of a scheme, of which void ones are left out.
+    pub fn of((point, scheme): (usize, &'a str), runs: impl Iterator<Item = &'a Run>) -> Self {
+        let runs: Vec<&Run> = runs.filter(|run| !run.is_void()).collect();
         let mut estimates = estimates(&runs);
         let speed =
             |run: &&Run| Some(run.packet_hops as f64 / run.wall_s.filter(|wall| *wall > 0.0)?);
@@ -60,7 +66,12 @@ impl<'a> Row<'a> {
             runs.iter().filter_map(speed).map(|value| Figure { value, ..Figure::default() });
         let speed = Estimate::of(&speeds.collect::<Vec<_>>(), (0.0, f64::INFINITY));
         estimates.extend(speed.map(|speed| (SPEED.to_owned(), speed)));
-        Self { point, runs, estimates }
+        Self { point, scheme, runs, estimates }
+    }
+
+    /// Whether all runs of the scheme are void.
+    pub fn is_void(&self) -> bool {
+        self.runs.is_empty()
     }
 
     /// The estimate of a metric; `None` if no run has it.
@@ -87,6 +98,9 @@ impl Column {
 
     /// The mean, with the marks of what limits it.
     pub fn mean(&self, row: &Row) -> String {
+        if row.is_void() {
+            return VOID.to_owned();
+        }
         row.estimate(self.metric).map_or_else(|| NOTHING.to_owned(), |of| self.marked(of, of.mean))
     }
 
@@ -99,6 +113,9 @@ impl Column {
 
     /// The mean with what the seeds say of it: its interval, or why it has none.
     pub fn mean_and_interval(&self, row: &Row) -> String {
+        if row.is_void() {
+            return VOID.to_owned();
+        }
         let Some(of) = row.estimate(self.metric) else { return NOTHING.to_owned() };
         let mean = self.marked(of, of.mean);
         if of.is_equal() && !of.at_least {

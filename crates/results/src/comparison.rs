@@ -209,10 +209,11 @@ fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
     }
 }
 
-/// The runs of a scheme at a point, by seed.
+/// The runs of a scheme at a point that count, by seed.
 fn runs<'a>(summary: &'a Summary, point: usize, label: &str) -> BTreeMap<u64, &'a Run> {
     let set = &summary.points[point].set;
-    let runs = summary.runs.iter().filter(|run| run.scheme == label && run.point == *set);
+    let of = |run: &&Run| run.scheme == label && run.point == *set && !run.is_void();
+    let runs = summary.runs.iter().filter(of);
     runs.map(|run| (run.seed, run)).collect()
 }
 

@@ -55,6 +55,9 @@ pub struct RehearsalOfRun {
     pub hosts_waited: f64,
     /// The longest that a flow started after its time, in seconds.
     pub starts_late_s: f64,
+    /// The longest that a datagram of UDP at a rate left after its time, in seconds; zero without any.
+    #[serde(default)]
+    pub datagrams_late_s: f64,
     /// Payload bytes whose receivers compared them with what was sent, and found them equal.
     pub bytes_checked: u64,
     /// Frames that belong to no flow.

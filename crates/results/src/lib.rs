@@ -28,6 +28,7 @@ pub mod setup;
 pub mod summary;
 pub mod table;
 pub mod verdict;
+pub mod void;
 pub mod warning_lines;
 
 pub use aggregate::{Aggregate, Estimate};

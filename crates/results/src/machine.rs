@@ -12,7 +12,10 @@ pub struct Played {
     pub read: u64,
     /// Packets to hosts on the tape.
     pub written: u64,
-    /// Packets that the network delivered otherwise: not, at another time, to another host or with another mark.
+    /// Packets to hosts in the replay.
+    pub replayed: u64,
+    /// Packets that the network delivered otherwise: not, at another time, to another host or with another mark. At
+    /// most as many as are on the tape, or in the replay if that has more.
     pub differing: u64,
     /// The first of them, in words.
     pub first: Option<String>,

@@ -8,7 +8,8 @@ use crate::table::Grid;
 /// The most rows of the table.
 const MAX_ROWS: usize = 60;
 
-/// The table of programs, with a row for each program of each run. A note says how many rows are left out.
+/// The table of programs, with a row for each program of each run, and a word at the seed of a void run. A note says
+/// how many rows are left out.
 #[must_use]
 pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
@@ -17,9 +18,10 @@ pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let header = point.into_iter().chain(headings.map(str::to_owned)).collect();
     let mut grid = Grid { header, rows: Vec::new(), words: 1 + usize::from(several) };
     for (at, run) in runs {
+        let void = if run.is_void() { " VOID" } else { "" };
         for program in &run.programs {
             let point = several.then(|| points[*at].name.clone()).into_iter();
-            let run = [run.scheme.clone(), run.seed.to_string()];
+            let run = [run.scheme.clone(), format!("{}{void}", run.seed)];
             grid.rows.push(point.chain(run).chain(cells(program)).collect());
         }
     }

@@ -65,6 +65,15 @@ pub struct Summary {
     pub runs: Vec<Run>,
 }
 
+impl Summary {
+    /// The summary without void runs.
+    #[must_use]
+    pub fn counted(&self) -> Self {
+        let runs = self.runs.iter().filter(|run| !run.is_void()).cloned().collect();
+        Self { runs, ..self.clone() }
+    }
+}
+
 /// The results of several experiments: the output of `reproduce --json`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Reproduction {

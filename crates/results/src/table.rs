@@ -27,14 +27,19 @@ pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
     summary.runs.iter().filter_map(|run| Some((place(run)?, run))).collect()
 }
 
+/// The runs of these that count: all but void ones.
+#[must_use]
+pub fn counted<'a>(runs: &[(usize, &'a Run)]) -> Vec<(usize, &'a Run)> {
+    runs.iter().copied().filter(|(_, run)| !run.is_void()).collect()
+}
+
 /// The table of runs, given with the indices of their points. Several seeds of a scheme at a point are a row with their
 /// mean, from three seeds on two rows with the ends of its 95 % confidence interval, and two with the minimum and the
-/// maximum.
+/// maximum. Void runs are left out; a scheme at a point that has no others is a row that says so.
 #[must_use]
 pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
-    let mut columns = columns::all(runs.iter().map(|(_, run)| *run));
     let rows = rows(runs);
-    columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
+    let columns = shown(columns::all, runs, &rows);
     let mut grid = Grid { header: header(&["scheme"], &columns), rows: Vec::new(), words: 1 };
     for (number, point) in points.iter().enumerate() {
         let here: Vec<&Row> = rows.iter().filter(|row| row.point == number).collect();
@@ -54,8 +59,27 @@ pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
 /// The rows of a table: the runs of each scheme at each point, in the order of the runs.
 fn rows<'a>(runs: &[(usize, &'a Run)]) -> Vec<Row<'a>> {
     let groups = runs.chunk_by(|(a, one), (b, other)| a == b && one.scheme == other.scheme);
-    let runs_of = |same: &[(usize, &'a Run)]| same.iter().map(|(_, run)| *run).collect();
-    groups.map(|same| Row::of(same[0].0, runs_of(same))).collect()
+    let row = |same: &[(usize, &'a Run)]| {
+        let (point, first) = same[0];
+        Row::of((point, &first.scheme), same.iter().map(|(_, run)| *run))
+    };
+    groups.map(row).collect()
+}
+
+/// The columns of these that a row has a figure for; the first if no run counts, so that it can say so.
+fn shown<'a>(
+    columns: fn(std::vec::IntoIter<&'a Run>) -> Vec<Column>,
+    runs: &[(usize, &'a Run)],
+    rows: &[Row<'_>],
+) -> Vec<Column> {
+    let counted: Vec<&Run> = counted(runs).into_iter().map(|(_, run)| run).collect();
+    let mut columns = columns(counted.into_iter());
+    if rows.iter().any(|row| !row.is_void()) {
+        columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
+    } else {
+        columns.truncate(1);
+    }
+    columns
 }
 
 fn header(words: &[&str], columns: &[Column]) -> Vec<String> {
@@ -69,8 +93,10 @@ impl Grid {
     }
 
     fn group(&mut self, indent: &str, columns: &[Column], row: &Row<'_>) {
-        let name = &row.runs[0].scheme;
-        self.push(&format!("{indent}{name}"), columns.iter().map(|column| column.mean(row)));
+        self.push(
+            &format!("{indent}{}", row.scheme),
+            columns.iter().map(|column| column.mean(row)),
+        );
         let mut values = |name: &str, value: fn(&Estimate) -> Option<f64>| {
             let cells = columns.iter().map(|column| column.value(row, value));
             self.push(&format!("{indent}  {name}"), cells);
@@ -94,17 +120,17 @@ impl Grid {
 }
 
 /// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and
-/// 95 % confidence interval, and the number of unfinished flows if there are any.
+/// 95 % confidence interval, and the number of unfinished flows if there are any. Void
+/// runs are left out as from [`runs`].
 #[must_use]
 pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
-    let mut columns = columns::main(runs.iter().map(|(_, run)| *run));
     let rows = rows(runs);
-    columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
+    let columns = shown(columns::main, runs, &rows);
     let mut grid = Grid { header: header(&["point", "scheme"], &columns), rows: vec![], words: 2 };
     let has_open = rows.iter().any(|row| row.unfinished().is_some_and(|(open, _)| open > 0));
     grid.header.extend(has_open.then(|| "open".to_owned()));
     for row in &rows {
-        let words = [points[row.point].name.clone(), row.runs[0].scheme.clone()];
+        let words = [points[row.point].name.clone(), row.scheme.to_owned()];
         let cells = columns.iter().map(|column| column.mean_and_interval(row));
         let open = row.unfinished().map_or_else(
             || NOTHING.to_owned(),
@@ -177,6 +203,7 @@ pub fn significant(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::completion::{Completion, Fct, Statistic};
+    use crate::summary::RehearsalOfRun;
 
     /// Runs of one scheme, a seed each, with these Jain indices.
     fn runs_of(jain: &[f64], all: Option<&Completion>) -> (Vec<Point>, Vec<Run>) {
@@ -246,6 +273,32 @@ mod tests {
         assert_eq!(names, ["cubic", "95 % from", "95 % to", "least", "most"]);
         let two = runs(&points, &placed[..2]);
         assert_eq!(two.rows.len(), 3, "no interval of two seeds");
+    }
+
+    /// This run, as one that does not count.
+    fn void(run: Run) -> Run {
+        let void = vec!["late".to_owned()];
+        Run { rehearsal: Some(RehearsalOfRun { void, ..RehearsalOfRun::default() }), ..run }
+    }
+
+    #[test]
+    fn void_runs_are_in_no_mean_and_a_scheme_without_others_says_so() {
+        let (points, all) = runs_of(&[0.5, 0.6, 0.7, 0.9], None);
+        let other = Run { scheme: "bbr".to_owned(), jain: Some(0.1), ..Run::default() };
+        let mut all = all;
+        all[1] = void(all[1].clone());
+        all[3] = void(all[3].clone());
+        all.push(void(other));
+        let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
+        let grid = runs(&points, &placed);
+        let at = grid.header.iter().position(|it| it == "Jain").unwrap();
+        let column: Vec<&str> = grid.rows.iter().map(|row| row[at].as_str()).collect();
+        // Two of four count: no interval.
+        assert_eq!(column, ["0.600", "0.500", "0.700", "VOID"]);
+        assert_eq!(sweep(&points, &placed).rows[1][0..3], ["", "bbr", "VOID"].map(str::to_owned));
+        let none = runs(&points, &placed[4..]);
+        assert_eq!(none.rows, [["bbr", "VOID"].map(str::to_owned).to_vec()]);
+        assert_eq!(counted(&placed).len(), 2);
     }
 
     #[test]

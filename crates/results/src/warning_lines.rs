@@ -34,7 +34,7 @@ pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
 /// Rule: counted flows were not complete at the end.
 fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
     let mut schemes: Vec<(&str, u64, u64)> = Vec::new();
-    for (_, run) in runs {
+    for (_, run) in runs.iter().filter(|(_, run)| !run.is_void()) {
         let Some(all) = &run.fct.all else { continue };
         let number = schemes.iter().position(|(name, ..)| *name == run.scheme);
         let number = number.unwrap_or_else(|| {

@@ -8,6 +8,7 @@ use shallop_plan::plan::{Plan, Transport};
 use super::format::Scenario;
 use super::problem::Problem;
 use super::section::Section;
+use super::tree::Item;
 
 /// The MTU of hosts that are kernels.
 const MTU: u64 = 1_500;
@@ -78,7 +79,7 @@ fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Pr
 }
 
 /// That no proxy is to read packets of kernels in virtual time.
-pub(super) fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
+fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     let is_kernel = |scheme: usize| {
         let mut groups = 0..plan.groups.len();
         groups.any(|group| plan.transport(scheme, group).transport.kernel().is_some())
@@ -93,15 +94,24 @@ pub(super) fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Proble
     Err(top.reject(Scenario::KEY.scheme, message).with_help(help))
 }
 
-/// That hosts that are kernels are asked for what they have.
-pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+/// That hosts that are kernels are asked for what they have. In real time a rehearsal checks which hosts run programs,
+/// and which controllers this machine has.
+pub(super) fn check(
+    top: &Section<'_>,
+    (plan, network): (&Plan, &Network),
+    in_real_time: bool,
+) -> Result<(), Problem> {
+    if !in_real_time {
+        check_proxies(top, plan)?;
+    }
     let mtus = (0..network.graph.ports() as u32).map(|port| network.graph.link_of(port).mtu);
     let other = mtus.map(Bytes::get).find(|&mtu| mtu != MTU);
     let mut found = false;
     for scheme in 0..plan.schemes.len() {
         for group in 0..plan.groups.len() {
             let of = plan.transport(scheme, group);
-            if plan.groups[group].command.is_some() && of.transport.kernel().is_none() {
+            let is_kernel = of.transport.kernel().is_some();
+            if plan.groups[group].command.is_some() && !is_kernel && !in_real_time {
                 let group = &plan.groups[group].name;
                 let message = format!(
                     "group \"{group}\" runs a program, and its hosts are no kernels with \"{}\"",
@@ -115,11 +125,18 @@ pub(super) fn check(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
             let Some(controller) = tcp.kernel else { continue };
             found = true;
             let name = &of.name;
-            if !CONTROLLERS.iter().any(|(name, _)| *name == controller) {
+            if !in_real_time && !CONTROLLERS.iter().any(|(name, _)| *name == controller) {
                 let message =
                     format!("the kernel of \"{name}\" has no controller \"{controller}\"");
                 let help = format!("with stack = \"kernel\" one of: {}", controllers());
-                return Err(top.reject(Scenario::KEY.scheme, message).with_help(help));
+                // A group may have a transport of its own, whose place is not known here.
+                let is_own = plan.groups[group].transport.is_some();
+                let section = top.item(Scenario::KEY.scheme).map(Item::items).unwrap_or_default();
+                let problem = match section.get(scheme).filter(|_| !is_own) {
+                    Some(section) => section.problem(message),
+                    None => top.reject(Scenario::KEY.scheme, message),
+                };
+                return Err(problem.with_help(help));
             }
         }
     }

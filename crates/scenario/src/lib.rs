@@ -68,7 +68,8 @@ pub struct Options {
     pub seeds: Option<u32>,
     /// The files that a scenario may name.
     pub files: Arc<dyn Files>,
-    /// Whether it is to be rehearsed: in real time hosts may have what kernels in virtual time have not.
+    /// Whether the scenario is for real time, where the kernel of this machine is in its hosts. What only kernels can
+    /// do, and which controllers they have, is then checked where it is known which hosts are real.
     pub in_real_time: bool,
 }
 

@@ -3,7 +3,6 @@
 use shallop_core::Span;
 use shallop_core::options::Source;
 
-use super::Options;
 use super::format::Scenario;
 use super::import::OwnChip;
 use super::ineffective::Ineffective;
@@ -12,7 +11,7 @@ use super::section::Section;
 use super::set;
 use super::shapes::Ecmp;
 use super::tree::Item;
-use super::{check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
+use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
@@ -25,9 +24,9 @@ const MAX_SECONDS: u64 = 1_000;
 /// Reads a plan, the seeds it is to be run with, and the keys without effect.
 pub(super) fn read(
     root: &Item,
-    given: &Options,
+    options: &Options,
 ) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
-    let (keys, files) = (Scenario::KEY, &given.files);
+    let (keys, files, in_real_time) = (Scenario::KEY, &options.files, options.in_real_time);
     let top = Section::open::<Scenario>("the scenario", root)?;
     let options: Scenario = top.read(())?;
     let seeds = seeds(&top)?;
@@ -76,10 +75,7 @@ pub(super) fn read(
     }
     proxy::place(&mut plan, &schemes, &network)?;
     plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
-    kernel::check(&top, &plan, &network)?;
-    if !given.in_real_time {
-        kernel::check_proxies(&top, &plan)?;
-    }
+    kernel::check(&top, (&plan, &network), in_real_time)?;
     check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;
     check::frames_fit(&top, &plan, &network)?;

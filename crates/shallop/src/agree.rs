@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_results::agreement::{agreement, table};
-use shallop_results::{Shard, Summary};
+use shallop_results::{Shard, Summary, void};
 use shallop_workbench::diagnostic::Result;
 use shallop_workbench::{Task, capacity, jobs, rehearsal};
 
@@ -14,13 +14,14 @@ use crate::host_args;
 use crate::live::Live;
 use crate::print;
 use crate::progress::Bar;
-use crate::work::{INTERRUPTED, VOID, read_with, with_kernels};
+use crate::work::{INTERRUPTED, VOID, read_real, read_virtual};
 
 /// Rehearses and simulates a scenario. The exit code says whether all schemes agree.
 pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
     let host_args::Rehearse { run, schemes, .. } = args;
-    let mut real = read_with(args, with_kernels(&run.set))?;
-    let mut ours = read_with(args, run.set.clone())?;
+    let mut real = read_real(args)?;
+    let has_programs = real.points.iter().any(|point| point.plan.has_programs());
+    let mut ours = read_virtual(args, has_programs)?;
     let scaled = rehearsal::prepare(&mut real, args.wanted())?;
     rehearsal::choose(&mut ours, schemes)?;
     if let Some(by) = scaled {
@@ -32,6 +33,7 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
         folder: run.work.out.as_ref().map(|out| out.join(name)),
     };
     let tasks = [task(real, "rehearsed"), task(ours, "simulated")];
+    print::notes(&tasks[0].study.notes);
     let locks = tasks.iter().map(|task| task.prepare(Shard::WHOLE));
     let _locks = locks.collect::<Result<Vec<_>>>()?;
     let bar = Bar::of(tasks.iter().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
@@ -51,6 +53,9 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
     let rows = agreement(&real, &ours);
     if run.work.printed.format() == Format::Json {
         print::json(&rows)?;
+        if let Some(line) = void::line(&real) {
+            print::stderr(&format!("{line}\n"));
+        }
     } else {
         let (grid, note) = table(&rows);
         print::grid(&grid, run.work.printed)?;

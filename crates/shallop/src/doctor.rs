@@ -15,9 +15,9 @@ use crate::print;
 
 /// What the command says as JSON.
 #[derive(serde::Serialize)]
-struct Found {
+struct Found<'a> {
     abilities: Vec<Ability>,
-    carried: Vec<Carried>,
+    carried: &'a [Carried],
 }
 
 /// Says what this machine can do.
@@ -28,13 +28,30 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
         for sends in ["bursts", "packets"] {
             carried.extend(rehearsal::bench(sends, &|| stop.load(Ordering::Relaxed))?);
         }
-        if !stop.load(Ordering::Relaxed) {
-            capacity::keep(&carried)?;
+    }
+    print_found(abilities, &carried, args)?;
+    if args.bench && !stop.load(Ordering::Relaxed) {
+        match capacity::keep(&carried) {
+            Ok(Some(file)) if args.printed.format() != Format::Json => {
+                print::stderr(&format!("These limits are kept in {}.\n", file.display()));
+            }
+            Ok(_) => {}
+            Err(why) => print::stderr(&format!(
+                "warning: the limits are not kept, so that scenarios are not held against them: {why}\n"
+            )),
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what this machine can do and, of a benchmark, what it carries.
+fn print_found(
+    abilities: Vec<Ability>,
+    carried: &[Carried],
+    args: &host_args::Doctor,
+) -> Result<()> {
     if args.printed.format() == Format::Json {
-        print::json(&Found { abilities, carried })?;
-        return Ok(ExitCode::SUCCESS);
+        return print::json(&Found { abilities, carried });
     }
     let header = ["what", "can", "found", "for"].map(str::to_owned).to_vec();
     let row = |of: &Ability| {
@@ -45,17 +62,17 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
     print::grid(&Grid { header, rows, words: 4 }, args.printed)?;
     if args.bench {
         print::line("\nFour CUBIC flows over one link, 10 ms and 500 KB, for a second")?;
-        print::grid(&benched(&carried), args.printed)?;
-        print::line(&limits(&carried))?;
+        print::grid(&benched(carried), args.printed)?;
+        print::line(&limits(carried))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn benched(carried: &[Carried]) -> Grid {
     let header = [
         "sends",
         "verdict",
-        "Mb/s",
+        "link Mb/s",
         "goodput",
         "kpps",
         "late us p50",

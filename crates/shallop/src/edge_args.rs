@@ -49,7 +49,7 @@ pub enum CleanAction {
     Set {
         /// The device
         iface: String,
-        /// What to change: decrease=half, min_window=4
+        /// What to change: decrease=half, idle=5s
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         set: Vec<(String, String)>,
     },

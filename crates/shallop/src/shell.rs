@@ -23,15 +23,12 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     };
     let files = work::files(scenario);
     let set = if args.virtual_time { args.set.clone() } else { work::with_kernels(&args.set) };
-    let options = Options {
-        set,
-        files: Arc::clone(&files),
-        in_real_time: !args.virtual_time,
-        ..Options::default()
-    };
+    let (files_of, in_real_time) = (Arc::clone(&files), !args.virtual_time);
+    let options = Options { set, files: files_of, in_real_time, ..Options::default() };
     let mut study = shallop_workbench::work::read(scenario, &options)?;
     if !args.virtual_time {
         capacity::fit(&mut study, args.scale)?;
+        print::notes(&study.notes);
     }
     let mut session = Session::new(&study, args.host.as_deref(), files)?;
     for attachment in &args.attach {
@@ -64,7 +61,14 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
 
 /// Runs a session in real time.
 fn live(session: &Live, attached: &[Attachment], stop: &AtomicBool) -> Result<ExitCode> {
-    for Attachment { interface, host } in attached {
+    let are_up = attached.iter().map(|of| shell::is_up(&of.interface));
+    let are_up = are_up.collect::<Result<Vec<bool>>>()?;
+    for (Attachment { interface, host }, is_up) in attached.iter().zip(are_up) {
+        if !is_up {
+            print::stderr(&format!(
+                "warning: {interface} is down, so that nothing passes: 'ip link set {interface} up'\n"
+            ));
+        }
         let address = session.addresses.get(host).map_or("", String::as_str);
         print::stderr(&format!(
             "What is behind {interface} is host {host} while this goes on, with the address {address}/8. {interface} \

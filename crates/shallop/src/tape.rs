@@ -23,8 +23,8 @@ pub fn tape(args: &Tape) -> Result<ExitCode> {
         }
         TapeAction::Replay { tape, scenario, set, scale, json } => {
             let set = work::with_kernels(set);
-            let files = work::files(scenario);
-            let options = Options { set, files, in_real_time: true, ..Options::default() };
+            let (files, in_real_time) = (work::files(scenario), true);
+            let options = Options { set, files, in_real_time, ..Options::default() };
             let mut study = shallop_workbench::work::read(scenario, &options)?;
             if let Some(by) = scale {
                 capacity::scale_by(&mut study, *by)?;
@@ -43,8 +43,10 @@ fn replay(study: &Study, tape: &Path, json: bool) -> Result<ExitCode> {
             || "The switches decide the same.".to_owned(),
             |first| format!("{} packets differ; the first: {first}", played.differing),
         );
-        let (read, written) = (played.read, played.written);
-        print::line(&format!("{read} frames read, {written} packets written. {verdict}"))?;
+        let (read, written, replayed) = (played.read, played.written, played.replayed);
+        print::line(&format!(
+            "{read} frames read, {written} packets written, {replayed} in the replay. {verdict}"
+        ))?;
     }
     Ok(if played.differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -13,6 +13,7 @@ use shallop_results::Verdict;
 use shallop_results::summary::{Reproduction, Run, Summary};
 use shallop_results::table;
 use shallop_results::verdict::count;
+use shallop_results::void;
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::task_text::warnings;
@@ -46,17 +47,34 @@ pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 /// The study of a scenario with these keys set.
-pub fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>) -> Result<Study> {
+fn read_with(
+    args: &host_args::Rehearse,
+    set: Vec<(String, String)>,
+    in_real_time: bool,
+) -> Result<Study> {
     let args::Run { scenario, quick, seed, .. } = &args.run;
     let (quick, seed, seeds, files) = (*quick, *seed, args.seeds, files(scenario));
-    let in_real_time = true;
-    read(scenario, &Options { set, quick, seed, seeds, files, in_real_time, ..Options::default() })
+    let vary = Vec::new();
+    read(scenario, &Options { set, quick, seed, vary, seeds, files, in_real_time })
+}
+
+/// The study of a scenario that is to be rehearsed.
+pub fn read_real(args: &host_args::Rehearse) -> Result<Study> {
+    read_with(args, with_kernels(&args.run.set), true)
+}
+
+/// The study of a scenario whose rehearsal is to be compared with it. Programs run in kernels in virtual time then, as
+/// they cannot be simulated.
+pub fn read_virtual(args: &host_args::Rehearse, has_programs: bool) -> Result<Study> {
+    let set = &args.run.set;
+    let set = if has_programs { with_kernels(set) } else { set.clone() };
+    read_with(args, set, has_programs)
 }
 
 /// Rehearses a scenario with the kernel of this machine in its hosts.
 pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
     let run = &args.run;
-    let mut study = read_with(args, with_kernels(&run.set))?;
+    let mut study = read_real(args)?;
     workbench::rehearsal::prepare(&mut study, args.wanted())?;
     let task = Task { id: None, study, folder: run.work.out.clone() };
     let tasks = Tasks::new(vec![task], &run.work, stop).resume(run.resume);
@@ -278,7 +296,11 @@ impl<'a> Tasks<'a> {
             report::draw(folder, results, picture)?;
         }
         match self.work.printed.format() {
-            Format::Json => {}
+            Format::Json => {
+                if let Some(line) = void::line(&summary) {
+                    bar.hidden_while(|| print::stderr(&format!("{line}\n")));
+                }
+            }
             Format::Csv => bar.hidden_while(|| {
                 print::stderr(&warnings(&summary));
                 print::stderr(&task.notes(&summary, self.shard));

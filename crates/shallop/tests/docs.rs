@@ -26,12 +26,14 @@ use tempfile::TempDir;
 /// Why rehearsals are not run.
 const REHEARSAL: &str = "takes namespaces, which tests of this page have not";
 /// Blocks that are not run, by page, and why.
-const NOT_RUN: [(&str, &str); 20] = [
+const NOT_RUN: [(&str, &str); 23] = [
     ("README.md", "builds the project and runs all tests, this one among them"),
     ("README.md", "builds the whole project; make test does it"),
     ("docs/clusters.md", "needs a cluster with Slurm"),
     ("docs/clusters.md", "needs the Python package; python/tests/test_pages.py runs it"),
     ("docs/comparison.md", "needs ns-3, which make check-ns3 installs"),
+    ("docs/edge.md", "changes devices of the machine"),
+    ("docs/edge.md", "changes devices of the machine"),
     ("docs/host.md", "builds the command a second time, with clang"),
     ("docs/host.md", "changes the kernel of the machine"),
     ("docs/kernels.md", "compiles a kernel; make kernel does it"),
@@ -44,6 +46,7 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("docs/python.md", "builds the whole project; make test does it"),
     ("docs/quick-start.md", "builds the whole project; make test does it"),
     ("docs/rehearse.md", "needs a second machine"),
+    ("docs/rehearse.md", REHEARSAL),
     ("docs/rehearse.md", REHEARSAL),
     ("docs/rehearse.md", REHEARSAL),
     ("docs/rehearse.md", REHEARSAL),

@@ -146,6 +146,8 @@ head -c 300000 /dev/urandom > file
 at timeout 30 python3 -m http.server 8000 > served 2>&1 & server=$!
 until at python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8000))' 2> refused; do sleep 0.05; done
 ip -d link show va | grep -o 'promiscuity [0-9]*' > before
+ip link add idle type veth peer name other
+"$2" shell scenario.toml --attach idle=r1 --host s0 -- true
 "$2" shell scenario.toml --attach va=r1 --host s0 -- python3 -c '
 import urllib.request
 with open("got", "wb") as got:
@@ -169,6 +171,7 @@ fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() {
     assert!(made.status.success(), "{}", text(&made.stderr));
     let told = text(&made.stderr);
     assert!(told.contains("behind va is host r1") && told.contains("10.0.0.4/8"), "{told}");
+    assert!(told.contains("idle is down") && !told.contains("va is down"), "{told}");
     for (attach, why) in [
         ("nothing0=r1", "no interface \"nothing0\"; it has"),
         ("lo=r9", "no host \"r9\""),
@@ -178,7 +181,8 @@ fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() {
         let refused = folder.command(&["shell", "scenario.toml", "--attach", attach, "--", "true"]);
         let refused = { refused }.stdin(Stdio::null()).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{attach}");
-        assert!(text(&refused.stderr).contains(why), "{}", text(&refused.stderr));
+        let told = text(&refused.stderr);
+        assert!(told.contains(why) && !told.contains("What is behind"), "{told}");
     }
 }
 
@@ -366,4 +370,75 @@ fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() {
     for part in ["left>right", "marked", "flow", "late us"] {
         assert!(shown.contains(part), "no {part} in {shown}");
     }
+}
+
+/// What a command said on standard error, in one line.
+fn said(output: &Output) -> String {
+    let text = text(&output.stderr);
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() {
+    let Some((folder, _alone)) = folder() else { return };
+    let two = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"flashpass\" }");
+    let copa = SCENARIO.replace("\"cubic\" }", "\"cubic\" },\n{ transport = \"copa\" }");
+    fs::write(folder.path("two.toml"), two).unwrap();
+    fs::write(folder.path("copa.toml"), copa).unwrap();
+    let refused = |arguments: &[&str]| {
+        let begun = Instant::now();
+        let output = folder.shallop(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?}");
+        said(&output)
+    };
+    let long = ["--set", "duration=30s", "--seeds", "2"];
+    let told = refused(&[&["rehearse", "two.toml"], &long[..]].concat());
+    assert!(told.contains("scheme \"flashpass\" has no real hosts"), "{told}");
+    assert!(told.contains("leave it out with --schemes cubic"), "{told}");
+    let told = refused(&[&["agree", "two.toml", "--schemes", "flashpass"], &long[..]].concat());
+    assert!(told.contains("has no real hosts") && !told.contains("--schemes cubic"), "{told}");
+    let told = refused(&[&["rehearse", "copa.toml"], &long[..]].concat());
+    assert!(told.contains("\"copa\": the kernel of this machine has no"), "{told}");
+    assert!(told.contains("; it has ") && !told.contains("stack = "), "{told}");
+    let told = refused(&["run", "copa.toml", "--set", "stack=kernel"]);
+    assert!(told.contains("the kernel of \"copa\" has no controller"), "{told}");
+    assert!(told.contains("copa.toml:7:1"), "it points at the scheme: {told}");
+    assert!(is_made(&folder.shallop(&["rehearse", "copa.toml", "--schemes", "cubic"])));
+}
+
+#[test]
+fn programs_run_though_the_scenario_says_nothing_of_kernels_and_see_the_cards_of_their_host() {
+    let Some((folder, _alone)) = folder() else { return };
+    let with = |transport: &str| {
+        let lists =
+            "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
+        let groups = format!("group = [{{ name = \"all\" }}, {{ {lists}{transport} }}]");
+        let text = SCENARIO.replace("group = [{ name = \"all\" }]", &groups);
+        fs::write(folder.path("lists.toml"), text.replace("cubic", "bbr")).unwrap();
+    };
+    with("");
+    let refused = folder.shallop(&["run", "lists.toml"]);
+    assert!(said(&refused).contains("its hosts are no kernels"));
+    let made = folder.shallop(&["rehearse", "lists.toml", "--out", "out"]);
+    let told = said(&made);
+    // A machine may keep its controllers to itself.
+    if !told.contains("sysctl -w net.ipv4.tcp_allowed_congestion_control=") {
+        assert!(is_made(&made), "{told}");
+        let files = folder.summary("out")["runs"][0]["programs"][0]["files"].clone();
+        let printed = folder.path("out").join(files.as_str().unwrap()).join("stdout");
+        let printed = fs::read_to_string(printed).unwrap();
+        assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), ["eth0", "lo"]);
+    }
+    with(", transport = { transport = \"flashpass\" }");
+    let told = said(&folder.shallop(&["rehearse", "lists.toml"]));
+    assert!(told.contains("group \"lists\" runs a program, and \"flashpass\""), "{told}");
+    let shell = |words: &[&str]| {
+        let mut command = folder.command(&[&["shell", "scenario.toml", "--"], words].concat());
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    assert_eq!(text(&shell(&["ls", "/sys/class/net"]).stdout), "eth0\nlo\n");
+    let missing = shell(&["nosuchprogram"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert_eq!(text(&missing.stderr), "shallop: there is no program nosuchprogram\n");
 }

@@ -1,7 +1,7 @@
 //! The data of figures, collected row by row from flows and time series. State: sixteen bytes per completed flow, and
 //! bins of the time series that are shown, so that a million flows and an hour of series fit into memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::binned_series::BinnedSeries;
 use crate::comparison::Comparison;
@@ -105,6 +105,8 @@ pub struct FigureData {
     pub flows: BTreeMap<(usize, usize), Flows>,
     /// By point and scheme, for the points that are shown over time.
     pub series: BTreeMap<(usize, usize), RunSeries>,
+    /// The seeds of void runs, which are not shown, by point and scheme.
+    void: BTreeSet<(usize, usize, u64)>,
 }
 
 impl FigureData {
@@ -113,22 +115,26 @@ impl FigureData {
     pub fn new(summary: &Summary) -> Self {
         let comparison = Comparison::of(summary);
         let shown = comparison.points_over_time();
-        let mut series = BTreeMap::new();
+        let (mut series, mut void) = (BTreeMap::new(), BTreeSet::new());
         for run in &summary.runs {
             let place = comparison.point(&run.point).zip(comparison.scheme(&run.scheme));
-            if let Some((point, scheme)) = place
-                && shown.contains(&point)
-            {
-                // The first run is that of the first seed.
+            let Some((point, scheme)) = place else { continue };
+            if run.is_void() {
+                void.insert((point, scheme, run.seed));
+            } else if shown.contains(&point) {
+                // The first run is that of the first seed that counts.
                 series.entry((point, scheme)).or_insert_with(|| RunSeries::new(run));
             }
         }
-        Self { comparison, classes: summary.classes, flows: BTreeMap::new(), series }
+        Self { comparison, classes: summary.classes, flows: BTreeMap::new(), series, void }
     }
 
     /// Adds a flow. All flows must be added before the first sample.
     pub fn add_flow(&mut self, row: &PlotFlow<'_>) {
         let Some(place) = self.place(row.point, row.scheme) else { return };
+        if self.void.contains(&(place.0, place.1, row.seed)) {
+            return;
+        }
         if let Some(series) = self.series.get_mut(&place).filter(|series| series.seed == row.seed) {
             series.add_lifetime(row);
         }

@@ -72,7 +72,7 @@ pub fn part(text: &str) -> Result<Share, String> {
     let parts = text.trim().split_once('/').unwrap_or((text.trim(), "1"));
     let part = parts.0.trim().parse().ok().zip(parts.1.trim().parse().ok());
     let share = part.and_then(|(part, whole)| Share::new(part, whole));
-    share.ok_or_else(|| "expected a part such as 1/20".to_owned())
+    share.ok_or_else(|| "expected a part from 0 to 1, as in 1/20".to_owned())
 }
 
 /// An interface of this machine in the place of a host, as in `eth1=r0`.

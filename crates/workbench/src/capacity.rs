@@ -2,15 +2,19 @@
 //! part of a scenario's rates that fits.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shallop_core::Share;
-use shallop_plan::Study;
 use shallop_plan::plan::Plan;
+use shallop_plan::{Setup, Study};
 
-use super::diagnostic::{Result, of_work, plain};
+use super::diagnostic::{Result, of_work, plain, with_help};
 use super::error::WorkError;
 use super::rehearsal::Carried;
+
+/// A buffer of fewer frames than these is told of: what a host sends at once decides what it loses.
+const FEW_FRAMES: u64 = 10;
 
 /// The part of a scenario's rates and buffers that is to be rehearsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,12 +89,15 @@ pub fn keep(carried: &[Carried]) -> Result<Option<PathBuf>> {
     Ok(Some(file))
 }
 
-/// What is kept of this machine, unless its kernel or its processors are others now.
-fn kept() -> Option<Limits> {
+/// What is kept of this machine, unless its kernel or its processors are others now, and the time since it was found.
+fn kept() -> Option<(Limits, Option<Duration>)> {
     let (file, kernel) = machine()?;
+    let written = std::fs::metadata(&file).and_then(|of| of.modified()).ok();
+    let age = written.and_then(|written| written.elapsed().ok());
     let text = shallop_store::read_text(file).ok()?;
     let limits: Limits = serde_json::from_str(&text).ok()?;
-    (limits.kernel == kernel && limits.processors == processors()).then_some(limits)
+    let is_this = limits.kernel == kernel && limits.processors == processors();
+    is_this.then_some((limits, age))
 }
 
 /// The denominator of the largest simple part of `demand` that is at most `carried`: up to ten any, then multiples of
@@ -108,11 +115,16 @@ fn denominator(demand: f64, carried: f64) -> u64 {
 fn demand(plan: &Plan) -> Result<f64> {
     #[cfg(target_os = "linux")]
     {
-        let schemes = (0..plan.schemes.len()).filter(|&scheme| plan.has_kernels(scheme));
-        let each = schemes.map(|scheme| shallop_linux::rehearse::demand(plan, scheme));
-        let each = each.collect::<std::result::Result<Vec<f64>, _>>();
-        let each = each.map_err(|why| of_work(&WorkError::from(why)))?;
-        Ok(each.into_iter().fold(0.0, f64::max))
+        use shallop_linux::{RehearsalError, rehearse};
+        let mut most: f64 = 0.0;
+        for scheme in 0..plan.schemes.len() {
+            match rehearse::demand(plan, scheme) {
+                Ok(demand) => most = most.max(demand),
+                Err(RehearsalError::NoHosts) => {}
+                Err(why) => return Err(of_work(&WorkError::from(why))),
+            }
+        }
+        Ok(most)
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -121,16 +133,30 @@ fn demand(plan: &Plan) -> Result<f64> {
     }
 }
 
-/// The point of a study that asks most of this machine, as what its hosts may send and what the machine carries, both
-/// in bits per second. `None` if what it carries is not known.
-fn heaviest(study: &Study) -> Result<Option<(f64, f64)>> {
-    let Some(limits) = kept() else { return Ok(None) };
-    let mut heaviest: Option<(f64, f64)> = None;
+/// The point of a study that asks most of this machine. Rates are in bits per second.
+#[derive(Clone, Copy, Debug)]
+struct Heaviest {
+    /// What its hosts may send.
+    demand: f64,
+    /// What the machine carries of it.
+    carried: f64,
+    /// What the machine carries where hosts send packet by packet, if they do not.
+    packets: Option<f64>,
+    /// The time since the benchmark.
+    age: Option<Duration>,
+}
+
+/// The point of a study that asks most of this machine; `None` if what it carries is not known.
+fn heaviest(study: &Study) -> Result<Option<Heaviest>> {
+    let Some((limits, age)) = kept() else { return Ok(None) };
+    let mut heaviest: Option<Heaviest> = None;
     for point in &study.points {
         let Some(carried) = limits.rate(&point.plan) else { continue };
         let demand = demand(&point.plan)?;
-        if heaviest.is_none_or(|(most, of)| demand / carried > most / of) {
-            heaviest = Some((demand, carried));
+        if heaviest.is_none_or(|most| demand / carried > most.demand / most.carried) {
+            let sends_packets = point.plan.kernel.gso_max_segs == Some(1);
+            let packets = (!sends_packets).then_some(limits.packets_bps);
+            heaviest = Some(Heaviest { demand, carried, packets, age });
         }
     }
     Ok(heaviest)
@@ -143,7 +169,7 @@ fn heaviest(study: &Study) -> Result<Option<(f64, f64)>> {
 /// If it is more than the machine carries, with the part that fits; if the study cannot be scaled.
 pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
     let heaviest = heaviest(study)?;
-    let least = heaviest.map(|(demand, carried)| denominator(demand, carried));
+    let least = heaviest.map(|of| denominator(of.demand, of.carried));
     let by = match (scale, least) {
         (None, _) => None,
         (Some(Scale::By(by)), _) => Some(by),
@@ -156,14 +182,10 @@ pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
         }
     };
     let by = by.filter(|by| by.parts().0 < by.parts().1);
-    if let Some(((demand, carried), least)) = heaviest.zip(least)
+    if let Some((of, least)) = heaviest.zip(least)
         && by.map_or(1.0, Share::as_f64) * least as f64 > 1.0 + 1e-9
     {
-        let (demand, carried) = (demand / 1e6, carried / 1e6);
-        return Err(of_work(&WorkError::NoKernel(format!(
-            "real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real time \
-             ('shallop doctor --bench'): with --scale 1/{least} rates and buffers shrink together and fit"
-        ))));
+        return Err(of_work(&WorkError::NoKernel(beyond(of, by, least))));
     }
     if let Some(by) = by {
         scale_by(study, by)?;
@@ -171,16 +193,76 @@ pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
     Ok(by)
 }
 
-/// Gives a study this part of its rates and buffers, and says so in its title.
+/// Why a study, or this part of it, is more than the machine carries.
+fn beyond(of: Heaviest, by: Option<Share>, least: u64) -> String {
+    let demand = of.demand * by.map_or(1.0, Share::as_f64) / 1e6;
+    let part = by.map_or_else(String::new, |by| {
+        let (part, whole) = by.parts();
+        format!("with --scale {part}/{whole} ")
+    });
+    let (carried, made) = (of.carried / 1e6, of.age.map_or_else(String::new, ago));
+    let packets = of.packets.filter(|&packets| packets > of.carried);
+    let packets = packets.map_or_else(String::new, |packets| {
+        format!(
+            "; {:.0} Mb/s where hosts send packet by packet (kernel.gso_max_segs = 1)",
+            packets / 1e6
+        )
+    });
+    format!(
+        "{part}real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real \
+         time{packets}, as 'shallop doctor --bench' has found{made}: with --scale 1/{least} rates and buffers shrink \
+         together and fit. Bench again if the machine was busy then"
+    )
+}
+
+/// How long ago something was, in words.
+fn ago(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    match minutes {
+        0..=119 => format!(" {minutes} minutes ago"),
+        120..=2_879 => format!(" {} hours ago", minutes / 60),
+        _ => format!(" {} days ago", minutes / 1_440),
+    }
+}
+
+/// Gives a study this part of its rates and buffers, and says so in its title. A note says if that leaves few frames in
+/// a buffer.
 ///
 /// # Errors
-/// If it cannot be scaled.
+/// If it cannot be scaled, or a buffer would not hold a frame.
 pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
+    let by_text = format!("{}/{}", by.parts().0, by.parts().1);
+    let mut fewest: Option<(u64, String)> = None;
     for point in &mut study.points {
-        point.plan = point.plan.clone().scaled(by).map_err(|why| plain(&why))?;
+        let scaled = point.plan.clone().scaled(by).map_err(|why| plain(&why))?;
+        for scheme in 0..scaled.schemes.len() {
+            let setup = Setup::new(&scaled, scheme, scaled.seed).map_err(|why| plain(&why))?;
+            let Some((bytes, frame, port)) = setup.shallowest_buffer() else { continue };
+            let (frames, place) = (bytes.get() / frame.get(), setup.network.port_name(port));
+            if frames == 0 {
+                let whole_setup = Setup::new(&point.plan, scheme, point.plan.seed);
+                let of = whole_setup.map_err(|why| plain(&why))?.shallowest_buffer();
+                let most = of.map_or(1, |(all, frame, _)| all.get() / frame.get()).max(1);
+                let what = format!(
+                    "with --scale {by_text} the buffer at port {place} holds {bytes}, which is less than a frame of \
+                     {frame}"
+                );
+                let help = format!("--scale 1/{most} is the smallest that leaves room for a frame");
+                return Err(with_help(&what, &help));
+            }
+            if fewest.as_ref().is_none_or(|(least, _)| frames < *least) {
+                fewest = Some((frames, place));
+            }
+        }
+        point.plan = scaled;
     }
-    let (part, whole) = by.parts();
-    study.title = format!("{}, with {part}/{whole} of its rates and buffers", study.title);
+    if let Some((frames, place)) = fewest.filter(|(frames, _)| *frames < FEW_FRAMES) {
+        let frames = if frames == 1 { "1 frame".to_owned() } else { format!("{frames} frames") };
+        study.notes.push(format!(
+            "with {by_text} of the rates and buffers the buffer holds {frames} (port {place}): a burst decides"
+        ));
+    }
+    study.title = format!("{}, with {by_text} of its rates and buffers", study.title);
     Ok(())
 }
 
@@ -195,6 +277,51 @@ mod tests {
         {
             assert_eq!(denominator(demand, carried), expected, "{demand} {carried}");
         }
+    }
+
+    #[test]
+    fn the_refusal_has_the_demand_after_the_scale_and_the_age_of_the_benchmark() {
+        let age = Some(Duration::from_secs(3 * 3_600));
+        let of = Heaviest { demand: 1e9, carried: 1e8, packets: Some(5e7), age };
+        let told = beyond(of, Share::new(1, 2), 10);
+        assert!(
+            told.starts_with("with --scale 1/2 real hosts would send up to 500 Mb/s"),
+            "{told}"
+        );
+        assert!(told.contains("found 3 hours ago: with --scale 1/10"), "{told}");
+        assert!(!told.contains("gso_max_segs"), "{told}");
+        let packets = Heaviest { packets: Some(2e8), ..of };
+        assert!(beyond(packets, None, 10).contains("; 200 Mb/s where hosts send packet by packet"));
+        assert_eq!(ago(Duration::from_secs(200_000)), " 2 days ago");
+    }
+
+    #[test]
+    fn a_scale_that_leaves_no_frame_in_a_buffer_is_refused_and_one_that_leaves_few_is_noted() {
+        let text = r#"
+            title = "a"
+            duration = "1s"
+            topology = { kind = "dumbbell", senders = 1, rate = "1Gbps" }
+            switch.default.buffer = "20KB"
+            scheme = [{ transport = "cubic" }]
+            group = [{ name = "all" }]
+        "#;
+        let study = shallop_scenario::read(text, &shallop_scenario::Options::default()).unwrap();
+        let scaled = |whole| {
+            let mut study = study.clone();
+            scale_by(&mut study, Share::new(1, whole).unwrap()).map(|()| study.notes)
+        };
+        let why = scaled(14).unwrap_err();
+        let help = why.help().map(|help| help.to_string()).unwrap_or_default();
+        assert!(help.contains("--scale 1/13"), "{help}");
+        assert!(why.to_string().contains("less than a frame"), "{why}");
+        let notes = scaled(13).unwrap();
+        assert!(notes[0].contains("holds 1 frame (port") && notes[0].ends_with("a burst decides"));
+        assert_eq!(scaled(10).unwrap().len(), 1);
+        let deep = text.replace("20KB", "2MB");
+        let mut deep =
+            shallop_scenario::read(&deep, &shallop_scenario::Options::default()).unwrap();
+        scale_by(&mut deep, Share::new(1, 10).unwrap()).unwrap();
+        assert_eq!(deep.notes, Vec::<String>::new());
     }
 
     #[test]

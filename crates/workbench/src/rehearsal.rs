@@ -28,10 +28,12 @@ pub struct Wanted<'a> {
 /// Makes a study one that is rehearsed. Returns the part of its rates and buffers that it has, if that is not all.
 ///
 /// # Errors
-/// If there is no such scheme, a tape is asked for of several runs, or this machine cannot carry it.
+/// If there is no such scheme, one of them cannot be rehearsed, a tape is asked for of several runs, or this machine
+/// cannot carry it.
 pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
     let Wanted { schemes, tape, scale } = wanted;
     choose(study, schemes)?;
+    check(study)?;
     let scaled = capacity::fit(study, scale)?;
     let runs = study.jobs().len();
     if tape.is_some() && runs != 1 {
@@ -43,6 +45,44 @@ pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
         point.plan.driver = Driver::Rehearsal { tape, attached: Vec::new() };
     }
     Ok(scaled)
+}
+
+/// Checks whether this machine can rehearse all runs of a study, before the first of them takes its time.
+fn check(study: &Study) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use shallop_linux::{RehearsalError, rehearse};
+        let mut simulated: Vec<&str> = Vec::new();
+        for job in study.jobs() {
+            let plan = &study.points[job.point].plan;
+            match rehearse::check(plan, (job.scheme, job.seed)) {
+                Ok(()) => {}
+                Err(RehearsalError::NoHosts) => simulated.push(&plan.schemes[job.scheme].name),
+                Err(why) => return Err(of_work(&why.into())),
+            }
+        }
+        without_hosts(study, &simulated)
+    }
+    #[cfg(not(target_os = "linux"))]
+    without_hosts(study, &[])
+}
+
+/// That no scheme is among these, which have no real hosts.
+fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
+    let Some(first) = simulated.first() else { return Ok(()) };
+    let mut real: Vec<&str> = Vec::new();
+    for scheme in study.points.iter().flat_map(|point| &point.plan.schemes) {
+        if !simulated.contains(&&*scheme.name) && !real.contains(&&*scheme.name) {
+            real.push(&scheme.name);
+        }
+    }
+    let help = if real.is_empty() {
+        "transports of real hosts are congestion controllers of a kernel, such as cubic, and udp"
+            .to_owned()
+    } else {
+        format!("leave it out with --schemes {}", real.join(","))
+    };
+    Err(with_help(&format!("scheme \"{first}\" has no real hosts"), &help))
 }
 
 /// Plays a tape to the network of a study.
@@ -152,8 +192,8 @@ group = [{ name = "all" }]
 /// The rates of the benchmark in Mb/s.
 const RATES: [u32; 7] = [100, 200, 500, 1_000, 1_500, 2_000, 3_000];
 
-/// Rehearses four flows over one link at rising rates, each for a second, until two of them in a row are void. Stops
-/// when `is_over` says so.
+/// Rehearses four flows over one link at rising rates, each for a second, until two of them in a row are void. One
+/// that is void is tried once more before it counts as void. Stops when `is_over` says so.
 ///
 /// # Errors
 /// If this machine cannot rehearse.
@@ -172,7 +212,12 @@ pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
         for point in &mut study.points {
             point.plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
         }
-        let run = kernels::once(&study.points[0].plan).map_err(|why| of_work(&why))?;
+        let plan = &study.points[0].plan;
+        let mut run = kernels::once(plan).map_err(|why| of_work(&why))?;
+        if run.is_void() && !is_over() {
+            // A shared machine stands still now and then, at any rate.
+            run = kernels::once(plan).map_err(|why| of_work(&why))?;
+        }
         void = if run.is_void() { void + 1 } else { 0 };
         all.push(Carried {
             rate_bps: f64::from(rate) * 1e6,

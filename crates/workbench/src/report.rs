@@ -20,7 +20,7 @@ use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
 use shallop_results::warning_lines;
-use shallop_results::{group_table, program_table};
+use shallop_results::{group_table, program_table, rehearsal_table};
 
 /// The file name of a page.
 pub const REPORT: &str = "report.html";
@@ -81,7 +81,7 @@ impl Results {
         for batch in TableReader::open(folder.join(SERIES))? {
             add_series(&batch?, &mut input).map_err(|column| lacks(folder, SERIES, column))?;
         }
-        let figures = figures::all(&summary, &input);
+        let figures = figures::all(&summary.counted(), &input);
         Ok(Self { tables: tables(&summary), summary, figures })
     }
 
@@ -248,18 +248,19 @@ pub fn check_page(folder: &Path) -> Result<(), ReportError> {
 fn tables(summary: &Summary) -> Vec<page::PageTable> {
     let runs = summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
     let summary = Summary { runs, ..summary.clone() };
-    let runs = table::placed(&summary);
+    let all = table::placed(&summary);
+    let runs = table::counted(&all);
     let mut tables = Vec::new();
-    if !runs.is_empty() {
-        let grid = table::runs(&summary.points, &runs);
+    if !all.is_empty() {
+        let grid = table::runs(&summary.points, &all);
         let many = grid.rows.len() > MAX_ROWS;
-        let grid = if many { table::sweep(&summary.points, &runs) } else { grid };
+        let grid = if many { table::sweep(&summary.points, &all) } else { grid };
         let mut lines = vec![legend([&grid]), longest_queues(&runs)];
         lines.extend(grid.notes().into_iter().map(str::to_owned));
         lines.retain(|line| !line.is_empty());
         tables.push(of_grid("Results", grid, &lines.join("\n")));
         if let Some(table) = tables.last_mut() {
-            table.warnings = warning_lines::warnings(&summary.points, &runs);
+            table.warnings = warning_lines::warnings(&summary.points, &all);
             table.warnings.extend(summary.reused.iter().map(Reuse::line));
         }
     }
@@ -274,10 +275,14 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
             format!("Means over seeds. FCT: flow completion time. RTT: round-trip time. {note}");
         tables.push(of_grid("Groups of flows", groups, legend.trim_end()));
     }
-    let (programs, note) = program_table::programs(&summary.points, &runs);
+    let (programs, note) = program_table::programs(&summary.points, &all);
     if !programs.rows.is_empty() {
         let legend = format!("status: of its exit, or 128 and the signal that ended it. {note}");
         tables.push(of_grid("Programs", programs, legend.trim_end()));
+    }
+    let (rehearsals, note) = rehearsal_table::rehearsals(&summary.points, &all);
+    if !rehearsals.rows.is_empty() {
+        tables.push(of_grid("Rehearsals", rehearsals, &note));
     }
     let (links, note) =
         shallop_results::links::table(&summary.points, &runs, shallop_results::links::MAX_ROWS);

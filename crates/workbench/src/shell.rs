@@ -164,6 +164,18 @@ impl Session {
     }
 }
 
+/// Whether an interface of this machine is up.
+///
+/// # Errors
+/// If there is none with this name.
+pub fn is_up(interface: &str) -> Result<bool> {
+    #[cfg(target_os = "linux")]
+    return shallop_linux::is_up(interface)
+        .map_err(|why| of_work(&crate::error::WorkError::Rehearsal(why)));
+    #[cfg(not(target_os = "linux"))]
+    Err(plain(&format!("{interface}: interfaces are attached on Linux only")))
+}
+
 /// A session in real time that can begin.
 #[derive(Debug)]
 pub struct Live {

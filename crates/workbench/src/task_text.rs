@@ -134,10 +134,11 @@ fn titled(title: &str, (grid, note): (Grid, String), form: TableForm) -> String 
 /// The tables of runs and claims of a summary.
 fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
     let mut text = String::new();
-    let (points, runs) = (&summary.points, table::placed(summary));
+    let (points, all) = (&summary.points, table::placed(summary));
+    let runs = table::counted(&all);
     // In Markdown a line directly under a table is a row of it.
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
-    if !runs.is_empty() {
+    if !all.is_empty() {
         let grid = runs_table(summary, sweep);
         text.push_str(&render(&grid, form));
         text.push_str(between);
@@ -163,8 +164,8 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             let (title, links) = links::printed(points, &runs, sweep);
             if !sweep {
                 text.push_str(&titled("Groups of flows", groups(points, &runs), form));
-                text.push_str(&titled("Programs", programs(points, &runs), form));
-                text.push_str(&titled("Rehearsals", rehearsals(points, &runs), form));
+                text.push_str(&titled("Programs", programs(points, &all), form));
+                text.push_str(&titled("Rehearsals", rehearsals(points, &all), form));
             }
             text.push_str(&titled(title, links, form));
         }

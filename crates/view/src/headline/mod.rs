@@ -9,8 +9,10 @@ mod sweep;
 mod tests;
 
 use shallop_results::Summary;
+use shallop_results::void::{self, VoidScheme};
 
 use crate::comparison::Comparison;
+use crate::text::list;
 use standings::{Standings, topic};
 
 /// The answer of a page.
@@ -24,21 +26,44 @@ pub struct Headline {
     pub figures: Vec<&'static str>,
 }
 
+/// A sentence for each scheme of which no run counts, all together or at a point, and one on the others with void runs;
+/// that is empty without any.
+fn void_runs(summary: &Summary) -> (Vec<String>, String) {
+    let all = void::schemes(summary);
+    let (none, some): (Vec<_>, Vec<_>) = all.into_iter().partition(|of| of.points.0 > 0);
+    let sentence = |of: VoidScheme<'_>| {
+        let VoidScheme { scheme, points, why, .. } = of;
+        let place = match points {
+            (void, all) if void == all => String::new(),
+            (void, all) => format!(" at {void} of {all} points"),
+        };
+        format!("{scheme}: void{place}, no run counts ({why}).")
+    };
+    let part = |of: &VoidScheme<'_>| format!("{} {} of {}", of.scheme, of.runs.0, of.runs.1);
+    let parts: Vec<String> = some.iter().map(part).collect();
+    let some = format!("Void runs, which count nowhere: {}.", list(&parts));
+    (none.into_iter().map(sentence).collect(), if parts.is_empty() { String::new() } else { some })
+}
+
 impl Headline {
     /// What these results say.
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
         let comparison = Comparison::of(summary);
-        let Some(topic) = topic(summary) else { return Self::default() };
+        let (void, some_void) = void_runs(summary);
+        let Some(topic) = topic(summary) else {
+            return Self { sentences: void, ..Self::default() };
+        };
         let standings = Standings::new(summary, &comparison, topic);
-        let sentences = if standings.entries.is_empty() {
+        let mut sentences = if standings.entries.is_empty() {
             vec![standings.nothing_to_compare()]
         } else if comparison.points.len() > 1 {
             sweep::sentences(&standings)
         } else {
             one_point::sentences(&standings)
         };
-        let caveat = [standings.few_seeds(), standings.unfinished()];
+        sentences.extend(void);
+        let caveat = [standings.few_seeds(), some_void, standings.unfinished()];
         let caveat: Vec<String> = caveat.into_iter().filter(|text| !text.is_empty()).collect();
         Self { sentences, caveat: caveat.join(" "), figures: topic.figures.to_vec() }
     }

@@ -5,6 +5,9 @@ use crate::units::{self, Unit};
 
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
     let entries = &standings.entries;
+    if !standings.topic.less && entries.iter().all(|entry| entry.value.mean <= 0.0) {
+        return vec![format!("{} carried nothing.", names(entries, entries.len()))];
+    }
     if let [only] = entries.as_slice() {
         return vec![alone(standings, only), beside(standings, only)];
     }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Headline;
-use shallop_results::Summary;
+use shallop_results::summary::RehearsalOfRun;
+use shallop_results::{Run, Summary};
 
 /// A mean with its interval, of three seeds.
 fn estimate(mean: f64, half: f64) -> Value {
@@ -215,4 +216,30 @@ fn points_that_are_no_line_are_counted() {
 #[test]
 fn no_results_say_nothing() {
     assert_eq!(told(Vec::new()), Headline::default());
+}
+
+#[test]
+fn a_scheme_of_which_no_run_counts_is_named_and_nothing_is_said_of_nothing() {
+    let void = |scheme: &str, seed: u64, void: &[&str]| {
+        let mut run = serde_json::to_value(Run::default()).unwrap();
+        run["scheme"] = scheme.into();
+        run["seed"] = seed.into();
+        run["rehearsal"] = serde_json::to_value(RehearsalOfRun::default()).unwrap();
+        run["rehearsal"]["void"] = json!(void);
+        run
+    };
+    let mut summary = serde_json::to_value(Summary::default()).unwrap();
+    summary["points"] = json!([{ "name": "", "set": {}, "schemes": ["cubic", "bbr"] }]);
+    summary["runs"] =
+        vec![void("cubic", 1, &[]), void("cubic", 2, &["late"]), void("bbr", 1, &["late"])].into();
+    let told = |summary: &Value| Headline::of(&serde_json::from_value(summary.clone()).unwrap());
+    let none = told(&summary);
+    assert_eq!(none.sentences, ["bbr: void, no run counts (late)."]);
+    summary["aggregates"] = vec![long("cubic", &json!({}), (2e9, 1e8), 0.0)].into();
+    let some = told(&summary);
+    assert!(some.sentences[0].starts_with("cubic carried 2 Gb/s"), "{:?}", some.sentences);
+    assert_eq!(some.sentences.last(), none.sentences.last());
+    assert!(some.caveat.contains("Void runs, which count nowhere: cubic 1 of 2."), "{some:?}");
+    let nothing = ["a", "b"].map(|scheme| long(scheme, &json!({}), (0.0, 0.0), 0.0));
+    assert_eq!(sentences(nothing.to_vec()), "a and b carried nothing.");
 }

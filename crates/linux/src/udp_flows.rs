@@ -18,10 +18,10 @@ use shallop_hosts::datagrams::{DatagramOrder, wire_bytes};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
-use crate::flows::Report;
 use crate::namespace::{self, Host};
 use crate::pattern::Pattern;
 use crate::realtime;
+use crate::tcp_flows::Report;
 
 /// How often the thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(5);
@@ -139,6 +139,7 @@ impl<'a> Datagrams<'a> {
         if let (Some(&Reverse((at, _))), Some(now)) = (due.peek(), start.get()) {
             self.report.late = self.report.late.max(now.elapsed().saturating_sub(at));
         }
+        self.report.datagrams_late = self.report.late;
         self.report.waited = realtime::waited().saturating_sub(before);
         Ok(self.report)
     }

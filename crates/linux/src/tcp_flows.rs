@@ -1,5 +1,5 @@
-//! The flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of its
-//! host, and checks what arrives.
+//! The TCP flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of
+//! its host, and checks what arrives.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -57,6 +57,8 @@ pub(crate) struct Report {
     pub(crate) waited: Duration,
     /// The longest that a flow started, or a datagram was sent, after its time.
     pub(crate) late: Duration,
+    /// The longest that a datagram was sent after its time.
+    pub(crate) datagrams_late: Duration,
     /// Windows and round trips of connections.
     pub(crate) tcp_info: TcpInfoLog,
 }
@@ -68,6 +70,7 @@ impl Report {
         self.checked += other.checked;
         self.waited += other.waited;
         self.late = self.late.max(other.late);
+        self.datagrams_late = self.datagrams_late.max(other.datagrams_late);
     }
 }
 
