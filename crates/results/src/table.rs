@@ -72,13 +72,15 @@ fn shown<'a>(
     runs: &[(usize, &'a Run)],
     rows: &[Row<'_>],
 ) -> Vec<Column> {
+    if rows.iter().all(Row::is_void) {
+        let all: Vec<&Run> = runs.iter().map(|(_, run)| *run).collect();
+        let mut columns = columns(all.into_iter());
+        columns.truncate(1);
+        return columns;
+    }
     let counted: Vec<&Run> = counted(runs).into_iter().map(|(_, run)| run).collect();
     let mut columns = columns(counted.into_iter());
-    if rows.iter().any(|row| !row.is_void()) {
-        columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
-    } else {
-        columns.truncate(1);
-    }
+    columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
     columns
 }
 

@@ -109,7 +109,9 @@ fn limits(carried: &[Carried]) -> String {
     let best = |sends: &str| {
         let counts = carried.iter().filter(|of| of.sends == sends && of.rehearsal.void.is_empty());
         let most = counts.map(|of| of.rate_bps / 1e6).fold(0.0, f64::max);
-        format!("{} Mb/s where hosts send {sends}", significant(most))
+        let most =
+            if most > 0.0 { format!("{} Mb/s", significant(most)) } else { "none".to_owned() };
+        format!("{most} where hosts send {sends}")
     };
     format!("The fastest that counted: {}, {}.", best("bursts"), best("packets"))
 }

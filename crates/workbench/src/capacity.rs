@@ -300,7 +300,7 @@ mod tests {
         let text = r#"
             title = "a"
             duration = "1s"
-            topology = { kind = "dumbbell", senders = 1, rate = "1Gbps" }
+            topology = { kind = "dumbbell", senders = 1, rate = "1Gbps", delay = "1ms" }
             switch.default.buffer = "20KB"
             scheme = [{ transport = "cubic" }]
             group = [{ name = "all" }]
