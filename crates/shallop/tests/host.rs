@@ -92,14 +92,14 @@ fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// A connection that carried for a second and a half over a wire that marks every 16th packet, as `watch` tells of it.
+/// A connection that carried for a second over a wire that marks every 16th packet, as `watch` tells of it.
 const TRANSFER: &str = r"
 $shallop host load $PROGRAM --name $NAME $OPTIONS > said
 $shallop host list --json > list
 serve 5001 $NAME
-transfer 5001 $NAME 1.5 > sent & sender=$!
-sleep 1
-$shallop host watch $NAME --once --json
+transfer 5001 $NAME 2 > sent & sender=$!
+seen $NAME > first; sleep 1
+seen $NAME
 wait $sender
 cat sent; received 5001; cat list
 $shallop host unload $NAME
@@ -172,14 +172,14 @@ fn what_is_set_holds_at_once_and_prefixes_for_new_connections() {
     let script = r"
 $shallop host load gemini --name $NAME --capacity 10Gbps --mark 50pkt > said
 serve 5001 $NAME
-transfer 5001 $NAME 1.5 > sent & sender=$!
-sleep 0.5; $shallop host watch $NAME --once --json
+transfer 5001 $NAME 2.5 > sent & sender=$!
+seen $NAME > first; sleep 0.5; seen $NAME
 $shallop host set $NAME mark=100B
-sleep 0.2; $shallop host watch $NAME --once --json
-wait $sender
+sleep 0.5; seen $NAME
+wait $sender; unseen $NAME
 $shallop host set $NAME mark=50pkt --to 10.9.0.2/32
-transfer 5001 $NAME 1 > sent & sender=$!
-sleep 0.5; $shallop host watch $NAME --once --json
+transfer 5001 $NAME 2 > sent & sender=$!
+seen $NAME > first; sleep 0.5; seen $NAME
 $shallop host show $NAME --json
 for wrong in decrease=2 kk=1 delay=-1ms mark=; do
     ! $shallop host set $NAME $wrong 2> why || exit 1
