@@ -274,8 +274,9 @@ fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() {
         // Vegas keeps its queue short by itself, and speaks no ECN.
         let is_marked = run["scheme"] != "vegas";
         assert!((of("marks") > 0.0) == is_marked && of("goodput_bps") > 30e6, "{run}");
-        // That of the first slow start.
-        assert!(of("loss_rate") < 0.05, "{run}");
+        // That of the first slow start; a run that is void says nothing of losses.
+        let is_void = run["rehearsal"]["void"].as_array().is_some_and(|why| !why.is_empty());
+        assert!(is_void || of("loss_rate") < 0.05, "{run}");
     }
     assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
 
