@@ -46,14 +46,14 @@ fn controllers() -> String {
     fs::read_to_string(CONTROLLERS).unwrap()
 }
 
-/// A connection that carried for a second and a half over a wire that marks every 16th packet, as `watch` tells of it.
+/// A connection that carried for a second over a wire that marks every 16th packet, as `watch` tells of it.
 const TRANSFER: &str = r"
 $shallop host load $PROGRAM --name $NAME $OPTIONS > said
 $shallop host list --json > list
 serve 5001 $NAME
-transfer 5001 $NAME 1.5 > sent & sender=$!
-sleep 1
-$shallop host watch $NAME --once --json
+transfer 5001 $NAME 2 > sent & sender=$!
+seen $NAME > first; sleep 1
+seen $NAME
 wait $sender
 cat sent; received 5001; cat list
 $shallop host unload $NAME
@@ -126,14 +126,14 @@ fn what_is_set_holds_at_once_and_prefixes_for_new_connections() {
     let script = r"
 $shallop host load gemini --name $NAME --capacity 10Gbps --mark 50pkt > said
 serve 5001 $NAME
-transfer 5001 $NAME 1.5 > sent & sender=$!
-sleep 0.5; $shallop host watch $NAME --once --json
+transfer 5001 $NAME 2.5 > sent & sender=$!
+seen $NAME > first; sleep 0.5; seen $NAME
 $shallop host set $NAME mark=100B
-sleep 0.2; $shallop host watch $NAME --once --json
-wait $sender
+sleep 0.5; seen $NAME
+wait $sender; unseen $NAME
 $shallop host set $NAME mark=50pkt --to 10.9.0.2/32
-transfer 5001 $NAME 1 > sent & sender=$!
-sleep 0.5; $shallop host watch $NAME --once --json
+transfer 5001 $NAME 2 > sent & sender=$!
+seen $NAME > first; sleep 0.5; seen $NAME
 $shallop host show $NAME --json
 for wrong in decrease=2 kk=1 delay=-1ms mark=; do
     ! $shallop host set $NAME $wrong 2> why || exit 1
@@ -228,8 +228,9 @@ fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() {
         // Vegas keeps its queue short by itself, and speaks no ECN.
         let is_marked = run["scheme"] != "vegas";
         assert!((of("marks") > 0.0) == is_marked && of("goodput_bps") > 30e6, "{run}");
-        // That of the first slow start.
-        assert!(of("loss_rate") < 0.05, "{run}");
+        // That of the first slow start; a run that is void says nothing of losses.
+        let is_void = run["rehearsal"]["void"].as_array().is_some_and(|why| !why.is_empty());
+        assert!(is_void || of("loss_rate") < 0.05, "{run}");
     }
     assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
 

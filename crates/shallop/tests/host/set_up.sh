@@ -21,3 +21,9 @@ there tc filter add dev veth1 ingress bpf da obj mark.o sec classifier
 serve() { nsenter -n -t $sleeper python3 "$files/transfer.py" server "$1" "$2" & }
 transfer() { python3 "$files/transfer.py" client 10.9.0.2 "$@"; }
 received() { until [ -s "received.$1" ]; do sleep 0.05; done; cat "received.$1"; rm "received.$1"; }
+# The connection of a controller, as soon as there is one; and nothing, once there is none.
+seen() {
+    until $shallop host watch "$1" --once --json > told && [ -s told ]; do sleep 0.05; done
+    head -n 1 told
+}
+unseen() { while $shallop host watch "$1" --once --json > told && [ -s told ]; do sleep 0.05; done; }
