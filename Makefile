@@ -182,7 +182,7 @@ check-linux: compiler ## Programs for the running kernel: their lints and tests,
 	$(CARGO) clippy --locked --package shallop-bpf --package shallop-linux --package shallop-workbench --package shallop \
 	    --features shallop/bpf --all-targets -- -D warnings
 	$(CARGO) test --locked --package shallop-bpf --features load
-	$(CARGO) test --locked --package shallop --features bpf --test host
+	$(CARGO) test --locked --package shallop --features bpf --test host --test edge
 	$(CARGO) test --locked --package shallop-linux --features bpf
 
 bench: compiler ## Packet-hops a second in the standard cases
