@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CLEAN on a Linux machine in the path: three programs for devices (tc, clsact). `edge` makes packets ECN-capable where
- * they enter the network. At the last hop `data` counts the marks of what goes to receivers and clears them, and `acks`
- * reduces the window in what comes from receivers. clean_flow_math.h has the arithmetic. A flow whose SYNs did not both
- * pass, and every packet that is not a whole one of TCP, passes unchanged and is counted.
+ * CLEAN on a Linux machine in the path: three programs for devices (tc, clsact). `clean_edge` makes packets ECN-capable
+ * where they enter the network. At the last hop `clean_data` counts the marks of what goes to receivers, clears them,
+ * and `clean_acks` reduces the window in what comes from receivers. clean_flow_math.h has the arithmetic. A flow whose
+ * SYNs did not both pass, and every packet that is not a whole one of TCP, passes unchanged and is counted.
  *
  * Data and acknowledgements of a flow may pass on two processors at once. There is no lock: every field of a flow is a
- * word, and whatever they hold, a window is never made larger, nor zero. An update that is lost is a packet not counted.
+ * word, and whatever they hold, a window is never made larger, nor zero. A lost update is a packet not counted.
  */
 #include "packet.h"
 
@@ -134,7 +134,7 @@ static __always_inline __u32 is_queued(const struct settings *s, __u32 bytes, __
 
 /* Where packets enter the network: those of TCP become ECN-capable. */
 SEC("tc")
-int edge(struct __sk_buff *skb)
+int clean_edge(struct __sk_buff *skb)
 {
     struct packet p = {};
     if (read_packet(skb, &p)) {
@@ -241,7 +241,7 @@ static __always_inline int find(struct __sk_buff *skb, struct passing *of, __u32
 
 /* What goes to receivers: marks are counted and cleared. */
 SEC("tc")
-int data(struct __sk_buff *skb)
+int clean_data(struct __sk_buff *skb)
 {
     struct passing of = { .now = bpf_ktime_get_ns() };
     struct clean_burst burst = {};
@@ -270,7 +270,7 @@ int data(struct __sk_buff *skb)
 
 /* What comes from receivers: windows are reduced. */
 SEC("tc")
-int acks(struct __sk_buff *skb)
+int clean_acks(struct __sk_buff *skb)
 {
     struct passing of = { .now = bpf_ktime_get_ns() };
     struct clean_ack ack = {};

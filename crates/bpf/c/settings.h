@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What controllers and the command that loads them both know: crates/bpf/src has the same in prefix.rs, connection.rs and controller.rs. */
+/* What controllers and the command that loads them both know: prefix.rs, connection.rs and controller.rs of the crate. */
 #ifndef SHALLOP_SETTINGS_H
 #define SHALLOP_SETTINGS_H
 

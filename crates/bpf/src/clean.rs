@@ -54,9 +54,9 @@ impl Program {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Edge => "edge",
-            Self::Data => "data",
-            Self::Acks => "acks",
+            Self::Edge => "clean_edge",
+            Self::Data => "clean_data",
+            Self::Acks => "clean_acks",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Controllers in the kernel of this machine: what the verifier says of them, how large they are, that they end with
+//! Programs in the kernel of this machine: what the verifier says of them, how large they are, that they end with
 //! what has loaded them. Where programs cannot be loaded, a test says so and ends.
 
 #![cfg(feature = "load")]
@@ -9,13 +9,15 @@ use std::fs;
 use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use shallop_bpf::clean::{self, Proxy};
 use shallop_bpf::inventory::{self, LoadedProgram};
 use shallop_bpf::{BpfError, Controller, Law, machine};
 use shallop_control::gemini::Config;
 use shallop_core::BitsPerSec;
 
-/// The page with the table of sizes.
-const PAGE: &str = include_str!("../../../docs/host.md");
+/// The pages with the tables of sizes.
+const PAGES: [&str; 2] =
+    [include_str!("../../../docs/host.md"), include_str!("../../../docs/edge.md")];
 /// Letters of a program's name that the kernel keeps.
 const KEPT: usize = 15;
 
@@ -48,7 +50,7 @@ fn has(name: &str) -> bool {
 
 /// The sizes of the page, by the name of the program: instructions, instructions that the verifier went through, bytes.
 fn recorded() -> BTreeMap<String, [usize; 3]> {
-    let rows = PAGE.lines().filter_map(|line| {
+    let rows = PAGES.iter().flat_map(|page| page.lines()).filter_map(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let name = cells.get(1)?.strip_prefix('`')?.strip_suffix('`')?;
         let number = |at: usize| cells.get(at)?.replace(',', "").parse().ok();
@@ -73,13 +75,16 @@ fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() {
     for controller in &loaded {
         assert!(controller.warnings().is_empty(), "{:?}", controller.warnings());
     }
+    let proxy = Proxy::load(&clean::Settings::default(), 14).unwrap();
+    assert!(proxy.warnings().is_empty(), "{:?}", proxy.warnings());
     let recorded = recorded();
     let all = inventory::programs();
     let ours: Vec<_> = all
         .iter()
         .filter(|of| !before.contains(&of.id))
         .filter(|of| {
-            ["gemini_", "dctcp_", "ecn_star_", "vegas_"].iter().any(|law| of.name.starts_with(law))
+            let laws = ["gemini_", "dctcp_", "ecn_star_", "vegas_", "clean_"];
+            laws.iter().any(|law| of.name.starts_with(law))
         })
         .collect();
     let told = |of: &LoadedProgram| format!("{} {:?}", of.name, sizes(of));

@@ -13,7 +13,7 @@ use libbpf_rs::{
 use super::{Counters, Flow, Place, Program, Settings};
 use crate::BpfError;
 use crate::error::file;
-use crate::libbpf::{listen, map_of, missing, refused};
+use crate::libbpf::{listen, map_of, missing, refused, warnings};
 
 const CLEAN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clean.o"));
 
@@ -31,6 +31,7 @@ const GSO_SIZE: usize = 176;
 pub struct Proxy {
     object: Object,
     maps: Pinned,
+    warnings: Vec<String>,
 }
 
 impl Proxy {
@@ -55,7 +56,13 @@ impl Proxy {
         let [kept, flows, counters] = MAPS.map(|name| map_of(&object, name));
         let maps = Pinned { settings: kept?, flows: flows?, counters: counters? };
         maps.set(settings)?;
-        Ok(Self { object, maps })
+        Ok(Self { object, maps, warnings: warnings() })
+    }
+
+    /// What libbpf and the verifier have said while it was loaded; nothing unless something is amiss.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Its maps.
