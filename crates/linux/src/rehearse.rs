@@ -104,7 +104,10 @@ pub fn run_observed(
     let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
     let scale = plan.topology.scale().map_or(1.0, Share::as_f64);
     let (setup_s, proxy) = (ready.as_secs_f64(), proxy.counted()?);
-    let rehearsal = RehearsalOfRun { scale, setup_s, proxy, ..rehearsal };
+    let mut rehearsal = RehearsalOfRun { scale, setup_s, proxy, ..rehearsal };
+    rehearsal.void.extend(report.tcp_info.impossible_window().map(|segments| {
+        format!("a connection had a window of {segments:.0} segments: the kernel's figures cannot be trusted")
+    }));
     outcome.series.add_flow_samples(&report.tcp_info.values);
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));

@@ -12,6 +12,9 @@ use crate::options::TcpInfo;
 /// The most values that are kept. With more, every second time is left out from then on.
 const MOST: usize = 1 << 20;
 
+/// The segments of the largest window (2^30 bytes; RFC 7323, 2.3), each of the smallest MSS of Linux (536 bytes).
+const MOST_SEGMENTS: f64 = (1_u64 << 21) as f64;
+
 /// The values of all connections, asked for at equal times.
 #[derive(Debug, Default)]
 pub(crate) struct TcpInfoLog {
@@ -44,6 +47,13 @@ impl TcpInfoLog {
         }
     }
 
+    /// The largest congestion window that a connection has told, in segments, if no connection can have as large a one.
+    pub(crate) fn impossible_window(&self) -> Option<f64> {
+        let windows = self.values.iter().filter(|of| of.quantity == Quantity::Window);
+        let largest = windows.map(|of| of.value).fold(0.0, f64::max);
+        (largest > MOST_SEGMENTS).then_some(largest)
+    }
+
     /// Asks a connection. One that is closed says nothing.
     pub(crate) fn ask(&mut self, now: Duration, flow: u32, socket: &impl AsFd) {
         let Ok(info) = getsockopt(socket, TcpInfo) else { return };
@@ -64,6 +74,16 @@ impl TcpInfoLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_of_a_billion_segments_is_impossible() {
+        let mut log = TcpInfoLog::every(Duration::from_millis(10));
+        for (value, impossible) in [(2_000_000.0, None), (1.8e9, Some(1.8e9))] {
+            let (at, quantity) = (Span::ZERO, Quantity::Window);
+            log.values.push(FlowSample { at, flow: 0, quantity, value });
+            assert_eq!(log.impossible_window(), impossible);
+        }
+    }
 
     #[test]
     fn more_values_than_are_kept_become_fewer_times() {
