@@ -88,7 +88,8 @@ fn rows(record: &RecordedRun) -> Vec<Row> {
     let mut networks: Vec<(Option<&str>, &str)> = Vec::new();
     for claim in &record.claims {
         let network = (claim.point.as_deref(), claim.scheme.trim_end_matches(KERNEL));
-        if claim.scheme.ends_with(KERNEL) && !networks.contains(&network) {
+        let is_compared = claim.metric == "goodput_bps" && claim.scheme.ends_with(KERNEL);
+        if is_compared && !networks.contains(&network) {
             networks.push(network);
         }
     }
