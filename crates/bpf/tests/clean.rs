@@ -1,4 +1,5 @@
-//! The arithmetic of CLEAN in C (`c/clean_math.h`, `c/clean_flow_math.h`) against that of the simulator, on random packets.
+//! The arithmetic of CLEAN in C (`c/clean_math.h`, `c/clean_flow_math.h`) against that of the simulator, on random
+//! packets.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
@@ -103,8 +104,8 @@ fn flows_of_clean_are_the_same_in_c() {
     compare((0..steps()).map(move |_| flow.next()));
 }
 
-/// A flow at a proxy: SYNs, bursts of data with and without marks, acknowledgements with windows of any scale, and times
-/// without packets.
+/// A flow at a proxy: SYNs, bursts of data with and without marks, acknowledgements with windows of any scale, and
+/// times without packets.
 struct PassingFlow {
     random: Stream,
     config: Config,
@@ -222,9 +223,9 @@ impl PassingFlow {
             return self.begin();
         }
         self.left -= 1;
-        match self.random.below(if self.left % 10 == 0 { 40 } else { 1_000 }) {
+        match self.random.below(if self.left.is_multiple_of(10) { 40 } else { 1_000 }) {
             0 => self.ack(true),
-            of if of % 2 == 0 => self.ack(false),
+            of if of.is_multiple_of(2) => self.ack(false),
             _ => self.data(),
         }
     }

@@ -90,7 +90,11 @@ impl Device {
         for direction in DIRECTIONS {
             let request = RouteNetlinkMessage::GetTrafficFilter(self.message(direction));
             let answers = self.interfaces.ask(request, NLM_F_DUMP)?;
-            let is_filter = |of: &RouteNetlinkMessage| matches!(of, RouteNetlinkMessage::NewTrafficFilter(of) if of.header.index == self.index.cast_signed());
+            let index = self.index.cast_signed();
+            let is_filter = |of: &RouteNetlinkMessage| match of {
+                RouteNetlinkMessage::NewTrafficFilter(of) => of.header.index == index,
+                _ => false,
+            };
             if answers.iter().any(is_filter) {
                 return Ok(false);
             }

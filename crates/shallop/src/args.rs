@@ -10,6 +10,8 @@ use shallop_results::Shard;
 use shallop_scenario::template;
 use shallop_workbench::arguments;
 
+#[cfg(target_os = "linux")]
+use crate::controller_args::Edge;
 use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
@@ -77,7 +79,7 @@ pub enum Command {
     /// Programs (BPF) for packets that pass this machine: a CLEAN proxy
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::EDGE)]
-    Edge(crate::edge_args::Edge),
+    Edge(Edge),
     /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),

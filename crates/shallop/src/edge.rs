@@ -11,7 +11,7 @@ use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::edge::{self, Attached, Config, Counters, Flow, State};
 
 use crate::args::{Format, Printed};
-use crate::edge_args::{Attach, CleanAction, Edge, EdgePrograms};
+use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms};
 use crate::host::{CLEAR, INTERRUPTED, program_path, quoted};
 use crate::print;
 
@@ -78,8 +78,8 @@ fn attach(args: &Attach) -> Result<()> {
         None => format!("A proxy is at {iface}."),
     })?;
     print::line(&format!(
-        "It controls flows whose SYNs both pass it from now on; others pass unchanged. It sees packets of the way to the \
-         receivers and back only if both ways lead over {iface}.\n\
+        "It controls flows whose SYNs both pass it from now on; others pass unchanged. Both ways, to the receivers and \
+         back, have to lead over {iface}.\n\
          shallop edge clean watch {iface} shows its flows; shallop edge clean detach {iface} takes it away."
     ))
 }

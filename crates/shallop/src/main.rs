@@ -8,8 +8,6 @@ mod controller_args;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod edge;
-#[cfg(target_os = "linux")]
-mod edge_args;
 mod examples;
 mod host;
 mod host_args;
