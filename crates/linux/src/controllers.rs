@@ -30,10 +30,17 @@ impl Controllers {
         let mut all = Self::default();
         let has = abilities::controllers();
         for group in 0..setup.plan.groups.len() {
-            let transport = &setup.plan.transport(setup.scheme, group).transport;
+            let scheme = setup.plan.transport(setup.scheme, group);
+            let transport = &scheme.transport;
             let Some(name) = transport.kernel() else { continue };
+            let refused = |kernels: &str| {
+                let (has, scheme) = (has.join(", "), &scheme.name);
+                RehearsalError::Refused(format!(
+                    "\"{scheme}\": the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
+                ))
+            };
             let Some(&(name, kernels)) = CONTROLLERS.iter().find(|(ours, _)| *ours == name) else {
-                continue;
+                return Err(refused(name));
             };
             let law = law(setup, transport, group);
             // That of the kernel would have other settings than the scenario's.
@@ -44,12 +51,7 @@ impl Controllers {
                 None if has.iter().any(|of| of == kernels) => {
                     all.names.insert(name, kernels.to_owned());
                 }
-                None => {
-                    let has = has.join(", ");
-                    return Err(RehearsalError::Refused(format!(
-                        "the kernel of this machine has no congestion controller \"{kernels}\"; it has {has}"
-                    )));
-                }
+                None => return Err(refused(kernels)),
             }
         }
         Ok(all)

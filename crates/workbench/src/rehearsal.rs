@@ -58,6 +58,7 @@ fn check(study: &Study) -> Result<()> {
             match rehearse::check(plan, (job.scheme, job.seed)) {
                 Ok(()) => {}
                 Err(RehearsalError::NoHosts) => simulated.push(&plan.schemes[job.scheme].name),
+                Err(RehearsalError::Missing(why)) => return Err(super::diagnostic::missing(&why)),
                 Err(why) => return Err(of_work(&why.into())),
             }
         }
