@@ -7,6 +7,8 @@ use crate::{BpfError, controller};
 
 /// The type information of the running kernel.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// What a kernel that leaves programs out has in its `bpf_prog_aux`, between two ends of names.
+const OWNED_BY_FIRST: &[u8] = b"\0init_owned\0";
 /// Where programs stay when the process that has loaded them ends.
 pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
 /// What says which folder is of a BPF file system.
@@ -27,6 +29,19 @@ const SYS_ADMIN: u32 = 21;
 #[must_use]
 pub fn has_btf() -> bool {
     Path::new(BTF).exists()
+}
+
+/// Whether this kernel leaves controllers out while process 1 has the processor, even where an interrupt receives a
+/// packet meanwhile: `ssthresh` is then whatever was on the stack. No kernel of kernel.org does that; some hosts of
+/// virtual machines have theirs changed, to keep programs from watching process 1. Theirs notes with each program whether
+/// process 1 owns it.
+#[must_use]
+pub fn skips_programs() -> bool {
+    fs::read(BTF).is_ok_and(|types| has_name(&types, OWNED_BY_FIRST))
+}
+
+fn has_name(types: &[u8], name: &[u8]) -> bool {
+    types.windows(name.len()).any(|of| of == name)
 }
 
 /// The capabilities that this process lacks for programs. Those of a user namespace do not count.
@@ -97,6 +112,13 @@ mod tests {
         assert!(of("0000000000201000").is_empty(), "CAP_SYS_ADMIN and CAP_NET_ADMIN");
         assert_eq!(of("0000008000001000"), ["CAP_PERFMON"]);
         assert_eq!(lacking("").len(), 3);
+    }
+
+    #[test]
+    fn a_member_is_known_by_its_whole_name() {
+        assert!(has_name(b"\0aux\0init_owned\0user\0", OWNED_BY_FIRST));
+        assert!(!has_name(b"\0aux\0init_owned_by\0", OWNED_BY_FIRST));
+        assert!(!has_name(b"\0aux\0not_init_owned\0", OWNED_BY_FIRST));
     }
 
     #[test]

@@ -96,8 +96,14 @@ fn of_programs() -> Vec<Ability> {
         loaded.err().map_or_else(|| "loads one, and took it out".to_owned(), |why| why.to_string());
     let types_found = found(types, "BTF", "none (CONFIG_DEBUG_INFO_BTF)");
     let mount = format!("none at {BPF_FILE_SYSTEM}: mount -t bpf bpf {BPF_FILE_SYSTEM}");
+    let skips = machine::skips_programs();
+    let always = found(
+        !skips,
+        "always",
+        "not while process 1 has the processor: this kernel was changed to leave them out",
+    );
     vec![
-        ability("programs in this build", controller::IS_BUILT, built, "the next four lines"),
+        ability("programs in this build", controller::IS_BUILT, built, "the next five lines"),
         ability("types of the kernel", types, types_found, "programs"),
         ability("capabilities", lacking.is_empty(), capabilities, "programs"),
         ability(
@@ -106,6 +112,7 @@ fn of_programs() -> Vec<Ability> {
             loads,
             &format!("host; {names} in a rehearsal"),
         ),
+        ability("controllers run", !skips, always, "host: do not deploy them where they do not"),
         ability(
             "BPF file system",
             keeps,

@@ -83,6 +83,11 @@ impl Controllers {
         Ok(())
     }
 
+    /// Whether any is a program.
+    pub(crate) fn are_programs(&self) -> bool {
+        !self.loaded.is_empty()
+    }
+
     /// What the kernel calls the controller of this name in scenarios.
     pub(crate) fn kernels(&self, name: &str) -> Option<&str> {
         self.names.get(name).map(String::as_str)

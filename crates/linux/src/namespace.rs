@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) gso_max_segs: Option<u32>,
     /// Sysctls, as `net.ipv4.tcp_timestamps`, with their values.
     pub(crate) sysctls: Vec<(String, String)>,
+    /// Whether the emulator's own thread receives for the hosts what it writes to them.
+    pub(crate) emulator_receives: bool,
 }
 
 /// A host.
@@ -120,7 +122,7 @@ fn host(
     if Path::new(IPV6).exists() {
         ONLY_OUR_V6.iter().try_for_each(|(name, value)| set(name, value))?;
     }
-    if let Some(mask) = realtime::others_mask() {
+    if let Some(mask) = realtime::others_mask().filter(|_| !settings.emulator_receives) {
         // What is written to a host is then received by a processor of the hosts. An older kernel has no such sysctl.
         let _ = set("net.core.rps_default_mask", &mask);
     }

@@ -45,13 +45,15 @@ const LONGEST: Span = Span::from_secs(3_600);
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
 /// The sysctls of every host.
-fn settings(plan: &Plan) -> Settings {
+fn settings(plan: &Plan, controllers: &Controllers) -> Settings {
     let own =
         ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
     let no_memory = ("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned());
     Settings {
         gso_max_segs: plan.kernel.gso_max_segs,
         sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
+        // A processor of the hosts would receive between two instructions of process 1 as well.
+        emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs(),
     }
 }
 
@@ -71,7 +73,7 @@ pub fn run_observed(
     let controllers = Controllers::of(&setup)?;
     let traffic = Traffic::of(&setup, Some(&controllers))?;
     let begun = Instant::now();
-    let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan))?;
+    let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan, &controllers))?;
     for (&host, name) in &traffic.flows.of_programs {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }

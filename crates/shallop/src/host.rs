@@ -86,6 +86,12 @@ fn name_of(args: &Load) -> &str {
 fn load(args: &Load) -> Result<()> {
     let (name, law) = (name_of(args), law(args)?);
     Loaded::load(&law, name, &args.to)?;
+    if controllers::skips_programs() {
+        print::stderr(
+            "warning: this kernel was changed to leave programs out while process 1 has the processor: connections \
+             then get any window, and lose what they send. Do not use the controller but to try the command.\n",
+        );
+    }
     print::line(&usage(args.program, name))
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 
 pub use loaded::{Loaded, Pinned, ready};
 pub use shallop_bpf::controller::Settings;
+pub use shallop_bpf::machine::skips_programs;
 pub use shallop_bpf::{BpfError, Law, Prefix, Program};
 use shallop_control::any::Config;
 use shallop_control::gemini::{self, Integers};
