@@ -3,6 +3,8 @@
 //! before, so that there are fewer of them in flight. Queues of credits, and what transports say in bytes themselves
 //! (bursts, send buffers), stay as they are.
 
+use shallop_control::any::Config;
+use shallop_control::gemini;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 
 use crate::plan::{
@@ -135,6 +137,22 @@ fn transport(transport: Transport, by: Share) -> Transport {
             udp.rate = udp.rate.map(|rate| rate.share(by));
             Transport::Udp(udp)
         }
+        Transport::Tcp(mut tcp) => {
+            tcp.controller = controller(tcp.controller, by);
+            Transport::Tcp(tcp)
+        }
+        other => other,
+    }
+}
+
+/// Gemini knows the network: its rate, and above which queue its switches mark.
+fn controller(controller: Config, by: Share) -> Config {
+    match controller {
+        Config::Gemini(config) => Config::Gemini(gemini::Config {
+            capacity: config.capacity.map(|rate| rate.share(by)),
+            k: size(config.k, by),
+            ..config
+        }),
         other => other,
     }
 }
@@ -168,6 +186,8 @@ fn starts(starts: Starts, by: Share) -> Option<Starts> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
+    use shallop_control::HostStack;
+
     use super::*;
 
     fn by() -> Share {
@@ -186,6 +206,24 @@ mod tests {
         assert_eq!(size(rate, by), rate);
         assert_eq!(bytes(Bytes::MAX, by), Bytes::MAX);
         assert_eq!(longer(Span::from_ms(1), by), Span::from_ms(20));
+    }
+
+    #[test]
+    fn gemini_knows_the_slower_network() {
+        let Some(Config::Gemini(config)) = Config::of("gemini", HostStack::Linux) else {
+            panic!("gemini has other options")
+        };
+        let whole = gemini::Config {
+            capacity: Some(BitsPerSec::gbps(1)),
+            k: BufferSize::Packets(300),
+            ..config
+        };
+        let part = gemini::Config {
+            capacity: Some(BitsPerSec::at_least_one(50_000_000)),
+            k: BufferSize::Packets(15),
+            ..whole
+        };
+        assert_eq!(controller(Config::Gemini(whole), by()), Config::Gemini(part));
     }
 
     #[test]
