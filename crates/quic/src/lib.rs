@@ -1,0 +1,1 @@
+//! `FlashPass` between real hosts: QUIC whose data packets leave on credits.
