@@ -112,6 +112,21 @@ impl Class {
         }
     }
 
+    /// The class of a packet with this DSCP, if it says one: class selectors (RFC 2474) 1 to 5, and AF11 for data on
+    /// credits. Others, best effort among them, say none.
+    #[must_use]
+    pub const fn of_dscp(dscp: u8) -> Option<Self> {
+        match dscp {
+            8 => Some(Self::Ack),
+            10 => Some(Self::Data),
+            16 => Some(Self::Control),
+            24 => Some(Self::Emulation),
+            32 => Some(Self::Credit),
+            40 => Some(Self::Unscheduled),
+            _ => None,
+        }
+    }
+
     /// Position in [`Class::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {

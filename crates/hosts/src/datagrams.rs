@@ -125,6 +125,7 @@ mod tests {
                 acknowledged: None,
                 payload,
                 syn: false,
+                class: None,
             };
             sender.on_send(&head);
             if !is_lost {

@@ -25,6 +25,8 @@ pub struct FrameHead {
     pub payload: u16,
     /// Whether it opens the connection.
     pub syn: bool,
+    /// The class that it says, if it says one.
+    pub class: Option<Class>,
 }
 
 impl FrameHead {
@@ -38,16 +40,17 @@ impl FrameHead {
             acknowledged: segment.ack.then_some(segment.acknowledged),
             payload: segment.payload as u16,
             syn: segment.syn,
+            class: segment.class,
         }
     }
 }
 
 /// The packet of a real host with this header, ECN codepoint and length of its IP packet. `legacy` says whether it is
-/// in the classes of transports without credits, beside others with credits.
+/// in the classes of transports without credits, beside others with credits, unless it says its own.
 #[must_use]
 pub fn outgoing<H>(head: FrameHead, ecn: Ecn, ip_bytes: u16, legacy: bool) -> Out<Head<H>> {
     let class = if head.payload > 0 { Class::Data } else { Class::Ack };
-    let class = if legacy { class.legacy() } else { class };
+    let class = head.class.unwrap_or(if legacy { class.legacy() } else { class });
     let (body, size) = (0..u64::from(head.payload), wire::frame(u64::from(ip_bytes)));
     Out { head: Head::Frame(head), body, size, class, ecn }
 }
@@ -320,7 +323,7 @@ mod tests {
     use super::*;
 
     fn data(sequence: u32, payload: u16) -> FrameHead {
-        FrameHead { slot: 0, connection: 0, sequence, acknowledged: None, payload, syn: false }
+        FrameHead { slot: 0, connection: 0, sequence, acknowledged: None, payload, syn: false, class: None }
     }
 
     fn syn(sequence: u32) -> FrameHead {

@@ -3,7 +3,7 @@
 //! Checksums of TCP are left to the receiving card, as with checksum offload.
 
 use etherparse::{IpNumber, TcpHeaderSlice, UdpHeaderSlice};
-use shallop_core::Ecn;
+use shallop_core::{Class, Ecn};
 
 use crate::ip::{self, Ip};
 
@@ -50,6 +50,8 @@ pub struct Segment {
     pub ack: bool,
     /// Its ECN codepoint.
     pub ecn: Ecn,
+    /// The class that its DSCP says, of UDP.
+    pub class: Option<Class>,
     /// Bytes of the IP packet.
     pub ip_bytes: u16,
 }
@@ -73,6 +75,7 @@ pub fn segment(frame: &[u8]) -> Option<Segment> {
         fin: tcp.fin(),
         ack: tcp.ack(),
         ecn: ip.ecn(),
+        class: None,
         ip_bytes: total,
     })
 }
@@ -91,7 +94,7 @@ pub fn datagram(frame: &[u8]) -> Option<Segment> {
     let (from, to) = ip.ends();
     let udp = packet.get(ip.header_len()..).filter(|_| ip.protocol() == IpNumber::UDP);
     let udp = udp.and_then(|udp| UdpHeaderSlice::from_slice(udp).ok());
-    let ports = udp.map_or((0, 0), |udp| (udp.source_port(), udp.destination_port()));
+    let ports = udp.as_ref().map_or((0, 0), |udp| (udp.source_port(), udp.destination_port()));
     Some(Segment {
         ends: Ends { from: (from, ports.0), to: (to, ports.1) },
         sequence: 0,
@@ -101,6 +104,7 @@ pub fn datagram(frame: &[u8]) -> Option<Segment> {
         fin: false,
         ack: false,
         ecn: ip.ecn(),
+        class: udp.and_then(|_| Class::of_dscp(ip.dscp())),
         ip_bytes: total,
     })
 }

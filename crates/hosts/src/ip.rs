@@ -76,6 +76,15 @@ impl<'a> Ip<'a> {
         }
     }
 
+    /// The six bits of its class (DSCP).
+    #[must_use]
+    pub fn dscp(&self) -> u8 {
+        match self {
+            Self::V4(ip) => ip.dcp().value(),
+            Self::V6(ip) => ip.dscp().value(),
+        }
+    }
+
     /// The ECN codepoint.
     #[must_use]
     pub fn ecn(&self) -> Ecn {

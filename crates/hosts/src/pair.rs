@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn head(connection: u32, sequence: u32, payload: u16, syn: bool) -> FrameHead {
-        FrameHead { slot: 0, connection, sequence, acknowledged: None, payload, syn }
+        FrameHead { slot: 0, connection, sequence, acknowledged: None, payload, syn, class: None }
     }
 
     #[test]

@@ -1,1 +1,26 @@
 //! `FlashPass` between real hosts: QUIC whose data packets leave on credits.
+
+mod config;
+mod connection;
+mod core;
+pub mod counters;
+mod credits;
+mod driver;
+mod endpoint;
+mod error;
+mod gate;
+mod outgoing;
+pub mod outstanding;
+pub mod packet;
+pub mod replay;
+pub mod settings;
+mod socket;
+mod stats;
+mod tls;
+
+pub use config::{Classes, Config};
+pub use connection::Path;
+pub use endpoint::{Connection, Endpoint, RecvStream, SendStream};
+pub use error::QuicError;
+pub use stats::CreditStats;
+pub use tls::Tls;

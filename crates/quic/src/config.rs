@@ -1,0 +1,93 @@
+//! What is said of an endpoint: the rate of its link, the waiting time, the class of each kind of packet.
+
+use std::time::Duration;
+
+use shallop_core::{BitsPerSec, Bytes, Share, Span};
+use shallop_proto::wire;
+
+/// The default waiting time: longer than round trips across a continent.
+const WAIT: Duration = Duration::from_millis(100);
+/// A sender that is later than this against its planned time skips the credit.
+const SLACK: Duration = Duration::from_millis(1);
+
+/// How packets are marked for switches, as DSCP (6 bits), by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// QUIC packets with data of streams.
+    pub data: u8,
+    /// Other QUIC packets: acknowledgements, handshakes.
+    pub ack: u8,
+    /// Emulation packets, which switches meter and drop first.
+    pub emulation: u8,
+    /// Credits.
+    pub credit: u8,
+}
+
+impl Default for Classes {
+    /// Class selectors (RFC 2474): CS0, CS1, CS3 and CS4, as in captures of `shallop run`.
+    fn default() -> Self {
+        Self { data: 0, ack: 8, emulation: 24, credit: 32 }
+    }
+}
+
+/// The settings of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// The rate of this host's link, or the part of it that may be used.
+    pub link: BitsPerSec,
+    /// `T_wait`, from an emulation packet to its data packet. Longer than the longest round trip of the network; the
+    /// longer one of both ends counts.
+    pub wait: Duration,
+    /// The latest that a data packet may leave after its planned time; later, its credit is skipped.
+    pub slack: Duration,
+    /// Emulation packets that one credit packet answers, 1 to 6.
+    pub batch: u8,
+    /// The longest UDP payload, bytes: 1,472 for an MTU of 1,500 over IPv4.
+    pub datagram: u16,
+    /// The class of each kind of packet.
+    pub classes: Classes,
+    /// Whether data goes on credits at all; without them this is QUIC with CUBIC.
+    pub credits: bool,
+    /// Where random numbers start: the jitter of emulation packets.
+    pub seed: u64,
+}
+
+impl Config {
+    /// An endpoint whose link has this rate.
+    #[must_use]
+    pub fn new(link: BitsPerSec) -> Self {
+        Self {
+            link,
+            wait: WAIT,
+            slack: SLACK,
+            batch: 1,
+            datagram: 1_472,
+            classes: Classes::default(),
+            credits: true,
+            seed: 0,
+        }
+    }
+
+    /// The rate of emulation packets, on the wire, at which data packets fill the rest of the link.
+    #[must_use]
+    pub fn emulation_rate(&self) -> BitsPerSec {
+        let data = wire::frame(u64::from(self.datagram) + 28);
+        let share = Share::of(Bytes::new(u64::from(wire::MIN_FRAME)), Bytes::new(u64::from(data)));
+        share.map_or(self.link, |share| self.link.share(share))
+    }
+
+    /// How long a credit may wait for others: not at all without a batch.
+    pub(crate) fn credit_delay(&self) -> Span {
+        if self.batch > 1 { self.wait_span() / 100 } else { Span::ZERO }
+    }
+
+    /// The waiting time.
+    pub(crate) fn wait_span(&self) -> Span {
+        span(self.wait)
+    }
+}
+
+/// A duration of the system as one of the machines.
+pub(crate) fn span(duration: Duration) -> Span {
+    Span::from_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 1_000_000))
+}

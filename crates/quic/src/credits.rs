@@ -1,0 +1,200 @@
+//! The `FlashPass` side of a connection: as a sender, emulation packets and the departures that credits allow; as a
+//! receiver, a credit for each emulation packet that arrives. It knows nothing of bytes or streams. Times are those of
+//! this side's clock.
+
+use shallop_control::flashpass::{Aimd, AimdConfig, Law};
+use shallop_core::{Seed, Span, Time};
+use shallop_proto::flashpass::{CreditEngine, CreditEngineConfig};
+
+use crate::config::{Config, span};
+use crate::outstanding::Outstanding;
+use crate::counters::Counters;
+use crate::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
+use crate::replay::ReplayWindow;
+use crate::settings::Settings;
+use crate::stats::CreditStats;
+
+/// Epochs in a round trip, jitter and expected loss, as in scenarios (`flashpass`).
+const EPOCHS: u32 = 4;
+const JITTER: f64 = 0.49;
+const EXPECTED_LOSS: f64 = 0.1;
+/// The steps of send times: 8.192 ns.
+const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
+/// Emulation packets without any credit after which the path is taken for one without credits.
+const UNANSWERED: u64 = 64;
+
+/// What is to leave now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// A data packet, this long after its planned time.
+    Data(Span),
+    /// None: it would be later than the slack.
+    Skipped,
+}
+
+/// The credits of a connection.
+#[derive(Debug)]
+pub(crate) struct Credits {
+    engine: CreditEngine<Law>,
+    outstanding: Outstanding,
+    wait: Span,
+    slack: Span,
+    /// The newest time of an emulation packet sent: each has its own.
+    sent_at: Time,
+    /// When the first one was sent.
+    first_at: Option<Time>,
+    own_key: MacKey,
+    peer_key: MacKey,
+    peer: Settings,
+    own_batch: usize,
+    seen: ReplayWindow,
+    filling: Option<Credit>,
+    credit_due: Option<Time>,
+    /// How long a credit may wait for others.
+    credit_delay: Span,
+    stats: CreditStats,
+}
+
+impl Credits {
+    /// Those of a connection whose ends have these settings and keys.
+    pub(crate) fn new(config: &Config, (own_key, peer_key): (MacKey, MacKey), peer: Settings) -> Self {
+        let wait = config.wait_span().max(peer.wait);
+        let engine = CreditEngineConfig {
+            rate: config.emulation_rate(),
+            wait,
+            epochs: EPOCHS,
+            jitter: JITTER,
+            expected_loss: EXPECTED_LOSS,
+            over_provision: false,
+        };
+        let law = Law::Aimd(Aimd::new(AimdConfig::default()));
+        let random = Seed::new(config.seed).stream("emulation", 0);
+        Self {
+            engine: CreditEngine::new(engine, law, random),
+            outstanding: Outstanding::default(),
+            wait,
+            slack: span(config.slack),
+            sent_at: Time::ZERO,
+            first_at: None,
+            own_key,
+            peer_key,
+            own_batch: usize::from(config.batch.clamp(1, 6)),
+            seen: ReplayWindow::new(wait * 2),
+            peer,
+            filling: None,
+            credit_due: None,
+            credit_delay: config.credit_delay(),
+            stats: CreditStats::default(),
+        }
+    }
+
+    /// Says how many packets are to be sent.
+    pub(crate) fn set_demand(&mut self, now: Time, packets: u64) {
+        self.engine.set_demand(now, Some(packets));
+    }
+
+    /// The emulation packet that is due, if any.
+    pub(crate) fn emulate(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
+        let at = floor(now).max(self.sent_at.saturating_add(STEP));
+        let emulation = self.engine.emulate(at)?;
+        self.sent_at = at;
+        self.first_at.get_or_insert(at);
+        self.outstanding.expire(now, self.wait);
+        let Stamp { sequence, time } = self.outstanding.note(at);
+        let (tag, tagged) = (self.peer.tag, emulation.tagged);
+        let packet = Emulation { tag, sequence, time, tagged };
+        let kind = if tagged { PacketKind::TaggedEmulation } else { PacketKind::Emulation };
+        Some((kind, packet.encode(&self.own_key)))
+    }
+
+    /// What leaves now, if a departure is due.
+    pub(crate) fn depart(&mut self, now: Time) -> Option<Departure> {
+        let planned = self.engine.next_departure().filter(|&at| at <= now)?;
+        self.engine.take_departure(now);
+        let late = now.saturating_since(planned);
+        self.stats.late(late);
+        if late > self.slack {
+            self.stats.skipped += 1;
+            return Some(Departure::Skipped);
+        }
+        Some(Departure::Data(late))
+    }
+
+    /// The credit packet that is due, if any.
+    pub(crate) fn grant(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
+        let due = self.credit_due.is_none_or(|at| at <= now);
+        let batch = self.own_batch;
+        let credit = self.filling.take_if(|of| due || of.stamps().len() >= batch)?;
+        self.credit_due = None;
+        self.stats.credits_sent += credit.stamps().len() as u64;
+        Some((PacketKind::Credit, credit.encode(&self.own_key)))
+    }
+
+    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new.
+    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) {
+        let reference = match parsed.kind() {
+            PacketKind::Emulation | PacketKind::TaggedEmulation => self.seen.newest(),
+            PacketKind::Credit => now,
+        };
+        match parsed.verify(&self.peer_key, reference) {
+            None => self.stats.dropped.wrong_mac += 1,
+            Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
+            Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
+        }
+    }
+
+    fn on_emulation(&mut self, now: Time, stamp: Stamp) {
+        if self.seen.accept(stamp).is_err() {
+            return;
+        }
+        match &mut self.filling {
+            // A full credit leaves before the next packet is looked at.
+            Some(credit) => {
+                credit.push(stamp);
+            }
+            None => self.filling = Some(Credit::new(self.peer.tag, stamp)),
+        }
+        self.credit_due.get_or_insert(now.saturating_add(self.credit_delay));
+    }
+
+    fn on_credit(&mut self, now: Time, credit: &Credit) {
+        for &stamp in credit.stamps() {
+            if let Ok(sent) = self.outstanding.take(stamp) {
+                self.engine.on_credit(now, sent);
+            }
+        }
+    }
+
+    /// When something is due.
+    pub(crate) fn wakeup(&self) -> Option<Time> {
+        [self.engine.wakeup(), self.credit_due].into_iter().flatten().min()
+    }
+
+    /// Whether the path seems to have no credits: many emulation packets, and not one answer after their time.
+    pub(crate) fn is_unanswered(&self, now: Time) -> bool {
+        self.engine.credits().granted == 0
+            && self.engine.emulated() >= UNANSWERED
+            && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
+    }
+
+    /// Counts so far.
+    pub(crate) fn stats(&self) -> CreditStats {
+        let credits = self.engine.credits();
+        let parts = [self.stats.dropped, self.seen.dropped(), self.outstanding.dropped()];
+        let dropped: Counters = parts.into_iter().sum();
+        CreditStats {
+            granted: credits.granted,
+            used: credits.used,
+            wasted: credits.wasted,
+            emulated: self.engine.emulated(),
+            dropped,
+            ..self.stats.clone()
+        }
+    }
+}
+
+/// The last step of send times that is not after this time.
+fn floor(at: Time) -> Time {
+    let steps = at.since_start().as_ps() / STEP.as_ps();
+    Time::after_start(STEP * steps)
+}

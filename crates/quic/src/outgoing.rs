@@ -1,0 +1,111 @@
+//! Data of streams that QUIC has not been given yet.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use quinn_proto::{Connection, StreamId, VarInt, WriteError};
+
+/// Bytes that may wait in one stream.
+const ROOM: usize = 1 << 20;
+
+/// Data of one stream.
+#[derive(Debug, Default)]
+struct Queue {
+    data: VecDeque<u8>,
+    /// The stream ends behind its data.
+    ends: bool,
+    /// The peer takes no more for the moment.
+    is_blocked: bool,
+}
+
+/// Data of all streams, which take turns.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    queues: BTreeMap<StreamId, Queue>,
+    /// The stream whose turn was last.
+    last: Option<StreamId>,
+}
+
+impl Streams {
+    /// Takes as many of these bytes as there is room for.
+    pub(crate) fn write(&mut self, id: StreamId, bytes: &[u8]) -> usize {
+        let queue = self.queues.entry(id).or_default();
+        let count = bytes.len().min(ROOM.saturating_sub(queue.data.len()));
+        queue.data.extend(&bytes[..count]);
+        count
+    }
+
+    /// The stream ends behind what was written.
+    pub(crate) fn finish(&mut self, id: StreamId) {
+        self.queues.entry(id).or_default().ends = true;
+    }
+
+    /// The stream ends now, without what waits.
+    pub(crate) fn reset(&mut self, quic: &mut Connection, id: StreamId) {
+        self.queues.remove(&id);
+        // A stream that is gone needs no reset.
+        let _ = quic.send_stream(id).reset(VarInt::from_u32(0));
+    }
+
+    /// The peer takes more.
+    pub(crate) fn unblock(&mut self, id: StreamId) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.is_blocked = false;
+        }
+    }
+
+    /// Whether any stream has room for half of what it may hold.
+    pub(crate) fn has_room(&self) -> bool {
+        self.queues.is_empty() || self.queues.values().any(|queue| queue.data.len() < ROOM / 2)
+    }
+
+    /// Bytes that wait and that the peer takes, with one more for the end of a stream.
+    pub(crate) fn queued(&self) -> usize {
+        let open = self.queues.values().filter(|queue| !queue.is_blocked);
+        open.map(|queue| queue.data.len() + usize::from(queue.ends)).sum()
+    }
+
+    /// Gives QUIC up to this many bytes, and returns how many it took, with one more for the end of a stream.
+    pub(crate) fn fill(&mut self, quic: &mut Connection, most: usize) -> usize {
+        let mut given = 0;
+        let ids: Vec<StreamId> = self.queues.keys().copied().collect();
+        let first = ids.iter().position(|&id| self.last.is_some_and(|last| id > last)).unwrap_or(0);
+        for &id in ids[first..].iter().chain(&ids[..first]) {
+            if given >= most {
+                break;
+            }
+            let Some(queue) = self.queues.get_mut(&id) else { continue };
+            let count = fill_one(quic, id, queue, most - given);
+            if count > 0 {
+                self.last = Some(id);
+            }
+            given += count;
+            if queue.data.is_empty() && queue.ends {
+                // A stream that the peer has stopped needs no end.
+                let _ = quic.send_stream(id).finish();
+                self.queues.remove(&id);
+                given += 1;
+            }
+        }
+        given
+    }
+}
+
+fn fill_one(quic: &mut Connection, id: StreamId, queue: &mut Queue, most: usize) -> usize {
+    let mut given = 0;
+    while given < most && !queue.data.is_empty() && !queue.is_blocked {
+        let (front, _) = queue.data.as_slices();
+        let count = front.len().min(most - given);
+        match quic.send_stream(id).write(&front[..count]) {
+            Ok(count) => {
+                queue.data.drain(..count);
+                given += count;
+            }
+            Err(WriteError::Blocked) => queue.is_blocked = true,
+            Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                queue.data.clear();
+                queue.ends = true;
+            }
+        }
+    }
+    given
+}
