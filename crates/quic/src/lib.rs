@@ -9,6 +9,8 @@ mod driver;
 mod endpoint;
 mod error;
 mod gate;
+pub mod identity;
+pub mod known_hosts;
 mod outgoing;
 pub mod outstanding;
 pub mod packet;
@@ -17,6 +19,7 @@ pub mod settings;
 mod socket;
 mod stats;
 mod tls;
+pub mod transfer;
 
 pub use config::{Classes, Config};
 pub use connection::Path;
