@@ -70,6 +70,8 @@ pub(crate) struct Connection {
     credits: Option<Credits>,
     /// QUIC has something to send that needs a credit.
     pending: bool,
+    /// QUIC has asked whether it may send something that has to be acknowledged.
+    wants: bool,
     /// Packets that were lost and not repeated, as far as is known.
     repairs: u64,
     data_packets: u64,
@@ -103,6 +105,7 @@ impl Connection {
             path: Path::Unknown,
             credits: None,
             pending: false,
+            wants: false,
             repairs: 0,
             data_packets: 0,
             without_credit: 0,
@@ -329,9 +332,9 @@ impl Connection {
         self.data_packets += sent;
         self.repairs = self.repairs.saturating_sub(u64::from(self.pending));
         gate.set(Mode::Shut);
-        gate.take_asked();
+        self.wants = false;
         while self.poll_one(now, out).is_some() {}
-        self.pending = gate.take_asked() || gate.take_lost() > 0;
+        self.pending = self.wants;
         if !self.pending {
             self.repairs = 0;
             gate.set(Mode::Open);
@@ -348,7 +351,11 @@ impl Connection {
     fn poll_one(&mut self, now: Instant, out: &mut Vec<Datagram>) -> Option<()> {
         let before = self.quic.stats().frame_tx.stream;
         let mut bytes = Vec::with_capacity(usize::from(self.config.datagram));
-        let transmit = self.quic.poll_transmit(now, 1, &mut bytes)?;
+        // Statistics ask for the window, too.
+        let _ = self.gate.as_ref().map(|gate| gate.take_asked());
+        let transmit = self.quic.poll_transmit(now, 1, &mut bytes);
+        self.wants |= self.gate.as_ref().is_some_and(|gate| gate.take_asked());
+        let transmit = transmit?;
         let is_data = self.quic.stats().frame_tx.stream > before;
         self.without_credit += u64::from(is_data);
         let classes = self.config.classes;

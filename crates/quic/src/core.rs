@@ -1,6 +1,6 @@
 //! All connections of an endpoint, without sockets, threads or clocks: datagrams and times in, datagrams out.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::Waker;
@@ -45,7 +45,7 @@ pub(crate) struct Core {
     endpoint: Endpoint,
     transport: Arc<TransportConfig>,
     pub(crate) connections: BTreeMap<usize, Connection>,
-    tags: HashMap<u16, usize>,
+    tags: BTreeMap<u16, usize>,
     random: Stream,
     /// Connections that have come and were not accepted yet.
     pub(crate) arrived: VecDeque<usize>,
@@ -77,7 +77,7 @@ impl Core {
             endpoint: Endpoint::new(Arc::new(settings), server, false, None),
             transport,
             connections: BTreeMap::new(),
-            tags: HashMap::new(),
+            tags: BTreeMap::new(),
             random: Seed::new(seed).stream("tags", 0),
             arrived: VecDeque::new(),
             accept_wakers: Vec::new(),

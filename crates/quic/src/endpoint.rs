@@ -11,7 +11,7 @@ use std::time::Instant;
 use quinn_proto::{Dir, ReadError, StreamId, VarInt};
 
 use crate::config::Config;
-use crate::connection::{self, Path};
+use crate::connection::{self, Path, WITHOUT};
 use crate::core::Core;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
@@ -51,6 +51,7 @@ impl Endpoint {
     /// # Errors
     /// If the address is taken, or the settings are out of bounds.
     pub fn bind(address: SocketAddr, config: Config, tls: Tls) -> Result<Self, QuicError> {
+        let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
         let socket = Socket::bind(address)?;
         let address = socket.address()?;
         let core = Core::new(config, tls.server_config()?, random_seed())

@@ -1,0 +1,122 @@
+//! Endpoints of this process, over loopback: data on credits, without them, and beside peers that have none.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::{JoinHandle, spawn};
+use std::time::{Duration, Instant};
+
+use pollster::block_on;
+use shallop_core::BitsPerSec;
+use shallop_quic::identity::{Identity, ServerVerifier};
+use shallop_quic::{Config, Connection, CreditStats, Endpoint, Path, Tls};
+
+fn config() -> Config {
+    let link = BitsPerSec::at_least_one(200_000_000);
+    Config { wait: Duration::from_millis(20), slack: Duration::from_millis(10), ..Config::new(link) }
+}
+
+fn any() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+/// A server with this configuration, whose first connection is served by a thread.
+fn server<T: Send + 'static>(
+    config: Config,
+    serve: impl FnOnce(Connection) -> T + Send + 'static,
+) -> (SocketAddr, Tls, JoinHandle<T>) {
+    let identity = Identity::make().unwrap();
+    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let endpoint = Endpoint::bind(any(), config, tls).unwrap();
+    let address = endpoint.address();
+    let trusts = ServerVerifier::pinned(identity.fingerprint());
+    let thread = spawn(move || serve(block_on(endpoint.accept()).unwrap()));
+    (address, Tls::client(trusts as Arc<_>), thread)
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|at| (at * at / 7 + at) as u8).collect()
+}
+
+/// Sends this much on one stream, and says what arrived, how data left, what was counted, and how long it took.
+fn transfer(of_client: Config, of_server: Config, count: usize) -> (Path, CreditStats, Duration) {
+    let (address, tls, thread) = server(of_server, move |connection| {
+        let mut stream = block_on(connection.accept_uni()).unwrap();
+        let all = block_on(stream.read_to_end(count + 1)).unwrap();
+        let why = block_on(connection.closed());
+        (all, why)
+    });
+    let endpoint = Endpoint::bind(any(), of_client, tls).unwrap();
+    let connection = block_on(endpoint.connect(address, "shallop")).unwrap();
+    let begun = Instant::now();
+    let mut stream = block_on(connection.open_uni()).unwrap();
+    block_on(stream.write_all(&bytes(count))).unwrap();
+    block_on(stream.finished()).unwrap();
+    eprintln!("{:?}", connection.stats());
+    let (path, stats, took) = (connection.path(), connection.stats(), begun.elapsed());
+    connection.close(0, b"done");
+    let (all, why) = thread.join().unwrap();
+    assert!(all == bytes(count), "{} bytes arrived", all.len());
+    assert!(why.contains("done"), "{why}");
+    (path, stats, took)
+}
+
+#[test]
+fn data_leaves_on_credits_and_arrives_whole() {
+    let (path, stats, took) = transfer(config(), config(), 5_000_000);
+    assert_eq!(path, Path::Credits);
+    let packets = 5_000_000 / 1_408;
+    assert!(stats.data_packets >= packets, "{stats:?}");
+    assert!(stats.data_packets <= stats.used, "{stats:?}");
+    assert!(stats.without_credit * 200 <= stats.data_packets, "{stats:?}");
+    assert_eq!(stats.dropped.total(), 0, "{stats:?}");
+    // The link would take 0.2 s; a machine that is busy takes longer, and none is faster.
+    assert!(took > Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn peers_without_credits_get_plain_quic() {
+    let plain = Config { credits: false, ..config() };
+    for (client, server) in [(plain, config()), (config(), plain)] {
+        let (path, stats, _) = transfer(client, server, 300_000);
+        assert_eq!(path, Path::WithoutCredits);
+        assert_eq!((stats.emulated, stats.used), (0, 0));
+    }
+}
+
+#[test]
+fn streams_in_both_directions_are_answered() {
+    let (address, tls, thread) = server(config(), |connection| {
+        for _ in 0..3 {
+            let (mut send, mut recv) = block_on(connection.accept_bi()).unwrap();
+            let mut asked = block_on(recv.read_to_end(100_000)).unwrap();
+            asked.reverse();
+            block_on(send.write_all(&asked)).unwrap();
+            block_on(send.finished()).unwrap();
+        }
+        connection.stats()
+    });
+    let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
+    let connection = block_on(endpoint.connect(address, "shallop")).unwrap();
+    for count in [0, 1, 60_000] {
+        let (mut send, mut recv) = block_on(connection.open_bi()).unwrap();
+        block_on(send.write_all(&bytes(count))).unwrap();
+        send.finish();
+        let mut answer = block_on(recv.read_to_end(100_000)).unwrap();
+        answer.reverse();
+        assert!(answer == bytes(count));
+    }
+    drop(connection);
+    let stats = thread.join().unwrap();
+    assert!(stats.used > 40, "the server has credits of its own: {stats:?}");
+}
+
+#[test]
+fn another_server_than_the_pinned_one_is_refused() {
+    let (address, _, thread) = server(config(), |_| ());
+    let other = Identity::make().unwrap();
+    let tls = Tls::client(ServerVerifier::pinned(other.fingerprint()) as Arc<_>);
+    let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
+    let refused = block_on(endpoint.connect(address, "shallop")).err().unwrap();
+    assert!(refused.to_string().contains("certificate"), "{refused}");
+    drop(thread);
+}
