@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Message>(&line).expect("a message"), have);
         assert_eq!(serde_json::to_string(&Message::End).expect("a line"), r#"{"say":"end"}"#);
         for bad in [
-            r#"{"say":"end","more":1}"#,
+            r#"{"say":"same","id":1,"more":1}"#,
             r#"{"say":"sent","id":1,"sum":"00"}"#,
             r#"{"say":"same","id":-1}"#,
         ] {

@@ -44,3 +44,6 @@ const CHUNK: usize = 256 * 1024;
 
 /// What a stream of a file begins with.
 const FILE_STREAM: u8 = b'F';
+
+#[cfg(test)]
+mod tests;
