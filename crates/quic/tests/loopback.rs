@@ -51,7 +51,6 @@ fn transfer(of_client: Config, of_server: Config, count: usize) -> (Path, Credit
     let mut stream = block_on(connection.open_uni()).unwrap();
     block_on(stream.write_all(&bytes(count))).unwrap();
     block_on(stream.finished()).unwrap();
-    eprintln!("{:?}", connection.stats());
     let (path, stats, took) = (connection.path(), connection.stats(), begun.elapsed());
     connection.close(0, b"done");
     let (all, why) = thread.join().unwrap();
@@ -112,11 +111,11 @@ fn streams_in_both_directions_are_answered() {
 
 #[test]
 fn another_server_than_the_pinned_one_is_refused() {
-    let (address, _, thread) = server(config(), |_| ());
+    let (address, _, thread) = server(config(), |connection| block_on(connection.ready()).is_err());
     let other = Identity::make().unwrap();
     let tls = Tls::client(ServerVerifier::pinned(other.fingerprint()) as Arc<_>);
     let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
     let refused = block_on(endpoint.connect(address, "shallop")).err().unwrap();
     assert!(refused.to_string().contains("certificate"), "{refused}");
-    drop(thread);
+    assert!(thread.join().unwrap(), "the server has no such connection");
 }
