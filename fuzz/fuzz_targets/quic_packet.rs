@@ -28,7 +28,7 @@ fn read(bytes: &[u8]) {
 
 fn packet(u: &mut Unstructured<'_>, now: Time) -> Result<Packet> {
     let tag = u.arbitrary()?;
-    let mut stamp = |u: &mut Unstructured<'_>| -> Result<Stamp> {
+    let stamp = |u: &mut Unstructured<'_>| -> Result<Stamp> {
         Ok(Stamp { sequence: u.arbitrary()?, time: draw::time(u, now)? })
     };
     let first = stamp(u)?;
