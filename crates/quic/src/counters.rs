@@ -74,7 +74,7 @@ mod tests {
     fn every_counter_is_added_and_is_part_of_the_total() {
         let names = serde_json::to_value(Counters::default()).unwrap();
         let names = names.as_object().unwrap();
-        let one = Counters {
+        let counters = Counters {
             unknown_kind: 1,
             wrong_length: 2,
             unknown_tag: 4,
@@ -86,9 +86,10 @@ mod tests {
             stamp_repeated: 256,
             stamp_late: 512,
         };
-        assert_eq!(one.total(), (1 << names.len()) - 1);
-        let twice = serde_json::to_value([one, one].into_iter().sum::<Counters>()).unwrap();
-        let once = serde_json::to_value(one).unwrap();
+        assert_eq!(counters.total(), (1 << names.len()) - 1);
+        let twice =
+            serde_json::to_value([counters, counters].into_iter().sum::<Counters>()).unwrap();
+        let once = serde_json::to_value(counters).unwrap();
         for name in names.keys() {
             assert_eq!(twice[name].as_u64().unwrap(), 2 * once[name].as_u64().unwrap(), "{name}");
         }

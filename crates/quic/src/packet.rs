@@ -41,7 +41,7 @@ pub const fn credit_bytes(stamps: usize) -> usize {
 }
 
 /// Whether a payload of UDP that begins with this byte is one of ours: 4 to 15. QUIC begins with 64 to 127 or with 192
-/// to 255, as long as its fixed bit is set (RFC 9443, 2; RFC 9287 lets peers clear it, which has to be off).
+/// to 255, as long as its fixed bit is set (RFC 9443; RFC 9287 lets peers clear it, which has to be off).
 #[must_use]
 pub const fn is_ours(first_byte: u8) -> bool {
     matches!(first_byte, 4..=15)

@@ -221,6 +221,26 @@ mod tests {
     }
 
     #[test]
+    fn after_a_pause_of_one_cycle_all_before_it_is_behind() {
+        let mut window = window(u64::MAX);
+        for index in [0, 10, 10 + 65_536] {
+            assert_eq!(window.accept(sent(index)), Ok(()));
+        }
+        assert_eq!(window.accept(sent(9)), Err(ReplayError::Behind));
+        assert_eq!(window.accept(sent(9 + 65_536)), Ok(()));
+    }
+
+    #[test]
+    fn the_step_after_what_has_left_the_window_is_within_it() {
+        let mut window = window(u64::MAX);
+        for index in [0, 1_024] {
+            assert_eq!(window.accept(stamp(index, u64::from(index))), Ok(()));
+        }
+        assert_eq!(window.accept(stamp(1, 0)), Err(ReplayError::Behind));
+        assert_eq!(window.accept(stamp(1, 1)), Ok(()));
+    }
+
+    #[test]
     fn the_bound_on_age_is_inclusive() {
         let mut window = window(100);
         assert_eq!(window.accept(stamp(20, 1_000)), Ok(()));

@@ -27,7 +27,7 @@ kind,tag,sequences,times,reference,key,packet
 const WRAP: u64 = 1 << 40;
 /// The last step of a time.
 const LAST: u64 = (1 << 51) - 1;
-/// The key of the paper on SipHash.
+/// The key of the paper on `SipHash`.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 struct Vector {

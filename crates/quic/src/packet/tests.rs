@@ -11,7 +11,7 @@ fn stamp() -> impl Strategy<Value = Stamp> {
 
 /// A time that is less than half a wrap from `step`, by a share of it in 2^16ths.
 fn near(step: u64, share: i32) -> Time {
-    let away = i64::from(share) * ((WRAP / 2 - 1) as i64) / (1 << 16);
+    let away = i64::from(share) * (WRAP / 2 - 1).cast_signed() / (1 << 16);
     time_of(step.saturating_add_signed(away))
 }
 
@@ -110,7 +110,7 @@ fn what_is_no_packet_says_why() {
         assert_eq!(Parsed::parse(&vec![0x0A; length][..]).is_ok(), good && length > 0);
     }
     let ours: Vec<u8> = (0..=255).filter(|&byte| is_ours(byte)).collect();
-    assert_eq!(ours, Vec::from_iter(4..=15));
+    assert_eq!(ours, (4..=15).collect::<Vec<u8>>());
     assert_eq!(format!("{:?}", MacKey::new([7; 16])), "MacKey");
 }
 
