@@ -47,7 +47,7 @@ pub enum HostAction {
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         set: Vec<(String, String)>,
         /// Only for destinations with this prefix of addresses, as 10.0.0.0/8 or 192.0.2.7/32; several times for
-        /// several. ::/0 and all other prefixes of ::ffff:0:0/96 are for IPv4, too
+        /// several. `::/0` and others that cover `::ffff:0:0/96` are for IPv4, too
         #[arg(long, value_name = "PREFIX")]
         to: Vec<Prefix>,
     },
@@ -100,8 +100,8 @@ pub struct Load {
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
     /// Gemini: the options are for destinations with this prefix, as 10.0.0.0/8; several times for several. All others
-    /// have the same capacity and otherwise the defaults. An IPv4 address counts as ::ffff:a.b.c.d, so that ::/0 and all
-    /// other prefixes of ::ffff:0:0/96 are for IPv4, too
+    /// have the same capacity and otherwise the defaults. An IPv4 address counts as `::ffff:a.b.c.d`, so that `::/0` and
+    /// others that cover `::ffff:0:0/96` are for IPv4, too
     #[arg(long, value_name = "PREFIX")]
     pub to: Vec<Prefix>,
     /// Load nothing; print a unit for systemd that loads the same when the machine starts

@@ -180,9 +180,7 @@ $shallop edge clean detach s0
 #[test]
 fn a_device_with_another_name_is_found_and_detached() {
     let Some(_alone) = leave(&[]) else { return };
-    let script = r#"
-before=$(tc qdisc show dev r0)
-$shallop edge clean attach r0 --rate 400Mbps > said
+    let script = r"$shallop edge clean attach r0 --rate 400Mbps > said
 ip link set r0 down && ip link set r0 name rc && ip link set rc up
 $shallop edge clean list --json | tr -d ' \n'
 $shallop edge clean set r0 decrease=half
@@ -195,7 +193,7 @@ $shallop edge clean list --json | tr -d ' \n'
 $shallop edge clean detach r0 2>&1
 [ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev rc | grep -E 'clsact|tbf'
 ! $shallop edge clean detach rc 2> why; cat why
-"#;
+";
     let said = flat(&in_path(script, &[]));
     let listed = r#"[{"iface":"rc","role":"last-hop","state":"attached"}]"#;
     assert_eq!(said.matches(listed).count(), 2, "{said}");
@@ -270,12 +268,14 @@ nsenter --net=/run/netns/one $shallop edge clean detach d0
 #[test]
 fn an_edge_has_no_options_and_no_flows() {
     let Some(_alone) = leave(&[]) else { return };
-    let script = r#"
-$shallop edge clean attach s0 --role edge
+    let script = r"$shallop edge clean attach s0 --role edge
 ! $shallop edge clean set s0 decrease=half 2>&1
 $shallop edge clean show s0
-$shallop edge clean detach s0
-"#;
+$shallop edge clean attach s0 > said
+$shallop edge clean set s0 decrease=half
+$shallop edge clean detach s0 2>&1
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev s0 | grep clsact
+";
     let said = flat(&in_path(script, &[]));
     assert!(
         said.contains("An edge is at s0.") && said.contains("answered at the last hop"),
@@ -284,6 +284,7 @@ $shallop edge clean detach s0
     assert!(said.contains("nothing can be set of the edge at \"s0\""), "{said}");
     assert!(said.contains("s0 (edge)") && said.contains("made_ect_packets 0"), "{said}");
     assert!(!said.contains("flows whose") && !said.contains("min_window"), "{said}");
+    assert!(!said.contains("of others"), "clsact is that of both roles: {said}");
 }
 
 #[test]

@@ -137,8 +137,10 @@ $shallop host unload $NAME
 ";
     let name = name("again");
     let said = between_hosts(script, &[("NAME", &name)]);
-    let used: Vec<&str> = said.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(used, [&*name, "reno", &*name], "{said}");
+    let used = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let used: Vec<String> = said.lines().map(used).collect();
+    let own = format!("{name} ecn");
+    assert_eq!(used, [&*own, "reno ecn", &*own], "{said}");
 }
 
 #[test]

@@ -298,11 +298,21 @@ impl Attached {
                 device.unshape().map_err(&of_device)?;
             }
             if self.folder.join(OWN_CLSACT).exists() {
-                others = !device.remove_unused_clsact().map_err(&of_device)?;
+                others = !device.remove_unused_clsact().map_err(&of_device)?
+                    && !self.hand_on_clsact()?;
             }
         }
         self.unpin().map_err(|why| plain(&format!("{}: {why}", self.folder.display())))?;
         Ok(others)
+    }
+
+    /// Leaves clsact to the proxy of another role at this device, which removes it then. Returns whether there is one.
+    fn hand_on_clsact(&self) -> Result<bool> {
+        let is_other = |of: &Self| of.index == self.index && of.role != self.role;
+        let Some(other) = Self::all()?.into_iter().find(is_other) else { return Ok(false) };
+        let own = other.folder.join(OWN_CLSACT);
+        fs::create_dir_all(&own).map_err(|why| plain(&format!("{}: {why}", own.display())))?;
+        Ok(true)
     }
 
     fn unpin(&self) -> io::Result<()> {
