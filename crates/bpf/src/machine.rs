@@ -35,8 +35,8 @@ pub fn has_btf() -> bool {
 
 /// Whether this kernel leaves controllers out while process 1 has the processor, even where an interrupt receives a
 /// packet meanwhile: `ssthresh` is then whatever was on the stack. No kernel of kernel.org does that; some hosts of
-/// virtual machines have theirs changed, to keep programs from watching process 1. Theirs notes with each program whether
-/// process 1 owns it.
+/// virtual machines have theirs changed, to keep programs from watching process 1. Theirs notes with each program
+/// whether process 1 owns it.
 #[must_use]
 pub fn skips_programs() -> bool {
     fs::read(BTF).is_ok_and(|types| has_name(&types, OWNED_BY_FIRST))

@@ -100,8 +100,8 @@ pub struct Load {
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
     /// Gemini: the options are for destinations with this prefix, as 10.0.0.0/8; several times for several. All others
-    /// have the same capacity and otherwise the defaults. An IPv4 address counts as `::ffff:a.b.c.d`, so that `::/0` and
-    /// others that cover `::ffff:0:0/96` are for IPv4, too
+    /// have the same capacity and otherwise the defaults. An IPv4 address counts as `::ffff:a.b.c.d`, so that `::/0`
+    /// and others that cover `::ffff:0:0/96` are for IPv4, too
     #[arg(long, value_name = "PREFIX")]
     pub to: Vec<Prefix>,
     /// Load nothing; print a unit for systemd that loads the same when the machine starts
@@ -238,8 +238,8 @@ pub struct Attach {
     /// The scheme, if several have a proxy
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
-    /// Where this machine is the bottleneck: put a shaper (tbf) with this rate there, from 1Mbps to 100Gbps, whose queue
-    /// the proxy marks
+    /// Where this machine is the bottleneck: put a shaper (tbf) with this rate there, from 1Mbps to 100Gbps, whose
+    /// queue the proxy marks
     #[arg(long, value_name = "RATE")]
     pub rate: Option<BitsPerSec>,
     /// The queue of the shaper above which packets count as marked; otherwise 100pkt
