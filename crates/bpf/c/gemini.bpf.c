@@ -81,7 +81,7 @@ void BPF_PROG(gemini_init_sock, struct sock *sk)
     const struct gemini_config *c;
     g->progress = 0;
     g->prior_cwnd = 0;
-    g->state = 0;
+    g->state = TCP_CA_OPEN;
     g->cuts_marks = g->cuts_delay = g->cuts_loss = g->reduced = 0;
     g->class = class_of(sk);
     g->delivered = tp->delivered;

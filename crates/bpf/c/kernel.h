@@ -25,6 +25,9 @@ typedef __u64 u64;
 typedef _Bool bool;
 enum { false, true };
 
+/* The third word of an IPv4 address as one of IPv6 (::ffff:a.b.c.d), in the byte order of the network. */
+#define IPV4_IN_IPV6 bpf_htonl(0xffff)
+
 enum {
     BPF_MAP_TYPE_HASH = 1,
     BPF_MAP_TYPE_ARRAY = 2,

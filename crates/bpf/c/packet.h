@@ -23,9 +23,6 @@ enum { IPV6_ECN_SHIFT = 4 };
 /* Bytes of the header of the link before that of IP: 14 for Ethernet, 0 for devices without one. */
 const volatile __u32 link_header = 14;
 
-/* The third word of an IPv4 address as one of IPv6 (::ffff:a.b.c.d), in the byte order of the network. */
-#define MAPPED_V4 bpf_htonl(0xffff)
-
 /* An end of a connection. */
 struct end {
     __u32 address[4];
@@ -79,7 +76,7 @@ static __always_inline int read_ip(struct __sk_buff *skb, struct packet *p, __u3
         header = (ip.version & 15) * 4u;
         if (ip.version >> 4 != 4 || header < IPV4_HEADER || ip.protocol != IPPROTO_TCP || (ip.fragment & IPV4_FRAGMENT))
             return -1;
-        p->from.address[2] = p->to.address[2] = MAPPED_V4;
+        p->from.address[2] = p->to.address[2] = IPV4_IN_IPV6;
         p->from.address[3] = ip.from;
         p->to.address[3] = ip.to;
         p->traffic = ip.traffic;

@@ -5,9 +5,6 @@
 
 enum { MAX_CLASSES = 64, MAX_PREFIXES = 1024 };
 
-/* The third word of an IPv4 address as one of IPv6 (::ffff:a.b.c.d), in the byte order of the network. */
-#define IPV4_IN_IPV6 bpf_htonl(0xffff)
-
 /* A prefix of addresses: how many bits count, of an address of IPv6. */
 struct prefix {
     __u32 bits;

@@ -6,9 +6,9 @@ mod absent;
 mod loaded;
 
 #[cfg(not(feature = "load"))]
-pub use absent::{Pinned, Proxy, detach, is_attached};
+pub use absent::{Pinned, Proxy, attached, detach};
 #[cfg(feature = "load")]
-pub use loaded::{Pinned, Proxy, detach, is_attached};
+pub use loaded::{Pinned, Proxy, attached, detach};
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -21,6 +21,44 @@ pub use shallop_proto::clean::Config;
 const SETTINGS: usize = 56;
 const KEY: usize = 36;
 const FLOW: usize = 152;
+
+/// Where the fields of these are that are read.
+mod at {
+    pub mod settings {
+        pub const SCALE: usize = 0;
+        pub const GAIN: usize = 4;
+        pub const ALPHA_INITIAL: usize = 8;
+        pub const MIN_WINDOW: usize = 12;
+        pub const INITIAL_WINDOW: usize = 16;
+        pub const HALVES: usize = 20;
+        pub const IDLE_NS: usize = 24;
+        pub const SEGMENT_BYTES: usize = 32;
+        pub const VALIDATE: usize = 36;
+        pub const SHAPER_BPS: usize = 40;
+        pub const SHAPER_MARK_BYTES: usize = 48;
+    }
+
+    pub mod key {
+        pub const SENDER: usize = 0;
+        pub const RECEIVER: usize = 16;
+        pub const SENDER_PORT: usize = 32;
+        pub const RECEIVER_PORT: usize = 34;
+    }
+
+    pub mod flow {
+        pub const WINDOW: usize = 8;
+        pub const ALPHA: usize = 48;
+        pub const SLOW_START: usize = 52;
+        pub const RTT: usize = 80;
+        pub const RTT_STATE: usize = 88;
+        pub const MSS: usize = 100;
+        pub const BYTES: usize = 112;
+        pub const DATA: usize = 120;
+        pub const MARKED: usize = 124;
+        pub const REDUCED: usize = 128;
+        pub const SYNS: usize = 132;
+    }
+}
 
 /// What stands in a device's way: where a program is attached to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,24 +149,25 @@ impl Settings {
     /// What [`to_bytes`](Self::to_bytes) has written, of a proxy that keeps so many flows; `None` if it cannot have.
     #[must_use]
     pub fn of_bytes(bytes: &[u8], flows: u32) -> Option<Self> {
+        use at::settings as at;
         let bytes = Fields(bytes.get(..SETTINGS)?);
         let law = law::Config {
-            decrease: if bytes.word(20)? != 0 { Decrease::Half } else { Decrease::Marked },
-            scale: Fraction::new(bytes.word(0)?),
-            gain: Gain::new(bytes.word(4)?),
-            alpha_initial: Fraction::new(bytes.word(8)?),
-            min_window: bytes.word(12)?,
-            initial_window: bytes.word(16)?,
+            decrease: if bytes.word(at::HALVES)? != 0 { Decrease::Half } else { Decrease::Marked },
+            scale: Fraction::new(bytes.word(at::SCALE)?),
+            gain: Gain::new(bytes.word(at::GAIN)?),
+            alpha_initial: Fraction::new(bytes.word(at::ALPHA_INITIAL)?),
+            min_window: bytes.word(at::MIN_WINDOW)?,
+            initial_window: bytes.word(at::INITIAL_WINDOW)?,
         };
         let config = Config {
             law,
-            segment: u16::try_from(bytes.word(32)?).ok()?,
-            idle: Span::from_ns(bytes.long(24)?),
+            segment: u16::try_from(bytes.word(at::SEGMENT_BYTES)?).ok()?,
+            idle: Span::from_ns(bytes.long(at::IDLE_NS)?),
             flows,
-            validate: bytes.word(36)? != 0,
+            validate: bytes.word(at::VALIDATE)? != 0,
         };
-        let rate = bytes.long(40)?;
-        let mark_above = Bytes::new(bytes.long(48)?);
+        let rate = bytes.long(at::SHAPER_BPS)?;
+        let mark_above = Bytes::new(bytes.long(at::SHAPER_MARK_BYTES)?);
         let shaper =
             (rate > 0).then(|| Shaper { rate: BitsPerSec::at_least_one(rate), mark_above });
         Some(Self { config, shaper })
@@ -219,23 +258,28 @@ impl Flow {
     /// That with this key and these bytes in the map of flows.
     #[must_use]
     pub fn of_bytes(key: &[u8], bytes: &[u8]) -> Option<Self> {
+        use at::{flow, key as of_key};
         const KNOWN: u32 = 2;
         const BOTH: u32 = 3;
         let (key, of) = (Fields(key.get(..KEY)?), Fields(bytes.get(..FLOW)?));
-        let rtt = of.long(80)?;
+        let rtt = of.long(flow::RTT)?;
         Some(Self {
-            sender: SocketAddr::new(key.address(0)?, key.port(32)?),
-            receiver: SocketAddr::new(key.address(16)?, key.port(34)?),
-            is_controlled: of.word(132)? == BOTH,
-            window_segments: of.long(8)? as f64 / SEGMENT as f64,
-            alpha: f64::from(of.word(48)?) / f64::from(1_u32 << 10),
-            is_slow_start: of.word(52)? != 0,
-            rtt: (of.word(88)? == KNOWN).then(|| Span::from_ns(rtt.min(u64::MAX / 1_000))),
-            segment_bytes: of.word(100)?,
-            bytes: of.long(112)?,
-            data: of.word(120)?,
-            marked: of.word(124)?,
-            reduced: of.word(128)?,
+            sender: SocketAddr::new(key.address(of_key::SENDER)?, key.port(of_key::SENDER_PORT)?),
+            receiver: SocketAddr::new(
+                key.address(of_key::RECEIVER)?,
+                key.port(of_key::RECEIVER_PORT)?,
+            ),
+            is_controlled: of.word(flow::SYNS)? == BOTH,
+            window_segments: of.long(flow::WINDOW)? as f64 / SEGMENT as f64,
+            alpha: f64::from(of.word(flow::ALPHA)?) / f64::from(1_u32 << 10),
+            is_slow_start: of.word(flow::SLOW_START)? != 0,
+            rtt: (of.word(flow::RTT_STATE)? == KNOWN)
+                .then(|| Span::from_ns(rtt.min(u64::MAX / 1_000))),
+            segment_bytes: of.word(flow::MSS)?,
+            bytes: of.long(flow::BYTES)?,
+            data: of.word(flow::DATA)?,
+            marked: of.word(flow::MARKED)?,
+            reduced: of.word(flow::REDUCED)?,
         })
     }
 }

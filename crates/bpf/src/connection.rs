@@ -5,6 +5,26 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// Bytes of `struct connection` of `c/settings.h`.
 pub const BYTES: usize = 84;
 
+/// Where its fields are.
+mod at {
+    pub const LOCAL: usize = 0;
+    pub const REMOTE: usize = 16;
+    pub const LOCAL_PORT: usize = 32;
+    pub const REMOTE_PORT: usize = 34;
+    pub const CWND: usize = 36;
+    pub const SSTHRESH: usize = 40;
+    pub const SRTT_US: usize = 44;
+    pub const RETRANSMITTED: usize = 48;
+    pub const DELIVERED: usize = 52;
+    pub const MARKED: usize = 56;
+    pub const ALPHA: usize = 60;
+    pub const FACTOR: usize = 64;
+    pub const STEP: usize = 68;
+    pub const RTT_BASE_US: usize = 72;
+    pub const CLASS: usize = 76;
+    pub const CUTS: [usize; 3] = [78, 80, 82];
+}
+
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
@@ -52,21 +72,22 @@ impl Connection {
             let address = Ipv6Addr::from(*bytes.get(at..)?.first_chunk::<16>()?);
             Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4))
         };
+        let [marks, delay, losses] = at::CUTS;
         Some(Self {
-            local: SocketAddr::new(address(0)?, short(32)?),
-            remote: SocketAddr::new(address(16)?, short(34)?),
-            cwnd: word(36)?,
-            ssthresh: word(40)?,
-            srtt_us: word(44)?,
-            retransmitted: word(48)?,
-            delivered: word(52)?,
-            marked: word(56)?,
-            alpha: word(60)?,
-            factor: word(64)?,
-            step: word(68)?,
-            rtt_base_us: word(72)?,
-            class: short(76)?,
-            cuts: [short(78)?, short(80)?, short(82)?],
+            local: SocketAddr::new(address(at::LOCAL)?, short(at::LOCAL_PORT)?),
+            remote: SocketAddr::new(address(at::REMOTE)?, short(at::REMOTE_PORT)?),
+            cwnd: word(at::CWND)?,
+            ssthresh: word(at::SSTHRESH)?,
+            srtt_us: word(at::SRTT_US)?,
+            retransmitted: word(at::RETRANSMITTED)?,
+            delivered: word(at::DELIVERED)?,
+            marked: word(at::MARKED)?,
+            alpha: word(at::ALPHA)?,
+            factor: word(at::FACTOR)?,
+            step: word(at::STEP)?,
+            rtt_base_us: word(at::RTT_BASE_US)?,
+            class: short(at::CLASS)?,
+            cuts: [short(marks)?, short(delay)?, short(losses)?],
         })
     }
 }

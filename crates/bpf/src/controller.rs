@@ -96,6 +96,19 @@ impl Law {
     }
 }
 
+/// Where the fields of `struct gemini_config` of gemini.h are.
+mod at {
+    pub const CAPACITY_KBPS: usize = 0;
+    pub const MARK_BYTES: usize = 8;
+    pub const THRESHOLD_NS: usize = 16;
+    pub const DECREASE: usize = 24;
+    pub const INCREASE: usize = 28;
+    pub const ALPHA_SHIFT: usize = 32;
+    pub const DCN: usize = 36;
+    pub const WAN: usize = 40;
+    pub const RECOUNT: usize = 44;
+}
+
 /// `struct gemini_config` of gemini.h.
 #[must_use]
 pub fn gemini_bytes(of: &Integers) -> Vec<u8> {
@@ -113,15 +126,15 @@ pub fn gemini_of_bytes(bytes: &[u8]) -> Option<Integers> {
     let long = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u64::from_ne_bytes(*of));
     let word = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u32::from_ne_bytes(*of));
     Some(Integers {
-        capacity_kbps: long(0)?,
-        mark_bytes: long(8)?,
-        threshold_ns: long(16)?,
-        decrease: word(24)?.into(),
-        increase: word(28)?.into(),
-        alpha_shift: word(32)?,
-        dcn: word(36)? != 0,
-        wan: word(40)? != 0,
-        recount: word(44)? != 0,
+        capacity_kbps: long(at::CAPACITY_KBPS)?,
+        mark_bytes: long(at::MARK_BYTES)?,
+        threshold_ns: long(at::THRESHOLD_NS)?,
+        decrease: word(at::DECREASE)?.into(),
+        increase: word(at::INCREASE)?.into(),
+        alpha_shift: word(at::ALPHA_SHIFT)?,
+        dcn: word(at::DCN)? != 0,
+        wan: word(at::WAN)? != 0,
+        recount: word(at::RECOUNT)? != 0,
     })
 }
 

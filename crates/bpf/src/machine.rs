@@ -13,6 +13,8 @@ const OWNED_BY_FIRST: &[u8] = b"\0init_owned\0";
 pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
 /// What says which folder is of a BPF file system.
 const MOUNTS: &str = "/proc/self/mountinfo";
+/// Where `ip netns` keeps network namespaces, by name.
+const NAMESPACES: &str = "/run/netns";
 /// What says which capabilities this process has.
 const STATUS: &str = "/proc/self/status";
 /// Which users of the machine this process's user namespace has, and what the first one has: all.
@@ -33,8 +35,8 @@ pub fn has_btf() -> bool {
 
 /// Whether this kernel leaves controllers out while process 1 has the processor, even where an interrupt receives a
 /// packet meanwhile: `ssthresh` is then whatever was on the stack. No kernel of kernel.org does that; some hosts of
-/// virtual machines have theirs changed, to keep programs from watching process 1. Theirs notes with each program whether
-/// process 1 owns it.
+/// virtual machines have theirs changed, to keep programs from watching process 1. Theirs notes with each program
+/// whether process 1 owns it.
 #[must_use]
 pub fn skips_programs() -> bool {
     fs::read(BTF).is_ok_and(|types| has_name(&types, OWNED_BY_FIRST))
@@ -72,6 +74,24 @@ fn is_mounted(mounts: &str) -> bool {
         let mut words = line.split_whitespace();
         words.nth(4) == Some(BPF_FILE_SYSTEM) && line.contains(" - bpf ")
     })
+}
+
+/// The network namespace in which `ip netns exec` runs this process: with a `/sys` of its own, which is called as the
+/// namespace and is lost with the command.
+#[must_use]
+pub fn entered_namespace() -> Option<String> {
+    let name = name_of_sys(&fs::read_to_string(MOUNTS).unwrap_or_default())?;
+    Path::new(NAMESPACES).join(&name).exists().then_some(name)
+}
+
+/// What the uppermost mount at `/sys` is called.
+fn name_of_sys(mounts: &str) -> Option<String> {
+    let of_line = |line: &str| {
+        let (before, after) = line.split_once(" - sysfs ")?;
+        let is_sys = before.split_whitespace().nth(4) == Some("/sys");
+        is_sys.then(|| after.split_whitespace().next().unwrap_or_default().to_owned())
+    };
+    mounts.lines().rev().find_map(of_line)
 }
 
 /// Whether there is clang, which compiles programs when the command is built.
@@ -123,6 +143,9 @@ mod tests {
 
     #[test]
     fn a_bpf_file_system_is_one_that_is_mounted_at_its_place() {
+        let own = "23 27 0:22 / /sys rw - sysfs sysfs rw\n49 46 0:40 / /sys rw,relatime - sysfs one rw\n\
+                   50 49 0:7 / /sys/kernel rw - tmpfs two rw";
+        assert_eq!((name_of_sys(own), name_of_sys("")), (Some("one".to_owned()), None));
         let line = "29 23 0:26 / /sys/fs/bpf rw,nosuid shared:10 - bpf bpf rw,mode=700";
         assert!(is_mounted(line));
         for other in [line.replace("/sys/fs/bpf", "/bpf"), line.replace("- bpf", "- tmpfs")] {

@@ -46,7 +46,14 @@ impl FromStr for Prefix {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is no prefix of addresses such as 10.0.0.0/8");
-        let (address, bits) = text.trim().split_once('/').ok_or_else(wrong)?;
+        let text = text.trim();
+        if let Ok(address) = text.parse::<IpAddr>() {
+            let bits = if address.is_ipv4() { 32 } else { 128 };
+            return Err(format!(
+                "\"{text}\" has no length; {address}/{bits} is this address alone"
+            ));
+        }
+        let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits: u8 = bits.parse().ok().filter(|&bits| bits <= most).ok_or_else(wrong)?;
@@ -103,9 +110,12 @@ mod tests {
 
     #[test]
     fn what_is_no_prefix_is_refused_and_a_loose_one_told() {
-        for wrong in ["", "10.0.0.0", "10.0.0.0/33", "fd00::/129", "host/8", "10.0.0.0/-1"] {
+        for wrong in ["", "10.0.0.0/33", "fd00::/129", "host/8", "10.0.0.0/-1"] {
             assert!(wrong.parse::<Prefix>().unwrap_err().contains("10.0.0.0/8"), "{wrong}");
         }
+        let alone = |text: &str| text.parse::<Prefix>().unwrap_err();
+        assert!(alone("192.0.2.7").contains("; 192.0.2.7/32 is"), "{}", alone("192.0.2.7"));
+        assert!(alone("fd00::1").contains("; fd00::1/128 is"), "{}", alone("fd00::1"));
         assert!("10.0.0.1/8".parse::<Prefix>().unwrap_err().contains("; 10.0.0.0/8 is"));
     }
 }

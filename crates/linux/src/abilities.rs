@@ -112,7 +112,12 @@ fn of_programs() -> Vec<Ability> {
             loads,
             &format!("host; {names} in a rehearsal"),
         ),
-        ability("controllers run", !skips, always, "host: do not deploy them where they do not"),
+        ability(
+            "controllers run",
+            !skips,
+            always,
+            "host and rehearsals: with NO here, load no controller for real traffic",
+        ),
         ability(
             "BPF file system",
             keeps,

@@ -46,7 +46,8 @@ pub enum HostAction {
         /// What to change: mark=60pkt, delay=2ms
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         set: Vec<(String, String)>,
-        /// Only for destinations with this prefix of addresses; several times for several
+        /// Only for destinations with this prefix of addresses, as 10.0.0.0/8 or 192.0.2.7/32; several times for
+        /// several. `::/0` and others that cover `::ffff:0:0/96` are for IPv4, too
         #[arg(long, value_name = "PREFIX")]
         to: Vec<Prefix>,
     },
@@ -80,7 +81,7 @@ pub struct Load {
     /// What the kernel is to call it; otherwise its own name, with _ for -
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Gemini: the rate of the network, as 10Gbps
+    /// Gemini: the rate of the network, as 10Gbps; with --config for a scheme without `capacity`
     #[arg(long, value_name = "RATE")]
     pub capacity: Option<String>,
     /// Gemini: the queue above which switches mark, as 50pkt or 75KB
@@ -93,13 +94,14 @@ pub struct Load {
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Take the options from the scheme of this scenario
-    #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["capacity", "mark", "delay", "set"])]
+    #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["mark", "delay", "set"])]
     pub config: Option<PathBuf>,
     /// The scheme, if several fit
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
-    /// The options are for destinations with this prefix; several times for several. All others have the same capacity
-    /// and otherwise the defaults
+    /// Gemini: the options are for destinations with this prefix, as 10.0.0.0/8; several times for several. All others
+    /// have the same capacity and otherwise the defaults. An IPv4 address counts as `::ffff:a.b.c.d`, so that `::/0`
+    /// and others that cover `::ffff:0:0/96` are for IPv4, too
     #[arg(long, value_name = "PREFIX")]
     pub to: Vec<Prefix>,
     /// Load nothing; print a unit for systemd that loads the same when the machine starts
@@ -108,13 +110,18 @@ pub struct Load {
 }
 
 impl Load {
+    /// Options of Gemini that have an argument of their own, with its name.
+    pub fn named(&self) -> Vec<(String, String)> {
+        let named = [("capacity", &self.capacity), ("mark", &self.mark), ("delay", &self.delay)];
+        let given = |(key, value): (&str, &Option<String>)| {
+            value.as_ref().map(|value| (key.to_owned(), value.clone()))
+        };
+        named.into_iter().filter_map(given).collect()
+    }
+
     /// The options of the controller.
     pub fn options(&self) -> Vec<(String, String)> {
-        let named = [("capacity", &self.capacity), ("mark", &self.mark), ("delay", &self.delay)];
-        let named = named
-            .into_iter()
-            .filter_map(|(key, value)| value.as_ref().map(|value| (key.to_owned(), value.clone())));
-        named.chain(self.set.iter().cloned()).collect()
+        self.named().into_iter().chain(self.set.iter().cloned()).collect()
     }
 }
 
@@ -231,15 +238,16 @@ pub struct Attach {
     /// The scheme, if several have a proxy
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
-    /// Where this machine is the bottleneck: put a shaper (tbf) with this rate there, whose queue the proxy marks
+    /// Where this machine is the bottleneck: put a shaper (tbf) with this rate there, from 1Mbps to 100Gbps, whose
+    /// queue the proxy marks
     #[arg(long, value_name = "RATE")]
     pub rate: Option<BitsPerSec>,
-    /// The queue of the shaper above which packets count as marked
-    #[arg(long, value_name = "SIZE", requires = "rate", default_value = "100pkt")]
-    pub mark: BufferSize,
-    /// What may wait in the shaper
-    #[arg(long, value_name = "SIZE", requires = "rate", default_value = "1000pkt")]
-    pub buffer: BufferSize,
+    /// The queue of the shaper above which packets count as marked; otherwise 100pkt
+    #[arg(long, value_name = "SIZE")]
+    pub mark: Option<BufferSize>,
+    /// What may wait in the shaper; otherwise 1000pkt
+    #[arg(long, value_name = "SIZE")]
+    pub buffer: Option<BufferSize>,
     /// Attach nothing; print a unit for systemd that attaches the same when the device is there
     #[arg(long)]
     pub print_unit: bool,
@@ -249,8 +257,21 @@ pub struct Attach {
 impl Attach {
     /// The shaper that is wanted.
     pub fn shaper(&self) -> Option<WantedShaper> {
-        let (mark, buffer) = (self.mark, self.buffer);
+        let mark = self.mark.unwrap_or(BufferSize::Packets(100));
+        let buffer = self.buffer.unwrap_or(BufferSize::Packets(1_000));
         self.rate.map(|rate| WantedShaper { rate, mark, buffer })
+    }
+
+    /// The options that were given of those that are for a last hop alone.
+    pub fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("--rate", self.rate.is_some()),
+            ("--mark", self.mark.is_some()),
+            ("--buffer", self.buffer.is_some()),
+            ("--set", !self.set.is_empty()),
+            ("--config", self.config.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers;
-use shallop_workbench::diagnostic::{Result, plain};
-use shallop_workbench::edge::{self, Attached, Config, Counters, Flow, State};
+use shallop_workbench::diagnostic::{Result, plain, with_help};
+use shallop_workbench::edge::{self, Attached, Config, Counters, Flow, Role, State};
 
 use crate::args::{Format, Printed};
 use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms};
@@ -21,11 +21,13 @@ pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
     if let CleanAction::Attach(attach) = action
         && attach.print_unit
     {
+        edge::check_device(&attach.iface)?;
         config(attach)?;
         print::line(&unit(attach)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     controllers::ready()?;
+    controllers::keeps()?;
     match action {
         CleanAction::Attach(args) => attach(args)?,
         CleanAction::List { printed } => list(*printed)?,
@@ -33,7 +35,9 @@ pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
             Attached::of(Some(iface))?.iter().try_for_each(|of| show(of, *printed))?;
         }
         CleanAction::Set { iface, set } => {
-            Attached::of(Some(iface))?.iter().try_for_each(|of| of.change(set))?;
+            let all = Attached::of(Some(iface))?;
+            let last_hop = all.iter().find(|of| of.role == Role::LastHop);
+            last_hop.or(all.first()).map_or(Ok(()), |of| of.change(set))?;
         }
         CleanAction::Watch { iface, json, once, every } => loop {
             // It may have been detached.
@@ -47,20 +51,38 @@ pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
             }
         },
         CleanAction::Detach { iface } => {
-            for of in Attached::of(Some(iface))? {
-                if of.detach()? {
-                    print::stderr(&format!(
-                        "note: programs of others are at {iface}, so its clsact stays\n"
-                    ));
-                }
-            }
+            Attached::of(Some(iface))?.iter().try_for_each(detach)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn detach(of: &Attached) -> Result<()> {
+    let iface = &of.device;
+    if of.detach()? {
+        print::stderr(&format!("note: programs of others are at {iface}, so its clsact stays\n"));
+    }
+    if *iface != of.attached_as {
+        let before = &of.attached_as;
+        print::stderr(&format!("note: {iface} was called {before} when its proxy was attached\n"));
+    }
+    Ok(())
+}
+
 /// What a proxy is to be attached with.
 fn config(args: &Attach) -> Result<Config> {
+    let given = args.given();
+    if let (Role::Edge, Some(option)) = (args.role.role(), given.first()) {
+        let what =
+            format!("{option} is for a last hop: an edge makes packets ECN-capable, and no more");
+        return Err(with_help(&what, &"leave it out, or --role last-hop"));
+    }
+    if let (None, Some(option)) =
+        (args.rate, given.iter().find(|of| ["--mark", "--buffer"].contains(of)))
+    {
+        let what = format!("{option} is for the shaper that --rate puts at the device");
+        return Err(with_help(&what, &"--rate with what the shaper lets through"));
+    }
     match &args.config {
         None => edge::config(&args.set),
         Some(scenario) => edge::of_scenario(scenario, args.scheme.as_deref()),
@@ -70,6 +92,9 @@ fn config(args: &Attach) -> Result<Config> {
 fn attach(args: &Attach) -> Result<()> {
     let attached = Attached::attach(&args.iface, args.role.role(), &config(args)?, args.shaper())?;
     let iface = &attached.device;
+    if attached.role == Role::Edge {
+        return print::line(&said_of_edge(iface));
+    }
     print::line(&match args.rate {
         Some(rate) => format!(
             "A proxy and a shaper with {} Mb/s are at {iface}.",
@@ -82,6 +107,15 @@ fn attach(args: &Attach) -> Result<()> {
          back, have to lead over {iface}.\n\
          shallop edge clean watch {iface} shows its flows; shallop edge clean detach {iface} takes it away."
     ))
+}
+
+/// What is said of an edge that is attached.
+fn said_of_edge(iface: &str) -> String {
+    format!(
+        "An edge is at {iface}. Packets of TCP that enter by it and are Not-ECT are ECN-capable from now on, so that \
+         switches mark them.\nThe marks are answered at the last hop: shallop edge clean attach there, if that is not \
+         done.\nshallop edge clean show {iface} counts packets; shallop edge clean detach {iface} takes it away."
+    )
 }
 
 fn state(of: &Attached) -> &'static str {
@@ -127,7 +161,8 @@ fn named(of: &Counters) -> [(&'static str, u64); 11] {
 fn show(of: &Attached, printed: Printed) -> Result<()> {
     let settings = of.settings()?;
     let (counters, flows) = of.counted()?;
-    let mut keys = edge::written(&settings.config);
+    let is_edge = of.role == Role::Edge;
+    let mut keys = if is_edge { Vec::new() } else { edge::written(&settings.config) };
     if let Some(shaper) = settings.shaper {
         keys.push(("rate".to_owned(), format!("{}Mbps", shaper.rate.get() as f64 / 1e6)));
         keys.push(("mark".to_owned(), format!("{}B", shaper.mark_above.get())));
@@ -144,10 +179,13 @@ fn show(of: &Attached, printed: Printed) -> Result<()> {
             "flows": flows.len(),
         }));
     }
-    print::line(&format!("{} ({}), {} flows", of.device, of.role.name(), flows.len()))?;
-    let rows = keys.into_iter().map(|(key, value)| vec![key, value]).collect();
-    let header = ["key", "value"].map(str::to_owned).to_vec();
-    print::grid(&Grid { header, rows, words: 2 }, printed)?;
+    let has = if is_edge { String::new() } else { format!(", {} flows", flows.len()) };
+    print::line(&format!("{} ({}){has}", of.device, of.role.name()))?;
+    if !is_edge {
+        let rows = keys.into_iter().map(|(key, value)| vec![key, value]).collect();
+        let header = ["key", "value"].map(str::to_owned).to_vec();
+        print::grid(&Grid { header, rows, words: 2 }, printed)?;
+    }
     let row = |(name, count): (&str, u64)| vec![name.to_owned(), count.to_string()];
     let header = ["counted", "since it was attached"].map(str::to_owned).to_vec();
     let rows = named(&counters).map(row).to_vec();

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
-use shallop_scenario::Options;
 use shallop_workbench::controllers::{
     self, Law, Loaded, Pinned, Prefix, Program, Settings, Told, written,
 };
@@ -29,11 +28,12 @@ pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
     if let HostAction::Load(load) = &args.action
         && load.print_unit
     {
-        law(load)?;
+        controllers::check(&law(load)?, name_of(load), &load.to)?;
         print::line(&unit(load)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     controllers::ready()?;
+    controllers::keeps()?;
     match &args.action {
         HostAction::Load(args) => load(args)?,
         HostAction::List { printed } => list(*printed)?,
@@ -41,7 +41,7 @@ pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
         HostAction::Set { name, set, to } => Loaded::named(name)?.change(set, to)?,
         HostAction::Watch { name, json, once, every } => {
             let loaded = Loaded::named(name)?;
-            let watched = loaded.watch()?;
+            let (watched, name) = (loaded.watch()?, &*loaded.name);
             loop {
                 let connections = watched.connections()?;
                 if *json {
@@ -73,8 +73,8 @@ fn law(args: &Load) -> Result<Law> {
     match &args.config {
         None => controllers::law(args.program, &args.options()),
         Some(scenario) => {
-            let options = Options::default();
-            controllers::of_scenario(scenario, &options, (args.program, args.scheme.as_deref()))
+            let wanted = (args.program, args.scheme.as_deref());
+            controllers::of_scenario(scenario, args.capacity.as_deref(), wanted)
         }
     }
 }
@@ -105,8 +105,11 @@ fn usage(program: Program, name: &str) -> String {
         ),
     };
     let ecn = if program == Program::Vegas { "" } else { " features ecn" };
+    let own = program.name();
+    let called =
+        if name == own { name.to_owned() } else { format!("{own}, under the name {name},") };
     format!(
-        "{name} is loaded, and no connection uses it yet. It is used
+        "{called} is loaded, and used
 
   by new connections of this network namespace:
       sysctl -w net.ipv4.tcp_congestion_control={name}
@@ -115,9 +118,10 @@ fn usage(program: Program, name: &str) -> String {
   or by one socket:
       setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, \"{name}\", {length})
 
+Open connections stay as they are. A route that names {name} from before gives it to new connections at once.
 {receivers}
-'shallop host watch {name}' shows the connections. 'shallop host unload {name}' takes it out, once no sysctl and no
-route names it.",
+'shallop host watch {name}' shows the connections. 'shallop host unload {name}' takes it out at once, also while a route
+names it: new connections by that route then have the default controller.",
         length = name.len()
     )
 }
@@ -149,6 +153,7 @@ fn list(printed: Printed) -> Result<()> {
 
 fn show(name: &str, printed: Printed) -> Result<()> {
     let loaded = Loaded::named(name)?;
+    let name = &*loaded.name;
     let Settings { base, to } = loaded.settings()?;
     let others = if to.is_empty() { "all destinations" } else { "all others" };
     let columns: Vec<_> = base
@@ -230,7 +235,9 @@ fn table(connections: &[Told]) -> Grid {
 }
 
 fn unload(name: &str) -> Result<()> {
-    Loaded::named(name)?.unload()?;
+    let loaded = Loaded::named(name)?;
+    loaded.unload()?;
+    let name = &*loaded.name;
     let default = std::fs::read_to_string(DEFAULT).unwrap_or_default();
     if default.trim() == name {
         print::stderr(&format!(
@@ -245,7 +252,9 @@ fn unload(name: &str) -> Result<()> {
 fn unit(args: &Load) -> Result<String> {
     let mut words = vec![args.program.name().to_owned()];
     words.extend(args.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));
-    let set = args.options().into_iter().map(|(key, value)| format!("{key}={value}"));
+    let named = args.named().into_iter().map(|(key, value)| [format!("--{key}"), value]);
+    words.extend(named.flatten());
+    let set = args.set.iter().map(|(key, value)| format!("{key}={value}"));
     words.extend(set.flat_map(|set| ["--set".to_owned(), set]));
     if let Some(config) = &args.config {
         let config =
@@ -317,6 +326,8 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("Receivers have to have mine"), "{said}");
+        assert!(said.starts_with("ecn-star, under the name mine, is loaded"), "{said}");
+        assert!(said.contains("also while a route\nnames it"), "{said}");
         assert!(!usage(Program::Vegas, "mine").contains("ecn"));
     }
 }

@@ -25,6 +25,11 @@ fn in_path(script: &str, variables: &[(&str, &str)]) -> String {
     said
 }
 
+/// A text in one line, without the frame of a message.
+fn flat(said: &str) -> String {
+    said.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Transfers of four flows through a shaper whose queue the proxy marks, under each setting of the receiver's TCP, over
 /// IPv4 and IPv6.
 const TRANSFERS: &str = r#"
@@ -158,7 +163,7 @@ $shallop edge clean detach s0
         "2 × device \"nowhere\"",
         "10000",
         "what can be set: decrease",
-        "is not above the mark",
+        "--buffer: 76900 bytes is not above --mark, 153800 bytes",
         "there is no proxy at \"r0\"",
         "has the queue discipline pfifo at its root",
         "there is a proxy at \"r0\" already",
@@ -167,9 +172,129 @@ $shallop edge clean detach s0
         r#"[{"iface":"r0","role":"last-hop","state":"attached"}]"#,
         "the device is gone",
     ] {
-        let flat = said.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = flat(&said);
         assert!(flat.contains(words), "{words}: {flat}");
     }
+}
+
+#[test]
+fn a_device_with_another_name_is_found_and_detached() {
+    let Some(_alone) = leave(&[]) else { return };
+    let script = r"$shallop edge clean attach r0 --rate 400Mbps > said
+ip link set r0 down && ip link set r0 name rc && ip link set rc up
+$shallop edge clean list --json | tr -d ' \n'
+$shallop edge clean set r0 decrease=half
+$shallop edge clean show rc | grep decrease
+! $shallop edge clean attach rc 2> why; cat why
+ip link add r0 type veth peer name r1
+! $shallop edge clean attach r0 --role edge --mark 5pkt 2>> why; $shallop edge clean attach r0 --role edge
+$shallop edge clean detach r0 2>&1
+$shallop edge clean list --json | tr -d ' \n'
+$shallop edge clean detach r0 2>&1
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev rc | grep -E 'clsact|tbf'
+! $shallop edge clean detach rc 2> why; cat why
+";
+    let said = flat(&in_path(script, &[]));
+    let listed = r#"[{"iface":"rc","role":"last-hop","state":"attached"}]"#;
+    assert_eq!(said.matches(listed).count(), 2, "{said}");
+    for words in [
+        "decrease half",
+        "there is a proxy at \"rc\" already",
+        "An edge is at r0",
+        "rc was called r0 when its proxy was attached",
+        "there is no proxy at \"rc\"",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(said.matches("was called").count(), 1, "{said}");
+}
+
+#[test]
+fn pins_without_programs_make_room_for_another_proxy() {
+    let Some(_alone) = leave(&[]) else { return };
+    let script = r#"
+before=$(tc qdisc show dev r0)
+for way in in out; do
+    $shallop edge clean attach r0 --rate 100Mbps > said
+    ! $shallop edge clean attach r0 2> why
+    tc filter del dev r0 ingress
+    [ $way = in ] || tc filter del dev r0 egress
+    $shallop edge clean list | tail -n 1
+    # One of two programs is there still.
+    [ $way = out ] || { ! $shallop edge clean attach r0 2>> why; $shallop edge clean detach r0; }
+done
+$shallop edge clean attach r0 > said
+$shallop edge clean list | tail -n 1
+[ "$(tc qdisc show dev r0 | grep -c tbf)" = 0 ]
+$shallop edge clean detach r0
+[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
+for time in $(seq 6); do
+    # Of two at once, the second finds the first one's proxy, whole.
+    $shallop edge clean attach r0 > said.2 2> why.2 & other=$!
+    code=0; $shallop edge clean attach r0 > said 2> why || code=$?
+    second=0; wait $other || second=$?
+    [ $((code + second)) = 2 ] && grep -q already why why.2
+    $shallop edge clean list | grep -q attached
+    $shallop edge clean detach r0
+done
+[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
+ip link add d0 type veth peer name d1
+$shallop edge clean attach d0 > said
+ip link del d0
+ip link add d0 type veth peer name d1
+$shallop edge clean attach d0 > said
+$shallop edge clean list | tail -n 1
+$shallop edge clean detach d0
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = in_path(script, &[]);
+    let rows: Vec<String> = said.lines().map(flat).collect();
+    let part = "r0 last-hop part: detach it";
+    let wanted = [part, part, "r0 last-hop attached", "d0 last-hop attached"];
+    assert_eq!(rows, wanted, "{said}");
+}
+
+#[test]
+fn without_the_file_system_of_the_machine_the_way_to_it_is_told() {
+    let Some(_alone) = leave(&[]) else { return };
+    let script = r#"
+mkdir -p /run/netns && mount -t tmpfs none /run/netns
+ip netns add one
+ip netns exec one ip link add d0 type veth peer name d1
+for command in "list" "show d0" "detach d0" "attach d0"; do
+    code=0; ip netns exec one $shallop edge clean $command 2> why || code=$?
+    echo "$code $(grep -c 'nsenter --net=/run/netns/one shallop' why)"
+done
+nsenter --net=/run/netns/one $shallop edge clean attach d0 > said
+nsenter --net=/run/netns/one $shallop edge clean list | tail -n 1
+nsenter --net=/run/netns/one $shallop edge clean detach d0
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = in_path(script, &[]);
+    let rows: Vec<String> = said.lines().map(flat).collect();
+    assert_eq!(rows, ["3 1", "3 1", "3 1", "3 1", "d0 last-hop attached"], "{said}");
+}
+
+#[test]
+fn an_edge_has_no_options_and_no_flows() {
+    let Some(_alone) = leave(&[]) else { return };
+    let script = r"$shallop edge clean attach s0 --role edge
+! $shallop edge clean set s0 decrease=half 2>&1
+$shallop edge clean show s0
+$shallop edge clean attach s0 > said
+$shallop edge clean set s0 decrease=half
+$shallop edge clean detach s0 2>&1
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev s0 | grep clsact
+";
+    let said = flat(&in_path(script, &[]));
+    assert!(
+        said.contains("An edge is at s0.") && said.contains("answered at the last hop"),
+        "{said}"
+    );
+    assert!(said.contains("nothing can be set of the edge at \"s0\""), "{said}");
+    assert!(said.contains("s0 (edge)") && said.contains("made_ect_packets 0"), "{said}");
+    assert!(!said.contains("flows whose") && !said.contains("min_window"), "{said}");
+    assert!(!said.contains("of others"), "clsact is that of both roles: {said}");
 }
 
 #[test]
@@ -212,8 +337,26 @@ fn a_unit_for_systemd_is_printed_and_nothing_attached() {
     let said = text(&folder.shallop(&attach).stdout);
     let words = "edge clean attach wlan-0 --role last-hop --set decrease=half\n";
     assert!(said.contains(words) && said.contains(r"devices-wlan\x2d0.device"), "{said}");
-    let wrong = ["edge", "clean", "attach", "wlan0", "--set", "scale=9", "--print-unit"];
-    assert_eq!(folder.shallop(&wrong).status.code(), Some(2));
+    for (arguments, words) in [
+        ("wlan0 --set scale=9", "scale: 9 is out of range"),
+        ("a:b", "cannot be the name of a device"),
+        ("wlan0 --rate 1Mbps --mark 0pkt", "--mark: 0 bytes is out of range"),
+        ("wlan0 --rate 999Kbps", "--rate: 999000 bits a second is out of range"),
+        ("wlan0 --buffer 50pkt", "--buffer is for the shaper that --rate puts"),
+        ("wlan0 --role edge --rate 1Gbps", "--rate is for a last hop"),
+        ("wlan0 --role edge --mark 5pkt", "--mark is for a last hop"),
+        ("wlan0 --role edge --buffer 50pkt", "--buffer is for a last hop"),
+        ("wlan0 --role edge --set idle=5s", "--set is for a last hop"),
+        ("wlan0 --role edge --config x.toml", "--config is for a last hop"),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let wrong = [&["edge", "clean", "attach"], &arguments[..], &["--print-unit"]].concat();
+        let output = folder.shallop(&wrong);
+        let why = flat(&text(&output.stderr));
+        assert!(output.status.code() == Some(2) && why.contains(words), "{words}: {why}");
+    }
+    let edge = ["edge", "clean", "attach", "wlan0", "--role", "edge", "--print-unit"];
+    assert!(text(&folder.shallop(&edge).stdout).contains("attach wlan0 --role edge\n"));
 }
 
 #[test]

@@ -121,6 +121,55 @@ $shallop host unload $NAME
 }
 
 #[test]
+fn a_route_has_a_controller_whenever_it_is_loaded() {
+    let Some(_alone) = leave() else { return };
+    let script = r"
+sysctl -qw net.ipv4.tcp_congestion_control=reno
+$shallop host load dctcp --name $NAME > said; grep -q 'names it: new connections' said
+serve 5001 $NAME
+ip route replace 10.9.0.0/24 dev veth0 congctl $NAME features ecn
+transfer 5001 - 0.1
+$shallop host unload $NAME
+transfer 5001 - 0.1
+$shallop host load dctcp --name $NAME > said
+transfer 5001 - 0.1
+$shallop host unload $NAME
+";
+    let name = name("again");
+    let said = between_hosts(script, &[("NAME", &name)]);
+    let used = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let used: Vec<String> = said.lines().map(used).collect();
+    let own = format!("{name} ecn");
+    assert_eq!(used, [&*own, "reno ecn", &*own], "{said}");
+}
+
+#[test]
+fn without_the_file_system_of_the_machine_the_way_to_it_is_told() {
+    let Some(_alone) = leave() else { return };
+    let script = r#"
+mkdir -p /run/netns && mount -t tmpfs none /run/netns
+ip netns add one
+$shallop host load ecn-star > said; grep -q "ecn-star, under the name ecn_star, is" said
+for command in "list" "show ecn-star" "set ecn-star a=b" "watch ecn-star" "unload ecn-star" "load vegas"; do
+    code=0; ip netns exec one $shallop host $command 2> why || code=$?
+    echo "$code $(grep -c 'nsenter --net=/run/netns/one shallop' why)"
+done
+nsenter --net=/run/netns/one $shallop host watch ecn-star --once | head -n 1
+$shallop host show ecn-star | head -n 1
+! $shallop host set ecn-star a=b 2> why; grep -q 'be set of "ecn_star"' why
+$shallop host unload ecn-star
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = between_hosts(script, &[]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[..6], ["3 1"; 6], "{said}");
+    assert_eq!(
+        lines[6..],
+        ["0 connections of ecn_star", "ecn_star is ecn-star, of which nothing can be set"]
+    );
+}
+
+#[test]
 fn what_is_set_holds_at_once_and_prefixes_for_new_connections() {
     let Some(_alone) = leave() else { return };
     let script = r"
@@ -295,7 +344,26 @@ fn a_unit_for_systemd_is_printed_and_nothing_loaded() {
     let config = folder.path("scenario.toml");
     let words = format!("host load gemini --config {} --to 10.0.0.0/8\n", config.display());
     assert!(said.contains(&words) && said.contains("host unload gemini\n"), "{said}");
-    let wrong = folder.shallop(&["host", "load", "gemini", "--print-unit"]);
-    assert_eq!(wrong.status.code(), Some(2), "no capacity");
+    let without = SCENARIO.replace("gemini\", capacity = \"100Mbps\"", "gemini\"");
+    fs::write(folder.path("without.toml"), without).unwrap();
+    let without = ["host", "load", "gemini", "--config", "without.toml", "--capacity", "1Gbps"];
+    let said = text(&folder.shallop(&[&without[..], &["--print-unit"]].concat()).stdout);
+    let config = folder.path("without.toml");
+    let words = format!("host load gemini --capacity 1Gbps --config {}\n", config.display());
+    assert!(said.contains(&words), "{said}");
+    for (arguments, words) in [
+        ("gemini", "the rate of the network is not said"),
+        ("gemini --config without.toml", "--capacity 10Gbps"),
+        ("gemini --capacity 1Gbps --mark x", "mark: \"x\" does not start with a number"),
+        ("dctcp --name a-b", "cannot be the name of a controller"),
+        ("dctcp --to 10.0.0.0/8", "--to: only gemini has settings"),
+        ("gemini --capacity 1Gbps --to 10.9.0.2", "10.9.0.2/32 is this address alone"),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let wrong = [&["host", "load"], &arguments[..], &["--print-unit"]].concat();
+        let output = folder.shallop(&wrong);
+        let why = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && why.contains(words), "{words}: {why}");
+    }
     assert!(!controllers().split_whitespace().any(|name| name == "gemini"));
 }

@@ -6,18 +6,19 @@ mod told;
 
 use std::path::Path;
 
-pub use loaded::{Loaded, Pinned, ready};
+pub use loaded::{Loaded, Pinned, check, keeps, ready};
 pub use shallop_bpf::controller::Settings;
 pub use shallop_bpf::machine::skips_programs;
 pub use shallop_bpf::{BpfError, Law, Prefix, Program};
 use shallop_control::any::Config;
 use shallop_control::gemini::{self, Integers};
 use shallop_core::BitsPerSec;
+use shallop_plan::plan::Scheme;
 use shallop_plan::transport::{Protocol as _, Transport};
-use shallop_scenario::Options;
+use shallop_scenario::{Options, Problem};
 pub use told::{Told, Watched};
 
-use super::diagnostic::{Result, missing, plain, with_help};
+use super::diagnostic::{Report, Result, in_text, missing, plain, with_help};
 
 /// The name of the scheme in the text that is read.
 const SCHEME: &str = "set";
@@ -27,11 +28,29 @@ const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")]
 const NO_PROGRAM: &str = "there are programs of gemini, dctcp, ecn-star and vegas alone";
 
 /// The diagnostic of what cannot be loaded or used.
-pub(crate) fn of_bpf(why: &BpfError) -> super::diagnostic::Report {
+pub(crate) fn of_bpf(why: &BpfError) -> Report {
     match why {
         BpfError::Name(_) | BpfError::File { .. } => plain(why),
         why => missing(why),
     }
+}
+
+/// The diagnostic of an option of a text that was made around it, in the words in which it was typed. `place` is where
+/// the text has the options: `scheme.set.`.
+pub(crate) fn of_option(
+    text: &str,
+    problem: Problem,
+    (place, typed): (&str, &dyn Fn(&str) -> String),
+) -> Report {
+    let told = problem.message.strip_prefix("--set ").and_then(|rest| rest.strip_prefix(place));
+    let Some((key, rest)) = told.and_then(|rest| rest.split_once('=')) else {
+        return in_text("settings", text, problem);
+    };
+    // First what was given, then where it stands in the text, then what is wrong with it.
+    let here = format!("[[scheme]] \"{SCHEME}\": ");
+    let why = rest.split_once(&here).or_else(|| rest.split_once(": ")).map_or(rest, |(_, why)| why);
+    let what = format!("{}: {why}", typed(key));
+    if problem.help.is_empty() { plain(&what) } else { with_help(&what, &problem.help) }
 }
 
 /// The program of this name.
@@ -75,23 +94,35 @@ pub fn law(program: Program, set: &[(String, String)]) -> Result<Law> {
         };
     }
     let known = gemini_keys();
-    let key_of = |key: &str| {
-        ALIASES.iter().find(|(of, _)| *of == key).map_or(key, |(_, key)| key).to_owned()
-    };
-    let set: Vec<(String, String)> =
-        set.iter().map(|(key, value)| (key_of(key), value.clone())).collect();
-    if let Some((key, _)) = set.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-        let help = format!("what can be set: {}", known.join(", "));
+    if let Some((key, _)) = set.iter().find(|(key, _)| !known.contains(&key_of(key))) {
+        let help = format!("what can be set: {}", known.map(typed_name).join(", "));
         return Err(with_help(&format!("gemini has no \"{key}\""), &help));
     }
-    let set = set.iter().map(|(key, value)| (format!("scheme.{SCHEME}.{key}"), value.clone()));
+    let typed = |key: &str| {
+        let last = set.iter().rev().find(|(of, _)| key_of(of) == key);
+        last.map_or(key, |(of, _)| of.as_str()).to_owned()
+    };
+    let place = format!("scheme.{SCHEME}.");
+    let of_text =
+        |(key, value): &(String, String)| (format!("{place}{}", key_of(key)), value.clone());
     let text = text(program);
-    let options = Options { set: set.collect(), ..Options::default() };
+    let options = Options { set: set.iter().map(of_text).collect(), ..Options::default() };
     let study = shallop_scenario::read(&text, &options)
-        .map_err(|problem| super::diagnostic::in_text("settings", &text, problem))?;
+        .map_err(|problem| of_option(&text, problem, (&place, &typed)))?;
     let plan = study.points.first().map(|point| &point.plan);
     let scheme = plan.and_then(|plan| plan.schemes.first());
-    scheme.map_or_else(|| Err(plain(&"no settings")), |of| of_transport(&of.transport))
+    scheme.map_or_else(|| Err(plain(&"no settings")), |of| of_transport(&of.transport, None))
+}
+
+/// What scenarios call an option.
+fn key_of(typed: &str) -> &str {
+    ALIASES.iter().find(|(of, _)| *of == typed).map_or(typed, |(_, key)| key)
+}
+
+/// An option with all of its names.
+fn typed_name(key: &str) -> String {
+    let alias = ALIASES.iter().find(|(_, of)| *of == key);
+    alias.map_or_else(|| key.to_owned(), |(of, _)| format!("{of} ({key})"))
 }
 
 /// The options of Gemini that a kernel has.
@@ -110,18 +141,23 @@ fn gemini_keys() -> [&'static str; 9] {
     ]
 }
 
-/// The law of a transport of a scenario.
-///
-/// # Errors
-/// If there is no program of it, or Gemini has no `capacity`.
-pub fn of_transport(transport: &Transport) -> Result<Law> {
+/// The law of a transport of a scenario; of Gemini, with this capacity if the transport has none.
+fn of_transport(transport: &Transport, capacity: Option<BitsPerSec>) -> Result<Law> {
     let Transport::Tcp(tcp) = transport else { return Err(plain(&NO_PROGRAM)) };
     match (&tcp.controller, program_of(transport)) {
-        (Config::Gemini(config), _) if config.capacity.is_none() => {
-            let help = "--capacity 10Gbps, or `capacity` in the scheme";
-            Err(with_help(&"the rate of the network is not said", &help))
-        }
-        (Config::Gemini(config), _) => Ok(Law::Gemini(config.integers(BitsPerSec::gbps(1)))),
+        (Config::Gemini(config), _) => match (config.capacity, capacity) {
+            (None, None) => {
+                let help = "--capacity 10Gbps, or `capacity` in the scheme";
+                Err(with_help(&"the rate of the network is not said", &help))
+            }
+            (Some(_), Some(_)) => {
+                let help = "leave --capacity out, or `capacity` in the scheme";
+                Err(with_help(&"--capacity: the scheme has one of its own", &help))
+            }
+            (Some(capacity), None) | (None, Some(capacity)) => {
+                Ok(Law::Gemini(config.integers(capacity)))
+            }
+        },
         (_, Some(Program::Dctcp)) => Ok(Law::Dctcp),
         (_, Some(Program::EcnStar)) => Ok(Law::EcnStar),
         (_, Some(Program::Vegas)) => Ok(Law::Vegas),
@@ -141,28 +177,50 @@ fn program_of(transport: &Transport) -> Option<Program> {
     }
 }
 
-/// The law of the only scheme of a scenario with this program, or of the one with this name.
+/// The law of the only scheme of a scenario with this program, or of the one with this name. The capacity is for a
+/// scheme of Gemini that has none.
 ///
 /// # Errors
-/// If there is none, or several.
+/// If there is none, or several, or the capacity is out of bounds, or not left out by the scheme.
 pub fn of_scenario(
     scenario: &Path,
-    options: &Options,
+    capacity: Option<&str>,
     (program, scheme): (Program, Option<&str>),
 ) -> Result<Law> {
-    let study = super::work::read(scenario, options)?;
-    let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
-    let fits = |of: &&shallop_plan::plan::Scheme| {
-        program_of(&of.transport) == Some(program) && scheme.is_none_or(|name| of.name == name)
+    let pairs: Vec<_> =
+        capacity.map(|of| ("capacity".to_owned(), of.to_owned())).into_iter().collect();
+    let capacity = match capacity.map(|_| law(program, &pairs)).transpose()? {
+        Some(Law::Gemini(of)) => Some(BitsPerSec::at_least_one(of.capacity_kbps * 1_000)),
+        _ => None,
     };
-    let found: Vec<_> = schemes.iter().filter(fits).collect();
+    let study = super::work::read(scenario, &Options::default())?;
+    let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
+    let fits = |of: &&Scheme| program_of(&of.transport) == Some(program);
+    let found: Vec<&Scheme> = schemes.iter().filter(fits).collect();
+    let what = format!("with transport = \"{}\"", program.name());
+    of_transport(&the_scheme(&found, scheme, &what)?.transport, capacity)
+}
+
+/// The scheme of this name among those that fit, or the only one. `what` says what fits.
+pub(crate) fn the_scheme<'a>(
+    fitting: &[&'a Scheme],
+    name: Option<&str>,
+    what: &str,
+) -> Result<&'a Scheme> {
+    let found: Vec<&Scheme> =
+        fitting.iter().copied().filter(|of| name.is_none_or(|name| of.name == name)).collect();
     if let [one] = found[..] {
-        return of_transport(&one.transport);
+        return Ok(one);
     }
-    let names: Vec<&str> = schemes.iter().map(|of| of.name.as_str()).collect();
-    let help = format!("--scheme with one of {}", names.join(", "));
-    let what = format!("{} schemes of the scenario are {}", found.len(), program.name());
-    Err(with_help(&what, &help))
+    let names: Vec<&str> = fitting.iter().map(|of| of.name.as_str()).collect();
+    if names.is_empty() {
+        return Err(plain(&format!("the scenario has no scheme {what}")));
+    }
+    let told = match name {
+        Some(name) => format!("--scheme: \"{name}\" is no scheme {what}"),
+        None => format!("the scenario has {} schemes {what}", names.len()),
+    };
+    Err(with_help(&told, &format!("--scheme with one of {}", names.join(", "))))
 }
 
 /// What destinations without a prefix have if this is for those with one: its capacity, and otherwise the defaults.
@@ -173,7 +231,7 @@ fn base_of(law: &Law) -> Result<Law> {
             self::law(Program::Gemini, &[capacity])
         }
         Law::Dctcp | Law::EcnStar | Law::Vegas => {
-            Err(plain(&"only gemini has settings for some destinations"))
+            Err(plain(&"--to: only gemini has settings for some destinations"))
         }
     }
 }
@@ -219,10 +277,10 @@ fn fixed(value: u64, bits: u32) -> String {
 pub fn changed(set: &Integers, changes: &[(String, String)]) -> Result<Integers> {
     let mut all = written(set);
     for (key, value) in changes {
-        let key = ALIASES.iter().find(|(of, _)| of == key).map_or(key.as_str(), |(_, key)| key);
-        match all.iter_mut().find(|(of, _)| of == key) {
-            Some((_, before)) => value.clone_into(before),
-            None => all.push((key.to_owned(), value.clone())),
+        match all.iter_mut().find(|(of, _)| key_of(of) == key_of(key)) {
+            // Under the name that was typed, which is told if the value is wrong.
+            Some(before) => *before = (key.clone(), value.clone()),
+            None => all.push((key.clone(), value.clone())),
         }
     }
     match law(Program::Gemini, &all)? {
@@ -272,9 +330,59 @@ mod tests {
         assert!(why(Program::Gemini, &[]).contains("the rate of the network is not said"));
         let beyond = why(Program::Gemini, &[("capacity", "10Gbps"), ("decrease", "2")]);
         assert!(beyond.contains("0.99"), "{beyond}");
-        assert!(why(Program::Gemini, &[("kk", "1")]).contains("delay_threshold"));
+        let unknown = why(Program::Gemini, &[("kk", "1")]);
+        assert!(unknown.contains("mark (k), delay (delay_threshold)"), "{unknown}");
         assert!(why(Program::Gemini, &[("rtt_noise", "1us")]).contains("no \"rtt_noise\""));
         assert!(why(Program::Dctcp, &[("k", "1pkt")]).contains("nothing can be set"));
+        for (key, value, words) in [
+            ("mark", "x", "× mark: \"x\" does not start with a number"),
+            ("k", "x", "× k: \"x\" does not start with a number"),
+            ("delay", "2h", "× delay: "),
+            ("decrease", "3", "× decrease: 3 is out of range"),
+        ] {
+            let told = why(Program::Gemini, &[("capacity", "1Gbps"), (key, value)]);
+            assert!(told.contains(words) && !told.contains("scheme"), "{told}");
+            let of = changed(&gemini_of(&[("capacity", "1Gbps")]), &set(&[(key, value)]));
+            let told = crate::diagnostic::text(&of.unwrap_err());
+            assert!(told.contains(words) && !told.contains("scheme"), "{told}");
+        }
         assert_eq!(program("bbr").unwrap_err(), "expected one of gemini, dctcp, ecn-star, vegas");
+    }
+
+    const SCENARIO: &str = r#"
+title = "several schemes"
+duration = "1s"
+topology = { kind = "dumbbell", senders = 1, rate = "1Gbps", delay = "1ms" }
+group = [{ name = "all" }]
+scheme = [
+    { name = "near", transport = "gemini", k = "20pkt" },
+    { name = "far", transport = "gemini", capacity = "2Gbps" },
+    { name = "other", transport = "dctcp" },
+]
+"#;
+
+    #[test]
+    fn of_a_scenario_a_scheme_that_fits_is_taken_and_its_capacity_filled_in() {
+        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+        std::fs::write(file.path(), SCENARIO).unwrap();
+        let of = |program, scheme, capacity| of_scenario(file.path(), capacity, (program, scheme));
+        let why = |program, scheme, capacity| {
+            crate::diagnostic::text(&of(program, scheme, capacity).unwrap_err())
+        };
+        assert!(matches!(of(Program::Dctcp, None, None), Ok(Law::Dctcp)));
+        let Ok(Law::Gemini(near)) = of(Program::Gemini, Some("near"), Some("4Gbps")) else {
+            panic!("no gemini")
+        };
+        assert_eq!((near.capacity_kbps, near.mark_bytes), (4_000_000, 20 * 1_538));
+        let several = why(Program::Gemini, None, None);
+        assert!(several.contains("2 schemes") && several.contains("one of near, far"), "{several}");
+        assert!(!several.contains("other"), "{several}");
+        let other = why(Program::Gemini, Some("other"), None);
+        assert!(other.contains("\"other\" is no scheme") && other.contains("near, far"), "{other}");
+        assert!(why(Program::Vegas, None, None).contains("no scheme with transport = \"vegas\""));
+        assert!(why(Program::Gemini, Some("near"), None).contains("--capacity 10Gbps"));
+        assert!(why(Program::Gemini, Some("far"), Some("4Gbps")).contains("one of its own"));
+        assert!(why(Program::Gemini, Some("near"), Some("4bps")).contains("capacity: \"4bps\""));
+        assert!(why(Program::Dctcp, None, Some("1Gbps")).contains("nothing can be set of dctcp"));
     }
 }

@@ -12,8 +12,8 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes};
 use shallop_plan::plan::Scheme;
 use shallop_scenario::Options;
 
-use super::controllers::with_unit;
-use super::diagnostic::{Result, in_text, plain, with_help};
+use super::controllers::{of_option, the_scheme, with_unit};
+use super::diagnostic::{Result, plain, with_help};
 
 /// The name of the scheme in the text that is read.
 const SCHEME: &str = "set";
@@ -28,6 +28,11 @@ scheme = [{ name = "set", transport = "cubic", clean = { edges = ["s0>left"], la
 "#;
 /// Bytes of a full frame on the wire, in which packets are counted.
 const FRAME: u64 = 1_538;
+/// What a shaper can have: bits a second; bytes above which it marks, as far as its model counts (`is_queued` of
+/// clean.bpf.c); bytes that may wait, as many as `tbf` takes.
+const RATES: [u64; 2] = [1_000_000, 100_000_000_000];
+const MARKS: [u64; 2] = [FRAME, 1 << 30];
+const BUFFERS: [u64; 2] = [10 * FRAME, u32::MAX as u64];
 
 /// The shaper that a proxy is to have, as it is typed.
 #[derive(Clone, Copy, Debug)]
@@ -51,16 +56,44 @@ impl WantedShaper {
     /// What the programs know of it, and the bytes that may wait.
     ///
     /// # Errors
-    /// If it would never mark.
+    /// If something is out of bounds, or it would never mark.
     pub fn resolved(self) -> Result<(Shaper, Bytes)> {
         let (mark_above, buffer) = (self.bytes(self.mark), self.bytes(self.buffer));
-        if buffer <= mark_above {
-            let (mark, buffer) = (mark_above.get(), buffer.get());
-            let what = format!("the buffer, {buffer} bytes, is not above the mark, {mark} bytes");
+        let (rate, mark, waits) = (self.rate.get(), mark_above.get(), buffer.get());
+        for (option, value, [least, most], unit, allowed) in [
+            ("--rate", rate, RATES, "bits a second", "from 1 Mb/s to 100 Gb/s"),
+            ("--mark", mark, MARKS, "bytes", "from 1 packet (1,538 bytes) to 1 GiB"),
+            ("--buffer", waits, BUFFERS, "bytes", "from 10 packets (15,380 bytes) to 4 GiB"),
+        ] {
+            if !(least..=most).contains(&value) {
+                let what = format!("{option}: {value} {unit} is out of range");
+                return Err(with_help(&what, &format!("allowed: {allowed}")));
+            }
+        }
+        if waits <= mark {
+            let what = format!("--buffer: {waits} bytes is not above --mark, {mark} bytes");
             return Err(with_help(&what, &"--buffer with several times the mark"));
         }
         Ok((Shaper { rate: self.rate, mark_above }, buffer))
     }
+}
+
+/// Checks whether a device can have this name, on any machine (`dev_valid_name` of Linux).
+///
+/// # Errors
+/// If it cannot.
+pub fn check_device(name: &str) -> Result<()> {
+    const LONGEST: usize = 15;
+    let is_wrong = |letter: char| letter.is_whitespace() || "/:".contains(letter);
+    if (1..=LONGEST).contains(&name.len())
+        && name != "."
+        && name != ".."
+        && !name.contains(is_wrong)
+    {
+        return Ok(());
+    }
+    let what = format!("\"{name}\" cannot be the name of a device");
+    Err(with_help(&what, &format!("allowed: up to {LONGEST} bytes, without spaces, / and :")))
 }
 
 /// The keys of a proxy that can be set.
@@ -78,13 +111,11 @@ pub fn config(set: &[(String, String)]) -> Result<Config> {
         let help = format!("what can be set: {}", known.join(", "));
         return Err(with_help(&format!("a proxy has no \"{key}\""), &help));
     }
-    let set = set
-        .iter()
-        .map(|(key, value)| (format!("scheme.{SCHEME}.clean.{key}"), value.clone()))
-        .collect();
+    let place = format!("scheme.{SCHEME}.clean.");
+    let set = set.iter().map(|(key, value)| (format!("{place}{key}"), value.clone())).collect();
     let options = Options { set, ..Options::default() };
     let study = shallop_scenario::read(TEXT, &options)
-        .map_err(|problem| in_text("settings", TEXT, problem))?;
+        .map_err(|problem| of_option(TEXT, problem, (&place, &str::to_owned)))?;
     let plan = study.points.first().map(|point| &point.plan);
     let clean = plan.and_then(|plan| plan.schemes.first()).and_then(|of| of.clean.as_ref());
     clean.map_or_else(|| Err(plain(&"no settings")), |of| Ok(of.config))
@@ -97,14 +128,9 @@ pub fn config(set: &[(String, String)]) -> Result<Config> {
 pub fn of_scenario(scenario: &Path, scheme: Option<&str>) -> Result<Config> {
     let study = super::work::read(scenario, &Options { in_real_time: true, ..Options::default() })?;
     let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
-    let fits = |of: &&Scheme| of.clean.is_some() && scheme.is_none_or(|name| of.name == name);
-    let found: Vec<_> = schemes.iter().filter(fits).filter_map(|of| of.clean.as_ref()).collect();
-    if let [one] = found[..] {
-        return Ok(one.config);
-    }
-    let names: Vec<&str> = schemes.iter().map(|of| of.name.as_str()).collect();
-    let help = format!("--scheme with one of {}", names.join(", "));
-    Err(with_help(&format!("{} schemes of the scenario have a proxy", found.len()), &help))
+    let found: Vec<&Scheme> = schemes.iter().filter(|of| of.clean.is_some()).collect();
+    let clean = the_scheme(&found, scheme, "with a proxy (`clean`)")?.clean.as_ref();
+    clean.map_or_else(|| Err(plain(&"no settings")), |of| Ok(of.config))
 }
 
 /// What is set, as a scenario writes it.
@@ -182,7 +208,8 @@ mod tests {
             crate::diagnostic::text(&why)
         };
         assert!(why(&[("edges", "[]")]).contains("what can be set: decrease"));
-        assert!(why(&[("min_window", "0")]).contains("10000"), "{}", why(&[("min_window", "0")]));
+        let least = why(&[("min_window", "0")]);
+        assert!(least.contains("10000") && least.contains("× min_window: 0 is out"), "{least}");
         assert!(changed(&Config::default(), &set(&[("flows", "7")])).is_err());
     }
 
@@ -193,5 +220,55 @@ mod tests {
             of(BufferSize::Packets(100), BufferSize::Bytes(Bytes::new(400_000))).unwrap();
         assert_eq!((shaper.mark_above.get(), buffer.get()), (153_800, 400_000));
         assert!(of(BufferSize::Packets(100), BufferSize::Packets(100)).is_err());
+    }
+
+    #[test]
+    fn a_shaper_out_of_bounds_is_refused_by_its_option() {
+        let bytes = |of| BufferSize::Bytes(Bytes::new(of));
+        let of = |rate, mark, buffer| {
+            let rate = BitsPerSec::at_least_one(rate);
+            let of = WantedShaper { rate, mark, buffer }.resolved();
+            of.map(drop).map_err(|why| crate::diagnostic::text(&why))
+        };
+        let (mark, buffer) = (BufferSize::Packets(1), BufferSize::Packets(10));
+        for rate in RATES {
+            assert_eq!(of(rate, mark, buffer), Ok(()));
+        }
+        assert_eq!(of(RATES[0], bytes(1 << 30), bytes(u32::MAX.into())), Ok(()));
+        for (option, wrong) in [
+            ("--rate", of(999_999, mark, buffer)),
+            ("--rate", of(100_000_000_001, mark, buffer)),
+            ("--mark", of(RATES[0], BufferSize::Packets(0), buffer)),
+            ("--mark", of(RATES[0], bytes(1_537), buffer)),
+            ("--mark", of(RATES[0], bytes((1 << 30) + 1), bytes(u32::MAX.into()))),
+            ("--buffer", of(RATES[0], mark, BufferSize::Packets(9))),
+            ("--buffer", of(RATES[0], mark, bytes(1 << 32))),
+        ] {
+            let words = format!("× {option}: ");
+            assert!(wrong.as_ref().is_err_and(|why| why.contains(&words)), "{option} {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_devices_are_those_that_linux_allows() {
+        assert!(
+            ["eth0", "wlan-0", "a.b+c", "fifteen_letters"]
+                .iter()
+                .all(|of| check_device(of).is_ok())
+        );
+        for wrong in ["", "a b", "a/b", "a:b", "..", "sixteen_letters_"] {
+            assert!(check_device(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn of_a_scenario_only_schemes_with_a_proxy_are_named() {
+        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+        let with = TEXT
+            .replace("scheme = [{", "scheme = [{ name = \"without\", transport = \"cubic\" }, {");
+        std::fs::write(file.path(), with).unwrap();
+        assert_eq!(of_scenario(file.path(), None).unwrap(), Config::default());
+        let why = crate::diagnostic::text(&of_scenario(file.path(), Some("without")).unwrap_err());
+        assert!(why.contains("\"without\" is no scheme") && why.contains("one of set"), "{why}");
     }
 }

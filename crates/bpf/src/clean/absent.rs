@@ -64,10 +64,10 @@ pub fn detach(_: u32, _: Place) -> Result<(), BpfError> {
     Err(BpfError::NotBuilt)
 }
 
-/// Whether all programs of a proxy are attached there: none is.
+/// How many of the programs of a proxy are attached there: none is.
 #[must_use]
-pub fn is_attached(_: u32, _: Place) -> bool {
-    false
+pub fn attached(_: u32, _: Place) -> usize {
+    0
 }
 
 /// The maps of a proxy: there are none.

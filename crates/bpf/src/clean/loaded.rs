@@ -178,15 +178,16 @@ pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
     Ok(())
 }
 
-/// Whether all programs of a proxy are attached to a device of this thread's network namespace.
+/// How many of the programs of a proxy are attached to a device of this thread's network namespace.
 #[must_use]
-pub fn is_attached(device: u32, place: Place) -> bool {
+pub fn attached(device: u32, place: Place) -> usize {
     listen();
-    place.programs().iter().all(|&program| {
+    let is_there = |program: &&(Program, bool)| {
         let mut hook = TcHook::new(std::io::stderr().as_fd());
-        place_hook(&mut hook, device, program);
+        place_hook(&mut hook, device, **program);
         hook.query().is_ok()
-    })
+    };
+    place.programs().iter().filter(is_there).count()
 }
 
 /// There is no such filter, no such queue discipline, or no such device.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use shallop_bpf::controller::Pinned;
-use shallop_bpf::controller::{self, Settings, Watch, check_name};
+use shallop_bpf::controller::{self, MAX_CLASSES, Settings, Watch, check_name};
 use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
 use shallop_bpf::{Controller, Law, Prefix, Program};
 use shallop_control::gemini::Integers;
@@ -23,6 +23,49 @@ const ROOT: &str = "/sys/fs/bpf/shallop";
 /// What is missing, and how to get it.
 pub fn ready() -> Result<()> {
     machine::check().map_err(|why| of_bpf(&why))
+}
+
+/// Checks whether there is a place here where programs stay.
+///
+/// # Errors
+/// If there is none, and how to get to one.
+pub fn keeps() -> Result<()> {
+    if machine::keeps_programs() {
+        return Ok(());
+    }
+    Err(missing(&no_place(machine::entered_namespace().as_deref())))
+}
+
+/// What is said where there is no place for programs that stay. What is mounted under `ip netns exec` is lost with the
+/// command.
+fn no_place(entered: Option<&str>) -> String {
+    let what = format!("{BPF_FILE_SYSTEM} is no BPF file system here, where programs stay");
+    let mount = format!("mount -t bpf bpf {BPF_FILE_SYSTEM}");
+    let enter = |name: &str| format!("nsenter --net=/run/netns/{name} shallop ...");
+    match entered {
+        Some(name) => format!(
+            "{what}: 'ip netns exec' gives a command another /sys. This keeps the machine's:\n{}",
+            enter(name)
+        ),
+        None => format!("{what}:\n{mount}\nor, for a network namespace NS:\n{}", enter("NS")),
+    }
+}
+
+/// Checks what can be known of a controller before it is loaded, on any machine: its name, and whether it has settings
+/// for so many destinations.
+///
+/// # Errors
+/// What is wrong.
+pub fn check(law: &Law, name: &str, to: &[Prefix]) -> Result<()> {
+    check_name(name).map_err(|why| of_bpf(&why))?;
+    if !to.is_empty() {
+        super::base_of(law)?;
+    }
+    let most = MAX_CLASSES as usize - 1;
+    if to.len() > most {
+        return Err(plain(&format!("--to: at most {most} prefixes have settings of their own")));
+    }
+    Ok(())
 }
 
 /// A controller that is loaded and stays.
@@ -50,13 +93,13 @@ impl Loaded {
         names.into_iter().map(loaded).collect()
     }
 
-    /// The one of this name.
+    /// The one of this name. No name in a kernel has a hyphen: `ecn-star` is called `ecn_star` there.
     ///
     /// # Errors
     /// If there is none.
     pub fn named(name: &str) -> Result<Self> {
         let all = Self::all();
-        if let Some(found) = all.iter().find(|of| of.name == name) {
+        if let Some(found) = all.iter().find(|of| of.name == name.replace('-', "_")) {
             return Ok(found.clone());
         }
         let known: Vec<&str> = all.iter().map(|of| of.name.as_str()).collect();
@@ -73,13 +116,9 @@ impl Loaded {
     /// # Errors
     /// If this machine cannot, or there is one of this name. Nothing is left then.
     pub fn load(law: &Law, name: &str, to: &[Prefix]) -> Result<Self> {
-        check_name(name).map_err(|why| of_bpf(&why))?;
+        check(law, name, to)?;
         ready()?;
-        if !machine::keeps_programs() {
-            return Err(missing(&format!(
-                "{BPF_FILE_SYSTEM} is no BPF file system, where controllers stay: mount -t bpf bpf {BPF_FILE_SYSTEM}"
-            )));
-        }
+        keeps()?;
         let folder = Path::new(FOLDER).join(name);
         if folder.exists() {
             let what = match Pinned::of(&folder) {
@@ -160,5 +199,36 @@ impl Loaded {
     /// If it cannot be removed.
     pub fn unload(&self) -> Result<()> {
         controller::unpin(&self.folder, Path::new(ROOT)).map_err(|why| of_bpf(&why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+    use super::*;
+
+    #[test]
+    fn a_mount_that_would_be_lost_is_not_advised() {
+        let (entered, machines) = (no_place(Some("one")), no_place(None));
+        assert!(entered.ends_with("\nnsenter --net=/run/netns/one shallop ..."), "{entered}");
+        assert!(!entered.contains("mount") && machines.contains("\nmount -t bpf"), "{machines}");
+    }
+
+    #[test]
+    fn what_could_not_be_loaded_is_known_before() {
+        let set = [("capacity".to_owned(), "1Gbps".to_owned())];
+        let gemini = super::super::law(Program::Gemini, &set).unwrap();
+        let to = |count: u8| -> Vec<Prefix> {
+            (0..count).map(|of| format!("10.{of}.0.0/16").parse().unwrap()).collect()
+        };
+        let why = |law: &Law, name: &str, count: u8| {
+            check(law, name, &to(count)).map_err(|why| crate::diagnostic::text(&why))
+        };
+        assert_eq!(why(&gemini, "gemini", 63), Ok(()));
+        assert_eq!(why(&Law::Dctcp, "mine", 0), Ok(()));
+        assert!(why(&gemini, "gemini", 64).unwrap_err().contains("at most 63"));
+        assert!(why(&gemini, "a-b", 0).unwrap_err().contains("cannot be the name"));
+        assert!(why(&Law::Dctcp, "mine", 1).unwrap_err().contains("--to: only gemini"));
     }
 }

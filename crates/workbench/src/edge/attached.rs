@@ -1,19 +1,22 @@
 //! Proxies that are attached to devices and stay: each has a folder in the BPF file system with its maps. A folder is
 //! there before anything is attached and until all of it is detached, so that what a killed command has left is listed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::net::netdevice::index_to_name;
+use rustix::net::{AddressFamily, SocketType, socket};
 use shallop_bpf::clean::{self, Config, Counters, Flow, Pinned, Place, Proxy, Settings};
-use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
+use shallop_bpf::machine::BPF_FILE_SYSTEM;
 use shallop_core::Bytes;
 use shallop_linux::device::Device;
 
-use super::{WantedShaper, changed};
-use crate::controllers::{of_bpf, ready};
-use crate::diagnostic::{Result, missing, plain, with_help};
+use super::{WantedShaper, changed, check_device};
+use crate::controllers::{keeps, of_bpf, ready};
+use crate::diagnostic::{Report, Result, plain, with_help};
 
 /// Where maps are pinned, and the uppermost folder that is made for them.
 const FOLDER: &str = "/sys/fs/bpf/shallop/edge";
@@ -64,17 +67,21 @@ pub enum State {
 /// A proxy at a device of this network namespace.
 #[derive(Clone, Debug)]
 pub struct Attached {
-    /// The name of the device.
+    /// The name of the device now, or its last one if it is gone.
     pub device: String,
+    /// Its name when the proxy was attached.
+    pub attached_as: String,
     /// What the device is for it.
     pub role: Role,
     /// What is there of it.
     pub state: State,
+    /// The number of the device, which it keeps under all its names.
+    index: u32,
     folder: PathBuf,
 }
 
 /// Says which device something was tried with.
-fn of_device(name: &str) -> impl Fn(io::Error) -> crate::diagnostic::Report {
+fn of_device(name: &str) -> impl Fn(io::Error) -> Report {
     let name = name.to_owned();
     move |why| plain(&format!("device \"{name}\": {why}"))
 }
@@ -85,9 +92,23 @@ fn own_folder() -> Result<PathBuf> {
     Ok(Path::new(FOLDER).join(about.ino().to_string()))
 }
 
-/// The name of a device as that of a folder: the BPF file system has no dots in names.
-fn folder_name(device: &str) -> String {
-    device.replace('.', "+")
+/// The number and name of a device as the name of a folder: the BPF file system has no dots in names.
+fn folder_name(index: u32, device: &str) -> String {
+    format!("{index}:{}", device.replace('.', "+"))
+}
+
+/// The name of the device of this number in this thread's network namespace, if there is one.
+fn name_of(index: u32) -> Option<String> {
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
+    index_to_name(&socket, index).ok()
+}
+
+/// As long as this is there, no other command attaches or detaches.
+fn alone() -> Result<File> {
+    let told = |why: io::Error| plain(&format!("{BPF_FILE_SYSTEM}: {why}"));
+    let folder = File::open(BPF_FILE_SYSTEM).map_err(told)?;
+    flock(&folder, FlockOperation::LockExclusive).map_err(|why| told(why.into()))?;
+    Ok(folder)
 }
 
 impl Attached {
@@ -102,24 +123,33 @@ impl Attached {
             let entries = fs::read_dir(own.join(name)).into_iter().flatten().flatten();
             for entry in entries {
                 let Ok(name) = entry.file_name().into_string() else { continue };
-                all.push(Self::at(&name.replace('+', "."), role, entry.path()));
+                all.extend(Self::at(&name, role, entry.path()));
             }
         }
         all.sort_by(|a, b| (&a.device, a.role.name()).cmp(&(&b.device, b.role.name())));
         Ok(all)
     }
 
-    fn at(device: &str, role: Role, folder: PathBuf) -> Self {
-        let state = match Device::named(device) {
-            Err(_) => State::DeviceGone,
-            Ok(of) if !clean::is_attached(of.index, role.place()) => State::Part,
-            Ok(_) if Pinned::open(&folder).is_err() => State::Part,
-            Ok(_) => State::Attached,
+    /// That of a folder with this name, if it is one of ours.
+    fn at(name: &str, role: Role, folder: PathBuf) -> Option<Self> {
+        let (index, attached_as) = name.split_once(':')?;
+        let index = index.parse().ok()?;
+        let attached_as = attached_as.replace('+', ".");
+        let programs = clean::attached(index, role.place());
+        // With another name and without our programs it is another device, which has the number of one that is gone.
+        let is_same = |now: &String| programs > 0 || folder_name(index, now) == name;
+        let now = name_of(index).filter(is_same);
+        let state = match &now {
+            None => State::DeviceGone,
+            Some(_) if programs < role.place().programs().len() => State::Part,
+            Some(_) if Pinned::open(&folder).is_err() => State::Part,
+            Some(_) => State::Attached,
         };
-        Self { device: device.to_owned(), role, state, folder }
+        let device = now.unwrap_or_else(|| attached_as.clone());
+        Some(Self { device, attached_as, role, state, index, folder })
     }
 
-    /// Those at this device, or all.
+    /// Those at this device, or all. If none is at a device of this name, those that were attached under it.
     ///
     /// # Errors
     /// If there is none.
@@ -127,9 +157,12 @@ impl Attached {
         let all = Self::all()?;
         let Some(device) = device else { return Ok(all) };
         let known: Vec<String> = all.iter().map(|of| of.device.clone()).collect();
-        let found: Vec<Self> = all.into_iter().filter(|of| of.device == device).collect();
-        if !found.is_empty() {
-            return Ok(found);
+        let is_here = |of: &Self| of.device == device && of.state != State::DeviceGone;
+        for is_meant in [&is_here as &dyn Fn(&Self) -> bool, &|of| of.attached_as == device] {
+            let found: Vec<Self> = all.iter().filter(|of| is_meant(of)).cloned().collect();
+            if !found.is_empty() {
+                return Ok(found);
+            }
         }
         let help = match known[..] {
             [] => "shallop edge clean attach puts one there".to_owned(),
@@ -138,7 +171,8 @@ impl Attached {
         Err(with_help(&format!("there is no proxy at \"{device}\""), &help))
     }
 
-    /// Attaches a proxy to a device.
+    /// Attaches a proxy to a device. Pins of one whose programs are at no device are removed first: a command that was
+    /// killed has left them, or a network namespace that is gone and had the number of this one.
     ///
     /// # Errors
     /// If this machine cannot, there is no such device, or a proxy is there. Nothing is left then.
@@ -148,33 +182,43 @@ impl Attached {
         config: &Config,
         shaper: Option<WantedShaper>,
     ) -> Result<Self> {
+        check_device(device)?;
         ready()?;
-        if !machine::keeps_programs() {
-            return Err(missing(&format!(
-                "{BPF_FILE_SYSTEM} is no BPF file system, where proxies stay: mount -t bpf bpf {BPF_FILE_SYSTEM}"
-            )));
-        }
+        keeps()?;
+        let _alone = alone()?;
         let mut found = Device::named(device).map_err(of_device(device))?;
-        let folder = own_folder()?.join(role.name()).join(folder_name(device));
-        if folder.exists() {
-            let what = format!("there is a proxy at \"{device}\" already");
-            return Err(with_help(&what, &format!("shallop edge clean detach {device}")));
-        }
+        Self::make_room(device, role, found.index)?;
+        let folder = own_folder()?.join(role.name()).join(folder_name(found.index, device));
         let shaper = shaper.map(WantedShaper::resolved).transpose()?;
         if let (Some(_), Some(root)) = (shaper, found.root().map_err(of_device(device))?) {
             let what = format!("device \"{device}\" has the queue discipline {root} at its root");
             let help = format!("take it out: tc qdisc del dev {device} root");
             return Err(with_help(&what, &help));
         }
-        let attached = Self { device: device.to_owned(), role, state: State::Attached, folder };
+        let [name, attached_as] = [device; 2].map(str::to_owned);
+        let (state, index) = (State::Attached, found.index);
+        let attached = Self { device: name, attached_as, role, state, index, folder };
         let settings = Settings { config: *config, shaper: shaper.map(|(shaper, _)| shaper) };
         let done = attached.put(&mut found, &settings, shaper.map(|(_, buffer)| buffer));
         if let Err(why) = done {
             // What remains of it is listed, and can be detached.
-            let _ = attached.detach();
+            let _ = attached.take_away();
             return Err(why);
         }
         Ok(attached)
+    }
+
+    /// Removes what is left of a proxy at this device that has no programs there.
+    fn make_room(device: &str, role: Role, index: u32) -> Result<()> {
+        let is_here = |of: &Self| of.role == role && (of.index == index || of.device == device);
+        for of in Self::all()?.into_iter().filter(is_here) {
+            if clean::attached(of.index, role.place()) > 0 && of.state != State::DeviceGone {
+                let what = format!("there is a proxy at \"{device}\" already");
+                return Err(with_help(&what, &format!("shallop edge clean detach {device}")));
+            }
+            of.take_away()?;
+        }
+        Ok(())
     }
 
     /// Does each step of attaching in the order in which a later one shows that the earlier ones were done.
@@ -213,6 +257,9 @@ impl Attached {
     /// # Errors
     /// If a setting is wrong, or cannot be written.
     pub fn change(&self, changes: &[(String, String)]) -> Result<()> {
+        if self.role == Role::Edge {
+            return Err(plain(&format!("nothing can be set of the edge at \"{}\"", self.device)));
+        }
         let maps = self.maps()?;
         let before = maps.settings().map_err(|why| of_bpf(&why))?;
         let config = changed(&before.config, changes)?;
@@ -235,20 +282,37 @@ impl Attached {
     /// # Errors
     /// If something cannot be removed.
     pub fn detach(&self) -> Result<bool> {
+        let _alone = alone()?;
+        self.take_away()
+    }
+
+    fn take_away(&self) -> Result<bool> {
         let mut others = false;
-        if let Ok(mut device) = Device::named(&self.device) {
-            let of_device = of_device(&self.device);
+        let now = if self.state == State::DeviceGone { None } else { name_of(self.index) };
+        if let Some(now) = now {
+            let of_device = of_device(&now);
+            let mut device = Device::named(&now).map_err(&of_device)?;
             clean::detach(device.index, self.role.place()).map_err(|why| of_bpf(&why))?;
             let settings = Pinned::open(&self.folder).and_then(|maps| maps.settings());
             if settings.is_ok_and(|settings| settings.shaper.is_some()) {
                 device.unshape().map_err(&of_device)?;
             }
             if self.folder.join(OWN_CLSACT).exists() {
-                others = !device.remove_unused_clsact().map_err(&of_device)?;
+                others = !device.remove_unused_clsact().map_err(&of_device)?
+                    && !self.hand_on_clsact()?;
             }
         }
         self.unpin().map_err(|why| plain(&format!("{}: {why}", self.folder.display())))?;
         Ok(others)
+    }
+
+    /// Leaves clsact to the proxy of another role at this device, which removes it then. Returns whether there is one.
+    fn hand_on_clsact(&self) -> Result<bool> {
+        let is_other = |of: &Self| of.index == self.index && of.role != self.role;
+        let Some(other) = Self::all()?.into_iter().find(is_other) else { return Ok(false) };
+        let own = other.folder.join(OWN_CLSACT);
+        fs::create_dir_all(&own).map_err(|why| plain(&format!("{}: {why}", own.display())))?;
+        Ok(true)
     }
 
     fn unpin(&self) -> io::Result<()> {
