@@ -15,8 +15,10 @@ const SLACK: Duration = Duration::from_millis(1);
 pub struct Classes {
     /// QUIC packets with data of streams.
     pub data: u8,
-    /// Other QUIC packets: acknowledgements, handshakes.
+    /// Small QUIC packets without data of streams, as acknowledgements are.
     pub ack: u8,
+    /// Longer ones, as handshakes are: the queue of acknowledgements and credits is short.
+    pub control: u8,
     /// Emulation packets, which switches meter and drop first.
     pub emulation: u8,
     /// Credits.
@@ -24,9 +26,10 @@ pub struct Classes {
 }
 
 impl Default for Classes {
-    /// Class selectors (RFC 2474): CS0, CS1, CS3 and CS4, as in captures of `shallop run`.
+    /// AF11 for data, so that it is not in the queue of everything else, and class selectors (RFC 2474) CS1 to
+    /// CS4, as the switches of rehearsals read them.
     fn default() -> Self {
-        Self { data: 0, ack: 8, emulation: 24, credit: 32 }
+        Self { data: 10, ack: 8, control: 16, emulation: 24, credit: 32 }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use quinn_proto::{ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt};
+use quinn_proto::{ConnectionError, ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt};
 use shallop_core::Time;
 
 use crate::config::Config;
@@ -26,6 +26,8 @@ pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
 /// Bytes of a packet that are not payload of a stream: short header 13, authentication 16, frame header 19, and room
 /// for a short acknowledgement.
 const OVERHEAD: usize = 64;
+/// A packet without data of streams is small up to this many bytes of UDP payload.
+const SMALL: usize = 100;
 /// Bytes of a lost packet at least, by which the number of repairs is guessed.
 const LEAST_LOST: u64 = 1_200;
 
@@ -58,6 +60,7 @@ pub(crate) struct Connection {
     pub(crate) streams: Streams,
     pub(crate) is_connected: bool,
     pub(crate) lost: Option<String>,
+    pub(crate) is_closed_by_peer: bool,
     pub(crate) wakers: Vec<Waker>,
     /// Streams of which the peer has everything, or wants no more, until somebody has asked.
     pub(crate) finished: BTreeSet<StreamId>,
@@ -96,6 +99,7 @@ impl Connection {
             streams: Streams::default(),
             is_connected: false,
             lost: None,
+            is_closed_by_peer: false,
             wakers: Vec::new(),
             finished: BTreeSet::new(),
             tag,
@@ -143,6 +147,10 @@ impl Connection {
                 Event::Connected => {
                     self.is_connected = true;
                     self.choose_path();
+                }
+                Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
+                    self.is_closed_by_peer = true;
+                    self.lost = Some(String::from_utf8_lossy(&close.reason).into_owned());
                 }
                 Event::ConnectionLost { reason } => self.lost = Some(reason.to_string()),
                 Event::Stream(StreamEvent::Writable { id }) => self.streams.unblock(id),
@@ -359,7 +367,11 @@ impl Connection {
         let is_data = self.quic.stats().frame_tx.stream > before;
         self.without_credit += u64::from(is_data);
         let classes = self.config.classes;
-        let class = if is_data { classes.data } else { classes.ack };
+        let class = match bytes.len() {
+            _ if is_data => classes.data,
+            0..=SMALL => classes.ack,
+            _ => classes.control,
+        };
         let ecn = transmit.ecn.map_or(0, |ecn| ecn as u8);
         out.push(Datagram { to: transmit.destination, tos: class << 2 | ecn, bytes });
         Some(())

@@ -174,7 +174,7 @@ impl Core {
 
     fn answer(&mut self, transmit: &Transmit, mut bytes: Vec<u8>) {
         bytes.truncate(transmit.size);
-        let tos = self.config.classes.ack << 2;
+        let tos = self.config.classes.control << 2;
         self.out.push(Datagram { to: transmit.destination, tos, bytes });
     }
 

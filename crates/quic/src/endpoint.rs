@@ -156,7 +156,12 @@ impl Handle {
             let found = look(connection);
             if found.is_pending() {
                 if let Some(why) = &connection.lost {
-                    return Poll::Ready(Err(QuicError::Lost(why.clone())));
+                    let why = why.clone();
+                    let is_closed = connection.is_closed_by_peer;
+                    return Poll::Ready(Err(match is_closed {
+                        true => QuicError::Closed(why),
+                        false => QuicError::Lost(why),
+                    }));
                 }
                 connection.wakers.push(context.waker().clone());
             }

@@ -15,6 +15,7 @@ mod outgoing;
 pub mod outstanding;
 pub mod packet;
 pub mod replay;
+pub mod session;
 pub mod settings;
 mod socket;
 mod stats;

@@ -15,6 +15,8 @@ use crate::controller_args::Edge;
 use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
+#[cfg(target_os = "linux")]
+use crate::transfer_args::{Receive, Send};
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
@@ -80,6 +82,14 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::EDGE)]
     Edge(Edge),
+    /// Send files to a host with 'shallop receive': QUIC whose data packets leave on credits of FlashPass
+    #[cfg(target_os = "linux")]
+    #[command(after_help = examples::SEND)]
+    Send(Send),
+    /// Receive files of 'shallop send'
+    #[cfg(target_os = "linux")]
+    #[command(after_help = examples::RECEIVE)]
+    Receive(Receive),
     /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),

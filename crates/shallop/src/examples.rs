@@ -136,6 +136,21 @@ Examples:
   shallop edge clean set wlan0 min_window=4
   shallop edge clean detach wlan0";
 
+/// The examples of `send`.
+pub const SEND: &str = "\
+Examples:
+  shallop send backup.tar 10.0.0.2
+  shallop send photos notes.txt server:4747 --rate-limit 10Gbps --wait 20ms
+  shallop send photos server --trust-new --json
+  shallop send photos server --without-credits";
+
+/// The examples of `receive`.
+pub const RECEIVE: &str = "\
+Examples:
+  shallop receive inbox
+  shallop receive inbox --bind 0.0.0.0:9000 --once --overwrite
+  shallop receive inbox --rate-limit 10Gbps --wait 20ms";
+
 /// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:
@@ -151,7 +166,7 @@ Examples:
 
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 14] = [
+pub const EVERY: [&str; 16] = [
     ALL,
     NEW,
     RUN,
@@ -164,6 +179,8 @@ pub const EVERY: [&str; 14] = [
     CHIPS,
     HOST,
     EDGE,
+    SEND,
+    RECEIVE,
     BENCH,
     COMPLETIONS,
 ];

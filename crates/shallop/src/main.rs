@@ -20,6 +20,10 @@ mod report;
 mod shell;
 mod show;
 mod tape;
+#[cfg(target_os = "linux")]
+mod transfer;
+#[cfg(target_os = "linux")]
+mod transfer_args;
 mod work;
 
 use std::io::Write;
@@ -95,6 +99,10 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Host(args) => host::host(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]
         Command::Edge(args) => edge::edge(args, &*listen(&stop)?),
+        #[cfg(target_os = "linux")]
+        Command::Send(args) => transfer::send(args),
+        #[cfg(target_os = "linux")]
+        Command::Receive(args) => transfer::receive(args),
         // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.
         Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),

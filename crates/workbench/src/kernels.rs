@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+pub use shallop_kernel::installed::data_folder;
 use shallop_lab::Observer;
 use shallop_measure::Outcome;
 use shallop_measure::observer::Unobserved;

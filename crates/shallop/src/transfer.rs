@@ -1,0 +1,262 @@
+//! `send` and `receive`: files between hosts, by QUIC whose data packets leave on credits.
+
+use std::io::IsTerminal;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use shallop_core::Span;
+use shallop_quic::identity::{Fingerprint, Identity};
+use shallop_quic::known_hosts::{Check, KnownHosts};
+use shallop_quic::session::{PORT, Receiving, Report, Sending, receive as receive_files};
+use shallop_quic::transfer::{
+    Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources, TransferError,
+};
+use shallop_quic::Config;
+use shallop_workbench::diagnostic::{Result, plain, with_help};
+use shallop_workbench::kernels::data_folder;
+use shallop_workbench::printable::printable;
+
+use crate::print;
+use crate::transfer_args::{Leaving, Receive, Send};
+
+/// The exit code if files are missing at the receiver.
+const INCOMPLETE: u8 = 1;
+/// Waiting times that the other side takes.
+const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
+
+fn config(leaving: &Leaving) -> Result<Config> {
+    let (least, most) = WAITS;
+    if leaving.wait < least || leaving.wait > most {
+        return Err(plain(&"--wait is a time from 1us to 600s"));
+    }
+    let wait = Duration::from_nanos(leaving.wait.as_ps() / 1_000);
+    let credits = !leaving.without_credits;
+    Ok(Config { wait, credits, ..Config::new(leaving.rate_limit) })
+}
+
+/// Sends files.
+pub fn send(args: &Send) -> Result<ExitCode> {
+    let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
+    let (host, address) = address_of(&args.host)?;
+    let known_file =
+        args.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
+    let mut known = KnownHosts::load(&known_file).map_err(|why| plain(&why))?;
+    let pinned = args.fingerprint.or_else(|| known.fingerprint(&host));
+    let sending = Sending::connect(address, config(&args.leaving)?, pinned)
+        .map_err(|why| refused(&host, pinned, &why))?;
+    if let (None, Some(seen)) = (pinned, sending.fingerprint()) {
+        trust(&mut known, &host, seen, args.trust_new)?;
+    }
+    let bar = Bar::new(args.leaving.json);
+    let options = SendOptions { streams: usize::from(args.streams) };
+    let sent = sending.send(&sources, options, &bar);
+    bar.end();
+    ended(sent, "sent", args.leaving.json)
+}
+
+/// The name of a host with its port, and its address.
+fn address_of(host: &str) -> Result<(String, SocketAddr)> {
+    let has_port = host.parse::<SocketAddr>().is_ok()
+        || host.rsplit_once(':').is_some_and(|(name, port)| {
+            !name.contains(':') && !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit())
+        });
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let with_port = match (has_port, bare.contains(':')) {
+        (true, _) => host.to_owned(),
+        (false, true) => format!("[{bare}]:{PORT}"),
+        (false, false) => format!("{host}:{PORT}"),
+    };
+    let shown = printable(&with_port).into_owned();
+    let found = with_port
+        .to_socket_addrs()
+        .map_err(|why| plain(&format!("\"{shown}\" is no host that can be found: {why}")))?;
+    // Receivers listen at IPv4 unless told otherwise: emulation packets are smaller there.
+    let address = found.min_by_key(SocketAddr::is_ipv6);
+    let address = address.ok_or_else(|| plain(&format!("\"{shown}\" has no address")))?;
+    Ok((with_port, address))
+}
+
+fn refused(
+    host: &str,
+    pinned: Option<Fingerprint>,
+    why: &shallop_quic::QuicError,
+) -> shallop_workbench::diagnostic::Report {
+    let what = format!("{}: {why}", printable(host));
+    match pinned {
+        Some(pinned) if why.to_string().contains("certificate") => with_help(
+            &what,
+            &format!(
+                "its fingerprint is not {pinned}: somebody else answers there, or it has a new identity; compare what \
+                 'shallop receive' prints, and correct the file of known hosts"
+            ),
+        ),
+        _ => plain(&what),
+    }
+}
+
+/// Asks whether a receiver is the right one, and keeps its fingerprint.
+fn trust(known: &mut KnownHosts, host: &str, seen: Fingerprint, trust_new: bool) -> Result<()> {
+    if let Check::Known = known.check(host, seen) {
+        return Ok(());
+    }
+    let shown = printable(host);
+    if !trust_new {
+        if !std::io::stdin().is_terminal() {
+            let help = format!(
+                "compare with what 'shallop receive' prints there; then --fingerprint {seen}, or --trust-new"
+            );
+            return Err(with_help(&format!("{shown} is not known, and shows {seen}"), &help));
+        }
+        let question = format!("{shown} is not known, and shows {seen}. Is that what it prints?");
+        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).interact();
+        if !answer.map_err(|why| plain(&why))? {
+            return Err(plain(&"nothing was sent"));
+        }
+    }
+    known.add(host, seen).map_err(|why| plain(&why))
+}
+
+/// Receives files, until it is ended or, with `--once`, the first sender is done.
+pub fn receive(args: &Receive) -> Result<ExitCode> {
+    let config = config(&args.leaving)?;
+    if !args.folder.is_dir() {
+        let shown = args.folder.display().to_string();
+        return Err(plain(&format!("\"{}\" is no folder", printable(&shown))));
+    }
+    let folder = args.identity.clone().unwrap_or_else(data_folder);
+    let identity = Identity::load_or_make(&folder).map_err(|why| plain(&why))?;
+    let receiving = Receiving::bind(args.bind, config, &identity)
+        .map_err(|why| plain(&format!("{}: {why}", args.bind)))?;
+    announce(&receiving, args)?;
+    let options = ReceiveOptions { overwrite: args.overwrite };
+    while args.once {
+        let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
+        let bar = Bar::new(args.leaving.json);
+        let received = receive_files(&connection, &args.folder, options, &bar);
+        bar.end();
+        match received {
+            Ok(_) => return ended(received, "received", args.leaving.json),
+            // A sender that does not trust this host leaves; one that was broken off comes again.
+            Err(why) => print::stderr(&format!("{why}\n")),
+        }
+    }
+    std::thread::scope(|scope| {
+        while let Some(connection) = receiving.accept() {
+            scope.spawn(move || {
+                let folder: &Path = &args.folder;
+                let received = receive_files(&connection, folder, options, &());
+                // The next sender may fare better: what failed is told.
+                if let Err(why) = ended(received, "received", args.leaving.json) {
+                    print::stderr(&format!("{why}\n"));
+                }
+            });
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
+    let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
+    if args.leaving.json {
+        return print::line(&json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string());
+    }
+    print::line(&format!("Receiving at {address}. Its fingerprint is\n{fingerprint}"))
+}
+
+/// Says what came of a session.
+fn ended(
+    report: std::result::Result<Report, TransferError>,
+    done: &str,
+    json: bool,
+) -> Result<ExitCode> {
+    let report = report.map_err(|why| plain(&why))?;
+    let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
+    if json {
+        print::json(&report)?;
+        return Ok(ExitCode::from(code));
+    }
+    let Report { transfer, on_credits, credits } = &report;
+    let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
+    let mut text = format!(
+        "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
+        transfer.files, transfer.bytes, transfer.seconds
+    );
+    if transfer.skipped > 0 {
+        text += &format!(" {} were there already.", transfer.skipped);
+    }
+    if transfer.resumed_bytes > 0 {
+        text += &format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes);
+    }
+    if *on_credits && credits.emulated > 0 {
+        text += &format!(
+            "\nOn credits: {} emulation packets, of which {:.2} % were lost; {} data packets, {} without a credit.",
+            credits.emulated,
+            credits.emulation_loss() * 100.0,
+            credits.data_packets,
+            credits.without_credit
+        );
+    } else if !on_credits {
+        text += "\nWithout credits: by CUBIC.";
+    }
+    print::line(&text)?;
+    for failed in &transfer.failed {
+        print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// A bar of bytes on a terminal.
+struct Bar {
+    bar: ProgressBar,
+    bytes: AtomicU64,
+}
+
+impl Bar {
+    fn new(hidden: bool) -> Self {
+        let target = if hidden || !std::io::stderr().is_terminal() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        Self { bar, bytes: AtomicU64::new(0) }
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn add(&self, count: u64) {
+        let all = self.bytes.fetch_add(count, Ordering::Relaxed) + count;
+        self.bar.set_position(all);
+    }
+}
+
+impl Progress for Bar {
+    fn total(&self, _files: u64, bytes: u64) {
+        self.bar.set_length(bytes);
+    }
+
+    fn file_started(&self, _id: u32, _file: &Entry, there: u64) {
+        self.add(there);
+    }
+
+    fn bytes(&self, _id: u32, count: u64) {
+        self.add(count);
+    }
+
+    fn file_done(&self, _id: u32, file: &Entry, outcome: &FileOutcome) {
+        if *outcome == FileOutcome::Skipped {
+            self.add(file.size);
+        }
+    }
+}

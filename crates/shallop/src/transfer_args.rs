@@ -1,0 +1,77 @@
+//! The arguments of `send` and `receive`, as they are typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use shallop_core::{BitsPerSec, Span};
+use shallop_quic::identity::Fingerprint;
+
+/// How data leaves: what both commands have.
+#[derive(Debug, Args)]
+pub struct Leaving {
+    /// The rate of this host's link, or the part of it that may be used: emulation packets leave at up to their share
+    /// of it
+    #[arg(long, value_name = "RATE", default_value = "1Gbps")]
+    pub rate_limit: BitsPerSec,
+    /// The time from an emulation packet to its data packet: longer than the longest round trip of the network; the
+    /// longer one of both ends counts
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub wait: Span,
+    /// Send without credits: QUIC with CUBIC
+    #[arg(long)]
+    pub without_credits: bool,
+    /// Print all counts as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The arguments of `send`.
+#[derive(Debug, Args)]
+pub struct Send {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Who receives them: a name or an address, with the port if it is not 4747
+    #[arg(value_name = "HOST[:PORT]")]
+    pub host: String,
+    /// Files that are sent at a time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub streams: u8,
+    /// The receiver's fingerprint, as it prints it; without it the one in the file of known hosts
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub fingerprint: Option<Fingerprint>,
+    /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
+    #[arg(long)]
+    pub trust_new: bool,
+    /// The file of known hosts, in place of known_hosts in the folder `shallop` of your data
+    #[arg(long, value_name = "FILE")]
+    pub known_hosts: Option<PathBuf>,
+    /// How data leaves.
+    #[command(flatten)]
+    pub leaving: Leaving,
+}
+
+/// The arguments of `receive`.
+#[derive(Debug, Args)]
+pub struct Receive {
+    /// The folder that files are put into
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// The address and port to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4747")]
+    pub bind: SocketAddr,
+    /// End after the first sender whose files are there
+    #[arg(long)]
+    pub once: bool,
+    /// Replace files of the same name and other contents
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The folder with this host's identity, which is made there the first time, in place of the folder `shallop` of
+    /// your data
+    #[arg(long, value_name = "DIR")]
+    pub identity: Option<PathBuf>,
+    /// How data leaves.
+    #[command(flatten)]
+    pub leaving: Leaving,
+}
