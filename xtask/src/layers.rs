@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tree::{Finding, root};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 25] = [
+pub const RULE: [(&str, &[&str]); 26] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -104,6 +104,7 @@ pub const RULE: [(&str, &[&str]); 25] = [
             "shallop-bpf",
         ],
     ),
+    ("shallop-quic", &["shallop-core", "shallop-control", "shallop-proto"]),
     ("shallop-store", &["shallop-core"]),
     ("shallop-view", &["shallop-core", "shallop-results"]),
     ("shallop-draw", &["shallop-view"]),
@@ -135,6 +136,7 @@ pub const RULE: [(&str, &[&str]); 25] = [
             "shallop-workbench",
             "shallop-draw",
             "shallop-features",
+            "shallop-quic",
         ],
     ),
     (

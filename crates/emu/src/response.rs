@@ -65,7 +65,15 @@ mod tests {
 
     fn data(sequence: u32) -> FrameHead {
         let payload = 100;
-        FrameHead { slot: 0, connection: 0, sequence, acknowledged: None, payload, syn: false, class: None }
+        FrameHead {
+            slot: 0,
+            connection: 0,
+            sequence,
+            acknowledged: None,
+            payload,
+            syn: false,
+            class: None,
+        }
     }
 
     fn ack(next: u32) -> FrameHead {

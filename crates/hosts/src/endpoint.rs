@@ -323,7 +323,15 @@ mod tests {
     use super::*;
 
     fn data(sequence: u32, payload: u16) -> FrameHead {
-        FrameHead { slot: 0, connection: 0, sequence, acknowledged: None, payload, syn: false, class: None }
+        FrameHead {
+            slot: 0,
+            connection: 0,
+            sequence,
+            acknowledged: None,
+            payload,
+            syn: false,
+            class: None,
+        }
     }
 
     fn syn(sequence: u32) -> FrameHead {

@@ -40,6 +40,15 @@ pub(crate) struct Datagram {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// How a connection has ended.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    /// The peer has closed it, for this reason.
+    ByPeer(String),
+    /// It was lost, or closed by this side.
+    Lost(String),
+}
+
 /// How data leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
@@ -58,9 +67,7 @@ pub(crate) struct Connection {
     pub(crate) handle: ConnectionHandle,
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) streams: Streams,
-    pub(crate) is_connected: bool,
-    pub(crate) lost: Option<String>,
-    pub(crate) is_closed_by_peer: bool,
+    pub(crate) end: Option<End>,
     pub(crate) wakers: Vec<Waker>,
     /// Streams of which the peer has everything, or wants no more, until somebody has asked.
     pub(crate) finished: BTreeSet<StreamId>,
@@ -97,9 +104,7 @@ impl Connection {
             handle,
             quic,
             streams: Streams::default(),
-            is_connected: false,
-            lost: None,
-            is_closed_by_peer: false,
+            end: None,
             wakers: Vec::new(),
             finished: BTreeSet::new(),
             tag,
@@ -144,15 +149,12 @@ impl Connection {
         while let Some(event) = self.quic.poll() {
             has_news = true;
             match event {
-                Event::Connected => {
-                    self.is_connected = true;
-                    self.choose_path();
-                }
+                Event::Connected => self.choose_path(),
                 Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
-                    self.is_closed_by_peer = true;
-                    self.lost = Some(String::from_utf8_lossy(&close.reason).into_owned());
+                    self.end =
+                        Some(End::ByPeer(String::from_utf8_lossy(&close.reason).into_owned()));
                 }
-                Event::ConnectionLost { reason } => self.lost = Some(reason.to_string()),
+                Event::ConnectionLost { reason } => self.end = Some(End::Lost(reason.to_string())),
                 Event::Stream(StreamEvent::Writable { id }) => self.streams.unblock(id),
                 Event::Stream(StreamEvent::Stopped { id, .. }) => {
                     self.streams.unblock(id);
@@ -164,7 +166,7 @@ impl Connection {
                 _ => {}
             }
         }
-        if self.path == Path::Unknown && self.is_connected {
+        if self.path == Path::Unknown {
             has_news |= self.read_settings();
         }
         if has_news {
@@ -174,7 +176,8 @@ impl Connection {
 
     fn choose_path(&mut self) {
         let data = self.quic.crypto_session().handshake_data();
-        let data = data.and_then(|data| data.downcast::<quinn_proto::crypto::rustls::HandshakeData>().ok());
+        let data = data
+            .and_then(|data| data.downcast::<quinn_proto::crypto::rustls::HandshakeData>().ok());
         let protocol = data.and_then(|data| data.protocol);
         if !self.config.credits || protocol.as_deref() != Some(ALPN) {
             return self.leave_credits(Path::WithoutCredits);
@@ -383,11 +386,7 @@ impl Connection {
             PacketKind::Emulation | PacketKind::TaggedEmulation => classes.emulation,
             PacketKind::Credit => classes.credit,
         };
-        Datagram {
-            to: self.quic.remote_address(),
-            tos: class << 2,
-            bytes: bytes.to_vec(),
-        }
+        Datagram { to: self.quic.remote_address(), tos: class << 2, bytes: bytes.to_vec() }
     }
 
     /// When QUIC's timers are due, and when credits are.
@@ -397,7 +396,7 @@ impl Connection {
 
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &[u8]) {
         self.quic.close(now, VarInt::from_u32(code), bytes::Bytes::copy_from_slice(reason));
-        self.lost.get_or_insert_with(|| "closed by this side".to_owned());
+        self.end.get_or_insert_with(|| End::Lost("closed by this side".to_owned()));
         self.wake();
     }
 }

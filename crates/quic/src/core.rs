@@ -14,7 +14,7 @@ use quinn_proto::{
 use shallop_core::{Seed, Stream, Time};
 
 use crate::config::{Config, span};
-use crate::connection::{Connection, Datagram};
+use crate::connection::{Connection, Datagram, End};
 use crate::counters::Counters;
 use crate::gate::{Gates, Mode};
 use crate::packet::{Malformed, Parsed, is_ours};
@@ -63,7 +63,7 @@ impl Core {
         server: Option<Arc<dyn quinn_proto::crypto::ServerConfig>>,
         seed: u64,
     ) -> Result<Self, quinn_proto::ConfigError> {
-        let transport = Arc::new(transport(&config)?);
+        let transport = Arc::new(transport(&config));
         let server = server.map(|crypto| {
             let mut server = ServerConfig::with_crypto(crypto);
             server.transport_config(Arc::clone(&transport));
@@ -190,7 +190,7 @@ impl Core {
         }
         connection.take_events();
         if is_drained {
-            connection.lost.get_or_insert_with(|| "closed".to_owned());
+            connection.end.get_or_insert_with(|| End::Lost("closed".to_owned()));
             connection.wake();
             self.tags.remove(&connection.tag);
             if connection.is_abandoned {
@@ -216,7 +216,8 @@ impl Core {
     /// When something is due next.
     pub(crate) fn wakeup(&mut self) -> Option<Instant> {
         let start = self.start;
-        let after = |time: Time| start + Duration::from_nanos(time.since_start().as_ps().div_ceil(1_000));
+        let after =
+            |time: Time| start + Duration::from_nanos(time.since_start().as_ps().div_ceil(1_000));
         let due = self.connections.values_mut().flat_map(|connection| {
             let (quic, credits) = connection.wakeup();
             [quic, credits.map(after)]
@@ -237,7 +238,7 @@ impl Core {
     pub(crate) fn fail(&mut self, why: &str) {
         self.is_closed = true;
         for connection in self.connections.values_mut() {
-            connection.lost.get_or_insert_with(|| why.to_owned());
+            connection.end.get_or_insert_with(|| End::Lost(why.to_owned()));
             connection.wake();
         }
         self.accept_wakers.drain(..).for_each(Waker::wake);
@@ -254,7 +255,7 @@ impl Core {
     }
 }
 
-fn transport(config: &Config) -> Result<TransportConfig, quinn_proto::ConfigError> {
+fn transport(config: &Config) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
         .congestion_controller_factory(Arc::new(Gates(Mode::Open)))
@@ -266,5 +267,5 @@ fn transport(config: &Config) -> Result<TransportConfig, quinn_proto::ConfigErro
         .send_window(u64::from(WINDOW))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE).into()))
         .keep_alive_interval(Some(KEEP_ALIVE));
-    Ok(transport)
+    transport
 }

@@ -7,8 +7,8 @@ use shallop_core::{Seed, Span, Time};
 use shallop_proto::flashpass::{CreditEngine, CreditEngineConfig};
 
 use crate::config::{Config, span};
-use crate::outstanding::Outstanding;
 use crate::counters::Counters;
+use crate::outstanding::Outstanding;
 use crate::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::replay::ReplayWindow;
 use crate::settings::Settings;
@@ -57,7 +57,11 @@ pub(crate) struct Credits {
 
 impl Credits {
     /// Those of a connection whose ends have these settings and keys.
-    pub(crate) fn new(config: &Config, (own_key, peer_key): (MacKey, MacKey), peer: Settings) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        (own_key, peer_key): (MacKey, MacKey),
+        peer: Settings,
+    ) -> Self {
         let wait = config.wait_span().max(peer.wait);
         let engine = CreditEngineConfig {
             rate: config.emulation_rate(),

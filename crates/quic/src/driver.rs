@@ -1,5 +1,5 @@
-//! The thread that keeps an endpoint going: it waits for datagrams and deadlines, and looks at the clock without a pause
-//! shortly before a deadline.
+//! The thread that keeps an endpoint going: it waits for datagrams and deadlines, and looks at the clock without a
+//! pause shortly before a deadline.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

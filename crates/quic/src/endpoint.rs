@@ -11,7 +11,7 @@ use std::time::Instant;
 use quinn_proto::{Dir, ReadError, StreamId, VarInt};
 
 use crate::config::Config;
-use crate::connection::{self, Path, WITHOUT};
+use crate::connection::{self, End, Path, WITHOUT};
 use crate::core::Core;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
@@ -58,13 +58,14 @@ impl Endpoint {
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let shared = Arc::new(Shared::new(core)?);
         let of_thread = Arc::clone(&shared);
-        let handle = std::thread::Builder::new().name("shallop-quic".to_owned()).spawn(move || {
-            let ended = driver::run(&of_thread, socket);
-            if let Err(why) = &ended {
-                of_thread.lock().fail(&why.to_string());
-            }
-            ended
-        })?;
+        let handle =
+            std::thread::Builder::new().name("shallop-quic".to_owned()).spawn(move || {
+                let ended = driver::run(&of_thread, socket);
+                if let Err(why) = &ended {
+                    of_thread.lock().fail(&why.to_string());
+                }
+                ended
+            })?;
         let handle = std::sync::Mutex::new(Some(handle));
         let thread = Arc::new(Thread { shared: Arc::clone(&shared), handle });
         Ok(Self { shared, address, tls, thread })
@@ -112,7 +113,8 @@ impl Endpoint {
     }
 
     fn connection(&self, number: usize) -> Connection {
-        let handle = Handle { shared: Arc::clone(&self.shared), number, _thread: Arc::clone(&self.thread) };
+        let handle =
+            Handle { shared: Arc::clone(&self.shared), number, _thread: Arc::clone(&self.thread) };
         Connection { handle: Arc::new(handle) }
     }
 }
@@ -155,13 +157,12 @@ impl Handle {
             };
             let found = look(connection);
             if found.is_pending() {
-                if let Some(why) = &connection.lost {
-                    let why = why.clone();
-                    let is_closed = connection.is_closed_by_peer;
-                    return Poll::Ready(Err(match is_closed {
-                        true => QuicError::Closed(why),
-                        false => QuicError::Lost(why),
-                    }));
+                match &connection.end {
+                    Some(End::ByPeer(why)) => {
+                        return Poll::Ready(Err(QuicError::Closed(why.clone())));
+                    }
+                    Some(End::Lost(why)) => return Poll::Ready(Err(QuicError::Lost(why.clone()))),
+                    None => {}
                 }
                 connection.wakers.push(context.waker().clone());
             }
@@ -194,9 +195,12 @@ impl Connection {
     /// If the connection is lost before.
     pub async fn ready(&self) -> Result<Path, QuicError> {
         self.handle
-            .wait(|connection| match connection.is_ready() {
-                true => Poll::Ready(Ok(connection.path())),
-                false => Poll::Pending,
+            .wait(|connection| {
+                if connection.is_ready() {
+                    Poll::Ready(Ok(connection.path()))
+                } else {
+                    Poll::Pending
+                }
             })
             .await
     }
@@ -348,10 +352,15 @@ impl SendStream {
         self.finish();
         let id = self.id;
         self.handle
-            .wait(|connection| match connection.finished.remove(&id) {
-                true => Poll::Ready(Ok(())),
-                false => Poll::Pending,
-            })
+            .wait(
+                |connection| {
+                    if connection.finished.remove(&id) {
+                        Poll::Ready(Ok(()))
+                    } else {
+                        Poll::Pending
+                    }
+                },
+            )
             .await
     }
 }
@@ -411,7 +420,8 @@ impl Drop for RecvStream {
         let id = self.id;
         if !self.ended {
             // A stream that has ended meanwhile needs no stop.
-            self.handle.with(|connection| connection.quic.recv_stream(id).stop(VarInt::from_u32(0)).ok());
+            self.handle
+                .with(|connection| connection.quic.recv_stream(id).stop(VarInt::from_u32(0)).ok());
         }
     }
 }

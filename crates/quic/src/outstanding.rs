@@ -1,5 +1,5 @@
-//! Emulation packets whose credits their sender waits for. A credit is good for one that was sent, once, and for as long
-//! as the sender waits.
+//! Emulation packets whose credits their sender waits for. A credit is good for one that was sent, once, and for as
+//! long as the sender waits.
 
 use std::collections::VecDeque;
 

@@ -26,9 +26,9 @@ pub enum ReplayError {
 /// What the receiver of a connection's emulation packets knows of those it has accepted. Whatever comes, no pair of a
 /// number and a time is accepted twice.
 ///
-/// Numbers wrap within 65,536 packets, so a number in the window may be of an older cycle. A sender's later packets have
-/// later times. The window therefore keeps the times of what it holds, and the newest time of what has left it: a packet
-/// in it whose time is not later than that one is of an older cycle.
+/// Numbers wrap within 65,536 packets, so a number in the window may be of an older cycle. A sender's later packets
+/// have later times. The window therefore keeps the times of what it holds, and the newest time of what has left it:
+/// a packet in it whose time is not later than that one is of an older cycle.
 #[derive(Clone, Debug)]
 pub struct ReplayWindow {
     max_age: Span,

@@ -80,7 +80,8 @@ impl Sending {
         options: SendOptions,
         progress: &dyn Progress,
     ) -> Result<Report, TransferError> {
-        let transfer = transfer::send(&Streams(self.connection.clone()), sources, options, progress)?;
+        let transfer =
+            transfer::send(&Streams(self.connection.clone()), sources, options, progress)?;
         Ok(report(&self.connection, transfer))
     }
 }

@@ -19,7 +19,7 @@ const LONGEST: usize = 9_216;
 /// A socket that never waits.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    socket: UdpSocket,
+    udp: UdpSocket,
     buffer: Vec<u8>,
     control: Vec<u8>,
 }
@@ -34,23 +34,25 @@ impl Socket {
         } else {
             setsockopt(&socket, Ipv6RecvTClass, &true)?;
         }
-        Ok(Self { socket, buffer: vec![0; LONGEST], control: cmsg_space!(i32, i32) })
+        Ok(Self { udp: socket, buffer: vec![0; LONGEST], control: cmsg_space!(i32, i32) })
     }
 
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        self.udp.local_addr()
     }
 
     /// The next datagram, if there is one.
     pub(crate) fn receive(&mut self) -> io::Result<Option<Arrival<'_>>> {
-        let fd = self.socket.as_raw_fd();
+        let fd = self.udp.as_raw_fd();
         let mut parts = [IoSliceMut::new(&mut self.buffer)];
-        let got = recvmsg::<SockaddrStorage>(fd, &mut parts, Some(&mut self.control), MsgFlags::empty());
+        let got =
+            recvmsg::<SockaddrStorage>(fd, &mut parts, Some(&mut self.control), MsgFlags::empty());
         let message = match got {
             Ok(message) => message,
-            Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(None),
-            // An earlier datagram was refused by its host: nothing to receive.
-            Err(nix::Error::ECONNREFUSED) => return Ok(None),
+            // The last one says that an earlier datagram was refused by its host.
+            Err(nix::Error::EAGAIN | nix::Error::EINTR | nix::Error::ECONNREFUSED) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let mut tos = 0;
@@ -76,11 +78,17 @@ impl Socket {
             IpAddr::V6(_) => [ControlMessage::Ipv6TClass(&class)],
         };
         let flags = MsgFlags::empty();
-        match sendmsg(self.socket.as_raw_fd(), &parts, &control, flags, Some(&to)) {
-            Ok(_) => Ok(true),
+        match sendmsg(self.udp.as_raw_fd(), &parts, &control, flags, Some(&to)) {
+            // Where the peer is gone, or was not there yet, what is lost is sent again.
+            Ok(_)
+            | Err(
+                nix::Error::ECONNREFUSED
+                | nix::Error::EPERM
+                | nix::Error::ENETUNREACH
+                | nix::Error::EHOSTUNREACH,
+            ) => Ok(true),
             Err(nix::Error::EAGAIN | nix::Error::ENOBUFS) => Ok(false),
-            // The peer is gone, or was not there yet: what is lost is sent again.
-            Err(nix::Error::ECONNREFUSED | nix::Error::EPERM | nix::Error::ENETUNREACH | nix::Error::EHOSTUNREACH) => Ok(true),
+
             Err(error) => Err(error.into()),
         }
     }
@@ -88,7 +96,7 @@ impl Socket {
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.udp.as_fd()
     }
 }
 

@@ -12,7 +12,11 @@ use shallop_quic::{Config, Connection, CreditStats, Endpoint, Path, Tls};
 
 fn config() -> Config {
     let link = BitsPerSec::at_least_one(200_000_000);
-    Config { wait: Duration::from_millis(20), slack: Duration::from_millis(10), ..Config::new(link) }
+    Config {
+        wait: Duration::from_millis(20),
+        slack: Duration::from_millis(10),
+        ..Config::new(link)
+    }
 }
 
 fn any() -> SocketAddr {

@@ -17,7 +17,7 @@ const PAGE: &str = include_str!("../../../docs/quic-wire.md");
 const SHOWN: [usize; 4] = [0, 1, 2, 7];
 
 const HEAD: &str = "\
-# Packets beside QUIC (docs/quic-wire.md), which crates/quic/tests/vectors.rs writes with UPDATE_VECTORS=1. Sequences and
+# Packets beside QUIC (docs/quic-wire.md), written by crates/quic/tests/vectors.rs (UPDATE_VECTORS=1). Sequences and
 # times have a place for each stamp. times and reference: full, in steps of 8.192 ns; reference is the time to which
 # those on the wire are the nearest. key: of the side that sends the packet. Bytes are in hexadecimal.
 kind,tag,sequences,times,reference,key,packet

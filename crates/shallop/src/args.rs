@@ -82,7 +82,7 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::EDGE)]
     Edge(Edge),
-    /// Send files to a host with 'shallop receive': QUIC whose data packets leave on credits of FlashPass
+    /// Send files to a host with 'shallop receive': QUIC whose data packets leave on credits
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::SEND)]
     Send(Send),

@@ -10,13 +10,13 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::Span;
+use shallop_quic::Config;
 use shallop_quic::identity::{Fingerprint, Identity};
 use shallop_quic::known_hosts::{Check, KnownHosts};
 use shallop_quic::session::{PORT, Receiving, Report, Sending, receive as receive_files};
 use shallop_quic::transfer::{
     Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources, TransferError,
 };
-use shallop_quic::Config;
 use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
 use shallop_workbench::printable::printable;
@@ -43,8 +43,7 @@ fn config(leaving: &Leaving) -> Result<Config> {
 pub fn send(args: &Send) -> Result<ExitCode> {
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
     let (host, address) = address_of(&args.host)?;
-    let known_file =
-        args.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
+    let known_file = args.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
     let mut known = KnownHosts::load(&known_file).map_err(|why| plain(&why))?;
     let pinned = args.fingerprint.or_else(|| known.fingerprint(&host));
     let sending = Sending::connect(address, config(&args.leaving)?, pinned)
@@ -134,16 +133,8 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
         .map_err(|why| plain(&format!("{}: {why}", args.bind)))?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
-    while args.once {
-        let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
-        let bar = Bar::new(args.leaving.json);
-        let received = receive_files(&connection, &args.folder, options, &bar);
-        bar.end();
-        match received {
-            Ok(_) => return ended(received, "received", args.leaving.json),
-            // A sender that does not trust this host leaves; one that was broken off comes again.
-            Err(why) => print::stderr(&format!("{why}\n")),
-        }
+    if args.once {
+        return receive_once(&receiving, args, options);
     }
     std::thread::scope(|scope| {
         while let Some(connection) = receiving.accept() {
@@ -160,10 +151,31 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Receives until the files of one sender are there.
+fn receive_once(
+    receiving: &Receiving,
+    args: &Receive,
+    options: ReceiveOptions,
+) -> Result<ExitCode> {
+    loop {
+        let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
+        let bar = Bar::new(args.leaving.json);
+        let received = receive_files(&connection, &args.folder, options, &bar);
+        bar.end();
+        match received {
+            Ok(_) => return ended(received, "received", args.leaving.json),
+            // A sender that does not trust this host leaves; one that was broken off comes again.
+            Err(why) => print::stderr(&format!("{why}\n")),
+        }
+    }
+}
+
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     if args.leaving.json {
-        return print::line(&json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string());
+        return print::line(
+            &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
+        );
     }
     print::line(&format!("Receiving at {address}. Its fingerprint is\n{fingerprint}"))
 }
@@ -180,34 +192,37 @@ fn ended(
         print::json(&report)?;
         return Ok(ExitCode::from(code));
     }
-    let Report { transfer, on_credits, credits } = &report;
-    let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
-    let mut text = format!(
-        "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
-        transfer.files, transfer.bytes, transfer.seconds
-    );
-    if transfer.skipped > 0 {
-        text += &format!(" {} were there already.", transfer.skipped);
-    }
-    if transfer.resumed_bytes > 0 {
-        text += &format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes);
-    }
-    if *on_credits && credits.emulated > 0 {
-        text += &format!(
-            "\nOn credits: {} emulation packets, of which {:.2} % were lost; {} data packets, {} without a credit.",
-            credits.emulated,
-            credits.emulation_loss() * 100.0,
-            credits.data_packets,
-            credits.without_credit
-        );
-    } else if !on_credits {
-        text += "\nWithout credits: by CUBIC.";
-    }
-    print::line(&text)?;
-    for failed in &transfer.failed {
+    print::line(&sentences(&report, done))?;
+    for failed in &report.transfer.failed {
         print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
     }
     Ok(ExitCode::from(code))
+}
+
+/// What was moved, and how it left.
+fn sentences(report: &Report, done: &str) -> String {
+    let Report { transfer, on_credits, credits } = report;
+    let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
+    let moved = format!(
+        "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
+        transfer.files, transfer.bytes, transfer.seconds
+    );
+    let skipped =
+        (transfer.skipped > 0).then(|| format!(" {} were there already.", transfer.skipped));
+    let resumed = (transfer.resumed_bytes > 0)
+        .then(|| format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes));
+    let left = match (on_credits, credits.emulated) {
+        (false, _) => Some("\nWithout credits: by CUBIC.".to_owned()),
+        (true, 0) => None,
+        (true, emulated) => Some(format!(
+            "\nOn credits: {emulated} emulation packets, of which {:.2} % were lost; {} data packets, {} without a \
+             credit.",
+            credits.emulation_loss() * 100.0,
+            credits.data_packets,
+            credits.without_credit
+        )),
+    };
+    [Some(moved), skipped, resumed, left].into_iter().flatten().collect()
 }
 
 /// A bar of bytes on a terminal.

@@ -44,7 +44,7 @@ pub struct Send {
     /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
     #[arg(long)]
     pub trust_new: bool,
-    /// The file of known hosts, in place of known_hosts in the folder `shallop` of your data
+    /// The file of known hosts, in place of the one in the folder `shallop` of your data
     #[arg(long, value_name = "FILE")]
     pub known_hosts: Option<PathBuf>,
     /// How data leaves.

@@ -12,8 +12,9 @@
 //! 4. For every entry the receiver says whether it is in place. When all are, the sender says so, the receiver says so,
 //!    and the sender closes the link.
 //!
-//! What has arrived of a file lies beside its place under a name that ends in `.shallop-part`, and takes its name only
-//! when it is whole, verified and on the disk. So either side may die at any time: the next transfer goes on from there.
+//! What has arrived of a file lies beside its place under a name that ends in `.shallop-part`, and takes its name
+//! only when it is whole, verified and on the disk. So either side may die at any time: the next transfer goes on
+//! from there.
 
 mod control;
 mod error;

@@ -1,0 +1,87 @@
+//! Files between two processes of the command, over loopback.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn shallop(data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
+    command.env("XDG_DATA_HOME", data).stdin(Stdio::null());
+    command
+}
+
+/// A receiver, where it listens, and its fingerprint.
+fn receiver(data: &Path, folder: &Path) -> (Child, BufReader<std::process::ChildStdout>, Value) {
+    let mut command = shallop(data);
+    command.arg("receive").arg(folder);
+    command.args(["--bind", "127.0.0.1:0", "--once", "--json", "--wait", "20ms"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    lines.read_line(&mut first).unwrap();
+    (child, lines, serde_json::from_str(&first).unwrap())
+}
+
+fn send(data: &Path, what: &Path, to: &str, more: &[&str]) -> Output {
+    let mut command = shallop(data);
+    command.arg("send").arg(what).arg(to).args(["--wait", "20ms"]).args(more);
+    command.output().unwrap()
+}
+
+#[test]
+fn files_arrive_at_a_receiver_that_is_known_and_at_no_other() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, source, inbox] = ["data", "source", "inbox"].map(|name| place.path().join(name));
+    for folder in [&source, &inbox] {
+        fs::create_dir(folder).unwrap();
+    }
+    let bytes: Vec<u8> = (0..700_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
+    fs::write(source.join("file"), &bytes).unwrap();
+    let (mut child, lines, told) = receiver(&data, &inbox);
+    let address = told["address"].as_str().unwrap().to_owned();
+
+    let unknown = send(&data, &source, &address, &[]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("is not known"));
+
+    let other = "00000000-00000000-00000000-00000000-00000000-00000000-00000000-00000000";
+    let wrong = send(&data, &source, &address, &["--fingerprint", other]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("somebody else answers"));
+    assert!(!inbox.join("source").exists());
+
+    let sent = send(&data, &source, &address, &["--trust-new", "--json"]);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
+    assert_eq!(report["on_credits"], true);
+    assert_eq!(report["transfer"]["bytes"], 700_000);
+    assert!(report["credits"]["data_packets"].as_u64() <= report["credits"]["used"].as_u64());
+    assert!(child.wait().unwrap().success());
+    let received: Value = serde_json::from_reader(lines).unwrap();
+    assert_eq!(received["transfer"]["files"], 1);
+    assert!(fs::read(inbox.join("source/file")).unwrap() == bytes);
+    let known = fs::read_to_string(data.join("shallop/known_hosts")).unwrap();
+    assert_eq!(known.trim(), format!("{address} {}", told["fingerprint"].as_str().unwrap()));
+}
+
+#[test]
+fn bad_input_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    for (args, said) in [
+        (["send", "nowhere", "127.0.0.1", "--wait", "20ms"], "nowhere"),
+        (["send", ".", "127.0.0.1", "--wait", "0s"], "--wait is a time from 1us"),
+        (["send", ".", "no such host", "--wait", "20ms"], "is no host that can be found"),
+        (["receive", "nowhere", "--once", "--wait", "20ms"], "is no folder"),
+    ] {
+        let output = shallop(folder).args(args).current_dir(folder).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
