@@ -144,7 +144,7 @@ impl Connection {
     }
 
     /// Takes what QUIC has to tell.
-    pub(crate) fn take_events(&mut self) {
+    pub(crate) fn take_events(&mut self, time: Time) {
         let mut has_news = false;
         while let Some(event) = self.quic.poll() {
             has_news = true;
@@ -167,7 +167,7 @@ impl Connection {
             }
         }
         if self.path == Path::Unknown {
-            has_news |= self.read_settings();
+            has_news |= self.read_settings(time);
         }
         if has_news {
             self.wake();
@@ -206,7 +206,7 @@ impl Connection {
     }
 
     /// Reads the peer's settings: true if they are there, and credits begin.
-    fn read_settings(&mut self) -> bool {
+    fn read_settings(&mut self, time: Time) -> bool {
         if self.own_settings.is_none() {
             return false;
         }
@@ -230,7 +230,7 @@ impl Connection {
         }
         match (Settings::decode(&self.settings_read[..SETTINGS_BYTES]), self.keys()) {
             (Ok(peer), Some(keys)) => {
-                self.credits = Some(Credits::new(&self.config, keys, peer));
+                self.credits = Some(Credits::new(time, &self.config, keys, peer));
                 self.path = Path::Credits;
             }
             // What cannot be understood is a peer without credits.
@@ -268,7 +268,7 @@ impl Connection {
     pub(crate) fn transmit(&mut self, now: Instant, time: Time, out: &mut Vec<Datagram>) {
         if self.quic.poll_timeout().is_some_and(|at| at <= now) {
             self.quic.handle_timeout(now);
-            self.take_events();
+            self.take_events(time);
         }
         match self.path {
             Path::Unknown => {}

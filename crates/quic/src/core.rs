@@ -129,7 +129,7 @@ impl Core {
                 if let Some(connection) = self.connections.get_mut(&handle.0) {
                     connection.quic.handle_event(event);
                 }
-                self.settle(handle.0);
+                self.settle(now, handle.0);
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
             Some(DatagramEvent::Response(transmit)) => self.answer(&transmit, answer),
@@ -161,7 +161,7 @@ impl Core {
             Ok((handle, quic)) => {
                 let number = self.add(handle, quic);
                 self.arrived.push_back(number);
-                self.settle(number);
+                self.settle(now, number);
                 self.accept_wakers.drain(..).for_each(Waker::wake);
             }
             Err(error) => {
@@ -179,7 +179,8 @@ impl Core {
     }
 
     /// Passes on what a connection and the endpoint tell each other.
-    fn settle(&mut self, number: usize) {
+    fn settle(&mut self, now: Instant, number: usize) {
+        let time = self.time(now);
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let mut is_drained = false;
         while let Some(event) = connection.quic.poll_endpoint_events() {
@@ -188,7 +189,7 @@ impl Core {
                 connection.quic.handle_event(event);
             }
         }
-        connection.take_events();
+        connection.take_events(time);
         if is_drained {
             connection.end.get_or_insert_with(|| End::Lost("closed".to_owned()));
             connection.wake();
@@ -208,7 +209,7 @@ impl Core {
             if let Some(connection) = self.connections.get_mut(&number) {
                 connection.transmit(now, time, &mut out);
             }
-            self.settle(number);
+            self.settle(now, number);
         }
         out
     }

@@ -1,6 +1,6 @@
 //! The `FlashPass` side of a connection: as a sender, emulation packets and the departures that credits allow; as a
 //! receiver, a credit for each emulation packet that arrives. It knows nothing of bytes or streams. Times are those of
-//! this side's clock.
+//! this side's clock; on the wire they count from the beginning of the connection, as the peer knows no other.
 
 use shallop_control::flashpass::{Aimd, AimdConfig, Law};
 use shallop_core::{Seed, Span, Time};
@@ -35,6 +35,8 @@ pub(crate) enum Departure {
 /// The credits of a connection.
 #[derive(Debug)]
 pub(crate) struct Credits {
+    /// When the connection began: its own time is zero then.
+    origin: Time,
     engine: CreditEngine<Law>,
     outstanding: Outstanding,
     wait: Span,
@@ -48,6 +50,8 @@ pub(crate) struct Credits {
     peer: Settings,
     own_batch: usize,
     seen: ReplayWindow,
+    /// When the newest emulation packet of the peer arrived.
+    newest_at: Time,
     filling: Option<Credit>,
     credit_due: Option<Time>,
     /// How long a credit may wait for others.
@@ -58,6 +62,7 @@ pub(crate) struct Credits {
 impl Credits {
     /// Those of a connection whose ends have these settings and keys.
     pub(crate) fn new(
+        now: Time,
         config: &Config,
         (own_key, peer_key): (MacKey, MacKey),
         peer: Settings,
@@ -74,6 +79,8 @@ impl Credits {
         let law = Law::Aimd(Aimd::new(AimdConfig::default()));
         let random = Seed::new(config.seed).stream("emulation", 0);
         Self {
+            origin: now,
+            newest_at: Time::ZERO,
             engine: CreditEngine::new(engine, law, random),
             outstanding: Outstanding::default(),
             wait,
@@ -92,13 +99,20 @@ impl Credits {
         }
     }
 
+    /// A time of this side as one of the connection.
+    fn own(&self, now: Time) -> Time {
+        Time::after_start(now.saturating_since(self.origin))
+    }
+
     /// Says how many packets are to be sent.
     pub(crate) fn set_demand(&mut self, now: Time, packets: u64) {
+        let now = self.own(now);
         self.engine.set_demand(now, Some(packets));
     }
 
     /// The emulation packet that is due, if any.
     pub(crate) fn emulate(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
+        let now = self.own(now);
         let at = floor(now).max(self.sent_at.saturating_add(STEP));
         let emulation = self.engine.emulate(at)?;
         self.sent_at = at;
@@ -113,6 +127,7 @@ impl Credits {
 
     /// What leaves now, if a departure is due.
     pub(crate) fn depart(&mut self, now: Time) -> Option<Departure> {
+        let now = self.own(now);
         let planned = self.engine.next_departure().filter(|&at| at <= now)?;
         self.engine.take_departure(now);
         let late = now.saturating_since(planned);
@@ -126,6 +141,7 @@ impl Credits {
 
     /// The credit packet that is due, if any.
     pub(crate) fn grant(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
+        let now = self.own(now);
         let due = self.credit_due.is_none_or(|at| at <= now);
         let batch = self.own_batch;
         let credit = self.filling.take_if(|of| due || of.stamps().len() >= batch)?;
@@ -136,8 +152,13 @@ impl Credits {
 
     /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new.
     pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) {
+        let now = self.own(now);
+        // The peer's clock has gone on since its last packet.
+        let pause = now.saturating_since(self.newest_at);
         let reference = match parsed.kind() {
-            PacketKind::Emulation | PacketKind::TaggedEmulation => self.seen.newest(),
+            PacketKind::Emulation | PacketKind::TaggedEmulation => {
+                self.seen.newest().saturating_add(pause)
+            }
             PacketKind::Credit => now,
         };
         match parsed.verify(&self.peer_key, reference) {
@@ -148,8 +169,12 @@ impl Credits {
     }
 
     fn on_emulation(&mut self, now: Time, stamp: Stamp) {
+        let newest = self.seen.newest();
         if self.seen.accept(stamp).is_err() {
             return;
+        }
+        if self.seen.newest() > newest {
+            self.newest_at = now;
         }
         match &mut self.filling {
             // A full credit leaves before the next packet is looked at.
@@ -171,11 +196,13 @@ impl Credits {
 
     /// When something is due.
     pub(crate) fn wakeup(&self) -> Option<Time> {
-        [self.engine.wakeup(), self.credit_due].into_iter().flatten().min()
+        let due = [self.engine.wakeup(), self.credit_due].into_iter().flatten().min();
+        due.map(|at| self.origin.saturating_add(at.since_start()))
     }
 
     /// Whether the path seems to have no credits: many emulation packets, and not one answer after their time.
     pub(crate) fn is_unanswered(&self, now: Time) -> bool {
+        let now = self.own(now);
         self.engine.credits().granted == 0
             && self.engine.emulated() >= UNANSWERED
             && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
@@ -201,4 +228,55 @@ impl Credits {
 fn floor(at: Time) -> Time {
     let steps = at.since_start().as_ps() / STEP.as_ps();
     Time::after_start(STEP * steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Parsed;
+    use shallop_core::BitsPerSec;
+
+    /// The two ends of a connection, which began at these times of their clocks.
+    fn pair(begun: [Time; 2]) -> [Credits; 2] {
+        let wait = std::time::Duration::from_millis(20);
+        let config = Config { wait, ..Config::new(BitsPerSec::gbps(1)) };
+        let key = |byte: u8| MacKey::new([byte; 16]);
+        let settings =
+            Settings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let first = Credits::new(begun[0], &config, (key(1), key(2)), settings);
+        [first, Credits::new(begun[1], &config, (key(2), key(1)), settings)]
+    }
+
+    /// Lets the first end ask for this many packets, a millisecond apart from its peer, and says how many may leave.
+    fn exchange([sender, receiver]: &mut [Credits; 2], at: [Time; 2], packets: u64) -> u64 {
+        let end = Span::from_ms(200);
+        let (mut passed, mut left) = (Span::ZERO, 0);
+        sender.set_demand(at[0], packets);
+        while passed < end {
+            let [here, there] = at.map(|at| at.saturating_add(passed));
+            while let Some((_, packet)) = sender.emulate(here) {
+                receiver.on_packet(there, &Parsed::parse(&packet).unwrap());
+                while let Some((_, credit)) = receiver.grant(there) {
+                    sender.on_packet(here, &Parsed::parse(&credit).unwrap());
+                }
+            }
+            while let Some(departure) = sender.depart(here) {
+                left += u64::from(matches!(departure, Departure::Data(_)));
+            }
+            passed += Span::from_us(50);
+        }
+        left
+    }
+
+    #[test]
+    fn ends_whose_clocks_began_days_apart_understand_each_other_after_any_pause() {
+        let hours = |count: u64| Time::after_start(Span::from_secs(3_600 * count));
+        let mut ends = pair([hours(70), hours(1)]);
+        assert_eq!(exchange(&mut ends, [hours(70), hours(1)], 50), 50);
+        for pause in [2, 3, 100] {
+            assert_eq!(exchange(&mut ends, [hours(70 + pause), hours(1 + pause)], 50), 50);
+        }
+        assert_eq!(ends[0].stats().dropped.total() + ends[1].stats().dropped.total(), 0);
+        assert_eq!(ends[0].stats().granted, ends[1].stats().credits_sent);
+    }
 }
