@@ -112,19 +112,23 @@ impl Class {
         }
     }
 
-    /// The class of a packet with this DSCP, if it says one: class selectors (RFC 2474) 1 to 5, and AF11 for data on
-    /// credits. Others, best effort among them, say none.
+    /// The DSCP of data that real hosts send on credits: AF11 (RFC 2597). Best effort is everybody's.
+    pub const DSCP_ON_CREDITS: u8 = 10;
+
+    /// The DSCP of its packets in captures: the class selector (RFC 2474) of its index, which is best effort for data.
     #[must_use]
-    pub const fn of_dscp(dscp: u8) -> Option<Self> {
-        match dscp {
-            8 => Some(Self::Ack),
-            10 => Some(Self::Data),
-            16 => Some(Self::Control),
-            24 => Some(Self::Emulation),
-            32 => Some(Self::Credit),
-            40 => Some(Self::Unscheduled),
-            _ => None,
-        }
+    pub const fn dscp(self) -> u8 {
+        (self as u8) << 3
+    }
+
+    /// The class that a real host says by this DSCP, if it says one: that of [`Self::dscp`] for acknowledgements,
+    /// control, emulation, credits and unscheduled data, and data by [`Self::DSCP_ON_CREDITS`].
+    #[must_use]
+    pub fn of_dscp(dscp: u8) -> Option<Self> {
+        use Class::{Ack, Control, Credit, Emulation, Unscheduled};
+        let told = [Ack, Control, Emulation, Credit, Unscheduled];
+        let on_credits = (dscp == Self::DSCP_ON_CREDITS).then_some(Self::Data);
+        on_credits.or_else(|| told.into_iter().find(|of| of.dscp() == dscp))
     }
 
     /// Position in [`Class::ALL`].

@@ -184,9 +184,10 @@ pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::{Ipv4HeaderSlice, PacketBuilder};
+    use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilder, PacketBuilderStep};
 
     use super::*;
+    use crate::endpoint::{FrameHead, outgoing};
 
     fn frame(payload: usize) -> Vec<u8> {
         let builder = PacketBuilder::ethernet2([2; 6], [2; 6])
@@ -209,6 +210,46 @@ mod tests {
         assert_eq!(segment.ends, ends);
         assert_eq!((segment.payload, segment.sequence), (100, u32::MAX - 10));
         assert_eq!((segment.acknowledged, segment.fin, segment.ip_bytes), (77, true, 140));
+    }
+
+    #[test]
+    fn udp_says_its_class_by_its_dscp_and_tcp_has_none() {
+        let with = |builder: PacketBuilderStep<IpHeaders>, dscp: u8| {
+            let mut bytes = Vec::new();
+            builder.udp(1, 2).write(&mut bytes, &[0; 18]).unwrap();
+            let traffic = dscp << 2;
+            if bytes[ETHERNET] >> 4 == 4 {
+                bytes[ETHERNET + 1] = traffic;
+            } else {
+                bytes[ETHERNET] |= traffic >> 4;
+                bytes[ETHERNET + 1] |= traffic << 4;
+            }
+            datagram(&bytes).unwrap()
+        };
+        let ethernet = || PacketBuilder::ethernet2([2; 6], [2; 6]);
+        for (dscp, class) in [
+            (0, None),
+            (8, Some(Class::Ack)),
+            (10, Some(Class::Data)),
+            (16, Some(Class::Control)),
+            (24, Some(Class::Emulation)),
+            (32, Some(Class::Credit)),
+            (40, Some(Class::Unscheduled)),
+            (46, None),
+            (48, None),
+        ] {
+            let of_v4 = with(ethernet().ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64), dscp);
+            let of_v6 = with(ethernet().ipv6([1; 16], [2; 16], 64), dscp);
+            assert_eq!((of_v4.class, of_v6.class), (class, class), "{dscp}");
+            // What says no class has that of its payload, beside transports with credits as well.
+            let out =
+                |legacy| outgoing::<()>(FrameHead::new(0, 0, &of_v4), Ecn::NotEct, 46, legacy);
+            assert_eq!(out(false).class, class.unwrap_or(Class::Data), "{dscp}");
+            assert_eq!(out(true).class, class.unwrap_or(Class::Legacy), "{dscp}");
+        }
+        let mut bytes = frame(100);
+        bytes[ETHERNET + 1] = 24 << 2;
+        assert_eq!(segment(&bytes).unwrap().class, None);
     }
 
     #[test]

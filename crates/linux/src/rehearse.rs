@@ -52,7 +52,8 @@ fn settings(plan: &Plan, controllers: &Controllers) -> Settings {
     Settings {
         gso_max_segs: plan.kernel.gso_max_segs,
         sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
-        // A processor of the hosts would receive between two instructions of process 1 as well.
+        // An interrupt on a processor of the hosts may find process 1 there, and the kernel would leave the controller
+        // out.
         emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs(),
     }
 }

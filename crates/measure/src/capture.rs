@@ -17,7 +17,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, Endianness};
-use shallop_core::{Class, Ecn, End, Envelope, Node, Time};
+use shallop_core::{Ecn, End, Envelope, Node, Time};
 use shallop_proto::wire;
 
 /// Preamble, gap and frame checksum, which are on the wire and not in captures.
@@ -117,26 +117,13 @@ impl Capture {
     }
 }
 
-/// The DSCP of a class: class selectors, 0 for data to 4 for credits.
-fn dscp(class: Class) -> IpDscp {
-    match class {
-        Class::Data => IpDscp::CS0,
-        Class::Ack => IpDscp::CS1,
-        Class::Control => IpDscp::CS2,
-        Class::Emulation => IpDscp::CS3,
-        Class::Credit => IpDscp::CS4,
-        Class::Unscheduled => IpDscp::CS5,
-        Class::Legacy => IpDscp::CS6,
-        Class::LegacyAck => IpDscp::CS7,
-    }
-}
-
 fn headers(packet: Envelope, (from, to): (Node, Node)) -> [u8; ETHERNET + IPV4 + UDP] {
     let ip_bytes = wire::ip_bytes(packet.size).max((IPV4 + UDP) as u64) as u16;
     let ethernet =
         Ethernet2Header { source: mac(from), destination: mac(to), ether_type: EtherType::IPV4 };
     let mut ip = Ipv4Header {
-        dscp: dscp(packet.class),
+        // Six bits: it is always one.
+        dscp: IpDscp::try_new(packet.class.dscp()).unwrap_or(IpDscp::ZERO),
         ecn: match packet.ecn {
             Ecn::NotEct => IpEcn::NotEct,
             Ecn::Ect => IpEcn::Ect0,
@@ -182,6 +169,8 @@ fn mac(node: Node) -> [u8; 6] {
 
 #[cfg(test)]
 mod tests {
+    use shallop_core::Class;
+
     use super::*;
     use etherparse::SlicedPacket;
     use pcap_file::pcapng::{Block, PcapNgReader};

@@ -1,7 +1,7 @@
 //! A plan whose network is slower by a factor: rates and what queues hold shrink together, delays stay. Buffers then
 //! hold the same part of a bandwidth-delay product, and the same time. Packets, flows and windows are as large as
 //! before, so that there are fewer of them in flight. Queues of credits, and what transports say in bytes themselves
-//! (bursts, send buffers), stay as they are.
+//! (bursts, send buffers), stay as they are; but for K and C of Gemini, which are those of the network.
 
 use shallop_control::any::Config;
 use shallop_control::gemini;

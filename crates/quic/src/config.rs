@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shallop_core::{BitsPerSec, Bytes, Share, Span};
+use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
 use shallop_proto::wire;
 
 /// The default waiting time: longer than round trips across a continent.
@@ -29,7 +29,13 @@ impl Default for Classes {
     /// AF11 for data, so that it is not in the queue of everything else, and class selectors (RFC 2474) CS1 to
     /// CS4, as the switches of rehearsals read them.
     fn default() -> Self {
-        Self { data: 10, ack: 8, control: 16, emulation: 24, credit: 32 }
+        Self {
+            data: Class::DSCP_ON_CREDITS,
+            ack: Class::Ack.dscp(),
+            control: Class::Control.dscp(),
+            emulation: Class::Emulation.dscp(),
+            credit: Class::Credit.dscp(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A connection: QUIC decides what is sent, [`Credits`] when. Data of streams waits here, and QUIC is given what one
 //! packet carries whenever a credit lets one leave. What QUIC has to repeat waits behind its [`Gate`], for credits as
-//! well. Acknowledgements, flow control, handshakes and keep-alive never wait.
+//! well, and acknowledgements, flow control and keep-alive then wait with it for the next credit, or for the probe that
+//! QUIC sends without one. At all other times they leave at once.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -84,6 +85,8 @@ pub(crate) struct Connection {
     wants: bool,
     /// Packets that were lost and not repeated, as far as is known.
     repairs: u64,
+    /// STREAM frames that QUIC has sent.
+    stream_frames: u64,
     data_packets: u64,
     without_credit: u64,
     /// The stream with the settings of this side, and of the peer.
@@ -116,6 +119,7 @@ impl Connection {
             pending: false,
             wants: false,
             repairs: 0,
+            stream_frames: 0,
             data_packets: 0,
             without_credit: 0,
             own_settings: None,
@@ -198,7 +202,6 @@ impl Connection {
 
     fn leave_credits(&mut self, path: Path) {
         self.path = path;
-        self.credits = None;
         self.pending = false;
         if let Some(gate) = &self.gate {
             gate.set(Mode::Cubic);
@@ -270,13 +273,14 @@ impl Connection {
             self.quic.handle_timeout(now);
             self.take_events(time);
         }
-        match self.path {
-            Path::Unknown => {}
-            Path::Credits => self.transmit_on_credits(now, time, out),
-            Path::WithoutCredits | Path::Unanswered => {
-                self.streams.fill(&mut self.quic, usize::MAX);
-                self.wake_writers();
-            }
+        if self.path == Path::Credits {
+            self.transmit_on_credits(now, time, out);
+        }
+        // Perhaps only since a moment ago.
+        if [Path::WithoutCredits, Path::Unanswered].contains(&self.path) {
+            self.streams.fill(&mut self.quic, usize::MAX);
+            self.wake_writers();
+            self.grant(time, out);
         }
         while self.poll_one(now, out).is_some() {}
         self.notice_losses();
@@ -286,7 +290,7 @@ impl Connection {
         self.notice_losses();
         self.update_demand(time);
         while let Some(departure) = self.credits.as_mut().and_then(|of| of.depart(time)) {
-            if let Departure::Data(_) = departure {
+            if departure == Departure::Data {
                 self.send_on_credit(now, out);
             }
             self.update_demand(time);
@@ -295,7 +299,9 @@ impl Connection {
             out.push(self.datagram_of(&packet));
         }
         self.grant(time, out);
-        if self.credits.as_ref().is_some_and(|of| of.is_unanswered(time)) {
+        if let Some(credits) = self.credits.as_mut().filter(|of| of.is_unanswered(time)) {
+            // The peer's emulation packets may arrive all the same: they are answered as before.
+            credits.set_demand(time, 0);
             self.leave_credits(Path::Unanswered);
         }
     }
@@ -360,14 +366,14 @@ impl Connection {
 
     /// Sends what QUIC wants to send next, if it may.
     fn poll_one(&mut self, now: Instant, out: &mut Vec<Datagram>) -> Option<()> {
-        let before = self.quic.stats().frame_tx.stream;
         let mut bytes = Vec::with_capacity(usize::from(self.config.datagram));
         // Statistics ask for the window, too.
         let _ = self.gate.as_ref().map(|gate| gate.take_asked());
         let transmit = self.quic.poll_transmit(now, 1, &mut bytes);
         self.wants |= self.gate.as_ref().is_some_and(|gate| gate.take_asked());
         let transmit = transmit?;
-        let is_data = self.quic.stats().frame_tx.stream > before;
+        let frames = self.quic.stats().frame_tx.stream;
+        let is_data = frames > std::mem::replace(&mut self.stream_frames, frames);
         self.without_credit += u64::from(is_data);
         let classes = self.config.classes;
         let class = match bytes.len() {

@@ -229,6 +229,9 @@ impl Core {
     /// Closes all connections.
     pub(crate) fn close(&mut self, now: Instant) {
         self.is_closed = true;
+        for number in std::mem::take(&mut self.arrived) {
+            self.abandon(number);
+        }
         for connection in self.connections.values_mut() {
             connection.close(now, 0, b"the endpoint is closed");
         }

@@ -13,6 +13,7 @@ use quinn_proto::{Dir, ReadError, StreamId, VarInt};
 use crate::config::Config;
 use crate::connection::{self, End, Path, WITHOUT};
 use crate::core::Core;
+use crate::counters::Counters;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
 use crate::socket::Socket;
@@ -104,6 +105,12 @@ impl Endpoint {
             Poll::Pending
         });
         number.await.map(|number| self.connection(number))
+    }
+
+    /// Packets beside QUIC that were dropped because they are of no connection, by reason.
+    #[must_use]
+    pub fn dropped(&self) -> Counters {
+        self.shared.lock().dropped
     }
 
     /// Closes all connections, and tells their peers.

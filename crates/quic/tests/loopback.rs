@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
@@ -116,6 +116,90 @@ fn streams_in_both_directions_are_answered() {
     drop(connection);
     let stats = thread.join().unwrap();
     assert!(stats.used > 40, "the server has credits of its own: {stats:?}");
+}
+
+/// Passes datagrams between a client and this server, but for emulation packets of the client.
+fn relay(server: SocketAddr) -> SocketAddr {
+    let socket = UdpSocket::bind(any()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let address = socket.local_addr().unwrap();
+    spawn(move || {
+        let (mut client, mut bytes) = (None, [0; 2_000]);
+        while let Ok((count, from)) = socket.recv_from(&mut bytes) {
+            if from != server {
+                client = Some(from);
+                if [0x08, 0x09].contains(&bytes[0]) {
+                    continue;
+                }
+            }
+            let to = if from == server { client.unwrap() } else { server };
+            socket.send_to(&bytes[..count], to).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
+    let (address, tls, thread) = server(config(), |connection| {
+        let (mut send, mut recv) = block_on(connection.accept_bi()).unwrap();
+        let asked = block_on(recv.read_to_end(1_000_000)).unwrap();
+        block_on(send.write_all(&asked)).unwrap();
+        block_on(send.finished()).unwrap();
+        (connection.path(), connection.stats())
+    });
+    let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
+    let connection = block_on(endpoint.connect(relay(address), "shallop")).unwrap();
+    let (mut send, mut recv) = block_on(connection.open_bi()).unwrap();
+    block_on(send.write_all(&bytes(500_000))).unwrap();
+    send.finish();
+    assert!(block_on(recv.read_to_end(1_000_000)).unwrap() == bytes(500_000));
+    assert_eq!(connection.path(), Path::Unanswered);
+    let stats = connection.stats();
+    assert!(stats.emulated >= 64 && stats.granted == 0, "{stats:?}");
+    // The way back has credits, which this end grants as before.
+    let (path, of_server) = thread.join().unwrap();
+    assert_eq!(path, Path::Credits);
+    assert!(of_server.data_packets > 500_000 / 1_408, "{of_server:?}");
+    assert!(stats.credits_sent >= of_server.used, "{stats:?} {of_server:?}");
+}
+
+#[test]
+fn packets_of_no_connection_are_counted_and_get_no_answer() {
+    let identity = Identity::make().unwrap();
+    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
+    let socket = UdpSocket::bind(any()).unwrap();
+    for packet in [&[0x08; 18][..], &[0x0A; 18], &[0x08; 17], &[0x0F; 18]] {
+        socket.send_to(packet, endpoint.address()).unwrap();
+    }
+    let expected =
+        Counters { unknown_tag: 2, wrong_length: 1, unknown_kind: 1, ..Counters::default() };
+    let begun = Instant::now();
+    while endpoint.dropped() != expected && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(endpoint.dropped(), expected);
+    socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    assert!(socket.recv(&mut [0; 2_000]).is_err());
+}
+
+#[test]
+fn an_endpoint_ends_with_connections_that_nobody_accepted() {
+    let identity = Identity::make().unwrap();
+    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
+    let trusts = ServerVerifier::pinned(identity.fingerprint());
+    let client = Endpoint::bind(any(), config(), Tls::client(trusts as Arc<_>)).unwrap();
+    let connection = block_on(client.connect(endpoint.address(), "shallop")).unwrap();
+    let ended = spawn(move || drop(endpoint));
+    let why = block_on(connection.closed());
+    assert!(why.contains("the endpoint is closed"), "{why}");
+    let begun = Instant::now();
+    while !ended.is_finished() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(ended.is_finished(), "its thread goes on");
 }
 
 #[test]
