@@ -23,6 +23,8 @@ pub struct Classes {
     pub emulation: u8,
     /// Credits.
     pub credit: u8,
+    /// QUIC packets with data of streams before the first credit is due, which switches drop rather than others.
+    pub unscheduled: u8,
 }
 
 impl Default for Classes {
@@ -35,6 +37,7 @@ impl Default for Classes {
             control: Class::Control.dscp(),
             emulation: Class::Emulation.dscp(),
             credit: Class::Credit.dscp(),
+            unscheduled: Class::Unscheduled.dscp(),
         }
     }
 }

@@ -1,25 +1,29 @@
 //! A connection: QUIC decides what is sent, [`Credits`] when. Data of streams waits here, and QUIC is given what one
 //! packet carries whenever a credit lets one leave. What QUIC has to repeat waits behind its [`Gate`], for credits as
 //! well, and acknowledgements, flow control and keep-alive then wait with it for the next credit, or for the probe that
-//! QUIC sends without one. At all other times they leave at once.
+//! QUIC sends without one, but no longer than the peer's acknowledgements may wait ([`Bypass`]). At all other times
+//! they leave at once.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use quinn_proto::{ConnectionError, ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt};
+use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, StreamId, VarInt};
 use shallop_core::Time;
 
+use crate::bypass::{Bypass, ack_eliciting};
 use crate::config::Config;
+use crate::core::Arrival;
 use crate::credits::{Credits, Departure};
-use crate::gate::{self, Gate, Mode};
+use crate::exchange::{self, Exchange};
+use crate::gate::{Gate, Mode};
+use crate::new_address::NewAddress;
 use crate::outgoing::Streams;
-use crate::packet::{Encoded, MacKey, PacketKind, Parsed};
-use crate::settings::{
-    ALPN, CLIENT_CONTEXT, EXPORTER_LABEL, SERVER_CONTEXT, SETTINGS_BYTES, Settings,
-};
+use crate::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
+use crate::settings::{ALPN, Settings};
+use crate::silence::Silence;
 use crate::stats::CreditStats;
 
 /// The application protocol (ALPN) without credits.
@@ -29,8 +33,8 @@ pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
 const OVERHEAD: usize = 64;
 /// A packet without data of streams is small up to this many bytes of UDP payload.
 const SMALL: usize = 100;
-/// Bytes of a lost packet at least, by which the number of repairs is guessed.
-const LEAST_LOST: u64 = 1_200;
+/// What a peer may take to answer, in addition to waiting times, before nothing new is sent to it.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A UDP datagram to send.
 #[derive(Clone, Debug)]
@@ -76,34 +80,42 @@ pub(crate) struct Connection {
     /// Nobody asks for it any more.
     pub(crate) is_abandoned: bool,
     config: Config,
-    gate: Option<Arc<Gate>>,
+    gate: Arc<Gate>,
+    bypass: Bypass,
     path: Path,
     credits: Option<Credits>,
     /// QUIC has something to send that needs a credit.
     pending: bool,
     /// QUIC has asked whether it may send something that has to be acknowledged.
     wants: bool,
-    /// Packets that were lost and not repeated, as far as is known.
-    repairs: u64,
-    /// STREAM frames that QUIC has sent.
+    /// Bytes of packets that were lost and not repeated, as far as is known.
+    lost_bytes: u64,
+    /// Whether packets of QUIC are answered, and whether anything is.
+    quic_silence: Silence,
+    silence: Silence,
+    address: NewAddress,
+    /// Where the emulation packets of a client come from.
+    credits_to: Option<SocketAddr>,
+    /// STREAM and ACK frames that QUIC has sent, and those that have to be acknowledged.
     stream_frames: u64,
+    ack_frames: u64,
+    eliciting_frames: u64,
     data_packets: u64,
     without_credit: u64,
-    /// The stream with the settings of this side, and of the peer.
-    own_settings: Option<StreamId>,
-    peer_settings: Option<StreamId>,
-    settings_read: Vec<u8>,
+    exchange: Exchange,
 }
 
 impl Connection {
+    /// A connection of QUIC with the gate of its controllers.
     pub(crate) fn new(
-        handle: ConnectionHandle,
-        quic: quinn_proto::Connection,
+        now: Instant,
+        (handle, quic, gate): (ConnectionHandle, quinn_proto::Connection, Arc<Gate>),
         config: &Config,
         tag: u16,
     ) -> Self {
-        let gate = gate::of(&quic);
         Self {
+            address: NewAddress::first(quic.remote_address()),
+            credits_to: None,
             handle,
             quic,
             streams: Streams::default(),
@@ -114,18 +126,26 @@ impl Connection {
             is_abandoned: false,
             config: *config,
             gate,
+            bypass: Bypass::new(now, config.wait),
             path: Path::Unknown,
             credits: None,
             pending: false,
             wants: false,
-            repairs: 0,
+            lost_bytes: 0,
+            quic_silence: Silence::longer_than(config.wait * 4 + PATIENCE),
+            silence: Silence::longer_than(config.wait * 4 + PATIENCE),
             stream_frames: 0,
+            ack_frames: 0,
+            eliciting_frames: 0,
             data_packets: 0,
             without_credit: 0,
-            own_settings: None,
-            peer_settings: None,
-            settings_read: Vec::new(),
+            exchange: Exchange::default(),
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn gate_mode(&self) -> Mode {
+        self.gate.mode()
     }
 
     /// How data leaves now.
@@ -186,52 +206,23 @@ impl Connection {
         if !self.config.credits || protocol.as_deref() != Some(ALPN) {
             return self.leave_credits(Path::WithoutCredits);
         }
-        let Some(id) = self.quic.streams().open(Dir::Uni) else {
-            return self.leave_credits(Path::WithoutCredits);
-        };
         let (wait, credit_delay) = (self.config.wait_span(), self.config.credit_delay());
         let settings = Settings { tag: self.tag, batch: self.config.batch, wait, credit_delay };
-        let Ok(message) = settings.encode() else {
-            return self.leave_credits(Path::WithoutCredits);
-        };
-        // A stream that was just opened takes these few bytes.
-        let written = self.quic.send_stream(id).write(&message);
-        debug_assert_eq!(written.ok(), Some(SETTINGS_BYTES));
-        self.own_settings = Some(id);
+        if !self.exchange.begin(&mut self.quic, &settings) {
+            self.leave_credits(Path::WithoutCredits);
+        }
     }
 
     fn leave_credits(&mut self, path: Path) {
         self.path = path;
         self.pending = false;
-        if let Some(gate) = &self.gate {
-            gate.set(Mode::Cubic);
-        }
+        self.gate.set(Mode::Cubic);
     }
 
     /// Reads the peer's settings: true if they are there, and credits begin.
     fn read_settings(&mut self, time: Time) -> bool {
-        if self.own_settings.is_none() {
-            return false;
-        }
-        if self.peer_settings.is_none() {
-            self.peer_settings = self.quic.streams().accept(Dir::Uni);
-        }
-        let Some(id) = self.peer_settings else { return false };
-        let mut stream = self.quic.recv_stream(id);
-        if let Ok(mut chunks) = stream.read(true) {
-            let missing = SETTINGS_BYTES - self.settings_read.len();
-            while let Ok(Some(chunk)) = chunks.next(missing.max(1)) {
-                self.settings_read.extend_from_slice(&chunk.bytes);
-                if self.settings_read.len() >= SETTINGS_BYTES {
-                    break;
-                }
-            }
-            let _ = chunks.finalize();
-        }
-        if self.settings_read.len() < SETTINGS_BYTES {
-            return false;
-        }
-        match (Settings::decode(&self.settings_read[..SETTINGS_BYTES]), self.keys()) {
+        let Some(settings) = self.exchange.settings(&mut self.quic) else { return false };
+        match (settings, exchange::keys(&self.quic)) {
             (Ok(peer), Some(keys)) => {
                 self.credits = Some(Credits::new(time, &self.config, keys, peer));
                 self.path = Path::Credits;
@@ -242,24 +233,32 @@ impl Connection {
         true
     }
 
-    /// The keys of small packets: this side's and the peer's.
-    fn keys(&self) -> Option<(MacKey, MacKey)> {
-        let key = |context: &[u8]| {
-            let mut bytes = [0; 16];
-            let session = self.quic.crypto_session();
-            session.export_keying_material(&mut bytes, EXPORTER_LABEL, context).ok()?;
-            Some(MacKey::new(bytes))
-        };
-        let (client, server) = (key(CLIENT_CONTEXT)?, key(SERVER_CONTEXT)?);
-        Some(if self.quic.side().is_client() { (client, server) } else { (server, client) })
+    /// A packet of QUIC arrived.
+    pub(crate) fn on_arrival(&mut self, arrival: &Arrival<'_>) {
+        self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
+        self.bypass.on_arrival(&self.quic.stats().frame_rx);
+        self.quic_silence.on_arrival();
+        self.silence.on_arrival();
     }
 
     /// A small packet with this connection's tag arrived.
-    pub(crate) fn on_small(&mut self, now: Time, parsed: &Parsed, out: &mut Vec<Datagram>) {
-        if let Some(credits) = &mut self.credits {
-            credits.on_packet(now, parsed);
-            self.grant(now, out);
+    pub(crate) fn on_small(
+        &mut self,
+        now: Time,
+        arrival: &Arrival<'_>,
+        parsed: &Parsed,
+        out: &mut Vec<Datagram>,
+    ) {
+        let Some(credits) = &mut self.credits else { return };
+        if credits.on_packet(now, parsed) {
+            self.silence.on_arrival();
+            self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
+            // The address of a client changes before QUIC knows.
+            if self.quic.side().is_server() && parsed.kind() != PacketKind::Credit {
+                self.credits_to = Some(arrival.from);
+            }
         }
+        self.grant(now, out);
     }
 
     /// Whether streams can be opened: the way data leaves is known.
@@ -282,21 +281,25 @@ impl Connection {
             self.wake_writers();
             self.grant(time, out);
         }
-        while self.poll_one(now, out).is_some() {}
+        self.send_rest(now, out);
         self.notice_losses();
     }
 
     fn transmit_on_credits(&mut self, now: Instant, time: Time, out: &mut Vec<Datagram>) {
         self.notice_losses();
-        self.update_demand(time);
+        self.update_demand(now, time);
         while let Some(departure) = self.credits.as_mut().and_then(|of| of.depart(time)) {
             if departure == Departure::Data {
                 self.send_on_credit(now, out);
             }
-            self.update_demand(time);
+            self.update_demand(now, time);
         }
+        self.pass_without_credit(now, out);
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.emulate(time)) {
             out.push(self.datagram_of(&packet));
+            self.silence.on_departure(now);
+            self.address.on_departure(EMULATION_BYTES);
+            self.update_demand(now, time);
         }
         self.grant(time, out);
         if let Some(credits) = self.credits.as_mut().filter(|of| of.is_unanswered(time)) {
@@ -309,52 +312,111 @@ impl Connection {
     /// Sends the credits that are due.
     pub(crate) fn grant(&mut self, time: Time, out: &mut Vec<Datagram>) {
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.grant(time)) {
-            out.push(self.datagram_of(&packet));
+            let to = self.credits_to.unwrap_or(self.quic.remote_address());
+            out.push(Datagram { to, ..self.datagram_of(&packet) });
         }
     }
 
-    /// Payload of streams in one packet.
+    /// Payload of streams in one packet. QUIC makes packets shorter when the path takes long ones no more.
     fn payload(&self) -> usize {
-        usize::from(self.config.datagram).saturating_sub(OVERHEAD).max(1)
+        usize::from(self.quic.current_mtu()).saturating_sub(OVERHEAD).max(1)
     }
 
-    fn update_demand(&mut self, time: Time) {
-        let queued = self.streams.queued().div_ceil(self.payload()) as u64;
-        let repairs = self.repairs.max(u64::from(self.pending));
+    /// Says how many packets need credits. None are asked for while the peer is silent, but for a call from time to
+    /// time, or more than its new address may get.
+    fn update_demand(&mut self, now: Instant, time: Time) {
+        let may_ask = self.silence.may_call(now) && self.address.allows(EMULATION_BYTES);
+        let demand = if may_ask { self.waiting_packets() } else { 0 };
         if let Some(credits) = &mut self.credits {
-            credits.set_demand(time, queued + repairs);
+            credits.set_demand(time, demand);
         }
+    }
+
+    fn waiting_packets(&self) -> u64 {
+        let queued = self.streams.queued().div_ceil(self.payload()) as u64;
+        let lost = self.lost_bytes.div_ceil(u64::from(self.quic.current_mtu()));
+        queued + lost.max(u64::from(self.pending))
     }
 
     /// A loss shuts the gate: what is lost waits for credits.
     fn notice_losses(&mut self) {
-        let Some(gate) = self.gate.as_ref().filter(|_| self.path == Path::Credits) else { return };
-        self.repairs += gate.take_lost().div_ceil(LEAST_LOST);
-        self.pending |= gate.mode() == Mode::Shut;
-    }
-
-    /// Sends one packet: what has to be repeated, or else new data.
-    fn send_on_credit(&mut self, now: Instant, out: &mut Vec<Datagram>) {
-        let Some(gate) = self.gate.clone() else { return };
-        let payload = self.payload();
-        if !self.pending && self.streams.fill(&mut self.quic, payload) == 0 {
+        if self.path != Path::Credits {
             return;
         }
+        if self.quic.is_closed() {
+            // Only the news of that is still to be sent.
+            self.pending = false;
+            return self.gate.set(Mode::Open);
+        }
+        self.lost_bytes += self.gate.take_lost();
+        self.pending |= self.gate.mode() == Mode::Shut;
+    }
+
+    /// Sends one packet on a credit: what has to be repeated, or else new data.
+    fn send_on_credit(&mut self, now: Instant, out: &mut Vec<Datagram>) {
+        let payload = self.payload();
+        let mut given = 0;
+        if self.quic_silence.is_at(now) {
+            // A peer that answers no more gets nothing new, and a small packet whose answer says what was lost.
+            if !self.quic_silence.may_call(now) {
+                return;
+            }
+            self.quic.ping();
+        } else if !self.pending {
+            given = self.streams.fill(&mut self.quic, payload);
+            if given == 0 {
+                return;
+            }
+        }
         self.wake_writers();
-        gate.set(Mode::Open);
         let before = self.without_credit;
-        self.poll_one(now, out);
-        let sent = self.without_credit - before;
-        self.without_credit = before;
-        self.data_packets += sent;
-        self.repairs = self.repairs.saturating_sub(u64::from(self.pending));
-        gate.set(Mode::Shut);
+        if !self.pass_one(now, out) {
+            // QUIC may send nothing, as to an address that has to be validated first.
+            self.lost_bytes += given as u64;
+            self.pending |= given > 0;
+            self.gate.set(if self.pending { Mode::Shut } else { Mode::Open });
+        }
+        // A second one in there is a probe.
+        self.data_packets += u64::from(self.without_credit > before);
+        self.without_credit = self.without_credit.max(before + 1) - 1;
+    }
+
+    /// Opens the gate for one packet, and leaves it open if nothing else waits. False if QUIC sends none.
+    fn pass_one(&mut self, now: Instant, out: &mut Vec<Datagram>) -> bool {
+        self.gate.set(Mode::Open);
+        let has_sent = self.poll_one(now, out).is_some();
+        let sent = out.last().filter(|_| has_sent).map(|datagram| datagram.bytes.len());
+        let bytes = sent.unwrap_or(self.payload()) as u64;
+        self.lost_bytes = self.lost_bytes.saturating_sub(bytes);
+        self.gate.set(Mode::Shut);
         self.wants = false;
         while self.poll_one(now, out).is_some() {}
-        self.pending = self.wants;
+        self.pending = self.wants || !has_sent && self.lost_bytes > 0;
         if !self.pending {
-            self.repairs = 0;
-            gate.set(Mode::Open);
+            self.lost_bytes = 0;
+            self.gate.set(Mode::Open);
+            self.bypass.on_open();
+        }
+        has_sent
+    }
+
+    /// Sends what may leave without a credit. Data that was not noticed shuts the gate behind its first packet.
+    fn send_rest(&mut self, now: Instant, out: &mut Vec<Datagram>) {
+        let mut before = self.without_credit;
+        while self.poll_one(now, out).is_some() {
+            if self.path == Path::Credits && self.without_credit > before {
+                before = self.without_credit;
+                self.pending = true;
+                self.gate.set(Mode::Shut);
+            }
+        }
+    }
+
+    /// Lets a packet pass the shut gate if what waits behind it must not wait for a credit.
+    fn pass_without_credit(&mut self, now: Instant, out: &mut Vec<Datagram>) {
+        if self.pending && self.bypass.is_due(now, self.quic.has_pending_retransmits()) {
+            self.pass_one(now, out);
+            self.bypass.on_passed(now);
         }
     }
 
@@ -368,12 +430,18 @@ impl Connection {
     fn poll_one(&mut self, now: Instant, out: &mut Vec<Datagram>) -> Option<()> {
         let mut bytes = Vec::with_capacity(usize::from(self.config.datagram));
         // Statistics ask for the window, too.
-        let _ = self.gate.as_ref().map(|gate| gate.take_asked());
+        self.gate.take_asked();
         let transmit = self.quic.poll_transmit(now, 1, &mut bytes);
-        self.wants |= self.gate.as_ref().is_some_and(|gate| gate.take_asked());
+        self.wants |= self.gate.take_asked();
         let transmit = transmit?;
-        let frames = self.quic.stats().frame_tx.stream;
-        let is_data = frames > std::mem::replace(&mut self.stream_frames, frames);
+        let sent = self.quic.stats().frame_tx;
+        let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
+        let acknowledges = sent.acks > std::mem::replace(&mut self.ack_frames, sent.acks);
+        self.bypass.on_departure(now, acknowledges);
+        let eliciting = ack_eliciting(&sent);
+        if eliciting > std::mem::replace(&mut self.eliciting_frames, eliciting) {
+            self.quic_silence.on_departure(now);
+        }
         self.without_credit += u64::from(is_data);
         let classes = self.config.classes;
         let class = match bytes.len() {
@@ -397,7 +465,10 @@ impl Connection {
 
     /// When QUIC's timers are due, and when credits are.
     pub(crate) fn wakeup(&mut self) -> (Option<Instant>, Option<Time>) {
-        (self.quic.poll_timeout(), self.credits.as_ref().and_then(Credits::wakeup))
+        let bypass = (self.path == Path::Credits && self.pending).then(|| self.bypass.due());
+        let call = self.silence.next_call().filter(|_| self.path == Path::Credits);
+        let quic = self.quic.poll_timeout().into_iter().chain(bypass).chain(call).min();
+        (quic, self.credits.as_ref().and_then(Credits::wakeup))
     }
 
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &[u8]) {

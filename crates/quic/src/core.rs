@@ -16,7 +16,7 @@ use shallop_core::{Seed, Stream, Time};
 use crate::config::{Config, span};
 use crate::connection::{Connection, Datagram, End};
 use crate::counters::Counters;
-use crate::gate::{Gates, Mode};
+use crate::gate::{Gate, Gates, Mode};
 use crate::packet::{Malformed, Parsed, is_ours};
 
 /// The most connections at a time; more are refused.
@@ -43,7 +43,8 @@ pub(crate) struct Core {
     config: Config,
     start: Instant,
     endpoint: Endpoint,
-    transport: Arc<TransportConfig>,
+    /// The settings of servers, but for the transport, which each connection has of its own.
+    server: Option<ServerConfig>,
     pub(crate) connections: BTreeMap<usize, Connection>,
     tags: BTreeMap<u16, usize>,
     random: Stream,
@@ -57,25 +58,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// An endpoint with this configuration; it accepts connections if it has a server's.
+    /// An endpoint with this configuration, whose time begins at `start`; it accepts connections if it has a server's.
     pub(crate) fn new(
+        start: Instant,
         config: Config,
         server: Option<Arc<dyn quinn_proto::crypto::ServerConfig>>,
         seed: u64,
     ) -> Result<Self, quinn_proto::ConfigError> {
-        let transport = Arc::new(transport(&config));
-        let server = server.map(|crypto| {
-            let mut server = ServerConfig::with_crypto(crypto);
-            server.transport_config(Arc::clone(&transport));
-            Arc::new(server)
-        });
+        let server = server.map(ServerConfig::with_crypto);
         let mut settings = EndpointConfig::default();
         settings.grease_quic_bit(false).max_udp_payload_size(9_000)?;
         Ok(Self {
             config,
-            start: Instant::now(),
-            endpoint: Endpoint::new(Arc::new(settings), server, false, None),
-            transport,
+            start,
+            endpoint: Endpoint::new(Arc::new(settings), server.clone().map(Arc::new), false, None),
+            server,
             connections: BTreeMap::new(),
             tags: BTreeMap::new(),
             random: Seed::new(seed).stream("tags", 0),
@@ -101,25 +98,33 @@ impl Core {
         name: &str,
     ) -> Result<usize, ConnectError> {
         let mut client = ClientConfig::new(crypto);
-        client.transport_config(Arc::clone(&self.transport));
+        let gate = Gate::new(Mode::Open);
+        client.transport_config(transport(&self.config, &gate));
         let (handle, quic) = self.endpoint.connect(now, client, to, name)?;
-        Ok(self.add(handle, quic))
+        Ok(self.add(now, handle, quic, gate))
     }
 
-    fn add(&mut self, handle: ConnectionHandle, quic: quinn_proto::Connection) -> usize {
+    fn add(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        quic: quinn_proto::Connection,
+        gate: Arc<Gate>,
+    ) -> usize {
         let mut tag = self.random.draw() as u16;
         while self.tags.contains_key(&tag) {
             tag = tag.wrapping_add(1);
         }
         self.tags.insert(tag, handle.0);
-        self.connections.insert(handle.0, Connection::new(handle, quic, &self.config, tag));
+        self.connections
+            .insert(handle.0, Connection::new(now, (handle, quic, gate), &self.config, tag));
         handle.0
     }
 
     /// A datagram arrived.
     pub(crate) fn on_datagram(&mut self, now: Instant, arrival: &Arrival<'_>) {
         if arrival.bytes.first().is_some_and(|&first| is_ours(first)) {
-            return self.on_small(now, arrival.bytes);
+            return self.on_small(now, arrival);
         }
         let ecn = EcnCodepoint::from_bits(arrival.tos & 3);
         let mut answer = Vec::new();
@@ -128,6 +133,7 @@ impl Core {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(connection) = self.connections.get_mut(&handle.0) {
                     connection.quic.handle_event(event);
+                    connection.on_arrival(arrival);
                 }
                 self.settle(now, handle.0);
             }
@@ -137,8 +143,8 @@ impl Core {
         }
     }
 
-    fn on_small(&mut self, now: Instant, bytes: &[u8]) {
-        let parsed = match Parsed::parse(bytes) {
+    fn on_small(&mut self, now: Instant, arrival: &Arrival<'_>) {
+        let parsed = match Parsed::parse(arrival.bytes) {
             Ok(parsed) => parsed,
             Err(Malformed::Kind(_)) => return self.dropped.unknown_kind += 1,
             Err(_) => return self.dropped.wrong_length += 1,
@@ -146,7 +152,7 @@ impl Core {
         let time = self.time(now);
         let number = self.tags.get(&parsed.tag());
         match number.and_then(|number| self.connections.get_mut(number)) {
-            Some(connection) => connection.on_small(time, &parsed, &mut self.out),
+            Some(connection) => connection.on_small(time, arrival, &parsed, &mut self.out),
             None => self.dropped.unknown_tag += 1,
         }
     }
@@ -157,9 +163,14 @@ impl Core {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.answer(&transmit, answer);
         }
-        match self.endpoint.accept(incoming, now, &mut answer, None) {
+        let gate = Gate::new(Mode::Open);
+        let server = self.server.clone().map(|mut server| {
+            server.transport_config(transport(&self.config, &gate));
+            Arc::new(server)
+        });
+        match self.endpoint.accept(incoming, now, &mut answer, server) {
             Ok((handle, quic)) => {
-                let number = self.add(handle, quic);
+                let number = self.add(now, handle, quic, gate);
                 self.arrived.push_back(number);
                 self.settle(now, number);
                 self.accept_wakers.drain(..).for_each(Waker::wake);
@@ -259,10 +270,10 @@ impl Core {
     }
 }
 
-fn transport(config: &Config) -> TransportConfig {
+fn transport(config: &Config, gate: &Arc<Gate>) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
-        .congestion_controller_factory(Arc::new(Gates(Mode::Open)))
+        .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate))))
         .initial_mtu(config.datagram.max(1_200))
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)
@@ -271,5 +282,5 @@ fn transport(config: &Config) -> TransportConfig {
         .send_window(u64::from(WINDOW))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE).into()))
         .keep_alive_interval(Some(KEEP_ALIVE));
-    transport
+    Arc::new(transport)
 }

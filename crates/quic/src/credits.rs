@@ -150,8 +150,9 @@ impl Credits {
         Some((PacketKind::Credit, credit.encode(&self.own_key)))
     }
 
-    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new.
-    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) {
+    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new. True if its MAC is
+    /// that of the peer.
+    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> bool {
         let now = self.own(now);
         // The peer's clock has gone on since its last packet.
         let pause = now.saturating_since(self.newest_at);
@@ -162,10 +163,14 @@ impl Credits {
             PacketKind::Credit => now,
         };
         match parsed.verify(&self.peer_key, reference) {
-            None => self.stats.dropped.wrong_mac += 1,
+            None => {
+                self.stats.dropped.wrong_mac += 1;
+                return false;
+            }
             Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
             Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
         }
+        true
     }
 
     fn on_emulation(&mut self, now: Time, stamp: Stamp) {

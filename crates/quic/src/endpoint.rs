@@ -55,7 +55,7 @@ impl Endpoint {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
         let socket = Socket::bind(address)?;
         let address = socket.address()?;
-        let core = Core::new(config, tls.server_config()?, random_seed())
+        let core = Core::new(Instant::now(), config, tls.server_config()?, random_seed())
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let shared = Arc::new(Shared::new(core)?);
         let of_thread = Arc::clone(&shared);

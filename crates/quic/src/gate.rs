@@ -30,12 +30,12 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    fn new(mode: Mode) -> Self {
-        Self {
+    pub(crate) fn new(mode: Mode) -> Arc<Self> {
+        Arc::new(Self {
             mode: AtomicU8::new(mode as u8),
             asked: AtomicBool::new(false),
             lost_bytes: AtomicU64::new(0),
-        }
+        })
     }
 
     pub(crate) fn set(&self, mode: Mode) {
@@ -61,21 +61,15 @@ impl Gate {
     }
 }
 
-/// Makes the controllers of connections.
+/// Makes the controllers of one connection: another one for each path, behind the same gate.
 #[derive(Debug)]
-pub(crate) struct Gates(pub(crate) Mode);
+pub(crate) struct Gates(pub(crate) Arc<Gate>);
 
 impl ControllerFactory for Gates {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
         let cubic = Arc::new(CubicConfig::default()).build(now, mtu);
-        Box::new(Gated { gate: Arc::new(Gate::new(self.0)), cubic })
+        Box::new(Gated { gate: Arc::clone(&self.0), cubic })
     }
-}
-
-/// The gate of a connection.
-pub(crate) fn of(connection: &quinn_proto::Connection) -> Option<Arc<Gate>> {
-    let controller = connection.congestion_state().clone_box().into_any();
-    controller.downcast::<Gated>().ok().map(|gated| gated.gate)
 }
 
 struct Gated {

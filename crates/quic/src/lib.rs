@@ -1,5 +1,6 @@
 //! `FlashPass` between real hosts: QUIC whose data packets leave on credits.
 
+mod bypass;
 mod config;
 mod connection;
 mod core;
@@ -8,19 +9,24 @@ mod credits;
 mod driver;
 mod endpoint;
 mod error;
+mod exchange;
 mod gate;
 pub mod identity;
 pub mod known_hosts;
+mod new_address;
 mod outgoing;
 pub mod outstanding;
 pub mod packet;
 pub mod replay;
 pub mod session;
 pub mod settings;
+mod silence;
 mod socket;
 mod stats;
 mod tls;
 pub mod transfer;
+#[cfg(test)]
+mod virtual_time;
 
 pub use config::{Classes, Config};
 pub use connection::Path;
