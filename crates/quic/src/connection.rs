@@ -33,6 +33,8 @@ pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
 const OVERHEAD: usize = 64;
 /// A packet without data of streams is small up to this many bytes of UDP payload.
 const SMALL: usize = 100;
+/// The code with which a connection to a peer is closed that grants what it has not received.
+const CHEATED: u32 = 1;
 /// What a peer may take to answer, in addition to waiting times, before nothing new is sent to it.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -272,6 +274,9 @@ impl Connection {
             self.quic.handle_timeout(now);
             self.take_events(time);
         }
+        if self.credits.as_ref().is_some_and(Credits::is_cheated) && !self.quic.is_closed() {
+            self.close(now, CHEATED, b"credits for packets that were not sent");
+        }
         if self.path == Path::Credits {
             self.transmit_on_credits(now, time, out);
         }
@@ -333,6 +338,9 @@ impl Connection {
     }
 
     fn waiting_packets(&self) -> u64 {
+        if self.quic.is_closed() {
+            return 0;
+        }
         let queued = self.streams.queued().div_ceil(self.payload()) as u64;
         let lost = self.lost_bytes.div_ceil(u64::from(self.quic.current_mtu()));
         queued + lost.max(u64::from(self.pending))

@@ -23,6 +23,10 @@ const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
 /// Emulation packets without any credit after which the path is taken for one without credits.
 const UNANSWERED: u64 = 64;
 
+/// Stamps of packets that were never sent after which the peer is taken to guess them. Others have no such stamps: the
+/// MAC shows that they come from the peer.
+const GUESSES: u64 = 16;
+
 /// What is to leave now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
@@ -211,6 +215,11 @@ impl Credits {
         self.engine.credits().granted == 0
             && self.engine.emulated() >= UNANSWERED
             && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
+    }
+
+    /// Whether the peer grants credits for packets that it has not received.
+    pub(crate) fn is_cheated(&self) -> bool {
+        self.outstanding.dropped().stamp_unknown > GUESSES
     }
 
     /// Counts so far.

@@ -97,7 +97,10 @@ fn the_end_passes_at_once() {
     let took = network.until(ms(100), |network| network.server.connection().end.is_some());
     assert!(took <= DELAY + ms(1), "{took:?}");
     assert!(matches!(&network.server.connection().end, Some(End::ByPeer(why)) if why == "enough"));
+    // Nor is a credit asked for what is not sent any more.
+    network.watch();
     network.run(secs(1));
+    assert_eq!(network.sent(Direction::There, |_| true).len(), 0);
 }
 
 #[test]

@@ -110,6 +110,9 @@ enum Queue {
     Data,
 }
 
+/// Somebody behind the bottleneck who sees every packet, and says what to send in addition.
+pub(super) type Attacker = Box<dyn FnMut(&Packet) -> Vec<Packet>>;
+
 /// One direction, with what is on its way.
 pub(super) struct Link {
     pub(super) way: Way,
@@ -123,6 +126,9 @@ pub(super) struct Link {
     flying: BTreeMap<(Instant, u64), Packet>,
     count: u64,
     random: Stream,
+    pub(super) attacker: Option<Attacker>,
+    /// The receiver has a copy of data as soon as it is sent.
+    pub(super) is_foreseen: bool,
 }
 
 impl Link {
@@ -137,6 +143,8 @@ impl Link {
             flying: BTreeMap::new(),
             count: 0,
             random,
+            attacker: None,
+            is_foreseen: false,
         }
     }
 
@@ -160,6 +168,10 @@ impl Link {
             self.drops.faults += 1;
             return;
         }
+        if self.is_foreseen && self.queue_of(&packet) == Queue::Data {
+            self.count += 1;
+            self.flying.insert((now, self.count), packet.clone());
+        }
         let is_unscheduled = packet.dscp() == self.classes.unscheduled;
         let queue = self.queue_of(&packet);
         let (room, drops) = match queue {
@@ -178,8 +190,8 @@ impl Link {
         self.serve(now);
     }
 
-    /// Puts a packet behind the bottleneck, as somebody there does who has seen others pass.
-    pub(super) fn inject(&mut self, at: Instant, packet: Packet) {
+    /// Puts a packet behind the bottleneck.
+    fn inject(&mut self, at: Instant, packet: Packet) {
         self.count += 1;
         self.flying.insert((at + self.way.delay, self.count), packet);
     }
@@ -231,6 +243,10 @@ impl Link {
         if lost {
             self.drops.faults += 1;
             return;
+        }
+        let more = self.attacker.as_mut().map(|attacker| attacker(&packet));
+        for forged in more.into_iter().flatten() {
+            self.inject(self.free_at, forged);
         }
         let (late, most) = self.way.reordering;
         let late = if self.random.chance(late) {

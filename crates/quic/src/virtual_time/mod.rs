@@ -8,6 +8,8 @@ mod credits;
 mod faults;
 mod held;
 mod host;
+mod hostile;
 mod link;
 mod network;
+mod stock;
 mod wraps;

@@ -36,9 +36,6 @@ pub(super) struct Sighting {
     pub(super) to: SocketAddr,
 }
 
-/// Somebody on the path who sees every packet, and says what to put behind it.
-pub(super) type Attacker = Box<dyn FnMut(Direction, &Packet) -> Vec<Packet>>;
-
 /// A client and a server.
 pub(super) struct Network<C = Ours, S = Ours> {
     pub(super) began: Instant,
@@ -51,7 +48,6 @@ pub(super) struct Network<C = Ours, S = Ours> {
     pub(super) back: Link,
     /// What the hosts have sent, if it is asked for.
     pub(super) seen: Option<Vec<Sighting>>,
-    pub(super) attacker: Option<Attacker>,
     steps_here: u32,
 }
 
@@ -147,7 +143,6 @@ impl<C: Host, S: Host> Network<C, S> {
             there: link(0),
             back: link(1),
             seen: None,
-            attacker: None,
             steps_here: 0,
         }
     }
@@ -251,14 +246,10 @@ impl<C: Host, S: Host> Network<C, S> {
             let (bytes, to) = (packet.bytes.len(), packet.to);
             seen.push(Sighting { at: self.now, direction, dscp, first_byte, bytes, to });
         }
-        let more = self.attacker.as_mut().map(|attacker| attacker(direction, &packet));
         let link = match direction {
             Direction::There => &mut self.there,
             Direction::Back => &mut self.back,
         };
-        for forged in more.into_iter().flatten() {
-            link.inject(self.now, forged);
-        }
         link.send(self.now, packet);
     }
 }
