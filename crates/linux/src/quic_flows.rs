@@ -33,6 +33,8 @@ const LOOK: Duration = Duration::from_millis(5);
 const ANSWERS: Span = Span::from_ms(2);
 /// Bytes of UDP payload of a full packet, by its payload of TCP: headers of IP and TCP are 40, those of IP and UDP 28.
 const DATAGRAM_OVER_PAYLOAD: u16 = 12;
+const MOST_SLACK: Duration = Duration::from_millis(1);
+const SLACK_OF_DRAIN: u32 = 4;
 /// Bytes that a socket holds until they are read.
 const HELD: usize = 4 << 20;
 
@@ -57,6 +59,12 @@ pub(crate) fn config(
         datagram: flow.path.payload + DATAGRAM_OVER_PAYLOAD,
         ..Config::new(context.sender_link)
     })
+}
+
+/// The latest that a data packet may leave where the shallowest buffer drains in this time: a packet that is late joins
+/// others for which that buffer has its room.
+pub(crate) fn slack(drain: Span) -> Duration {
+    MOST_SLACK.min(Duration::from_nanos(drain.as_ps() / 1_000) / SLACK_OF_DRAIN)
 }
 
 /// A flow at its sender.

@@ -101,6 +101,8 @@ impl Traffic {
             all.add(setup, &flow, hosts, &sends)?;
         }
         all.find_tightest(setup, &paths);
+        let slack = quic_flows::slack(all.shortest_drain(setup));
+        all.quic.iter_mut().for_each(|config| config.slack = slack);
         all.check()?;
         for of in attachments(setup) {
             if !all.attached.values().any(|interface| *interface == of.interface) {
