@@ -49,7 +49,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     let mut now = Time::ZERO;
     while !u.is_empty() {
         now = now.saturating_add(draw::pause(u)?);
-        outstanding.note(now);
+        outstanding.note(now, draw::pause(u)?);
         let sent = packet(u, now)?;
         let mut bytes = sent.encode(&key).to_vec();
         let read = Parsed::parse(&bytes).expect("what was written is read").verify(&key, now);

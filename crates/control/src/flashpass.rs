@@ -53,7 +53,7 @@ impl MimdConfig {
 }
 
 /// Algorithm 1, multiplicative increase and decrease, applied to the rate of the epoch that lost.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mimd {
     config: MimdConfig,
     cur_rate: f64,
@@ -114,7 +114,7 @@ impl Default for AimdConfig {
 }
 
 /// Additive increase by a step that depends on the smoothed loss rate only, and multiplicative decrease.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aimd {
     config: AimdConfig,
     cur_rate: f64,
@@ -148,7 +148,7 @@ impl Rate for Aimd {
 }
 
 /// One of the two rules, chosen at run time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// Algorithm 1 of the paper.
     Mimd(Mimd),

@@ -5,9 +5,11 @@
 //! network interface then holds the packets, as a real one would.
 
 use std::collections::VecDeque;
+use std::sync::mpsc::Receiver;
 
 use shallop_core::{Ecn, End, Packet, Span, Time};
 use shallop_hosts::endpoint::outgoing;
+use shallop_hosts::quic::Progress;
 use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
 use shallop_hosts::{frame, ip};
 use shallop_proto::Endpoint;
@@ -55,6 +57,9 @@ pub struct Emulator<L> {
     /// When the link of each host will have sent what it holds.
     busy: Vec<Time>,
     responses: Responses,
+    /// What hosts tell of flows by QUIC, by the flow's number, and what they told last.
+    news: Option<Receiver<(u32, Progress)>>,
+    progress: Progress,
     /// When the lines were looked at last, or when a sleep since then was to end.
     looked: Option<Time>,
     /// What it has counted.
@@ -78,11 +83,19 @@ impl<L: Lines> Emulator<L> {
             taken: None,
             busy: vec![Time::ZERO; hosts],
             responses: Responses::default(),
+            news: None,
+            progress: Progress::default(),
             looked: None,
             counters: Counters::default(),
             read: vec![0; LONGEST],
             written: Vec::new(),
         }
+    }
+
+    /// The same, whose hosts tell how far flows by QUIC are.
+    #[must_use]
+    pub fn with_news(self, news: Receiver<(u32, Progress)>) -> Self {
+        Self { news: Some(news), ..self }
     }
 
     /// The lines, and what was counted.
@@ -169,6 +182,16 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
             // gap.
             self.looked = Some(until);
         }
+    }
+
+    fn news(&mut self) -> Option<u32> {
+        let (flow, progress) = self.news.as_ref()?.try_recv().ok()?;
+        self.progress = progress;
+        Some(flow)
+    }
+
+    fn on_news(&mut self, endpoint: &mut AnyHostEnd<E>) {
+        endpoint.on_news(self.progress);
     }
 
     fn wakeup(&self) -> Option<Time> {

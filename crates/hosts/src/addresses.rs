@@ -50,6 +50,8 @@ pub fn mac(host: u32) -> [u8; 6] {
     [2, 0, 0, a, b, c]
 }
 
+/// The port to which flows of QUIC are sent.
+pub const QUIC_PORT: u16 = 4_998;
 /// The port to which flows of datagrams are sent.
 pub const DATAGRAM_PORT: u16 = 4_999;
 /// The port of the server for the controller with this index.

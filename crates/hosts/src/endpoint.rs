@@ -9,6 +9,7 @@ use shallop_proto::{Endpoint, EndpointCounters, Out, tcp, wire};
 use crate::datagrams::DatagramEnd;
 use crate::frame::Segment;
 use crate::pair::PairEnd;
+use crate::quic::{Progress, QuicEnd};
 
 /// The header of a kernel's packet: the fields that its ends count, and where the whole frame is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,6 +217,8 @@ pub enum AnyHostEnd<E> {
     Pair(Box<PairEnd>),
     /// Of a flow of datagrams.
     Datagrams(DatagramEnd),
+    /// Of a flow of QUIC.
+    Quic(QuicEnd),
 }
 
 impl<E> AnyHostEnd<E> {
@@ -225,7 +228,15 @@ impl<E> AnyHostEnd<E> {
             Self::Kernel(end) => end.on_send(now, head),
             Self::Pair(end) => end.on_send(now, head),
             Self::Datagrams(end) => end.on_send(head),
+            Self::Quic(end) => end.on_send(head),
             Self::Simulated(_) => {}
+        }
+    }
+
+    /// Its hosts tell how far the flow is. Only of flows of QUIC its packets do not.
+    pub fn on_news(&mut self, progress: Progress) {
+        if let Self::Quic(end) = self {
+            end.on_news(progress);
         }
     }
 }
@@ -245,6 +256,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             (Self::Kernel(end), Head::Frame(head)) => end.on_arrival(now, head),
             (Self::Pair(end), Head::Frame(head)) => end.on_arrival(now, head),
             (Self::Datagrams(end), Head::Frame(head)) => end.on_arrival(head),
+            (Self::Quic(_), Head::Frame(_)) => {}
             _ => debug_assert!(false, "both ends of a flow are simulated or neither"),
         }
     }
@@ -258,7 +270,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
     fn poll_metered(&mut self, now: Time) -> Option<Out<Self::Head>> {
         match self {
             Self::Simulated(end) => end.poll_metered(now).map(simulated),
-            Self::Kernel(_) | Self::Pair(_) | Self::Datagrams(_) => None,
+            _ => None,
         }
     }
 
@@ -273,14 +285,14 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
     fn poll(&mut self, now: Time) -> Option<Out<Self::Head>> {
         match self {
             Self::Simulated(end) => end.poll(now).map(simulated),
-            Self::Kernel(_) | Self::Pair(_) | Self::Datagrams(_) => None,
+            _ => None,
         }
     }
 
     fn wakeup(&self) -> Option<Time> {
         match self {
             Self::Simulated(end) => end.wakeup(),
-            Self::Kernel(_) | Self::Pair(_) | Self::Datagrams(_) => None,
+            _ => None,
         }
     }
 
@@ -290,6 +302,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             Self::Kernel(end) => end.is_complete(),
             Self::Pair(_) => false,
             Self::Datagrams(end) => end.is_complete(),
+            Self::Quic(end) => end.is_complete(),
         }
     }
 
@@ -298,7 +311,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             Self::Simulated(end) => end.rtt_sample(),
             Self::Kernel(end) => end.rtt,
             Self::Pair(end) => end.rtt(),
-            Self::Datagrams(_) => None,
+            Self::Datagrams(_) | Self::Quic(_) => None,
         }
     }
 
@@ -308,6 +321,7 @@ impl<E: Endpoint> Endpoint for AnyHostEnd<E> {
             Self::Kernel(end) => end.counters,
             Self::Pair(end) => end.counters(),
             Self::Datagrams(end) => end.counters(),
+            Self::Quic(end) => end.counters(),
         }
     }
 

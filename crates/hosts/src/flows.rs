@@ -14,6 +14,7 @@ use crate::datagrams::{DatagramEnd, DatagramOrder};
 use crate::endpoint::{AnyHostEnd, KernelEnd};
 use crate::frame::Ends;
 use crate::pair::PairEnd;
+use crate::quic::{QuicEnd, QuicOrder};
 
 /// A flow that a real host sends to another by its own TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub enum Owner {
     Order(u32),
     /// A flow of datagrams of the scenario, by its place among their orders.
     Datagrams(u32),
+    /// A flow of QUIC of the scenario, by its place among their orders.
+    Quic(u32),
     /// Programs' in these two hosts.
     Programs(u32, u32),
 }
@@ -63,6 +66,8 @@ pub struct HostFlows {
     pub orders: Vec<FlowOrder>,
     /// What hosts are to send in datagrams.
     pub datagrams: Vec<DatagramOrder>,
+    /// What hosts are to send by QUIC.
+    pub quic: Vec<QuicOrder>,
     /// Flows with real hosts at their ends, by the flow's number.
     pub owners: BTreeMap<u32, Owner>,
     /// The kernel's names of the congestion controllers.
@@ -177,6 +182,23 @@ impl HostFlows {
         });
         Ok(())
     }
+
+    /// Adds a flow by QUIC.
+    ///
+    /// # Errors
+    /// As [`HostFlows::add`].
+    pub fn add_quic(
+        &mut self,
+        flow: &Flow,
+        (from, to): (u32, u32),
+        start: u64,
+    ) -> Result<(), usize> {
+        let local = self.next_port(from)?;
+        self.owners.insert(flow.number, Owner::Quic(self.quic.len() as u32));
+        let (number, size) = (flow.number, flow.size);
+        self.quic.push(QuicOrder { flow: number, start, size, from, to, local });
+        Ok(())
+    }
 }
 
 /// The endpoints of flows between real hosts, and of others.
@@ -205,6 +227,9 @@ impl<S: EndpointFactory<End = AnyEnd>> EndpointFactory for HostEnds<'_, S> {
             }
             Some(&Owner::Datagrams(order)) => {
                 DatagramEnd::pair(&self.flows.datagrams[order as usize]).map(AnyHostEnd::Datagrams)
+            }
+            Some(&Owner::Quic(order)) => {
+                QuicEnd::pair(&self.flows.quic[order as usize]).map(AnyHostEnd::Quic)
             }
             Some(&Owner::Programs(from, to)) => {
                 PairEnd::pair((from, to)).map(|end| AnyHostEnd::Pair(Box::new(end)))

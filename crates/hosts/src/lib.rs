@@ -12,9 +12,11 @@ pub mod ip;
 pub mod lifeline;
 pub mod owners;
 pub mod pair;
+pub mod quic;
 
 pub use endpoint::{AnyHostEnd, FrameHead, Head, KernelEnd};
 pub use flows::FlowOrder;
 pub use frames::Frames;
 pub use owners::{Owned, Owners};
 pub use pair::PairEnd;
+pub use quic::QuicOrder;

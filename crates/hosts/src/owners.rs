@@ -56,6 +56,7 @@ impl Owners {
                 }
             }
             AnyHostEnd::Datagrams(sender) => self.add_flow(sender.ends, flow),
+            AnyHostEnd::Quic(sender) => self.add_flow(sender.ends, flow),
             AnyHostEnd::Simulated(_) => {}
         }
     }

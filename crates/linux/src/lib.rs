@@ -16,6 +16,7 @@ mod options;
 mod pattern;
 mod programs;
 mod proxy;
+mod quic_flows;
 mod realtime;
 pub mod rehearse;
 pub mod replay;

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use shallop_core::{Share, Span, Time};
@@ -11,6 +12,7 @@ use shallop_emu::tape::{Recorder, Tape};
 use shallop_emu::{Counters, Emulator};
 use shallop_hosts::addresses;
 use shallop_hosts::flows::HostEnds;
+use shallop_hosts::quic::Progress;
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
@@ -31,6 +33,7 @@ use crate::judge;
 use crate::namespace::{self, Host, Settings};
 use crate::programs::{self, Ended, Stage};
 use crate::proxy::RunProxy;
+use crate::quic_flows::QuicFlows;
 use crate::realtime;
 use crate::replay;
 use crate::session;
@@ -45,7 +48,7 @@ const LONGEST: Span = Span::from_secs(3_600);
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
 /// The sysctls of every host.
-fn settings(plan: &Plan, controllers: &Controllers) -> Settings {
+fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> Settings {
     let own =
         ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
     let no_memory = ("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned());
@@ -53,8 +56,9 @@ fn settings(plan: &Plan, controllers: &Controllers) -> Settings {
         gso_max_segs: plan.kernel.gso_max_segs,
         sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
         // An interrupt on a processor of the hosts may find process 1 there, and the kernel would leave the controller
-        // out.
-        emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs(),
+        // out. And without TCP, to receive costs less than to interrupt the other processor.
+        emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs()
+            || traffic.flows.orders.is_empty() && traffic.programs.is_empty(),
     }
 }
 
@@ -74,7 +78,8 @@ pub fn run_observed(
     let controllers = Controllers::of(&setup)?;
     let traffic = Traffic::of(&setup, Some(&controllers))?;
     let begun = Instant::now();
-    let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings(plan, &controllers))?;
+    let settings = settings(plan, &controllers, &traffic);
+    let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings)?;
     for (&host, name) in &traffic.flows.of_programs {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }
@@ -235,6 +240,14 @@ fn perform(
         let datagrams = (!datagrams.is_empty()).then(|| {
             scope.spawn(|| Datagrams::open(datagrams, stage.hosts)?.run(stage.start, stage.stop))
         });
+        let (quic, (told, news)) = (&traffic.flows.quic, std::sync::mpsc::channel());
+        let quic = (!quic.is_empty()).then(|| {
+            let flows = (&quic[..], &traffic.quic[..]);
+            scope.spawn(move || {
+                QuicFlows::open(flows, (stage.hosts, setup.seed), told)?
+                    .run(stage.start, stage.stop)
+            })
+        });
         let programs = traffic.programs.iter();
         let programs: Vec<_> = programs.map(|program| scope.spawn(|| stage.run(program))).collect();
         if traffic.programs.iter().any(|program| program.is_shell) {
@@ -245,13 +258,13 @@ fn perform(
         }
         let mut observer = UntilOver { observer, is_over: stage.is_over };
         let outcome = match is_ready.recv() {
-            Ok(true) => emulate(setup, traffic, (lines, stage.start), &mut observer),
+            Ok(true) => emulate(setup, traffic, (lines, stage.start, news), &mut observer),
             _ => Err(gone()),
         };
         stage.stop.store(true, Ordering::Relaxed);
         let mut report = sockets.join().unwrap_or_else(|_| Err(gone()));
-        if let Some(datagrams) = datagrams {
-            let more = datagrams.join().unwrap_or_else(|_| Err(gone()));
+        for other in [datagrams, quic].into_iter().flatten() {
+            let more = other.join().unwrap_or_else(|_| Err(gone()));
             report = report.and_then(|mut all| {
                 all.add(more?);
                 Ok(all)
@@ -299,7 +312,7 @@ fn tape_of(plan: &Plan) -> Option<&str> {
 fn emulate(
     setup: &Setup<'_>,
     traffic: &Traffic,
-    (lines, start): (Vec<Line>, &OnceLock<Instant>),
+    (lines, start, news): (Vec<Line>, &OnceLock<Instant>, Receiver<(u32, Progress)>),
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Emulated), RehearsalError> {
     let priority = realtime::emulate();
@@ -314,6 +327,7 @@ fn emulate(
     });
     let lines = Recorder::new(cards, tape);
     let emulator = Emulator::new(lines, count, traffic.flows.orders.clone(), legacy);
+    let emulator = emulator.with_news(news);
     let factory = HostEnds { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(setup, &factory, emulator, observer)?;
     let (mut lines, counters) = emulator.into_lines();

@@ -9,11 +9,12 @@ use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
 use shallop_plan::plan::{Attachment, Driver, Scheme};
-use shallop_plan::transport::{Transport, Udp};
+use shallop_plan::transport::{FlashPass, Transport, Udp};
 
 use crate::controllers::Controllers;
 use crate::error::RehearsalError;
 use crate::programs::Program;
+use crate::quic_flows;
 
 /// The most hosts of a rehearsal.
 const MOST_HOSTS: usize = 250;
@@ -22,6 +23,8 @@ const MOST_HOSTS: usize = 250;
 #[derive(Default)]
 pub(crate) struct Traffic {
     pub(crate) flows: HostFlows,
+    /// The settings of each flow by QUIC, by its place among their orders.
+    pub(crate) quic: Vec<shallop_quic::Config>,
     /// The rate of each host's link, by the number of the host.
     pub(crate) rates: Vec<BitsPerSec>,
     /// The shortest round trip without queues.
@@ -48,14 +51,18 @@ enum Sends<'a> {
     Stream(&'a str),
     /// By datagrams at a rate.
     Datagrams(&'a Udp),
+    /// By QUIC on credits.
+    Credits(&'a FlashPass),
 }
 
 impl<'a> Sends<'a> {
     /// That of a scheme's transport; `None` if its hosts are simulated.
     fn of(scheme: &'a Scheme, controllers: Option<&'a Controllers>) -> Option<Self> {
         let transport = &scheme.transport;
-        if let Transport::Udp(udp) = transport {
-            return Some(Self::Datagrams(udp));
+        match transport {
+            Transport::Udp(udp) => return Some(Self::Datagrams(udp)),
+            Transport::FlashPass(config) => return Some(Self::Credits(config)),
+            _ => {}
         }
         let name = transport.kernel()?;
         let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
@@ -94,6 +101,8 @@ impl Traffic {
             all.add(setup, &flow, hosts, &sends)?;
         }
         all.find_tightest(setup, &paths);
+        let slack = quic_flows::slack(all.shortest_drain(setup));
+        all.quic.iter_mut().for_each(|config| config.slack = slack);
         all.check()?;
         for of in attachments(setup) {
             if !all.attached.values().any(|interface| *interface == of.interface) {
@@ -128,6 +137,10 @@ impl Traffic {
             // What is behind the interface sends what it likes.
             _ if is_attached => return Ok(()),
             Sends::Stream(controller) => self.flows.add(flow, hosts, controller, start),
+            Sends::Credits(config) => {
+                self.quic.push(quic_flows::config(setup, flow, config)?);
+                self.flows.add_quic(flow, hosts, start)
+            }
             Sends::Datagrams(udp) => {
                 let rate = udp.rate.unwrap_or(self.rates[hosts.0 as usize]);
                 self.flows.add_datagrams(flow, hosts, (rate, udp.ect), start)

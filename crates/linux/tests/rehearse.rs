@@ -168,6 +168,29 @@ fn flows_with_an_end_are_complete_and_end_the_run() {
 }
 
 #[test]
+fn flows_on_credits_arrive_whole_and_their_emulation_packets_have_the_whole_queue() {
+    let Some(_alone) = leave() else { return };
+    let credits = [
+        ("scheme.cubic.transport", "flashpass"),
+        ("topology.rate", "50Mbps"),
+        ("group.all.size", "400KB"),
+        ("duration", "20s"),
+    ];
+    let outcome = run(&plan(SCENARIO, &credits)).unwrap().run;
+    let all = outcome.fct.all.as_ref().unwrap();
+    assert_eq!((all.count, all.unfinished), (4, 0));
+    assert!(outcome.duration_s < 4.0, "{}", outcome.duration_s);
+    let rehearsal = outcome.rehearsal.unwrap();
+    assert_eq!((rehearsal.bytes_checked, rehearsal.checksum_errors), (4 * 400_000, 0));
+    // At least 400,000 / 1,408 packets a flow, of which hardly one has left without a credit.
+    let credit = outcome.credit.unwrap();
+    assert!((1_136..1_300).contains(&credit.used), "{credit:?}");
+    assert!(credit.loss_rate > 0.01, "four flows at once ask for more than there is: {credit:?}");
+    let selective = outcome.drops_by_cause.iter().filter(|of| of.cause == "selective");
+    assert_eq!(selective.count(), 0, "what is not tagged is not dropped first");
+}
+
+#[test]
 fn a_buffer_of_two_packets_loses_many_and_costs_no_byte() {
     let Some(_alone) = leave() else { return };
     let lossy = plan(SCENARIO, &[("switch.default.buffer", "3.1KB"), ("group.all.size", "300KB")]);

@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
+use shallop_control::flashpass::{Aimd, AimdConfig, Law};
 use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
+use shallop_proto::flashpass::CreditEngineConfig;
 use shallop_proto::wire;
 
 /// The default waiting time: longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);
 /// A sender that is later than this against its planned time skips the credit.
 const SLACK: Duration = Duration::from_millis(1);
+/// Epochs in a round trip, jitter and expected loss, as in scenarios (`flashpass`).
+const EPOCHS: u32 = 4;
+const JITTER: f64 = 0.49;
+const EXPECTED_LOSS: f64 = 0.1;
 
 /// How packets are marked for switches, as DSCP (6 bits), by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +64,18 @@ pub struct Config {
     pub datagram: u16,
     /// The class of each kind of packet.
     pub classes: Classes,
+    /// The feedback law of senders, as a connection begins with it.
+    pub law: Law,
+    /// Epochs in a round trip, for which the loss of emulation packets is measured.
+    pub epochs: u32,
+    /// The part of their gap by which emulation packets leave early or late at most; less than a half.
+    pub jitter: f64,
+    /// The least loss of emulation packets that a sender expects when it decides whether it has sent enough of them.
+    pub expected_loss: f64,
+    /// Whether it goes on then, with tagged packets.
+    pub over_provision: bool,
+    /// The full rate of emulation packets, on the wire; without one, such that data packets fill the rest of the link.
+    pub emulation: Option<BitsPerSec>,
     /// Whether data goes on credits at all; without them this is QUIC with CUBIC.
     pub credits: bool,
     /// Where random numbers start: the jitter of emulation packets.
@@ -75,17 +93,39 @@ impl Config {
             batch: 1,
             datagram: 1_472,
             classes: Classes::default(),
+            law: Law::Aimd(Aimd::new(AimdConfig::default())),
+            epochs: EPOCHS,
+            jitter: JITTER,
+            expected_loss: EXPECTED_LOSS,
+            over_provision: false,
+            emulation: None,
             credits: true,
             seed: 0,
         }
     }
 
-    /// The rate of emulation packets, on the wire, at which data packets fill the rest of the link.
+    /// The full rate of emulation packets, on the wire.
     #[must_use]
     pub fn emulation_rate(&self) -> BitsPerSec {
+        self.emulation.unwrap_or_else(|| self.emulation_of_link())
+    }
+
+    fn emulation_of_link(&self) -> BitsPerSec {
         let data = wire::frame(u64::from(self.datagram) + 28);
         let share = Share::of(Bytes::new(u64::from(wire::MIN_FRAME)), Bytes::new(u64::from(data)));
         share.map_or(self.link, |share| self.link.share(share))
+    }
+
+    /// The credit engine of a sender that waits this long.
+    pub(crate) fn engine(&self, wait: Span) -> CreditEngineConfig {
+        CreditEngineConfig {
+            rate: self.emulation_rate(),
+            wait,
+            epochs: self.epochs,
+            jitter: self.jitter,
+            expected_loss: self.expected_loss,
+            over_provision: self.over_provision,
+        }
     }
 
     /// How long a credit may wait for others: not at all without a batch.

@@ -31,6 +31,9 @@ pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
 /// Bytes of a packet that are not payload of a stream: short header 13, authentication 16, frame header 19, and room
 /// for a short acknowledgement.
 const OVERHEAD: usize = 64;
+/// ECN-capable, as in the header of IP. Switches with selective drop spare such packets: data on credits, credits, and
+/// emulation packets that are not tagged.
+const ECT: u8 = 2;
 /// A packet without data of streams is small up to this many bytes of UDP payload.
 const SMALL: usize = 100;
 /// The code with which a connection to a peer is closed that grants what it has not received.
@@ -457,18 +460,19 @@ impl Connection {
             0..=SMALL => classes.ack,
             _ => classes.control,
         };
-        let ecn = transmit.ecn.map_or(0, |ecn| ecn as u8);
+        let ecn = if is_data { ECT } else { transmit.ecn.map_or(0, |ecn| ecn as u8) };
         out.push(Datagram { to: transmit.destination, tos: class << 2 | ecn, bytes });
         Some(())
     }
 
     fn datagram_of(&self, (kind, bytes): &(PacketKind, Encoded)) -> Datagram {
         let classes = self.config.classes;
-        let class = match kind {
-            PacketKind::Emulation | PacketKind::TaggedEmulation => classes.emulation,
-            PacketKind::Credit => classes.credit,
+        let tos = match kind {
+            PacketKind::Emulation => classes.emulation << 2 | ECT,
+            PacketKind::TaggedEmulation => classes.emulation << 2,
+            PacketKind::Credit => classes.credit << 2 | ECT,
         };
-        Datagram { to: self.quic.remote_address(), tos: class << 2, bytes: bytes.to_vec() }
+        Datagram { to: self.quic.remote_address(), tos, bytes: bytes.to_vec() }
     }
 
     /// When QUIC's timers are due, and when credits are.

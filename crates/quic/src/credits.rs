@@ -2,22 +2,22 @@
 //! receiver, a credit for each emulation packet that arrives. It knows nothing of bytes or streams. Times are those of
 //! this side's clock; on the wire they count from the beginning of the connection, as the peer knows no other.
 
-use shallop_control::flashpass::{Aimd, AimdConfig, Law};
+use shallop_control::flashpass::Law;
 use shallop_core::{Seed, Span, Time};
-use shallop_proto::flashpass::{CreditEngine, CreditEngineConfig};
+use shallop_proto::flashpass::CreditEngine;
 
 use crate::config::{Config, span};
 use crate::counters::Counters;
-use crate::outstanding::Outstanding;
+use crate::outstanding::{Departed, Outstanding};
 use crate::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::replay::ReplayWindow;
 use crate::settings::Settings;
 use crate::stats::CreditStats;
 
-/// Epochs in a round trip, jitter and expected loss, as in scenarios (`flashpass`).
-const EPOCHS: u32 = 4;
-const JITTER: f64 = 0.49;
-const EXPECTED_LOSS: f64 = 0.1;
+/// The most emulation packets that leave at once because they are late: half of what the short queue of a switch holds.
+const BURST: u32 = 4;
+/// A sender that is later than this, and than four packets, begins anew.
+const BEHIND: Span = Span::from_ms(1);
 /// The steps of send times: 8.192 ns.
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
 /// Emulation packets without any credit after which the path is taken for one without credits.
@@ -47,6 +47,8 @@ pub(crate) struct Credits {
     slack: Span,
     /// The newest time of an emulation packet sent: each has its own.
     sent_at: Time,
+    /// The next one leaves no sooner: a bucket of `BURST` packets, which fills at twice their rate.
+    not_before: Time,
     /// When the first one was sent.
     first_at: Option<Time>,
     own_key: MacKey,
@@ -72,24 +74,17 @@ impl Credits {
         peer: Settings,
     ) -> Self {
         let wait = config.wait_span().max(peer.wait);
-        let engine = CreditEngineConfig {
-            rate: config.emulation_rate(),
-            wait,
-            epochs: EPOCHS,
-            jitter: JITTER,
-            expected_loss: EXPECTED_LOSS,
-            over_provision: false,
-        };
-        let law = Law::Aimd(Aimd::new(AimdConfig::default()));
-        let random = Seed::new(config.seed).stream("emulation", 0);
+        let engine = config.engine(wait);
+        let random = Seed::new(config.seed).stream("emulation", u64::from(peer.tag));
         Self {
             origin: now,
             newest_at: Time::ZERO,
-            engine: CreditEngine::new(engine, law, random),
+            engine: CreditEngine::new(engine, config.law, random),
             outstanding: Outstanding::default(),
             wait,
             slack: span(config.slack),
             sent_at: Time::ZERO,
+            not_before: Time::ZERO,
             first_at: None,
             own_key,
             peer_key,
@@ -117,16 +112,29 @@ impl Credits {
     /// The emulation packet that is due, if any.
     pub(crate) fn emulate(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
         let now = self.own(now);
+        self.emulation_due().filter(|&at| at <= now)?;
+        let (planned, gap) = (self.engine.next_emulation()?, self.engine.gap());
         let at = floor(now).max(self.sent_at.saturating_add(STEP));
-        let emulation = self.engine.emulate(at)?;
+        // The engine knows packets by the slots in which they were due, and takes a missed slot for an interruption.
+        let is_behind = at.saturating_since(planned) > BEHIND.max(gap * 4);
+        let slot = if is_behind { at } else { planned };
+        let emulation = self.engine.emulate(slot)?;
         self.sent_at = at;
+        let late = at.saturating_since(slot);
+        let burst = now - (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
+        self.not_before = self.not_before.max(burst).saturating_add(gap / 2);
         self.first_at.get_or_insert(at);
         self.outstanding.expire(now, self.wait);
-        let Stamp { sequence, time } = self.outstanding.note(at);
+        let Stamp { sequence, time } = self.outstanding.note(at, late);
         let (tag, tagged) = (self.peer.tag, emulation.tagged);
         let packet = Emulation { tag, sequence, time, tagged };
         let kind = if tagged { PacketKind::TaggedEmulation } else { PacketKind::Emulation };
         Some((kind, packet.encode(&self.own_key)))
+    }
+
+    /// When the next emulation packet is to be sent.
+    fn emulation_due(&self) -> Option<Time> {
+        self.engine.next_emulation().map(|at| at.max(self.not_before))
     }
 
     /// What leaves now, if a departure is due.
@@ -197,15 +205,16 @@ impl Credits {
 
     fn on_credit(&mut self, now: Time, credit: &Credit) {
         for &stamp in credit.stamps() {
-            if let Ok(sent) = self.outstanding.take(stamp) {
-                self.engine.on_credit(now, sent);
+            if let Ok(Departed { time, late }) = self.outstanding.take(stamp) {
+                self.engine.on_credit_of_late(now, time - late, late);
             }
         }
     }
 
     /// When something is due.
     pub(crate) fn wakeup(&self) -> Option<Time> {
-        let due = [self.engine.wakeup(), self.credit_due].into_iter().flatten().min();
+        let due = [self.emulation_due(), self.engine.next_departure(), self.credit_due];
+        let due = due.into_iter().flatten().min();
         due.map(|at| self.origin.saturating_add(at.since_start()))
     }
 
@@ -292,5 +301,58 @@ mod tests {
         }
         assert_eq!(ends[0].stats().dropped.total() + ends[1].stats().dropped.total(), 0);
         assert_eq!(ends[0].stats().granted, ends[1].stats().credits_sent);
+    }
+
+    /// When the first end sends emulation packets, if it looks at the clock so long after each is due.
+    fn emulation_times(sender: &mut Credits, late: Span, count: usize) -> Vec<Time> {
+        let (mut now, mut sent) = (Time::ZERO, Vec::new());
+        while sent.len() < count {
+            now = now.max(sender.emulation_due().unwrap().saturating_add(late));
+            while sender.emulate(now).is_some() {
+                sent.push(now);
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn a_sender_that_is_a_little_late_keeps_its_rate() {
+        for part in [0, 1, 3] {
+            let [mut sender, _] = pair([Time::ZERO; 2]);
+            sender.set_demand(Time::ZERO, 10_000);
+            let gap = sender.engine.gap();
+            let sent = emulation_times(&mut sender, gap * part / 2, 500);
+            let last = sent[499].saturating_since(sent[0]).ratio(gap);
+            assert!((490.0..=505.0).contains(&last), "{part}: {last}");
+        }
+    }
+
+    #[test]
+    fn after_a_pause_no_long_burst_leaves() {
+        let [mut sender, _] = pair([Time::ZERO; 2]);
+        sender.set_demand(Time::ZERO, 10_000);
+        let gap = sender.engine.gap();
+        emulation_times(&mut sender, Span::ZERO, 10);
+        let pause = Time::after_start(Span::from_us(900));
+        let mut sent = 0;
+        while sender.emulate(pause).is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, BURST);
+        let after = emulation_times(&mut sender, Span::ZERO, 50);
+        assert!(after.windows(2).all(|two| two[1].saturating_since(two[0]) > gap / 100));
+        assert!(after[0].saturating_since(pause) >= gap / 2 - Span::from_ns(10));
+    }
+
+    #[test]
+    fn data_keeps_to_the_time_at_which_its_emulation_packet_left() {
+        let [mut sender, mut receiver] = pair([Time::ZERO; 2]);
+        sender.set_demand(Time::ZERO, 1);
+        let late = floor(Time::after_start(Span::from_us(40)));
+        let (_, packet) = sender.emulate(late).unwrap();
+        receiver.on_packet(late, &Parsed::parse(&packet).unwrap());
+        let (_, credit) = receiver.grant(late).unwrap();
+        sender.on_packet(late, &Parsed::parse(&credit).unwrap());
+        assert_eq!(sender.engine.next_departure(), Some(late.saturating_add(Span::from_ms(20))));
     }
 }

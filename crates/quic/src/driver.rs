@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::socket::Socket;
 
 /// Before a deadline the thread does not sleep: a timer of the kernel is not as exact.
-const SPIN: Duration = Duration::from_micros(60);
+pub(crate) const SPIN: Duration = Duration::from_micros(60);
 /// Datagrams that are received before what is due is looked at.
 const BATCH: usize = 32;
 /// How long a full socket is waited for before a datagram counts as lost.

@@ -434,7 +434,7 @@ impl Drop for RecvStream {
 }
 
 /// Reads what has arrived of a stream.
-fn read(
+pub(crate) fn read(
     connection: &mut connection::Connection,
     id: StreamId,
     into: &mut [u8],

@@ -28,10 +28,15 @@ pub(crate) struct Streams {
 impl Streams {
     /// Takes as many of these bytes as there is room for.
     pub(crate) fn write(&mut self, id: StreamId, bytes: &[u8]) -> usize {
+        let count = bytes.len().min(self.room(id));
         let queue = self.queues.entry(id).or_default();
-        let count = bytes.len().min(ROOM.saturating_sub(queue.data.len()));
         queue.data.extend(&bytes[..count]);
         count
+    }
+
+    /// Bytes that a stream takes now.
+    pub(crate) fn room(&self, id: StreamId) -> usize {
+        ROOM.saturating_sub(self.queues.get(&id).map_or(0, |queue| queue.data.len()))
     }
 
     /// The stream ends behind what was written.

@@ -30,7 +30,17 @@ pub enum StampError {
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     step: u64,
+    late: Span,
     taken: bool,
+}
+
+/// When an emulation packet was sent that has had its credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// When it was sent.
+    pub time: Time,
+    /// How long after the time that was planned.
+    pub late: Span,
 }
 
 /// The emulation packets of a connection, in the order in which they are sent. It numbers them.
@@ -54,25 +64,26 @@ impl Outstanding {
     }
 
     /// Notes a packet that is sent at `time`, and gives what it has to carry: the next number, and the first step that
-    /// is not before `time` and is after that of the packet before. Makes room by forgetting the first of 65,536.
-    pub fn note(&mut self, time: Time) -> Stamp {
+    /// is not before `time` and is after that of the packet before. `late` is how long after its planned time it is
+    /// sent. Makes room by forgetting the first of 65,536.
+    pub fn note(&mut self, time: Time, late: Span) -> Stamp {
         let step = step_of(round_up_to_step(time.min(time_of(u64::MAX))));
         let step = self.last.map_or(step, |last| step.max(last + 1));
         if self.sent.len() == MAX_OUTSTANDING {
             self.forget();
         }
-        self.sent.push_back(Sent { step, taken: false });
+        self.sent.push_back(Sent { step, late, taken: false });
         self.last = Some(step);
         let sequence = self.next;
         self.next = sequence.wrapping_add(1);
         Stamp { sequence, time: time_of(step) }
     }
 
-    /// Takes the stamp of a credit whose MAC was right, and gives the send time of its emulation packet.
+    /// Takes the stamp of a credit whose MAC was right, and says when its emulation packet was sent.
     ///
     /// # Errors
     /// If there is no such packet, any more or at all. It is counted.
-    pub fn take(&mut self, stamp: Stamp) -> Result<Time, StampError> {
+    pub fn take(&mut self, stamp: Stamp) -> Result<Departed, StampError> {
         let done = self.find_and_mark(stamp.sequence, step_of(stamp.time));
         match done {
             Ok(_) => {}
@@ -120,7 +131,7 @@ impl Outstanding {
         }
     }
 
-    fn find_and_mark(&mut self, sequence: u16, step: u64) -> Result<Time, StampError> {
+    fn find_and_mark(&mut self, sequence: u16, step: u64) -> Result<Departed, StampError> {
         if self.forgotten.is_some_and(|forgotten| step <= forgotten) {
             return Err(StampError::Late);
         }
@@ -132,7 +143,7 @@ impl Outstanding {
                 if std::mem::replace(&mut sent.taken, true) {
                     return Err(StampError::Repeated);
                 }
-                Ok(time_of(step))
+                Ok(Departed { time: time_of(step), late: sent.late })
             }
             _ => Err(StampError::Unknown),
         }
@@ -152,23 +163,27 @@ mod tests {
         time_of(steps).since_start()
     }
 
+    fn on_time(time: Time) -> Departed {
+        Departed { time, late: Span::ZERO }
+    }
+
     #[test]
     fn times_are_rounded_up_and_rise() {
         let mut outstanding = Outstanding::new();
         let ps = |ps| Time::after_start(Span::from_ps(ps));
-        let noted = [1, 8_192, 8_193, 3 * 8_192, 0].map(|at| outstanding.note(ps(at)));
+        let noted = [1, 8_192, 8_193, 3 * 8_192, 0].map(|at| outstanding.note(ps(at), Span::ZERO));
         assert_eq!(noted.map(|stamp| step_of(stamp.time)), [1, 2, 3, 4, 5]);
         assert_eq!(noted.map(|stamp| stamp.sequence), [0, 1, 2, 3, 4]);
         assert_eq!(outstanding.len(), 5);
-        let last = Outstanding::new().note(Time::LAST);
+        let last = Outstanding::new().note(Time::LAST, Span::ZERO);
         assert_eq!(last.time, time_of(u64::MAX));
     }
 
     #[test]
     fn each_is_taken_once_while_it_is_remembered() {
         let mut outstanding = Outstanding::new();
-        let sent = [10, 20, 30].map(|at| outstanding.note(time_of(at)));
-        assert_eq!(outstanding.take(sent[1]), Ok(time_of(20)));
+        let sent = [10, 20, 30].map(|at| outstanding.note(time_of(at), Span::ZERO));
+        assert_eq!(outstanding.take(sent[1]), Ok(on_time(time_of(20))));
         assert_eq!(outstanding.take(sent[1]), Err(StampError::Repeated));
         for wrong in [(1, 21), (3, 40), (2, 20), (65_535, 20)] {
             let stamp = Stamp { sequence: wrong.0, time: time_of(wrong.1) };
@@ -176,7 +191,7 @@ mod tests {
         }
         // A wait of 20 steps is over only when more than 20 have passed.
         assert_eq!(outstanding.expire(time_of(30), steps(20)), 0);
-        assert_eq!(outstanding.take(sent[0]), Ok(time_of(10)));
+        assert_eq!(outstanding.take(sent[0]), Ok(on_time(time_of(10))));
         assert_eq!(outstanding.expire(time_of(41), steps(20)), 0);
         assert_eq!(outstanding.take(sent[0]), Err(StampError::Late));
         assert_eq!(outstanding.expire(time_of(51), steps(20)), 1);
@@ -192,7 +207,7 @@ mod tests {
         let mut outstanding = Outstanding::new();
         let mut all = Vec::new();
         for index in 0..210_000u64 {
-            let stamp = outstanding.note(time_of(7 * index));
+            let stamp = outstanding.note(time_of(7 * index), Span::ZERO);
             assert_eq!(stamp.sequence, index as u16);
             all.push(stamp);
             if index % 3 == 0 {
@@ -217,15 +232,16 @@ mod tests {
     fn credits_are_good_across_the_wrap_of_the_time() {
         let (wrap, key) = (1 << 40, MacKey::new([3; 16]));
         let mut outstanding = Outstanding::new();
-        let sent: Vec<Stamp> =
-            (0..100).map(|index| outstanding.note(time_of(5 * wrap - 50 + index))).collect();
+        let sent: Vec<Stamp> = (0..100)
+            .map(|index| outstanding.note(time_of(5 * wrap - 50 + index), Span::ZERO))
+            .collect();
         for &stamp in &sent {
             let credit = Credit::new(9, stamp).encode(&key);
             let parsed = Parsed::parse(&credit).unwrap();
             let Some(Packet::Credit(read)) = parsed.verify(&key, time_of(5 * wrap + 60)) else {
                 panic!("{stamp:?} was not verified");
             };
-            assert_eq!(outstanding.take(read.stamps()[0]), Ok(stamp.time));
+            assert_eq!(outstanding.take(read.stamps()[0]), Ok(on_time(stamp.time)));
             // A credit with the same number and the same bits on the wire, of the wrap before.
             let old = Stamp { time: time_of(step_of(stamp.time) - wrap), ..stamp };
             let parsed = Parsed::parse(&Credit::new(9, old).encode(&key)).unwrap();
@@ -245,7 +261,7 @@ mod tests {
                 now += pause;
                 match act {
                     0 | 1 => {
-                        let stamp = outstanding.note(time_of(now));
+                        let stamp = outstanding.note(time_of(now), Span::ZERO);
                         all.push(stamp);
                         known.insert(stamp.sequence, false);
                         now = step_of(stamp.time);
@@ -260,7 +276,7 @@ mod tests {
                                 Ok(stamp.time)
                             }
                         };
-                        prop_assert_eq!(outstanding.take(stamp), expected);
+                        prop_assert_eq!(outstanding.take(stamp).map(|of| of.time), expected);
                     }
                     _ => {
                         let old = |stamp: &&Stamp| now - step_of(stamp.time) > 200;

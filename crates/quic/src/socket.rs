@@ -27,9 +27,13 @@ pub(crate) struct Socket {
 impl Socket {
     /// A socket at this address.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
-        let socket = UdpSocket::bind(address)?;
+        Self::new(UdpSocket::bind(address)?)
+    }
+
+    /// This socket.
+    pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        if address.is_ipv4() {
+        if socket.local_addr()?.is_ipv4() {
             setsockopt(&socket, IpRecvTos, &true)?;
         } else {
             setsockopt(&socket, Ipv6RecvTClass, &true)?;

@@ -381,7 +381,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() {
     let Some((folder, _alone)) = folder() else { return };
-    let two = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"flashpass\" }");
+    let two = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"expresspass\" }");
     let copa = SCENARIO.replace("\"cubic\" }", "\"cubic\" },\n{ transport = \"copa\" }");
     fs::write(folder.path("two.toml"), two).unwrap();
     fs::write(folder.path("copa.toml"), copa).unwrap();
@@ -394,9 +394,9 @@ fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() {
     };
     let long = ["--set", "duration=30s", "--seeds", "2"];
     let told = refused(&[&["rehearse", "two.toml"], &long[..]].concat());
-    assert!(told.contains("scheme \"flashpass\" has no real hosts"), "{told}");
+    assert!(told.contains("scheme \"expresspass\" has no real hosts"), "{told}");
     assert!(told.contains("leave it out with --schemes cubic"), "{told}");
-    let told = refused(&[&["agree", "two.toml", "--schemes", "flashpass"], &long[..]].concat());
+    let told = refused(&[&["agree", "two.toml", "--schemes", "expresspass"], &long[..]].concat());
     assert!(told.contains("has no real hosts") && !told.contains("--schemes cubic"), "{told}");
     let told = refused(&[&["rehearse", "copa.toml"], &long[..]].concat());
     assert!(told.contains("\"copa\": the kernel of this machine has no"), "{told}");

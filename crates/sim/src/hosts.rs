@@ -28,6 +28,14 @@ pub trait Hosts<E: Endpoint> {
         next
     }
 
+    /// A flow of which they have something to tell that its packets do not. Both endpoints are told it next.
+    fn news(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Tells an endpoint the last news.
+    fn on_news(&mut self, _endpoint: &mut E) {}
+
     /// When they want to run next.
     fn wakeup(&self) -> Option<Time>;
 

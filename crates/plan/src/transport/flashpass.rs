@@ -69,6 +69,21 @@ impl FlashPass {
             FlashPassLaw::Mimd(_) => MIMD_EPOCHS,
         })
     }
+
+    /// The credit engine of the sender of a flow.
+    #[must_use]
+    pub fn engine(&self, flow: &FlowContext) -> CreditEngineConfig {
+        let FlashPassOptions { jitter, over_provision, expected_loss, .. } = self.options;
+        let link = flow.sender_link;
+        CreditEngineConfig {
+            rate: flow.sender_share.map_or(link, |share| link.share(share)),
+            wait: flow.wait,
+            epochs: self.epochs(),
+            jitter,
+            expected_loss,
+            over_provision,
+        }
+    }
 }
 
 /// The names of the feedback laws.
@@ -172,6 +187,17 @@ pub enum FlashPassLaw {
     Aimd(flashpass::AimdConfig),
 }
 
+impl FlashPassLaw {
+    /// The law at the beginning of a flow.
+    #[must_use]
+    pub fn begin(self) -> flashpass::Law {
+        match self {
+            Self::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),
+            Self::Aimd(config) => flashpass::Law::Aimd(Aimd::new(config)),
+        }
+    }
+}
+
 /// The default limit of the emulation queue of a host. Packets that wait there are delayed against their data, which
 /// needs buffer behind: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
 const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
@@ -204,14 +230,9 @@ impl Protocol for FlashPass {
     }
 
     fn endpoints(&self, flow: &FlowContext) -> [FlashPassEnd; 2] {
-        let FlashPassOptions { jitter, batch, over_provision, expected_loss, timeout, .. } =
-            self.options;
-        let epochs = self.epochs();
-        let link = flow.sender_link;
-        let rate = flow.sender_share.map_or(link, |share| link.share(share));
+        let FlashPassOptions { batch, timeout, .. } = self.options;
+        let engine = self.engine(flow);
         let wait = flow.wait;
-        let engine =
-            CreditEngineConfig { rate, wait, epochs, jitter, expected_loss, over_provision };
         let until_first_data =
             self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData);
         let duration = if until_first_data { wait } else { flow.base_rtt };
@@ -225,11 +246,7 @@ impl Protocol for FlashPass {
             burst_until_first_data: until_first_data,
             send_buffer: self.send_buffer,
         };
-        let law = match self.law {
-            FlashPassLaw::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),
-            FlashPassLaw::Aimd(config) => flashpass::Law::Aimd(Aimd::new(config)),
-        };
-        let sender = Sender::new(sender, law, flow.stream("emulation"));
+        let sender = Sender::new(sender, self.law.begin(), flow.stream("emulation"));
         let receiver = Receiver::new(ReceiverConfig { batch, ..ReceiverConfig::default() });
         [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
     }

@@ -152,15 +152,21 @@ impl<R: Rate> CreditEngine<R> {
 
     /// A credit arrived for the emulation packet sent at `time`.
     pub fn on_credit(&mut self, now: Time, time: Time) {
+        self.on_credit_of_late(now, time, Span::ZERO);
+    }
+
+    /// A credit arrived for the emulation packet that was due at `time` and left `late` after that, as hosts with other
+    /// things to do send them. Its data packet keeps to the time at which it left.
+    pub fn on_credit_of_late(&mut self, now: Time, time: Time, late: Span) {
         self.credits.granted += 1;
         while let Some(epoch) = self.epochs.close_before(time) {
             self.report_epoch(now, &epoch);
         }
         if self.epochs.on_credit(time) {
-            let sample = now.saturating_since(time);
+            let sample = now.saturating_since(time.saturating_add(late));
             self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
         }
-        let departure = time.saturating_add(self.config.wait);
+        let departure = time.saturating_add(late).saturating_add(self.config.wait);
         if departure < now || !self.needs_credits() {
             self.credits.wasted += 1;
             return;
@@ -193,11 +199,22 @@ impl<R: Rate> CreditEngine<R> {
         due
     }
 
+    /// When the next emulation packet is due.
+    #[must_use]
+    pub fn next_emulation(&self) -> Option<Time> {
+        self.needs_credits().then_some(self.next_emulation)
+    }
+
+    /// The mean gap between emulation packets at the rate of the law.
+    #[must_use]
+    pub fn gap(&self) -> Span {
+        self.full_gap.scale(1.0 / self.law.rate())
+    }
+
     /// When an emulation packet or a data packet is due.
     #[must_use]
     pub fn wakeup(&self) -> Option<Time> {
-        let emulation = self.needs_credits().then_some(self.next_emulation);
-        match (emulation, self.next_departure()) {
+        match (self.next_emulation(), self.next_departure()) {
             (Some(emulation), Some(data)) => Some(emulation.min(data)),
             (emulation, data) => emulation.or(data),
         }
@@ -236,8 +253,7 @@ impl<R: Rate> CreditEngine<R> {
         while let Some(epoch) = self.epochs.close_expired(now, self.config.wait) {
             self.report_epoch(now, &epoch);
         }
-        let rate = self.law.rate();
-        let gap = self.full_gap.scale(1.0 / rate);
+        let (rate, gap) = (self.law.rate(), self.gap());
         self.jitter = gap.scale(self.config.jitter);
         self.epochs.begin(now, rate, gap);
     }

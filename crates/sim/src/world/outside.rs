@@ -1,6 +1,6 @@
 //! What a world does for hosts that decide for themselves.
 
-use shallop_core::{Actor, Probe, Time};
+use shallop_core::{Actor, End, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
 
 use super::World;
@@ -14,6 +14,13 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_,
             let reached = self.hosts.wait(next.max(self.now)).min(end).max(self.now);
             self.arm_hosts();
             self.run_events(reached);
+            while let Some(flow) = self.hosts.news() {
+                for end in [End::receiver(flow), End::sender(flow)] {
+                    let state = self.flows.get(end);
+                    self.hosts.on_news(&mut state.machine);
+                    state.report(self.now, end, &mut self.probe);
+                }
+            }
             if reached >= end {
                 return;
             }

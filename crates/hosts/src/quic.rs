@@ -1,0 +1,150 @@
+//! Flows between real hosts by QUIC on credits. Their packets are encrypted, so that a switch sees classes and lengths
+//! and no more: what has arrived, and what was sent again, is told by the hosts themselves.
+
+use shallop_core::Class;
+use shallop_proto::{Credits, EndpointCounters};
+
+use crate::addresses;
+use crate::endpoint::FrameHead;
+use crate::frame::Ends;
+
+/// A flow that a real host sends to another by QUIC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuicOrder {
+    /// The number of the flow.
+    pub flow: u32,
+    /// When it starts, in nanoseconds of the hosts' clock.
+    pub start: u64,
+    /// Payload bytes; `None` without end.
+    pub size: Option<u64>,
+    /// The sending host, by its number among all real hosts.
+    pub from: u32,
+    /// The receiving host.
+    pub to: u32,
+    /// The port at the sender.
+    pub local: u16,
+}
+
+impl QuicOrder {
+    /// The ends of the flow.
+    #[must_use]
+    pub fn ends(&self) -> Ends {
+        Ends {
+            from: (addresses::address(self.from), self.local),
+            to: (addresses::address(self.to), addresses::QUIC_PORT),
+        }
+    }
+}
+
+/// How far a flow is, as its hosts tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Payload bytes that were received in order and checked.
+    pub received: u64,
+    /// Packets that the sender has found lost, and whose data it sends again.
+    pub lost: u64,
+    /// Emulation packets sent.
+    pub emulated: u64,
+    /// Credits that came back and what became of them.
+    pub credits: Credits,
+}
+
+/// One end of a flow by QUIC.
+#[derive(Clone, Debug)]
+pub struct QuicEnd {
+    /// The ends of the flow.
+    pub ends: Ends,
+    is_sender: bool,
+    size: Option<u64>,
+    sent: u64,
+    unscheduled: u64,
+    progress: Progress,
+}
+
+impl QuicEnd {
+    /// The two ends of a flow, the sending one first.
+    #[must_use]
+    pub fn pair(order: &QuicOrder) -> [Self; 2] {
+        [true, false].map(|is_sender| Self {
+            ends: order.ends(),
+            is_sender,
+            size: order.size,
+            sent: 0,
+            unscheduled: 0,
+            progress: Progress::default(),
+        })
+    }
+
+    /// Counts a packet that this end sends.
+    pub fn on_send(&mut self, head: &FrameHead) {
+        let is = |class: Class| self.is_sender && head.class == Some(class);
+        let is_unscheduled = is(Class::Unscheduled);
+        self.sent += u64::from(is(Class::Data) || is_unscheduled);
+        self.unscheduled += u64::from(is_unscheduled);
+    }
+
+    /// Its hosts tell how far the flow is.
+    pub fn on_news(&mut self, progress: Progress) {
+        self.progress = progress;
+    }
+
+    /// Whether all of the flow has arrived, as its receiver tells.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.size.is_some_and(|size| self.progress.received >= size)
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub fn counters(&self) -> EndpointCounters {
+        let Progress { received, lost, emulated, credits } = self.progress;
+        if !self.is_sender {
+            return EndpointCounters { received, ..EndpointCounters::default() };
+        }
+        EndpointCounters {
+            sent: self.sent,
+            unscheduled: self.unscheduled,
+            retransmits: lost,
+            metered: emulated,
+            credits,
+            ..EndpointCounters::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_complete_when_its_receiver_says_so_and_packets_count_by_class() {
+        let order =
+            QuicOrder { flow: 3, start: 0, size: Some(2_000), from: 0, to: 1, local: 10_000 };
+        let [mut sender, mut receiver] = QuicEnd::pair(&order);
+        for class in [Class::Data, Class::Emulation, Class::Unscheduled, Class::Ack] {
+            let head = FrameHead {
+                slot: 0,
+                connection: 0,
+                sequence: 0,
+                acknowledged: None,
+                payload: 1_200,
+                syn: false,
+                class: Some(class),
+            };
+            sender.on_send(&head);
+            receiver.on_send(&head);
+        }
+        let credits = Credits { granted: 3, used: 2, wasted: 1 };
+        let progress = Progress { received: 1_999, credits, ..Progress::default() };
+        sender.on_news(progress);
+        receiver.on_news(progress);
+        assert!(!receiver.is_complete());
+        let counted = sender.counters();
+        assert_eq!((counted.sent, counted.unscheduled, counted.credits.used), (2, 1, 2));
+        assert_eq!((receiver.counters().sent, receiver.counters().received), (0, 1_999));
+        let progress = Progress { received: 2_000, ..progress };
+        sender.on_news(progress);
+        receiver.on_news(progress);
+        assert!(sender.is_complete() && receiver.is_complete());
+    }
+}

@@ -1,0 +1,290 @@
+//! Endpoints of many hosts, which one thread of the caller keeps going without futures. Each has a socket of its own,
+//! perhaps in another namespace. Nothing happens but in [`Endpoints::turn`].
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use quinn_proto::{Dir, StreamId};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::time::Timespec;
+
+use crate::config::Config;
+use crate::connection::{self, Connection, Datagram, End, Path};
+use crate::core::Core;
+use crate::driver::SPIN;
+use crate::endpoint;
+use crate::error::QuicError;
+use crate::socket::Socket;
+use crate::stats::CreditStats;
+use crate::tls::Tls;
+
+/// Datagrams that one endpoint receives before others have their turn.
+const BATCH: usize = 16;
+/// Sockets that are served in one turn.
+const EVENTS: usize = 64;
+/// How long after it was full a socket is tried again.
+const FULL: Duration = Duration::from_micros(100);
+
+/// A connection of one of the endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId {
+    /// The number of the endpoint.
+    pub endpoint: usize,
+    number: usize,
+}
+
+/// A stream in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamNumber(StreamId);
+
+struct Part {
+    socket: Socket,
+    core: Core,
+    tls: Tls,
+    /// What a full socket has not taken.
+    unsent: VecDeque<Datagram>,
+    /// When something is due.
+    next: Option<Instant>,
+}
+
+impl Part {
+    /// Receives what has arrived, and returns whether there was anything.
+    fn receive(&mut self) -> io::Result<bool> {
+        let mut any = false;
+        for _ in 0..BATCH {
+            let Some(arrival) = self.socket.receive()? else { break };
+            any = true;
+            self.core.on_datagram(Instant::now(), &arrival);
+        }
+        Ok(any)
+    }
+
+    /// Sends what is due.
+    fn transmit(&mut self) -> io::Result<()> {
+        self.unsent.extend(self.core.transmit(Instant::now()));
+        while let Some(datagram) = self.unsent.front() {
+            if !self.socket.send(datagram)? {
+                break;
+            }
+            self.unsent.pop_front();
+        }
+        let again = (!self.unsent.is_empty()).then(|| Instant::now() + FULL);
+        self.next = [self.core.wakeup(), again].into_iter().flatten().min();
+        Ok(())
+    }
+}
+
+/// The endpoints.
+pub struct Endpoints {
+    parts: Vec<Part>,
+    epoll: OwnedFd,
+    /// Endpoints with something due, by its time.
+    due: BTreeSet<(Instant, usize)>,
+    /// Endpoints that have been given something to do, or at which something has arrived.
+    touched: BTreeSet<usize>,
+    events: Vec<Event>,
+}
+
+impl Endpoints {
+    /// None.
+    ///
+    /// # Errors
+    /// If the system has no room.
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Self {
+            parts: Vec::new(),
+            epoll,
+            due: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            events: Vec::with_capacity(EVENTS),
+        })
+    }
+
+    /// Adds an endpoint with this socket, and returns its number. It accepts connections if `tls` has an identity.
+    /// `seed` is where its random numbers start.
+    ///
+    /// # Errors
+    /// If the settings are out of bounds, or the system refuses the socket.
+    pub fn add(
+        &mut self,
+        socket: UdpSocket,
+        (config, tls): (Config, Tls),
+        seed: u64,
+    ) -> Result<usize, QuicError> {
+        let tls = if config.credits { tls } else { tls.speaking(&[connection::WITHOUT]) };
+        let socket = Socket::new(socket)?;
+        let core = Core::new(config, tls.server_config()?, seed)
+            .map_err(|why| QuicError::Settings(why.to_string()))?;
+        let number = self.parts.len();
+        let data = EventData::new_u64(number as u64);
+        epoll::add(&self.epoll, socket.as_fd(), data, EventFlags::IN).map_err(io::Error::from)?;
+        self.parts.push(Part { socket, core, tls, unsent: VecDeque::new(), next: None });
+        Ok(number)
+    }
+
+    /// Begins a connection.
+    ///
+    /// # Errors
+    /// If there is no such endpoint, it trusts nobody, or the address is none.
+    pub fn connect(
+        &mut self,
+        endpoint: usize,
+        to: SocketAddr,
+        name: &str,
+    ) -> Result<ConnectionId, QuicError> {
+        let missing = || QuicError::Settings(format!("there is no endpoint {endpoint}"));
+        let part = self.parts.get_mut(endpoint).ok_or_else(missing)?;
+        let crypto = part.tls.client_config()?;
+        let number = part.core.connect(Instant::now(), crypto, to, name)?;
+        self.touched.insert(endpoint);
+        Ok(ConnectionId { endpoint, number })
+    }
+
+    /// A connection that has come to this endpoint.
+    pub fn accept(&mut self, endpoint: usize) -> Option<ConnectionId> {
+        let number = self.parts.get_mut(endpoint)?.core.arrived.pop_front()?;
+        Some(ConnectionId { endpoint, number })
+    }
+
+    fn with<T>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
+        let connection = self.parts.get_mut(id.endpoint)?.core.connections.get_mut(&id.number)?;
+        self.touched.insert(id.endpoint);
+        Some(act(connection))
+    }
+
+    /// Opens a stream to the peer; `None` while it is not known how data leaves, or if the peer takes no more streams.
+    pub fn open(&mut self, id: ConnectionId) -> Option<StreamNumber> {
+        let open = |of: &mut Connection| of.is_ready().then(|| of.quic.streams().open(Dir::Uni));
+        self.with(id, open)??.map(StreamNumber)
+    }
+
+    /// A stream that the peer has opened.
+    pub fn accept_stream(&mut self, id: ConnectionId) -> Option<StreamNumber> {
+        // The first stream of the peer has its settings.
+        let accept =
+            |of: &mut Connection| of.is_ready().then(|| of.quic.streams().accept(Dir::Uni));
+        self.with(id, accept)??.map(StreamNumber)
+    }
+
+    /// Bytes that a stream takes now.
+    pub fn room(&mut self, id: ConnectionId, stream: StreamNumber) -> usize {
+        self.with(id, |of| of.streams.room(stream.0)).unwrap_or(0)
+    }
+
+    /// Writes some of these bytes, and returns how many.
+    pub fn write(&mut self, id: ConnectionId, stream: StreamNumber, bytes: &[u8]) -> usize {
+        self.with(id, |of| of.streams.write(stream.0, bytes)).unwrap_or(0)
+    }
+
+    /// Ends a stream behind what was written.
+    pub fn finish(&mut self, id: ConnectionId, stream: StreamNumber) {
+        self.with(id, |of| of.streams.finish(stream.0));
+    }
+
+    /// Reads what has arrived of a stream, and returns how much: nothing at its end.
+    ///
+    /// # Errors
+    /// If the peer has broken it off, or the connection is gone.
+    pub fn read(
+        &mut self,
+        id: ConnectionId,
+        stream: StreamNumber,
+        into: &mut [u8],
+    ) -> Poll<Result<usize, QuicError>> {
+        let gone = || Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
+        self.with(id, |of| endpoint::read(of, stream.0, into)).unwrap_or_else(gone)
+    }
+
+    /// How data of a connection leaves, or why it has ended.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn path(&self, id: ConnectionId) -> Result<Path, QuicError> {
+        let connection = self.connection(id);
+        let connection = connection.ok_or_else(|| QuicError::Lost("closed".to_owned()))?;
+        match &connection.end {
+            None => Ok(connection.path()),
+            Some(End::ByPeer(why)) => Err(QuicError::Closed(why.clone())),
+            Some(End::Lost(why)) => Err(QuicError::Lost(why.clone())),
+        }
+    }
+
+    /// Counts of emulation packets and credits of a connection.
+    #[must_use]
+    pub fn stats(&self, id: ConnectionId) -> CreditStats {
+        self.connection(id).map(Connection::stats).unwrap_or_default()
+    }
+
+    /// Packets of a connection that QUIC has found lost.
+    #[must_use]
+    pub fn lost_packets(&self, id: ConnectionId) -> u64 {
+        self.connection(id).map_or(0, |of| of.quic.stats().path.lost_packets)
+    }
+
+    /// The address of the peer.
+    #[must_use]
+    pub fn remote_address(&self, id: ConnectionId) -> Option<SocketAddr> {
+        self.connection(id).map(|of| of.quic.remote_address())
+    }
+
+    fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.parts.get(id.endpoint)?.core.connections.get(&id.number)
+    }
+
+    /// Sends what is due, then waits for datagrams and deadlines, until `until` at most, and takes what has come.
+    /// Returns the endpoints at which something has arrived or was due.
+    ///
+    /// # Errors
+    /// If the system refuses a socket.
+    pub fn turn(&mut self, until: Instant) -> io::Result<Vec<usize>> {
+        let mut active = std::mem::take(&mut self.touched);
+        self.transmit(&active)?;
+        self.wait(until)?;
+        active.clear();
+        for event in &self.events {
+            let number = event.data.u64() as usize;
+            let Some(part) = self.parts.get_mut(number) else { continue };
+            if part.receive()? {
+                active.insert(number);
+            }
+        }
+        let now = Instant::now();
+        let due = self.due.iter().take_while(|(at, _)| *at <= now).map(|&(_, number)| number);
+        active.extend(due);
+        self.transmit(&active)?;
+        Ok(active.into_iter().collect())
+    }
+
+    fn transmit(&mut self, numbers: &BTreeSet<usize>) -> io::Result<()> {
+        for &number in numbers {
+            let Some(part) = self.parts.get_mut(number) else { continue };
+            let before = part.next;
+            part.transmit()?;
+            if before != part.next {
+                before.map(|at| self.due.remove(&(at, number)));
+                self.due.extend(part.next.map(|at| (at, number)));
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, until: Instant) -> io::Result<()> {
+        let next = self.due.first().map_or(until, |&(at, _)| at.min(until));
+        let ahead = next.saturating_duration_since(Instant::now()).saturating_sub(SPIN);
+        let timeout = Timespec {
+            tv_sec: ahead.as_secs().cast_signed(),
+            tv_nsec: i64::from(ahead.subsec_nanos()),
+        };
+        self.events.clear();
+        let room = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, room, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
