@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quinn_proto::{ConnectionError, ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt};
 use shallop_core::Time;
@@ -17,6 +17,7 @@ use crate::credits::{Credits, Departure};
 use crate::gate::{self, Gate, Mode};
 use crate::outgoing::Streams;
 use crate::packet::{Encoded, MacKey, PacketKind, Parsed};
+use crate::path_stats::PathStats;
 use crate::settings::{
     ALPN, CLIENT_CONTEXT, EXPORTER_LABEL, SERVER_CONTEXT, SETTINGS_BYTES, Settings,
 };
@@ -89,6 +90,8 @@ pub(crate) struct Connection {
     stream_frames: u64,
     data_packets: u64,
     without_credit: u64,
+    /// The longest that the smoothed round trip has been.
+    longest_rtt: Duration,
     /// The stream with the settings of this side, and of the peer.
     own_settings: Option<StreamId>,
     peer_settings: Option<StreamId>,
@@ -122,6 +125,7 @@ impl Connection {
             stream_frames: 0,
             data_packets: 0,
             without_credit: 0,
+            longest_rtt: Duration::ZERO,
             own_settings: None,
             peer_settings: None,
             settings_read: Vec::new(),
@@ -140,6 +144,10 @@ impl Connection {
             without_credit: self.without_credit,
             ..stats
         }
+    }
+
+    pub(crate) fn path_stats(&self) -> PathStats {
+        PathStats::new(&self.quic.stats(), self.longest_rtt)
     }
 
     /// Wakes whoever waits for something of this connection.
@@ -172,6 +180,8 @@ impl Connection {
         }
         if self.path == Path::Unknown {
             has_news |= self.read_settings(time);
+        } else {
+            self.longest_rtt = self.longest_rtt.max(self.quic.rtt());
         }
         if has_news {
             self.wake();

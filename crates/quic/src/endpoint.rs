@@ -16,6 +16,7 @@ use crate::core::Core;
 use crate::counters::Counters;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
+use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
@@ -290,6 +291,12 @@ impl Connection {
     #[must_use]
     pub fn stats(&self) -> CreditStats {
         self.handle.with(|connection| connection.stats()).unwrap_or_default()
+    }
+
+    /// Round trips and losses, as QUIC has them.
+    #[must_use]
+    pub fn path_stats(&self) -> PathStats {
+        self.handle.with(|connection| connection.path_stats()).unwrap_or_default()
     }
 
     /// The address of the peer.

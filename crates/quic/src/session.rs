@@ -13,6 +13,7 @@ use crate::connection;
 use crate::endpoint::{Connection, Endpoint, RecvStream, SendStream};
 use crate::error::QuicError;
 use crate::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use crate::path_stats::PathStats;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
 use crate::transfer::{
@@ -31,6 +32,8 @@ pub struct Report {
     pub on_credits: bool,
     /// Emulation packets and credits.
     pub credits: CreditStats,
+    /// Round trips and losses.
+    pub path: PathStats,
 }
 
 /// A connection to a receiver of files, which is not trusted yet if nothing is known of it.
@@ -142,7 +145,8 @@ pub fn receive(
 
 fn report(connection: &Connection, transfer: Summary) -> Report {
     let on_credits = connection.path() == connection::Path::Credits;
-    Report { transfer, on_credits, credits: connection.stats() }
+    let path = connection.path_stats();
+    Report { transfer, on_credits, credits: connection.stats(), path }
 }
 
 /// The streams of a connection for transfers, which wait.

@@ -24,6 +24,8 @@ mod tape;
 mod transfer;
 #[cfg(target_os = "linux")]
 mod transfer_args;
+#[cfg(target_os = "linux")]
+mod transfer_stats;
 mod work;
 
 use std::io::Write;

@@ -23,6 +23,7 @@ use shallop_workbench::printable::printable;
 
 use crate::print;
 use crate::transfer_args::{Leaving, Receive, Send};
+use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
@@ -51,11 +52,11 @@ pub fn send(args: &Send) -> Result<ExitCode> {
     if let (None, Some(seen)) = (pinned, sending.fingerprint()) {
         trust(&mut known, &host, seen, args.trust_new)?;
     }
-    let bar = Bar::new(args.leaving.json);
+    let bar = Bar::new(&args.leaving);
     let options = SendOptions { streams: usize::from(args.streams) };
     let sent = sending.send(&sources, options, &bar);
     bar.end();
-    ended(sent, "sent", args.leaving.json)
+    ended(sent, "sent", &args.leaving)
 }
 
 /// The name of a host with its port, and its address.
@@ -142,7 +143,7 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
                 let folder: &Path = &args.folder;
                 let received = receive_files(&connection, folder, options, &());
                 // The next sender may fare better: what failed is told.
-                if let Err(why) = ended(received, "received", args.leaving.json) {
+                if let Err(why) = ended(received, "received", &args.leaving) {
                     print::stderr(&format!("{why}\n"));
                 }
             });
@@ -159,11 +160,11 @@ fn receive_once(
 ) -> Result<ExitCode> {
     loop {
         let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
-        let bar = Bar::new(args.leaving.json);
+        let bar = Bar::new(&args.leaving);
         let received = receive_files(&connection, &args.folder, options, &bar);
         bar.end();
         match received {
-            Ok(_) => return ended(received, "received", args.leaving.json),
+            Ok(_) => return ended(received, "received", &args.leaving),
             // A sender that does not trust this host leaves; one that was broken off comes again.
             Err(why) => print::stderr(&format!("{why}\n")),
         }
@@ -172,6 +173,9 @@ fn receive_once(
 
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
+    if args.leaving.quiet {
+        return Ok(());
+    }
     if args.leaving.json {
         return print::line(
             &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
@@ -184,15 +188,20 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
 fn ended(
     report: std::result::Result<Report, TransferError>,
     done: &str,
-    json: bool,
+    leaving: &Leaving,
 ) -> Result<ExitCode> {
     let report = report.map_err(|why| plain(&why))?;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
-    if json {
+    if leaving.stats {
+        print::stderr(&transfer_stats::table(&report));
+    }
+    if leaving.json {
         print::json(&report)?;
         return Ok(ExitCode::from(code));
     }
-    print::line(&sentences(&report, done))?;
+    if !leaving.quiet {
+        print::line(&sentences(&report, done))?;
+    }
     for failed in &report.transfer.failed {
         print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
     }
@@ -201,7 +210,7 @@ fn ended(
 
 /// What was moved, and how it left.
 fn sentences(report: &Report, done: &str) -> String {
-    let Report { transfer, on_credits, credits } = report;
+    let Report { transfer, on_credits, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
     let moved = format!(
         "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
@@ -232,7 +241,8 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(hidden: bool) -> Self {
+    fn new(leaving: &Leaving) -> Self {
+        let hidden = leaving.json || leaving.quiet;
         let target = if hidden || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
         } else {

@@ -24,6 +24,12 @@ pub struct Leaving {
     /// Print all counts as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print a table of what was counted to standard error: credits, emulation packets, queueing, lateness
+    #[arg(long)]
+    pub stats: bool,
+    /// Print nothing but errors, and no bar
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// The arguments of `send`.
