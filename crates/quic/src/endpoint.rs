@@ -1,6 +1,8 @@
 //! Endpoints, connections and streams for programs: futures of any executor, in the shape of quinn's. A thread of the
 //! endpoint does the work.
 
+mod incoming;
+
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -20,6 +22,8 @@ use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
+
+pub use incoming::AnyStream;
 
 /// An address from which connections are made and at which they are accepted. Connections end when the last handle of
 /// the endpoint is dropped.

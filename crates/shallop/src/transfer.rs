@@ -13,16 +13,14 @@ use shallop_core::Span;
 use shallop_quic::Config;
 use shallop_quic::identity::{Fingerprint, Identity};
 use shallop_quic::known_hosts::{Check, KnownHosts};
-use shallop_quic::session::{PORT, Receiving, Report, Sending, receive as receive_files};
-use shallop_quic::transfer::{
-    Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources, TransferError,
-};
+use shallop_quic::session::{PORT, Receiving, Report, Sending, Served, serve};
+use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
 use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
 use shallop_workbench::printable::printable;
 
 use crate::print;
-use crate::transfer_args::{Leaving, Receive, Send};
+use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
@@ -30,14 +28,18 @@ const INCOMPLETE: u8 = 1;
 /// Waiting times that the other side takes.
 const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
 
-fn config(leaving: &Leaving) -> Result<Config> {
+/// The settings of an endpoint in this network.
+pub fn config_of(network: Network) -> Result<Config> {
     let (least, most) = WAITS;
-    if leaving.wait < least || leaving.wait > most {
+    if network.wait < least || network.wait > most {
         return Err(plain(&"--wait is a time from 1us to 600s"));
     }
-    let wait = Duration::from_nanos(leaving.wait.as_ps() / 1_000);
-    let credits = !leaving.without_credits;
-    Ok(Config { wait, credits, ..Config::new(leaving.rate_limit) })
+    let wait = Duration::from_nanos(network.wait.as_ps() / 1_000);
+    Ok(Config { wait, ..Config::new(network.rate_limit) })
+}
+
+fn config(leaving: &Leaving) -> Result<Config> {
+    Ok(Config { credits: !leaving.without_credits, ..config_of(leaving.network)? })
 }
 
 /// Sends files.
@@ -52,15 +54,15 @@ pub fn send(args: &Send) -> Result<ExitCode> {
     if let (None, Some(seen)) = (pinned, sending.fingerprint()) {
         trust(&mut known, &host, seen, args.trust_new)?;
     }
-    let bar = Bar::new(&args.leaving);
+    let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let sent = sending.send(&sources, options, &bar);
     bar.end();
-    ended(sent, "sent", &args.leaving)
+    ended(&sent.map_err(|why| plain(&why))?, "sent", args.leaving.printing)
 }
 
 /// The name of a host with its port, and its address.
-fn address_of(host: &str) -> Result<(String, SocketAddr)> {
+pub fn address_of(host: &str) -> Result<(String, SocketAddr)> {
     let has_port = host.parse::<SocketAddr>().is_ok()
         || host.rsplit_once(':').is_some_and(|(name, port)| {
             !name.contains(':') && !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit())
@@ -81,7 +83,7 @@ fn address_of(host: &str) -> Result<(String, SocketAddr)> {
     Ok((with_port, address))
 }
 
-fn refused(
+pub fn refused(
     host: &str,
     pinned: Option<Fingerprint>,
     why: &shallop_quic::QuicError,
@@ -130,8 +132,7 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
     }
     let folder = args.identity.clone().unwrap_or_else(data_folder);
     let identity = Identity::load_or_make(&folder).map_err(|why| plain(&why))?;
-    let receiving = Receiving::bind(args.bind, config, &identity)
-        .map_err(|why| plain(&format!("{}: {why}", args.bind)))?;
+    let receiving = receive_at(args.bind, config, &identity)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
     if args.once {
@@ -141,15 +142,29 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
         while let Some(connection) = receiving.accept() {
             scope.spawn(move || {
                 let folder: &Path = &args.folder;
-                let received = receive_files(&connection, folder, options, &());
-                // The next sender may fare better: what failed is told.
-                if let Err(why) = ended(received, "received", &args.leaving) {
-                    print::stderr(&format!("{why}\n"));
+                match serve(&connection, Some(folder), options, &()) {
+                    Ok(Served::Pings(_)) => {}
+                    Ok(Served::Files(report)) => {
+                        told(ended(&report, "received", args.leaving.printing));
+                    }
+                    // The next sender may fare better.
+                    Err(why) => print::stderr(&format!("{why}\n")),
                 }
             });
         }
     });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Listens at an address, or else at the usual port of all addresses.
+pub fn receive_at(
+    bind: Option<SocketAddr>,
+    config: Config,
+    identity: &Identity,
+) -> Result<Receiving> {
+    let address = bind.unwrap_or_else(|| (std::net::Ipv4Addr::UNSPECIFIED, PORT).into());
+    Receiving::bind(address, config, identity)
+        .map_err(|why| plain(&format!("{address}: {why}; --bind takes another address")))
 }
 
 /// Receives until the files of one sender are there.
@@ -160,11 +175,12 @@ fn receive_once(
 ) -> Result<ExitCode> {
     loop {
         let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
-        let bar = Bar::new(&args.leaving);
-        let received = receive_files(&connection, &args.folder, options, &bar);
+        let bar = Bar::new(args.leaving.printing);
+        let served = serve(&connection, Some(&args.folder), options, &bar);
         bar.end();
-        match received {
-            Ok(_) => return ended(received, "received", &args.leaving),
+        match served {
+            Ok(Served::Files(report)) => return ended(&report, "received", args.leaving.printing),
+            Ok(Served::Pings(_)) => {}
             // A sender that does not trust this host leaves; one that was broken off comes again.
             Err(why) => print::stderr(&format!("{why}\n")),
         }
@@ -173,10 +189,10 @@ fn receive_once(
 
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
-    if args.leaving.quiet {
+    if args.leaving.printing.quiet {
         return Ok(());
     }
-    if args.leaving.json {
+    if args.leaving.printing.json {
         return print::line(
             &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
         );
@@ -185,27 +201,29 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
 }
 
 /// Says what came of a session.
-fn ended(
-    report: std::result::Result<Report, TransferError>,
-    done: &str,
-    leaving: &Leaving,
-) -> Result<ExitCode> {
-    let report = report.map_err(|why| plain(&why))?;
+fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
-    if leaving.stats {
-        print::stderr(&transfer_stats::table(&report));
+    if printing.stats {
+        print::stderr(&transfer_stats::table(report));
     }
-    if leaving.json {
-        print::json(&report)?;
+    if printing.json {
+        print::json(report)?;
         return Ok(ExitCode::from(code));
     }
-    if !leaving.quiet {
-        print::line(&sentences(&report, done))?;
+    if !printing.quiet {
+        print::line(&sentences(report, done))?;
     }
     for failed in &report.transfer.failed {
         print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
     }
     Ok(ExitCode::from(code))
+}
+
+/// Says what could not be told.
+fn told(said: Result<ExitCode>) {
+    if let Err(why) = said {
+        print::stderr(&format!("{why}\n"));
+    }
 }
 
 /// What was moved, and how it left.
@@ -241,8 +259,8 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(leaving: &Leaving) -> Self {
-        let hidden = leaving.json || leaving.quiet;
+    fn new(printing: Printing) -> Self {
+        let hidden = printing.json || printing.quiet;
         let target = if hidden || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
         } else {

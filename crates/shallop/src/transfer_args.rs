@@ -7,9 +7,9 @@ use clap::Args;
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::identity::Fingerprint;
 
-/// How data leaves: what both commands have.
-#[derive(Debug, Args)]
-pub struct Leaving {
+/// What is said of the network.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Network {
     /// The rate of this host's link, or the part of it that may be used: emulation packets leave at up to their share
     /// of it
     #[arg(long, value_name = "RATE", default_value = "1Gbps")]
@@ -18,9 +18,25 @@ pub struct Leaving {
     /// longer one of both ends counts
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub wait: Span,
+}
+
+/// How data leaves, and what is printed: what both commands have.
+#[derive(Debug, Args)]
+pub struct Leaving {
+    /// The network.
+    #[command(flatten)]
+    pub network: Network,
     /// Send without credits: QUIC with CUBIC
     #[arg(long)]
     pub without_credits: bool,
+    /// What is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+}
+
+/// What is printed of a transfer.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Printing {
     /// Print all counts as JSON
     #[arg(long)]
     pub json: bool,
@@ -64,9 +80,9 @@ pub struct Receive {
     /// The folder that files are put into
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The address and port to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4747")]
-    pub bind: SocketAddr,
+    /// The address and port to listen at; 4747 of all addresses unless given
+    #[arg(long, value_name = "ADDRESS")]
+    pub bind: Option<SocketAddr>,
     /// End after the first sender whose files are there
     #[arg(long)]
     pub once: bool,
@@ -80,4 +96,42 @@ pub struct Receive {
     /// How data leaves.
     #[command(flatten)]
     pub leaving: Leaving,
+}
+
+/// The arguments of `ping`.
+#[derive(Debug, Args)]
+pub struct Ping {
+    /// Who answers, with 'shallop receive' or 'shallop ping --listen': a name or an address, with the port if it is not
+    /// 4747
+    #[arg(
+        value_name = "HOST[:PORT]",
+        required_unless_present = "listen",
+        conflicts_with = "listen"
+    )]
+    pub host: Option<String>,
+    /// Ask for credits at a tenth of --rate-limit, at all of it and, if nothing is lost, at twice as much, and say
+    /// whether emulation packets are what the path drops. Takes bandwidth for three seconds
+    #[arg(long, conflicts_with = "listen")]
+    pub flashpass: bool,
+    /// Answer pings, and take no files
+    #[arg(long)]
+    pub listen: bool,
+    /// The address and port to listen at
+    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    pub bind: Option<SocketAddr>,
+    /// Round trips
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub count: u16,
+    /// The time between two of them
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub interval: Span,
+    /// The fingerprint that the host has to have; without it, any host is pinged
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub fingerprint: Option<Fingerprint>,
+    /// The network.
+    #[command(flatten)]
+    pub network: Network,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

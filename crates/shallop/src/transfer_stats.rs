@@ -17,51 +17,51 @@ pub fn table(report: &Report) -> String {
     format!("{}\n", render(&Grid { header, rows, words: 1 }, TableForm::Text(None)))
 }
 
-fn row(name: &str, value: impl ToString) -> [String; 2] {
+fn row(name: &str, value: &dyn ToString) -> [String; 2] {
     [name.to_owned(), value.to_string()]
 }
 
 fn credits(of: &CreditStats) -> Vec<[String; 2]> {
     vec![
-        row("emulation packets sent", of.emulated),
-        row("  without a credit, %", percent(of.emulation_loss())),
-        row("credits granted", of.granted),
-        row("  used", of.used),
-        row("  wasted: nothing to send, or too late", of.wasted),
-        row("  skipped: this host was later than its slack", of.skipped),
-        row("credits sent to the peer", of.credits_sent),
-        row("data packets on credits", of.data_packets),
-        row("data packets without one", of.without_credit),
+        row("emulation packets sent", &of.emulated),
+        row("  without a credit, %", &percent(of.emulation_loss())),
+        row("credits granted", &of.granted),
+        row("  used", &of.used),
+        row("  wasted: nothing to send, or too late", &of.wasted),
+        row("  skipped: this host was later than its slack", &of.skipped),
+        row("credits sent to the peer", &of.credits_sent),
+        row("data packets on credits", &of.data_packets),
+        row("data packets without one", &of.without_credit),
     ]
 }
 
 fn lateness(of: &CreditStats) -> Vec<[String; 2]> {
     let [ten, hundred, thousand] = of.late;
     vec![
-        row("credits more than 10 us late at this host", ten),
-        row("  more than 100 us", hundred),
-        row("  more than 1 ms", thousand),
-        row("  the latest, ms", millis(of.latest_s)),
+        row("credits more than 10 us late at this host", &ten),
+        row("  more than 100 us", &hundred),
+        row("  more than 1 ms", &thousand),
+        row("  the latest, ms", &millis(of.latest_s)),
     ]
 }
 
 fn path(of: &PathStats) -> Vec<[String; 2]> {
     vec![
-        row("QUIC packets sent", of.packets_sent),
-        row("  lost, %", percent(of.loss())),
-        row("least round trip, ms", millis(of.min_rtt_s)),
-        row("smoothed round trip at the end, ms", millis(of.smoothed_rtt_s)),
-        row("queueing inferred at the end, ms", millis(of.queueing_s())),
-        row("  longest, ms", millis(of.max_queueing_s())),
+        row("QUIC packets sent", &of.packets_sent),
+        row("  lost, %", &percent(of.loss())),
+        row("least round trip, ms", &millis(of.min_rtt_s)),
+        row("smoothed round trip at the end, ms", &millis(of.smoothed_rtt_s)),
+        row("queueing inferred at the end, ms", &millis(of.queueing_s())),
+        row("  longest, ms", &millis(of.max_queueing_s())),
     ]
 }
 
 /// What was dropped, by reason; reasons that did not occur are left out.
 fn dropped(of: &CreditStats) -> Vec<[String; 2]> {
-    let mut rows = vec![row("dropped packets and stamps", of.dropped.total())];
+    let mut rows = vec![row("dropped packets and stamps", &of.dropped.total())];
     if let Ok(Value::Object(reasons)) = serde_json::to_value(of.dropped) {
         let some = reasons.into_iter().filter(|(_, count)| count.as_u64() != Some(0));
-        rows.extend(some.map(|(why, count)| row(&format!("  {}", why.replace('_', " ")), count)));
+        rows.extend(some.map(|(why, count)| row(&format!("  {}", why.replace('_', " ")), &count)));
     }
     rows
 }
