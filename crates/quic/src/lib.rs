@@ -1,5 +1,6 @@
 //! `FlashPass` between real hosts: QUIC whose data packets leave on credits.
 
+pub mod authority;
 mod config;
 mod connection;
 mod core;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pollster::block_on;
+use rustls::server::danger::ClientCertVerifier;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -135,7 +136,21 @@ impl Receiving {
         config: Config,
         identity: &Identity,
     ) -> Result<Self, QuicError> {
-        let tls = Tls::server(identity.certificate().clone(), identity.key());
+        Self::bind_by(address, config, identity, None)
+    }
+
+    /// Receives at this address, as `identity`, from senders whose certificate `clients` accepts, or from all.
+    ///
+    /// # Errors
+    /// If the address is taken.
+    pub fn bind_by(
+        address: SocketAddr,
+        config: Config,
+        identity: &Identity,
+        clients: Option<Arc<dyn ClientCertVerifier>>,
+    ) -> Result<Self, QuicError> {
+        let tls = Tls::accepting(identity);
+        let tls = clients.into_iter().fold(tls, Tls::asking);
         let endpoint = Endpoint::bind(address, config, tls)?;
         Ok(Self { endpoint, fingerprint: identity.fingerprint() })
     }

@@ -27,6 +27,8 @@ mod transfer;
 #[cfg(target_os = "linux")]
 mod transfer_args;
 #[cfg(target_os = "linux")]
+mod transfer_identity;
+#[cfg(target_os = "linux")]
 mod transfer_stats;
 mod work;
 

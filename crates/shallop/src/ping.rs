@@ -15,8 +15,9 @@ use shallop_workbench::printable::printable;
 use shallop_workbench::{TableForm, render};
 
 use crate::print;
-use crate::transfer::{address_of, config_of, receive_at, refused};
+use crate::transfer::{address_of, config_of, receive_at};
 use crate::transfer_args::Ping;
+use crate::transfer_identity::refused;
 
 /// The exit code if the path does not honour the classes, or if that is not known.
 const NOT_SHOWN: u8 = 1;
@@ -67,7 +68,7 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
 
 fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
     let identity = Identity::make().map_err(|why| plain(&why))?;
-    let receiving = receive_at(args.bind, config, &identity)?;
+    let receiving = receive_at(args.bind, config, &identity, None)?;
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     print::line(&if args.json {
         json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()

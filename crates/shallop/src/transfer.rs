@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -11,16 +12,16 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::Span;
 use shallop_quic::Config;
-use shallop_quic::identity::{Fingerprint, Identity};
-use shallop_quic::known_hosts::{Check, KnownHosts};
-use shallop_quic::session::{PORT, Receiving, Report, Sending, Served, serve};
+use shallop_quic::authority::ClientCertVerifier;
+use shallop_quic::identity::Identity;
+use shallop_quic::session::{PORT, Receiving, Report, Served, serve};
 use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
-use shallop_workbench::diagnostic::{Result, plain, with_help};
-use shallop_workbench::kernels::data_folder;
+use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 
 use crate::print;
 use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
+use crate::transfer_identity::{connect, listen, not_sent};
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
@@ -46,19 +47,12 @@ fn config(leaving: &Leaving) -> Result<Config> {
 pub fn send(args: &Send) -> Result<ExitCode> {
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
     let (host, address) = address_of(&args.host)?;
-    let known_file = args.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
-    let mut known = KnownHosts::load(&known_file).map_err(|why| plain(&why))?;
-    let pinned = args.fingerprint.or_else(|| known.fingerprint(&host));
-    let sending = Sending::connect(address, config(&args.leaving)?, pinned)
-        .map_err(|why| refused(&host, pinned, &why))?;
-    if let (None, Some(seen)) = (pinned, sending.fingerprint()) {
-        trust(&mut known, &host, seen, args.trust_new)?;
-    }
+    let sending = connect((&host, address), config(&args.leaving)?, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let sent = sending.send(&sources, options, &bar);
     bar.end();
-    ended(&sent.map_err(|why| plain(&why))?, "sent", args.leaving.printing)
+    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", args.leaving.printing)
 }
 
 /// The name of a host with its port, and its address.
@@ -83,46 +77,6 @@ pub fn address_of(host: &str) -> Result<(String, SocketAddr)> {
     Ok((with_port, address))
 }
 
-pub fn refused(
-    host: &str,
-    pinned: Option<Fingerprint>,
-    why: &shallop_quic::QuicError,
-) -> shallop_workbench::diagnostic::Report {
-    let what = format!("{}: {why}", printable(host));
-    match pinned {
-        Some(pinned) if why.to_string().contains("certificate") => with_help(
-            &what,
-            &format!(
-                "its fingerprint is not {pinned}: somebody else answers there, or it has a new identity; compare what \
-                 'shallop receive' prints, and correct the file of known hosts"
-            ),
-        ),
-        _ => plain(&what),
-    }
-}
-
-/// Asks whether a receiver is the right one, and keeps its fingerprint.
-fn trust(known: &mut KnownHosts, host: &str, seen: Fingerprint, trust_new: bool) -> Result<()> {
-    if let Check::Known = known.check(host, seen) {
-        return Ok(());
-    }
-    let shown = printable(host);
-    if !trust_new {
-        if !std::io::stdin().is_terminal() {
-            let help = format!(
-                "compare with what 'shallop receive' prints there; then --fingerprint {seen}, or --trust-new"
-            );
-            return Err(with_help(&format!("{shown} is not known, and shows {seen}"), &help));
-        }
-        let question = format!("{shown} is not known, and shows {seen}. Is that what it prints?");
-        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).interact();
-        if !answer.map_err(|why| plain(&why))? {
-            return Err(plain(&"nothing was sent"));
-        }
-    }
-    known.add(host, seen).map_err(|why| plain(&why))
-}
-
 /// Receives files, until it is ended or, with `--once`, the first sender is done.
 pub fn receive(args: &Receive) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
@@ -130,9 +84,7 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
         let shown = args.folder.display().to_string();
         return Err(plain(&format!("\"{}\" is no folder", printable(&shown))));
     }
-    let folder = args.identity.clone().unwrap_or_else(data_folder);
-    let identity = Identity::load_or_make(&folder).map_err(|why| plain(&why))?;
-    let receiving = receive_at(args.bind, config, &identity)?;
+    let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
     if args.once {
@@ -161,9 +113,10 @@ pub fn receive_at(
     bind: Option<SocketAddr>,
     config: Config,
     identity: &Identity,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
 ) -> Result<Receiving> {
     let address = bind.unwrap_or_else(|| (std::net::Ipv4Addr::UNSPECIFIED, PORT).into());
-    Receiving::bind(address, config, identity)
+    Receiving::bind_by(address, config, identity, clients)
         .map_err(|why| plain(&format!("{address}: {why}; --bind takes another address")))
 }
 

@@ -48,6 +48,38 @@ pub struct Printing {
     pub quiet: bool,
 }
 
+/// A certificate and its key.
+#[derive(Debug, Args)]
+pub struct Certificate {
+    /// This host's certificate, in PEM, with those that lead to its authority behind it
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+}
+
+/// Which receiver is trusted, and what it is shown.
+#[derive(Debug, Args)]
+pub struct Receiver {
+    /// The receiver's fingerprint, as it prints it; without it the one in the file of known hosts
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub fingerprint: Option<Fingerprint>,
+    /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
+    #[arg(long)]
+    pub trust_new: bool,
+    /// The file of known hosts, in place of the one in the folder `shallop` of your data
+    #[arg(long, value_name = "FILE")]
+    pub known_hosts: Option<PathBuf>,
+    /// Trust a receiver whose certificate is for the name HOST and is signed by an authority in this file, in PEM;
+    /// fingerprints are not looked at
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fingerprint", "trust_new", "known_hosts"])]
+    pub ca: Option<PathBuf>,
+    /// What this host shows to receivers with --client-ca.
+    #[command(flatten)]
+    pub own: Certificate,
+}
+
 /// The arguments of `send`.
 #[derive(Debug, Args)]
 pub struct Send {
@@ -60,15 +92,9 @@ pub struct Send {
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: u8,
-    /// The receiver's fingerprint, as it prints it; without it the one in the file of known hosts
-    #[arg(long, value_name = "FINGERPRINT")]
-    pub fingerprint: Option<Fingerprint>,
-    /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
-    #[arg(long)]
-    pub trust_new: bool,
-    /// The file of known hosts, in place of the one in the folder `shallop` of your data
-    #[arg(long, value_name = "FILE")]
-    pub known_hosts: Option<PathBuf>,
+    /// Which receiver is trusted.
+    #[command(flatten)]
+    pub receiver: Receiver,
     /// How data leaves.
     #[command(flatten)]
     pub leaving: Leaving,
@@ -91,8 +117,14 @@ pub struct Receive {
     pub overwrite: bool,
     /// The folder with this host's identity, which is made there the first time, in place of the folder `shallop` of
     /// your data
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     pub identity: Option<PathBuf>,
+    /// In place of an identity of its own.
+    #[command(flatten)]
+    pub own: Certificate,
+    /// Take files only of senders whose certificate is signed by an authority in this file, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub client_ca: Option<PathBuf>,
     /// How data leaves.
     #[command(flatten)]
     pub leaving: Leaving,
