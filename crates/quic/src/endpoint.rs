@@ -60,7 +60,8 @@ impl Endpoint {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
         let socket = Socket::bind(address)?;
         let address = socket.address()?;
-        let core = Core::new(config, tls.server_config()?, random_seed())
+        let secret = tls.reset_secret(address.port());
+        let core = Core::new(config, tls.server_config()?, secret, random_seed())
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let shared = Arc::new(Shared::new(core)?);
         let of_thread = Arc::clone(&shared);

@@ -18,6 +18,8 @@ pub mod packet;
 mod path_stats;
 pub mod ping;
 pub mod replay;
+mod reset;
+mod senders;
 pub mod session;
 pub mod settings;
 mod socket;

@@ -17,6 +17,7 @@ use crate::error::QuicError;
 use crate::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
 use crate::path_stats::PathStats;
 use crate::ping;
+use crate::senders::Senders;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
 use crate::transfer::{
@@ -124,6 +125,7 @@ impl Sending {
 pub struct Receiving {
     endpoint: Endpoint,
     fingerprint: Fingerprint,
+    senders: Senders,
 }
 
 impl Receiving {
@@ -152,7 +154,7 @@ impl Receiving {
         let tls = Tls::accepting(identity);
         let tls = clients.into_iter().fold(tls, Tls::asking);
         let endpoint = Endpoint::bind(address, config, tls)?;
-        Ok(Self { endpoint, fingerprint: identity.fingerprint() })
+        Ok(Self { endpoint, fingerprint: identity.fingerprint(), senders: Senders::default() })
     }
 
     /// Where it listens.
@@ -167,10 +169,54 @@ impl Receiving {
         self.fingerprint
     }
 
-    /// Waits for the next sender.
+    /// Waits for the next sender; none comes once it is closed.
     #[must_use]
     pub fn accept(&self) -> Option<Connection> {
         block_on(self.endpoint.accept())
+    }
+
+    /// Receives no more, and breaks off what is under way.
+    pub fn close(&self) {
+        self.endpoint.close();
+    }
+
+    /// Receives the files of a sender into a folder, or answers pings. Without a folder, files are refused.
+    ///
+    /// A transfer from the same address whose sender gives no sign of life, since it was killed perhaps, ends first:
+    /// this one may be its second try.
+    ///
+    /// # Errors
+    /// As [`receive`], or if files come where there is no folder.
+    pub fn serve(
+        &self,
+        connection: &Connection,
+        folder: Option<&Path>,
+        options: ReceiveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Served, TransferError> {
+        let mut pings = 0;
+        loop {
+            match (block_on(connection.accept_any()), folder) {
+                (Ok(AnyStream::Bi(send, recv)), _) => {
+                    pings += 1;
+                    ping::answer(send, recv).map_err(QuicError::into_io)?;
+                }
+                (Ok(AnyStream::Uni(stream)), Some(folder)) => {
+                    let _turn = self.senders.enter(connection);
+                    let link =
+                        Streams { first: Mutex::new(Some(stream)), ..Streams::of(connection) };
+                    let transfer = transfer::receive(&link, folder, options, progress)?;
+                    return Ok(Served::Files(Box::new(report(connection, transfer))));
+                }
+                (Ok(AnyStream::Uni(_)), None) => {
+                    connection.close(0, b"this host answers pings, and takes no files");
+                    let why = "it sends something, and this host answers pings alone";
+                    return Err(TransferError::Protocol(why.to_owned()));
+                }
+                (Err(QuicError::Closed(_)), _) if pings > 0 => return Ok(Served::Pings(pings)),
+                (Err(why), _) => return Err(why.into_io().into()),
+            }
+        }
     }
 }
 
@@ -181,39 +227,6 @@ pub enum Served {
     Files(Box<Report>),
     /// Pings: so many streams of them were answered.
     Pings(u64),
-}
-
-/// Receives the files of a sender into a folder, or answers pings. Without a folder, files are refused.
-///
-/// # Errors
-/// As [`receive`], or if files come where there is no folder.
-pub fn serve(
-    connection: &Connection,
-    folder: Option<&Path>,
-    options: ReceiveOptions,
-    progress: &dyn Progress,
-) -> Result<Served, TransferError> {
-    let mut pings = 0;
-    loop {
-        match (block_on(connection.accept_any()), folder) {
-            (Ok(AnyStream::Bi(send, recv)), _) => {
-                pings += 1;
-                ping::answer(send, recv).map_err(QuicError::into_io)?;
-            }
-            (Ok(AnyStream::Uni(stream)), Some(folder)) => {
-                let link = Streams { first: Mutex::new(Some(stream)), ..Streams::of(connection) };
-                let transfer = transfer::receive(&link, folder, options, progress)?;
-                return Ok(Served::Files(Box::new(report(connection, transfer))));
-            }
-            (Ok(AnyStream::Uni(_)), None) => {
-                connection.close(0, b"this host answers pings, and takes no files");
-                let why = "it sends something, and this host answers pings alone";
-                return Err(TransferError::Protocol(why.to_owned()));
-            }
-            (Err(QuicError::Closed(_)), _) if pings > 0 => return Ok(Served::Pings(pings)),
-            (Err(why), _) => return Err(why.into_io().into()),
-        }
-    }
 }
 
 /// Receives the files of a sender into a folder.

@@ -10,6 +10,7 @@ use rustls::server::danger::ClientCertVerifier;
 use crate::connection::WITHOUT;
 use crate::error::QuicError;
 use crate::identity::Identity;
+use crate::reset::ResetSecret;
 use crate::settings::ALPN;
 
 /// A certificate with those that lead to its authority, and its key.
@@ -67,6 +68,11 @@ impl Tls {
     pub fn speaking(mut self, protocols: &[&[u8]]) -> Self {
         self.protocols = protocols.iter().map(|of| of.to_vec()).collect();
         self
+    }
+
+    /// The secret of a server at this port; clients have none that they keep.
+    pub(crate) fn reset_secret(&self, port: u16) -> Option<ResetSecret> {
+        self.own.as_ref().map(|(_, key)| ResetSecret::new(key, port))
     }
 
     pub(crate) fn client_config(

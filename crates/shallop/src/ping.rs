@@ -7,7 +7,7 @@ use serde_json::json;
 use shallop_quic::Config;
 use shallop_quic::identity::Identity;
 use shallop_quic::ping::{Load, load, round_trip};
-use shallop_quic::session::{Receiving, Sending, serve};
+use shallop_quic::session::{Receiving, Sending};
 use shallop_quic::transfer::ReceiveOptions;
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, plain};
@@ -83,7 +83,8 @@ fn answer(receiving: &Receiving) {
     std::thread::scope(|scope| {
         while let Some(connection) = receiving.accept() {
             scope.spawn(move || {
-                if let Err(why) = serve(&connection, None, ReceiveOptions::default(), &()) {
+                let options = ReceiveOptions::default();
+                if let Err(why) = receiving.serve(&connection, None, options, &()) {
                     print::stderr(&format!("{why}\n"));
                 }
             });

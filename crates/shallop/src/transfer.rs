@@ -2,20 +2,19 @@
 
 use std::io::IsTerminal;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::Span;
-use shallop_quic::Config;
 use shallop_quic::authority::ClientCertVerifier;
 use shallop_quic::identity::Identity;
-use shallop_quic::session::{PORT, Receiving, Report, Served, serve};
+use shallop_quic::session::{PORT, Receiving, Report, Served};
 use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
+use shallop_quic::{Config, Connection};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 
@@ -87,25 +86,46 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
     let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
-    if args.once {
-        return receive_once(&receiving, args, options);
-    }
+    let first = Mutex::new(None);
     std::thread::scope(|scope| {
         while let Some(connection) = receiving.accept() {
-            scope.spawn(move || {
-                let folder: &Path = &args.folder;
-                match serve(&connection, Some(folder), options, &()) {
-                    Ok(Served::Pings(_)) => {}
-                    Ok(Served::Files(report)) => {
-                        told(ended(&report, "received", args.leaving.printing));
-                    }
-                    // The next sender may fare better.
-                    Err(why) => print::stderr(&format!("{why}\n")),
+            scope.spawn(|| match receive_from(&receiving, connection, args, options) {
+                Some(done) if args.once => {
+                    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
+                    receiving.close();
                 }
+                Some(Err(why)) => print::stderr(&format!("{why}\n")),
+                _ => {}
             });
         }
     });
-    Ok(ExitCode::SUCCESS)
+    let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+    first.unwrap_or(Ok(ExitCode::SUCCESS))
+}
+
+/// Receives from one sender: what to end with if its files are there.
+fn receive_from(
+    receiving: &Receiving,
+    connection: Connection,
+    args: &Receive,
+    options: ReceiveOptions,
+) -> Option<Result<ExitCode>> {
+    // Several bars at a time would be in each other's way.
+    let bar = args.once.then(|| Bar::new(args.leaving.printing));
+    let progress: &dyn Progress = bar.as_ref().map_or(&(), |bar| bar);
+    let served = receiving.serve(&connection, Some(&args.folder), options, progress);
+    if let Some(bar) = &bar {
+        bar.end();
+    }
+    match served {
+        Ok(Served::Files(report)) => Some(ended(&report, "received", args.leaving.printing)),
+        Ok(Served::Pings(_)) => None,
+        // A sender that does not trust this host leaves; one that was broken off comes again.
+        Err(why) => {
+            print::stderr(&format!("{why}\n"));
+            None
+        }
+    }
 }
 
 /// Listens at an address, or else at the usual port of all addresses.
@@ -118,26 +138,6 @@ pub fn receive_at(
     let address = bind.unwrap_or_else(|| (std::net::Ipv4Addr::UNSPECIFIED, PORT).into());
     Receiving::bind_by(address, config, identity, clients)
         .map_err(|why| plain(&format!("{address}: {why}; --bind takes another address")))
-}
-
-/// Receives until the files of one sender are there.
-fn receive_once(
-    receiving: &Receiving,
-    args: &Receive,
-    options: ReceiveOptions,
-) -> Result<ExitCode> {
-    loop {
-        let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
-        let bar = Bar::new(args.leaving.printing);
-        let served = serve(&connection, Some(&args.folder), options, &bar);
-        bar.end();
-        match served {
-            Ok(Served::Files(report)) => return ended(&report, "received", args.leaving.printing),
-            Ok(Served::Pings(_)) => {}
-            // A sender that does not trust this host leaves; one that was broken off comes again.
-            Err(why) => print::stderr(&format!("{why}\n")),
-        }
-    }
 }
 
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
@@ -170,13 +170,6 @@ fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
         print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
     }
     Ok(ExitCode::from(code))
-}
-
-/// Says what could not be told.
-fn told(said: Result<ExitCode>) {
-    if let Err(why) = said {
-        print::stderr(&format!("{why}\n"));
-    }
 }
 
 /// What was moved, and how it left.

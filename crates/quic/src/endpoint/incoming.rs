@@ -48,22 +48,23 @@ impl Connection {
         })
     }
 
-    /// Asks the peer for an acknowledgement, and waits in this thread until it comes, for as long as `patience` and
-    /// three smoothed round trips. False if none came, or the connection has ended.
+    /// Asks the peer for an acknowledgement, and waits in this thread until something comes, for as long as `patience`
+    /// and three smoothed round trips. False if nothing came, or the connection has ended.
     #[must_use]
     pub fn is_alive(&self, patience: Duration) -> bool {
-        let acks = |connection: &mut crate::connection::Connection| {
-            let is_open = connection.end.is_none();
-            is_open.then(|| connection.quic.stats().frame_rx.acks)
+        // Frames count only when their packet was authentic.
+        let heard = |connection: &mut crate::connection::Connection| {
+            let frames = connection.quic.stats().frame_rx;
+            connection.end.is_none().then_some(frames.acks + frames.stream + frames.ping)
         };
         let asked = self.handle.with(|connection| {
             connection.quic.ping();
-            (acks(connection), connection.quic.rtt())
+            (heard(connection), connection.quic.rtt())
         });
         let Some((Some(before), rtt)) = asked else { return false };
         let until = Instant::now() + patience + rtt * 3;
         while Instant::now() < until {
-            match self.handle.with(acks).flatten() {
+            match self.handle.with(heard).flatten() {
                 None => return false,
                 Some(now) if now > before => return true,
                 Some(_) => std::thread::sleep(LOOK),
