@@ -7,6 +7,8 @@ use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
 use shallop_proto::flashpass::CreditEngineConfig;
 use shallop_proto::wire;
 
+use crate::packet::PacketKind;
+
 /// The default waiting time: longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);
 /// A sender that is later than this against its planned time skips the credit.
@@ -31,6 +33,21 @@ pub struct Classes {
     pub credit: u8,
     /// QUIC packets with data of streams before the first credit is due, which switches drop rather than others.
     pub unscheduled: u8,
+}
+
+/// ECN-capable, as in the header of IP. Switches with selective drop spare such packets: data on credits, credits, and
+/// emulation packets that are not tagged.
+pub(crate) const ECT: u8 = 2;
+
+impl Classes {
+    /// DSCP and ECN of a small packet of this kind.
+    pub(crate) fn tos_of(self, kind: PacketKind) -> u8 {
+        match kind {
+            PacketKind::Emulation => self.emulation << 2 | ECT,
+            PacketKind::TaggedEmulation => self.emulation << 2,
+            PacketKind::Credit => self.credit << 2 | ECT,
+        }
+    }
 }
 
 impl Default for Classes {

@@ -14,7 +14,7 @@ use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, StreamI
 use shallop_core::Time;
 
 use crate::bypass::{Bypass, ack_eliciting};
-use crate::config::Config;
+use crate::config::{Config, ECT};
 use crate::core::Arrival;
 use crate::credits::{Credits, Departure};
 use crate::exchange::{self, Exchange};
@@ -22,6 +22,7 @@ use crate::gate::{Gate, Mode};
 use crate::new_address::NewAddress;
 use crate::outgoing::Streams;
 use crate::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
+use crate::path_stats::PathStats;
 use crate::settings::{ALPN, Settings};
 use crate::silence::Silence;
 use crate::stats::CreditStats;
@@ -31,9 +32,6 @@ pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
 /// Bytes of a packet that are not payload of a stream: short header 13, authentication 16, frame header 19, and room
 /// for a short acknowledgement.
 const OVERHEAD: usize = 64;
-/// ECN-capable, as in the header of IP. Switches with selective drop spare such packets: data on credits, credits, and
-/// emulation packets that are not tagged.
-const ECT: u8 = 2;
 /// A packet without data of streams is small up to this many bytes of UDP payload.
 const SMALL: usize = 100;
 /// The code with which a connection to a peer is closed that grants what it has not received.
@@ -107,6 +105,8 @@ pub(crate) struct Connection {
     eliciting_frames: u64,
     data_packets: u64,
     without_credit: u64,
+    /// The longest that the smoothed round trip has been.
+    longest_rtt: Duration,
     exchange: Exchange,
 }
 
@@ -144,6 +144,7 @@ impl Connection {
             eliciting_frames: 0,
             data_packets: 0,
             without_credit: 0,
+            longest_rtt: Duration::ZERO,
             exchange: Exchange::default(),
         }
     }
@@ -165,6 +166,10 @@ impl Connection {
             without_credit: self.without_credit,
             ..stats
         }
+    }
+
+    pub(crate) fn path_stats(&self) -> PathStats {
+        PathStats::new(&self.quic.stats(), self.longest_rtt)
     }
 
     /// Wakes whoever waits for something of this connection.
@@ -197,6 +202,8 @@ impl Connection {
         }
         if self.path == Path::Unknown {
             has_news |= self.read_settings(time);
+        } else {
+            self.longest_rtt = self.longest_rtt.max(self.quic.rtt());
         }
         if has_news {
             self.wake();
@@ -466,12 +473,7 @@ impl Connection {
     }
 
     fn datagram_of(&self, (kind, bytes): &(PacketKind, Encoded)) -> Datagram {
-        let classes = self.config.classes;
-        let tos = match kind {
-            PacketKind::Emulation => classes.emulation << 2 | ECT,
-            PacketKind::TaggedEmulation => classes.emulation << 2,
-            PacketKind::Credit => classes.credit << 2 | ECT,
-        };
+        let tos = self.config.classes.tos_of(*kind);
         Datagram { to: self.quic.remote_address(), tos, bytes: bytes.to_vec() }
     }
 

@@ -18,6 +18,7 @@ use crate::connection::{Connection, Datagram, End};
 use crate::counters::Counters;
 use crate::gate::{Gate, Gates, Mode};
 use crate::packet::{Malformed, Parsed, is_ours};
+use crate::reset::ResetSecret;
 
 /// The most connections at a time; more are refused.
 const CONNECTIONS: usize = 1_024;
@@ -59,14 +60,17 @@ pub(crate) struct Core {
 
 impl Core {
     /// An endpoint with this configuration, whose time begins at `start`; it accepts connections if it has a server's.
+    /// With a secret, it can tell peers of an earlier endpoint with the same one that their connections are no more.
     pub(crate) fn new(
         start: Instant,
         config: Config,
         server: Option<Arc<dyn quinn_proto::crypto::ServerConfig>>,
+        secret: Option<ResetSecret>,
         seed: u64,
     ) -> Result<Self, quinn_proto::ConfigError> {
         let server = server.map(ServerConfig::with_crypto);
-        let mut settings = EndpointConfig::default();
+        let mut settings =
+            secret.map_or_else(EndpointConfig::default, ResetSecret::endpoint_config);
         settings.grease_quic_bit(false).max_udp_payload_size(9_000)?;
         Ok(Self {
             config,

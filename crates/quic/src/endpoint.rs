@@ -1,6 +1,8 @@
 //! Endpoints, connections and streams for programs: futures of any executor, in the shape of quinn's. A thread of the
 //! endpoint does the work.
 
+mod incoming;
+
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -16,9 +18,12 @@ use crate::core::Core;
 use crate::counters::Counters;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
+use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
+
+pub use incoming::AnyStream;
 
 /// An address from which connections are made and at which they are accepted. Connections end when the last handle of
 /// the endpoint is dropped.
@@ -55,7 +60,8 @@ impl Endpoint {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
         let socket = Socket::bind(address)?;
         let address = socket.address()?;
-        let core = Core::new(Instant::now(), config, tls.server_config()?, random_seed())
+        let secret = tls.reset_secret(address.port());
+        let core = Core::new(Instant::now(), config, tls.server_config()?, secret, random_seed())
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let shared = Arc::new(Shared::new(core)?);
         let of_thread = Arc::clone(&shared);
@@ -290,6 +296,12 @@ impl Connection {
     #[must_use]
     pub fn stats(&self) -> CreditStats {
         self.handle.with(|connection| connection.stats()).unwrap_or_default()
+    }
+
+    /// Round trips and losses, as QUIC has them.
+    #[must_use]
+    pub fn path_stats(&self) -> PathStats {
+        self.handle.with(|connection| connection.path_stats()).unwrap_or_default()
     }
 
     /// The address of the peer.

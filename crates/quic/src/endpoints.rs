@@ -118,7 +118,7 @@ impl Endpoints {
     ) -> Result<usize, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[connection::WITHOUT]) };
         let socket = Socket::new(socket)?;
-        let core = Core::new(config, tls.server_config()?, seed)
+        let core = Core::new(Instant::now(), config, tls.server_config()?, None, seed)
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let number = self.parts.len();
         let data = EventData::new_u64(number as u64);

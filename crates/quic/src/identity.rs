@@ -1,7 +1,8 @@
 //! Who a host is: a certificate of its own, known by its fingerprint.
 //!
-//! There are no authorities. A host makes a key and signs a certificate for it with the same key; who connects to it
-//! knows the certificate's fingerprint, or learns it at the first connection ([`crate::known_hosts`]).
+//! Authorities ([`crate::authority`]) are not needed. A host makes a key and signs a certificate for it with the same
+//! key; who connects to it knows the certificate's fingerprint, or learns it at the first connection
+//! ([`crate::known_hosts`]).
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -58,10 +59,10 @@ pub enum IdentityError {
     Make(#[from] rcgen::Error),
 }
 
-/// A certificate and its key.
+/// A certificate and its key, with the certificates that lead to its authority if it has one.
 #[derive(Debug)]
 pub struct Identity {
-    certificate: CertificateDer<'static>,
+    chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
@@ -74,7 +75,7 @@ impl Identity {
     pub fn make() -> Result<Identity, IdentityError> {
         let (certificate, key) = make()?;
         Ok(Identity {
-            certificate: certificate.der().clone(),
+            chain: vec![certificate.der().clone()],
             key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
         })
     }
@@ -98,10 +99,35 @@ impl Identity {
             .ok_or_else(|| IdentityError::File { path, source: io::ErrorKind::NotFound.into() })
     }
 
+    /// Reads one that an authority has given: a file of PEM with the certificate, and behind it those that lead to the
+    /// authority, and a file with the key. Both may be the same file.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read, does not hold what it should, or everybody may read the key.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Identity, IdentityError> {
+        let chain = certificates(certificate, &read(certificate)?)?;
+        let metadata = std::fs::metadata(key)
+            .map_err(|source| IdentityError::File { path: key.to_owned(), source })?;
+        // Keys of services are often shared with a group.
+        if metadata.permissions().mode() & 0o007 != 0 {
+            return Err(IdentityError::Open { path: key.to_owned() });
+        }
+        let found = PrivateKeyDer::from_pem_slice(&read(key)?);
+        let none = |why| malformed(key, format!("it holds no key: {why:?}"));
+        Ok(Identity { chain, key: found.map_err(none)? })
+    }
+
     /// The certificate.
     #[must_use]
     pub fn certificate(&self) -> &CertificateDer<'static> {
-        &self.certificate
+        &self.chain[0]
+    }
+
+    /// The certificate, and behind it those that lead to its authority.
+    #[must_use]
+    pub fn chain(&self) -> &[CertificateDer<'static>] {
+        &self.chain
     }
 
     /// The certificate's key.
@@ -113,7 +139,7 @@ impl Identity {
     /// The certificate's fingerprint.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.certificate)
+        Fingerprint::of(self.certificate())
     }
 }
 
@@ -137,14 +163,43 @@ fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
     }
     let mut text = Vec::new();
     file.take(MAX_FILE).read_to_end(&mut text).map_err(at_file)?;
-    let malformed = |what: &str, why| {
-        let reason = format!("it holds no {what}: {why:?}; when removed, a new identity is made");
-        IdentityError::Malformed { path: path.to_owned(), reason }
+    let none = |what: &str, why| {
+        malformed(
+            path,
+            format!("it holds no {what}: {why:?}; when removed, a new identity is made"),
+        )
     };
     let certificate =
-        CertificateDer::from_pem_slice(&text).map_err(|why| malformed("certificate", why))?;
-    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|why| malformed("key", why))?;
-    Ok(Some(Identity { certificate, key }))
+        CertificateDer::from_pem_slice(&text).map_err(|why| none("certificate", why))?;
+    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|why| none("key", why))?;
+    Ok(Some(Identity { chain: vec![certificate], key }))
+}
+
+/// The bytes of a file of certificates or keys.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
+    let at_file = |source| IdentityError::File { path: path.to_owned(), source };
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(at_file)?;
+    file.take(MAX_FILE).read_to_end(&mut text).map_err(at_file)?;
+    Ok(text)
+}
+
+/// The certificates in a file: one at least.
+pub(crate) fn certificates(
+    path: &Path,
+    text: &[u8],
+) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+    let all =
+        all.map_err(|why| malformed(path, format!("a certificate in it is wrong: {why:?}")))?;
+    if all.is_empty() {
+        return Err(malformed(path, "it holds no certificate".to_owned()));
+    }
+    Ok(all)
+}
+
+fn malformed(path: &Path, reason: String) -> IdentityError {
+    IdentityError::Malformed { path: path.to_owned(), reason }
 }
 
 /// Puts a file in place whole, if there is none.

@@ -1,5 +1,6 @@
 //! `FlashPass` between real hosts: QUIC whose data packets leave on credits.
 
+pub mod authority;
 mod bypass;
 mod config;
 mod connection;
@@ -18,7 +19,11 @@ mod new_address;
 mod outgoing;
 pub mod outstanding;
 pub mod packet;
+mod path_stats;
+pub mod ping;
 pub mod replay;
+mod reset;
+mod senders;
 pub mod session;
 pub mod settings;
 mod silence;
@@ -28,11 +33,13 @@ mod tls;
 pub mod transfer;
 #[cfg(test)]
 mod virtual_time;
+mod within;
 
 pub use config::{Classes, Config};
 pub use connection::Path;
-pub use endpoint::{Connection, Endpoint, RecvStream, SendStream};
+pub use endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 pub use endpoints::Endpoints;
 pub use error::QuicError;
+pub use path_stats::PathStats;
 pub use stats::CreditStats;
 pub use tls::Tls;

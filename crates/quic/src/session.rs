@@ -3,24 +3,35 @@
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pollster::block_on;
+use rustls::server::danger::ClientCertVerifier;
 use serde::Serialize;
 
 use crate::config::Config;
 use crate::connection;
-use crate::endpoint::{Connection, Endpoint, RecvStream, SendStream};
+use crate::endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 use crate::error::QuicError;
 use crate::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use crate::path_stats::PathStats;
+use crate::ping;
+use crate::senders::Senders;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
 use crate::transfer::{
     self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, Sources, Summary, TransferError,
 };
+use crate::within::within;
 
 /// The port of receivers.
 pub const PORT: u16 = 4_747;
+
+/// The reason for which a transfer that is over closes its connection.
+const DONE: &str = "done";
+/// How long a receiver is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What came of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +42,8 @@ pub struct Report {
     pub on_credits: bool,
     /// Emulation packets and credits.
     pub credits: CreditStats,
+    /// Round trips and losses.
+    pub path: PathStats,
 }
 
 /// A connection to a receiver of files, which is not trusted yet if nothing is known of it.
@@ -52,15 +65,38 @@ impl Sending {
         known: Option<Fingerprint>,
     ) -> Result<Self, QuicError> {
         let trusts = known.map_or_else(ServerVerifier::first_use, ServerVerifier::pinned);
+        let tls = Tls::client(Arc::clone(&trusts) as Arc<_>);
+        let sending = Self::connect_by(to, SERVER_NAME, config, tls)?;
+        Ok(Self { fingerprint: trusts.seen(), ..sending })
+    }
+
+    /// Connects to a receiver of this name that `tls` trusts.
+    ///
+    /// # Errors
+    /// If nobody answers, or somebody else.
+    pub fn connect_by(
+        to: SocketAddr,
+        name: &str,
+        config: Config,
+        tls: Tls,
+    ) -> Result<Self, QuicError> {
         let any: SocketAddr = if to.is_ipv4() {
             (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
         } else {
             (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
         };
-        let tls = Tls::client(Arc::clone(&trusts) as Arc<_>);
         let endpoint = Endpoint::bind(any, config, tls)?;
-        let connection = block_on(endpoint.connect(to, SERVER_NAME))?;
-        Ok(Self { connection, fingerprint: trusts.seen(), _endpoint: endpoint })
+        let connect = || block_on(endpoint.connect(to, name));
+        let connection = within(PATIENCE, || endpoint.close(), connect).ok_or_else(|| {
+            QuicError::Lost(format!("nobody has answered for {} s", PATIENCE.as_secs()))
+        })??;
+        Ok(Self { connection, fingerprint: None, _endpoint: endpoint })
+    }
+
+    /// The connection, for pings.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// The receiver's fingerprint, which is to be trusted before anything is sent.
@@ -80,8 +116,7 @@ impl Sending {
         options: SendOptions,
         progress: &dyn Progress,
     ) -> Result<Report, TransferError> {
-        let transfer =
-            transfer::send(&Streams(self.connection.clone()), sources, options, progress)?;
+        let transfer = transfer::send(&Streams::of(&self.connection), sources, options, progress)?;
         Ok(report(&self.connection, transfer))
     }
 }
@@ -90,6 +125,7 @@ impl Sending {
 pub struct Receiving {
     endpoint: Endpoint,
     fingerprint: Fingerprint,
+    senders: Senders,
 }
 
 impl Receiving {
@@ -102,9 +138,23 @@ impl Receiving {
         config: Config,
         identity: &Identity,
     ) -> Result<Self, QuicError> {
-        let tls = Tls::server(identity.certificate().clone(), identity.key());
+        Self::bind_by(address, config, identity, None)
+    }
+
+    /// Receives at this address, as `identity`, from senders whose certificate `clients` accepts, or from all.
+    ///
+    /// # Errors
+    /// If the address is taken.
+    pub fn bind_by(
+        address: SocketAddr,
+        config: Config,
+        identity: &Identity,
+        clients: Option<Arc<dyn ClientCertVerifier>>,
+    ) -> Result<Self, QuicError> {
+        let tls = Tls::accepting(identity);
+        let tls = clients.into_iter().fold(tls, Tls::asking);
         let endpoint = Endpoint::bind(address, config, tls)?;
-        Ok(Self { endpoint, fingerprint: identity.fingerprint() })
+        Ok(Self { endpoint, fingerprint: identity.fingerprint(), senders: Senders::default() })
     }
 
     /// Where it listens.
@@ -119,11 +169,64 @@ impl Receiving {
         self.fingerprint
     }
 
-    /// Waits for the next sender.
+    /// Waits for the next sender; none comes once it is closed.
     #[must_use]
     pub fn accept(&self) -> Option<Connection> {
         block_on(self.endpoint.accept())
     }
+
+    /// Receives no more, and breaks off what is under way.
+    pub fn close(&self) {
+        self.endpoint.close();
+    }
+
+    /// Receives the files of a sender into a folder, or answers pings. Without a folder, files are refused.
+    ///
+    /// A transfer from the same address whose sender gives no sign of life, since it was killed perhaps, ends first:
+    /// this one may be its second try.
+    ///
+    /// # Errors
+    /// As [`receive`], or if files come where there is no folder.
+    pub fn serve(
+        &self,
+        connection: &Connection,
+        folder: Option<&Path>,
+        options: ReceiveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Served, TransferError> {
+        let mut pings = 0;
+        loop {
+            match (block_on(connection.accept_any()), folder) {
+                (Ok(AnyStream::Bi(send, recv)), _) => {
+                    pings += 1;
+                    ping::answer(send, recv).map_err(QuicError::into_io)?;
+                }
+                (Ok(AnyStream::Uni(stream)), Some(folder)) => {
+                    let _turn = self.senders.enter(connection);
+                    let link =
+                        Streams { first: Mutex::new(Some(stream)), ..Streams::of(connection) };
+                    let transfer = transfer::receive(&link, folder, options, progress)?;
+                    return Ok(Served::Files(Box::new(report(connection, transfer))));
+                }
+                (Ok(AnyStream::Uni(_)), None) => {
+                    connection.close(0, b"this host answers pings, and takes no files");
+                    let why = "it sends something, and this host answers pings alone";
+                    return Err(TransferError::Protocol(why.to_owned()));
+                }
+                (Err(QuicError::Closed(_)), _) if pings > 0 => return Ok(Served::Pings(pings)),
+                (Err(why), _) => return Err(why.into_io().into()),
+            }
+        }
+    }
+}
+
+/// What a peer has come for.
+#[derive(Debug)]
+pub enum Served {
+    /// Files, and what came of them.
+    Files(Box<Report>),
+    /// Pings: so many streams of them were answered.
+    Pings(u64),
 }
 
 /// Receives the files of a sender into a folder.
@@ -136,34 +239,49 @@ pub fn receive(
     options: ReceiveOptions,
     progress: &dyn Progress,
 ) -> Result<Report, TransferError> {
-    let transfer = transfer::receive(&Streams(connection.clone()), folder, options, progress)?;
+    let transfer = transfer::receive(&Streams::of(connection), folder, options, progress)?;
     Ok(report(connection, transfer))
 }
 
 fn report(connection: &Connection, transfer: Summary) -> Report {
     let on_credits = connection.path() == connection::Path::Credits;
-    Report { transfer, on_credits, credits: connection.stats() }
+    let path = connection.path_stats();
+    Report { transfer, on_credits, credits: connection.stats(), path }
 }
 
 /// The streams of a connection for transfers, which wait.
-struct Streams(Connection);
+struct Streams {
+    connection: Connection,
+    /// A stream of the peer that has been accepted before.
+    first: Mutex<Option<RecvStream>>,
+}
+
+impl Streams {
+    fn of(connection: &Connection) -> Self {
+        Self { connection: connection.clone(), first: Mutex::default() }
+    }
+}
 
 impl Link for Streams {
     fn open_uni(&self) -> io::Result<Box<dyn Outgoing>> {
-        let stream = block_on(self.0.open_uni()).map_err(QuicError::into_io)?;
+        let stream = block_on(self.connection.open_uni()).map_err(QuicError::into_io)?;
         Ok(Box::new(Writing(stream)))
     }
 
     fn accept_uni(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
-        match block_on(self.0.accept_uni()) {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(stream) = first {
+            return Ok(Some(Box::new(Reading(stream))));
+        }
+        match block_on(self.connection.accept_uni()) {
             Ok(stream) => Ok(Some(Box::new(Reading(stream)))),
-            Err(QuicError::Closed(_)) => Ok(None),
+            Err(QuicError::Closed(why)) if why.is_empty() || why == DONE => Ok(None),
             Err(why) => Err(why.into_io()),
         }
     }
 
     fn close(&self, reason: &str) {
-        self.0.close(0, reason.as_bytes());
+        self.connection.close(0, reason.as_bytes());
     }
 }
 

@@ -5,16 +5,26 @@ use std::sync::Arc;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::danger::ClientCertVerifier;
 
 use crate::connection::WITHOUT;
 use crate::error::QuicError;
+use crate::identity::Identity;
+use crate::reset::ResetSecret;
 use crate::settings::ALPN;
+
+/// A certificate with those that lead to its authority, and its key.
+type Own = (Vec<CertificateDer<'static>>, Arc<PrivateKeyDer<'static>>);
 
 /// Who this endpoint is, and whom it trusts.
 #[derive(Clone)]
 pub struct Tls {
-    own: Option<(CertificateDer<'static>, Arc<PrivateKeyDer<'static>>)>,
+    /// As a server.
+    own: Option<Own>,
+    /// As a client, to servers that ask.
+    shown: Option<Own>,
     trusts: Option<Arc<dyn ServerCertVerifier>>,
+    asks: Option<Arc<dyn ClientCertVerifier>>,
     protocols: Vec<Vec<u8>>,
 }
 
@@ -22,13 +32,35 @@ impl Tls {
     /// An endpoint that connects to servers that `trusts` accepts.
     #[must_use]
     pub fn client(trusts: Arc<dyn ServerCertVerifier>) -> Self {
-        Self { own: None, trusts: Some(trusts), protocols: protocols() }
+        Self { own: None, shown: None, trusts: Some(trusts), asks: None, protocols: protocols() }
     }
 
     /// An endpoint that accepts connections, with this certificate and key.
     #[must_use]
     pub fn server(certificate: CertificateDer<'static>, key: PrivateKeyDer<'static>) -> Self {
-        Self { own: Some((certificate, Arc::new(key))), trusts: None, protocols: protocols() }
+        let own = Some((vec![certificate], Arc::new(key)));
+        Self { own, shown: None, trusts: None, asks: None, protocols: protocols() }
+    }
+
+    /// An endpoint that accepts connections as `identity`.
+    #[must_use]
+    pub fn accepting(identity: &Identity) -> Self {
+        let own = Some((identity.chain().to_vec(), Arc::new(identity.key())));
+        Self { own, shown: None, trusts: None, asks: None, protocols: protocols() }
+    }
+
+    /// The same, which shows this identity to servers that ask for one.
+    #[must_use]
+    pub fn showing(mut self, identity: &Identity) -> Self {
+        self.shown = Some((identity.chain().to_vec(), Arc::new(identity.key())));
+        self
+    }
+
+    /// The same, which accepts clients that `trusts` accepts, and no others.
+    #[must_use]
+    pub fn asking(mut self, trusts: Arc<dyn ClientCertVerifier>) -> Self {
+        self.asks = Some(trusts);
+        self
     }
 
     /// The same, which speaks these application protocols (ALPN) in place of shallop's: without credits.
@@ -38,6 +70,11 @@ impl Tls {
         self
     }
 
+    /// The secret of a server at this port; clients have none that they keep.
+    pub(crate) fn reset_secret(&self, port: u16) -> Option<ResetSecret> {
+        self.own.as_ref().map(|(_, key)| ResetSecret::new(key, port))
+    }
+
     pub(crate) fn client_config(
         &self,
     ) -> Result<Arc<dyn quinn_proto::crypto::ClientConfig>, QuicError> {
@@ -45,12 +82,17 @@ impl Tls {
             return Err(QuicError::Identity("this endpoint trusts no server".to_owned()));
         };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|why| refused(&why))?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(trusts))
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(Arc::clone(trusts));
+        let mut config = match &self.shown {
+            None => config.with_no_client_auth(),
+            Some((chain, key)) => config
+                .with_client_auth_cert(chain.clone(), key.clone_key())
+                .map_err(|why| refused(&why))?,
+        };
         config.alpn_protocols.clone_from(&self.protocols);
         let config = QuicClientConfig::try_from(config).map_err(|why| refused(&why))?;
         Ok(Arc::new(config))
@@ -59,14 +101,17 @@ impl Tls {
     pub(crate) fn server_config(
         &self,
     ) -> Result<Option<Arc<dyn quinn_proto::crypto::ServerConfig>>, QuicError> {
-        let Some((certificate, key)) = &self.own else { return Ok(None) };
+        let Some((chain, key)) = &self.own else { return Ok(None) };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(|why| refused(&why))?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.clone()], key.clone_key())
             .map_err(|why| refused(&why))?;
+        let config = match &self.asks {
+            None => config.with_no_client_auth(),
+            Some(asks) => config.with_client_cert_verifier(Arc::clone(asks)),
+        };
+        let mut config =
+            config.with_single_cert(chain.clone(), key.clone_key()).map_err(|why| refused(&why))?;
         config.alpn_protocols.clone_from(&self.protocols);
         let config = QuicServerConfig::try_from(config).map_err(|why| refused(&why))?;
         Ok(Some(Arc::new(config)))

@@ -106,7 +106,7 @@ fn any_stamps_are_taken_by_neither_end_twice() {
         }
         assert!(outstanding.take(stamp).is_err());
         if random.chance(0.1) {
-            let sent = outstanding.note(time_of(random.below(1 << 51)));
+            let sent = outstanding.note(time_of(random.below(1 << 51)), Span::ZERO);
             assert!(outstanding.take(sent).is_ok());
         }
         outstanding.expire(time_of(step), Span::from_ms(5));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use shallop_core::BitsPerSec;
 use shallop_quic::Config;
 use shallop_quic::identity::Identity;
-use shallop_quic::session::{Receiving, Sending, receive};
+use shallop_quic::session::{Receiving, Sending, Served, receive};
 use shallop_quic::transfer::{ReceiveOptions, SendOptions, Sources};
 
 #[test]
@@ -48,4 +48,39 @@ fn a_folder_arrives_as_it_is_and_a_second_time_nothing_moves() {
     assert_eq!((second.transfer.files, second.transfer.skipped), (0, 3));
     assert!(first.credits.data_packets > 3_000_000 / 1_408, "{first:?}");
     assert!(first.credits.without_credit * 200 <= first.credits.data_packets, "{first:?}");
+}
+
+#[test]
+fn senders_of_one_host_that_are_alive_do_not_end_each_other() {
+    let link = BitsPerSec::at_least_one(100_000_000);
+    let wait = Duration::from_millis(20);
+    let config = Config { wait, slack: Duration::from_millis(20), ..Config::new(link) };
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let identity = Identity::make().unwrap();
+    let receiving = Receiving::bind((Ipv4Addr::LOCALHOST, 0).into(), config, &identity).unwrap();
+    let (address, fingerprint) = (receiving.address(), identity.fingerprint());
+    let senders = ["one", "two", "three"].map(|name| {
+        let path = from.path().join(name);
+        fs::write(&path, vec![name.len() as u8; 800_000]).unwrap();
+        spawn(move || {
+            let sources = Sources::collect(&[path]).unwrap();
+            let sending = Sending::connect(address, config, Some(fingerprint)).unwrap();
+            sending.send(&sources, SendOptions::default(), &()).unwrap()
+        })
+    });
+    std::thread::scope(|scope| {
+        for _ in 0..senders.len() {
+            let connection = receiving.accept().unwrap();
+            let (receiving, place) = (&receiving, to.path());
+            scope.spawn(move || {
+                let options = ReceiveOptions::default();
+                let served = receiving.serve(&connection, Some(place), options, &()).unwrap();
+                assert!(matches!(served, Served::Files(report) if report.transfer.files == 1));
+            });
+        }
+    });
+    for sender in senders {
+        assert_eq!(sender.join().unwrap().transfer.files, 1);
+    }
+    assert_eq!(fs::read_dir(to.path()).unwrap().count(), 3);
 }

@@ -16,12 +16,13 @@ use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 #[cfg(target_os = "linux")]
-use crate::transfer_args::{Receive, Send};
+use crate::transfer_args::{Ping, Receive, Send};
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
-/// Exit codes: 0 done; 1 a claim fails or is undecided; 2 bad input; 3 this machine lacks what is needed; 4 a rehearsal
-/// is void, as it was too late to be trusted; 130 interrupted, with what was finished kept.
+/// Exit codes: 0 done; 1 a claim fails or is undecided, files did not arrive, or a path is not known to honour classes;
+/// 2 bad input, or no connection; 3 this machine lacks what is needed; 4 a rehearsal is void, as it was too late to be
+/// trusted; 130 interrupted, with what was finished kept.
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
@@ -90,6 +91,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::RECEIVE)]
     Receive(Receive),
+    /// Round trips to a host with 'shallop receive', and whether the path to it drops emulation packets before data
+    #[cfg(target_os = "linux")]
+    #[command(after_help = examples::PING)]
+    Ping(Ping),
     /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),

@@ -151,6 +151,13 @@ Examples:
   shallop receive inbox --bind 0.0.0.0:9000 --once --overwrite
   shallop receive inbox --rate-limit 10Gbps --wait 20ms";
 
+/// The examples of `ping`.
+pub const PING: &str = "\
+Examples:
+  shallop ping 10.0.0.2
+  shallop ping --flashpass server --rate-limit 1Gbps --wait 20ms
+  shallop ping --listen --bind 0.0.0.0:9000";
+
 /// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:
@@ -166,7 +173,7 @@ Examples:
 
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 16] = [
+pub const EVERY: [&str; 17] = [
     ALL,
     NEW,
     RUN,
@@ -181,6 +188,7 @@ pub const EVERY: [&str; 16] = [
     EDGE,
     SEND,
     RECEIVE,
+    PING,
     BENCH,
     COMPLETIONS,
 ];

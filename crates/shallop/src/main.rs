@@ -14,6 +14,8 @@ mod host_args;
 mod kernel;
 mod live;
 mod new;
+#[cfg(target_os = "linux")]
+mod ping;
 mod print;
 mod progress;
 mod report;
@@ -24,6 +26,10 @@ mod tape;
 mod transfer;
 #[cfg(target_os = "linux")]
 mod transfer_args;
+#[cfg(target_os = "linux")]
+mod transfer_identity;
+#[cfg(target_os = "linux")]
+mod transfer_stats;
 mod work;
 
 use std::io::Write;
@@ -103,6 +109,8 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Send(args) => transfer::send(args),
         #[cfg(target_os = "linux")]
         Command::Receive(args) => transfer::receive(args),
+        #[cfg(target_os = "linux")]
+        Command::Ping(args) => ping::ping(args),
         // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.
         Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),

@@ -2,64 +2,60 @@
 
 use std::io::IsTerminal;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::Span;
-use shallop_quic::Config;
-use shallop_quic::identity::{Fingerprint, Identity};
-use shallop_quic::known_hosts::{Check, KnownHosts};
-use shallop_quic::session::{PORT, Receiving, Report, Sending, receive as receive_files};
-use shallop_quic::transfer::{
-    Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources, TransferError,
-};
-use shallop_workbench::diagnostic::{Result, plain, with_help};
-use shallop_workbench::kernels::data_folder;
+use shallop_quic::authority::ClientCertVerifier;
+use shallop_quic::identity::Identity;
+use shallop_quic::session::{PORT, Receiving, Report, Served};
+use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
+use shallop_quic::{Config, Connection};
+use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 
 use crate::print;
-use crate::transfer_args::{Leaving, Receive, Send};
+use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
+use crate::transfer_identity::{connect, listen, not_sent};
+use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
 /// Waiting times that the other side takes.
 const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
 
-fn config(leaving: &Leaving) -> Result<Config> {
+/// The settings of an endpoint in this network.
+pub fn config_of(network: Network) -> Result<Config> {
     let (least, most) = WAITS;
-    if leaving.wait < least || leaving.wait > most {
+    if network.wait < least || network.wait > most {
         return Err(plain(&"--wait is a time from 1us to 600s"));
     }
-    let wait = Duration::from_nanos(leaving.wait.as_ps() / 1_000);
-    let credits = !leaving.without_credits;
-    Ok(Config { wait, credits, ..Config::new(leaving.rate_limit) })
+    let wait = Duration::from_nanos(network.wait.as_ps() / 1_000);
+    Ok(Config { wait, ..Config::new(network.rate_limit) })
+}
+
+fn config(leaving: &Leaving) -> Result<Config> {
+    Ok(Config { credits: !leaving.without_credits, ..config_of(leaving.network)? })
 }
 
 /// Sends files.
 pub fn send(args: &Send) -> Result<ExitCode> {
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
     let (host, address) = address_of(&args.host)?;
-    let known_file = args.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
-    let mut known = KnownHosts::load(&known_file).map_err(|why| plain(&why))?;
-    let pinned = args.fingerprint.or_else(|| known.fingerprint(&host));
-    let sending = Sending::connect(address, config(&args.leaving)?, pinned)
-        .map_err(|why| refused(&host, pinned, &why))?;
-    if let (None, Some(seen)) = (pinned, sending.fingerprint()) {
-        trust(&mut known, &host, seen, args.trust_new)?;
-    }
-    let bar = Bar::new(args.leaving.json);
+    let sending = connect((&host, address), config(&args.leaving)?, &args.receiver)?;
+    let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let sent = sending.send(&sources, options, &bar);
     bar.end();
-    ended(sent, "sent", args.leaving.json)
+    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", args.leaving.printing)
 }
 
 /// The name of a host with its port, and its address.
-fn address_of(host: &str) -> Result<(String, SocketAddr)> {
+pub fn address_of(host: &str) -> Result<(String, SocketAddr)> {
     let has_port = host.parse::<SocketAddr>().is_ok()
         || host.rsplit_once(':').is_some_and(|(name, port)| {
             !name.contains(':') && !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit())
@@ -80,46 +76,6 @@ fn address_of(host: &str) -> Result<(String, SocketAddr)> {
     Ok((with_port, address))
 }
 
-fn refused(
-    host: &str,
-    pinned: Option<Fingerprint>,
-    why: &shallop_quic::QuicError,
-) -> shallop_workbench::diagnostic::Report {
-    let what = format!("{}: {why}", printable(host));
-    match pinned {
-        Some(pinned) if why.to_string().contains("certificate") => with_help(
-            &what,
-            &format!(
-                "its fingerprint is not {pinned}: somebody else answers there, or it has a new identity; compare what \
-                 'shallop receive' prints, and correct the file of known hosts"
-            ),
-        ),
-        _ => plain(&what),
-    }
-}
-
-/// Asks whether a receiver is the right one, and keeps its fingerprint.
-fn trust(known: &mut KnownHosts, host: &str, seen: Fingerprint, trust_new: bool) -> Result<()> {
-    if let Check::Known = known.check(host, seen) {
-        return Ok(());
-    }
-    let shown = printable(host);
-    if !trust_new {
-        if !std::io::stdin().is_terminal() {
-            let help = format!(
-                "compare with what 'shallop receive' prints there; then --fingerprint {seen}, or --trust-new"
-            );
-            return Err(with_help(&format!("{shown} is not known, and shows {seen}"), &help));
-        }
-        let question = format!("{shown} is not known, and shows {seen}. Is that what it prints?");
-        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).interact();
-        if !answer.map_err(|why| plain(&why))? {
-            return Err(plain(&"nothing was sent"));
-        }
-    }
-    known.add(host, seen).map_err(|why| plain(&why))
-}
-
 /// Receives files, until it is ended or, with `--once`, the first sender is done.
 pub fn receive(args: &Receive) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
@@ -127,52 +83,69 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
         let shown = args.folder.display().to_string();
         return Err(plain(&format!("\"{}\" is no folder", printable(&shown))));
     }
-    let folder = args.identity.clone().unwrap_or_else(data_folder);
-    let identity = Identity::load_or_make(&folder).map_err(|why| plain(&why))?;
-    let receiving = Receiving::bind(args.bind, config, &identity)
-        .map_err(|why| plain(&format!("{}: {why}", args.bind)))?;
+    let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
-    if args.once {
-        return receive_once(&receiving, args, options);
-    }
+    let first = Mutex::new(None);
     std::thread::scope(|scope| {
         while let Some(connection) = receiving.accept() {
-            scope.spawn(move || {
-                let folder: &Path = &args.folder;
-                let received = receive_files(&connection, folder, options, &());
-                // The next sender may fare better: what failed is told.
-                if let Err(why) = ended(received, "received", args.leaving.json) {
-                    print::stderr(&format!("{why}\n"));
+            scope.spawn(|| match receive_from(&receiving, connection, args, options) {
+                Some(done) if args.once => {
+                    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
+                    receiving.close();
                 }
+                Some(Err(why)) => print::stderr(&format!("{why}\n")),
+                _ => {}
             });
         }
     });
-    Ok(ExitCode::SUCCESS)
+    let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+    first.unwrap_or(Ok(ExitCode::SUCCESS))
 }
 
-/// Receives until the files of one sender are there.
-fn receive_once(
+/// Receives from one sender: what to end with if its files are there.
+fn receive_from(
     receiving: &Receiving,
+    connection: Connection,
     args: &Receive,
     options: ReceiveOptions,
-) -> Result<ExitCode> {
-    loop {
-        let Some(connection) = receiving.accept() else { return Ok(ExitCode::SUCCESS) };
-        let bar = Bar::new(args.leaving.json);
-        let received = receive_files(&connection, &args.folder, options, &bar);
+) -> Option<Result<ExitCode>> {
+    // Several bars at a time would be in each other's way.
+    let bar = args.once.then(|| Bar::new(args.leaving.printing));
+    let progress: &dyn Progress = bar.as_ref().map_or(&(), |bar| bar);
+    let served = receiving.serve(&connection, Some(&args.folder), options, progress);
+    if let Some(bar) = &bar {
         bar.end();
-        match received {
-            Ok(_) => return ended(received, "received", args.leaving.json),
-            // A sender that does not trust this host leaves; one that was broken off comes again.
-            Err(why) => print::stderr(&format!("{why}\n")),
+    }
+    match served {
+        Ok(Served::Files(report)) => Some(ended(&report, "received", args.leaving.printing)),
+        Ok(Served::Pings(_)) => None,
+        // A sender that does not trust this host leaves; one that was broken off comes again.
+        Err(why) => {
+            print::stderr(&format!("{why}\n"));
+            None
         }
     }
+}
+
+/// Listens at an address, or else at the usual port of all addresses.
+pub fn receive_at(
+    bind: Option<SocketAddr>,
+    config: Config,
+    identity: &Identity,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+) -> Result<Receiving> {
+    let address = bind.unwrap_or_else(|| (std::net::Ipv4Addr::UNSPECIFIED, PORT).into());
+    Receiving::bind_by(address, config, identity, clients)
+        .map_err(|why| plain(&format!("{address}: {why}; --bind takes another address")))
 }
 
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
-    if args.leaving.json {
+    if args.leaving.printing.quiet {
+        return Ok(());
+    }
+    if args.leaving.printing.json {
         return print::line(
             &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
         );
@@ -181,18 +154,18 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
 }
 
 /// Says what came of a session.
-fn ended(
-    report: std::result::Result<Report, TransferError>,
-    done: &str,
-    json: bool,
-) -> Result<ExitCode> {
-    let report = report.map_err(|why| plain(&why))?;
+fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
-    if json {
-        print::json(&report)?;
+    if printing.stats {
+        print::stderr(&transfer_stats::table(report));
+    }
+    if printing.json {
+        print::json(report)?;
         return Ok(ExitCode::from(code));
     }
-    print::line(&sentences(&report, done))?;
+    if !printing.quiet {
+        print::line(&sentences(report, done))?;
+    }
     for failed in &report.transfer.failed {
         print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
     }
@@ -201,7 +174,7 @@ fn ended(
 
 /// What was moved, and how it left.
 fn sentences(report: &Report, done: &str) -> String {
-    let Report { transfer, on_credits, credits } = report;
+    let Report { transfer, on_credits, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
     let moved = format!(
         "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
@@ -232,7 +205,8 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(hidden: bool) -> Self {
+    fn new(printing: Printing) -> Self {
+        let hidden = printing.json || printing.quiet;
         let target = if hidden || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
         } else {

@@ -7,9 +7,9 @@ use clap::Args;
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::identity::Fingerprint;
 
-/// How data leaves: what both commands have.
-#[derive(Debug, Args)]
-pub struct Leaving {
+/// What is said of the network.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Network {
     /// The rate of this host's link, or the part of it that may be used: emulation packets leave at up to their share
     /// of it
     #[arg(long, value_name = "RATE", default_value = "1Gbps")]
@@ -18,12 +18,66 @@ pub struct Leaving {
     /// longer one of both ends counts
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub wait: Span,
+}
+
+/// How data leaves, and what is printed: what both commands have.
+#[derive(Debug, Args)]
+pub struct Leaving {
+    /// The network.
+    #[command(flatten)]
+    pub network: Network,
     /// Send without credits: QUIC with CUBIC
     #[arg(long)]
     pub without_credits: bool,
+    /// What is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+}
+
+/// What is printed of a transfer.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Printing {
     /// Print all counts as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print a table of what was counted to standard error: credits, emulation packets, queueing, lateness
+    #[arg(long)]
+    pub stats: bool,
+    /// Print nothing but errors, and no bar
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// A certificate and its key.
+#[derive(Debug, Args)]
+pub struct Certificate {
+    /// This host's certificate, in PEM, with those that lead to its authority behind it
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+}
+
+/// Which receiver is trusted, and what it is shown.
+#[derive(Debug, Args)]
+pub struct Receiver {
+    /// The receiver's fingerprint, as it prints it; without it the one in the file of known hosts
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub fingerprint: Option<Fingerprint>,
+    /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
+    #[arg(long)]
+    pub trust_new: bool,
+    /// The file of known hosts, in place of the one in the folder `shallop` of your data
+    #[arg(long, value_name = "FILE")]
+    pub known_hosts: Option<PathBuf>,
+    /// Trust a receiver whose certificate is for the name HOST and is signed by an authority in this file, in PEM;
+    /// fingerprints are not looked at
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fingerprint", "trust_new", "known_hosts"])]
+    pub ca: Option<PathBuf>,
+    /// What this host shows to receivers with --client-ca.
+    #[command(flatten)]
+    pub own: Certificate,
 }
 
 /// The arguments of `send`.
@@ -38,15 +92,9 @@ pub struct Send {
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: u8,
-    /// The receiver's fingerprint, as it prints it; without it the one in the file of known hosts
-    #[arg(long, value_name = "FINGERPRINT")]
-    pub fingerprint: Option<Fingerprint>,
-    /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
-    #[arg(long)]
-    pub trust_new: bool,
-    /// The file of known hosts, in place of the one in the folder `shallop` of your data
-    #[arg(long, value_name = "FILE")]
-    pub known_hosts: Option<PathBuf>,
+    /// Which receiver is trusted.
+    #[command(flatten)]
+    pub receiver: Receiver,
     /// How data leaves.
     #[command(flatten)]
     pub leaving: Leaving,
@@ -58,9 +106,9 @@ pub struct Receive {
     /// The folder that files are put into
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The address and port to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4747")]
-    pub bind: SocketAddr,
+    /// The address and port to listen at; 4747 of all addresses unless given
+    #[arg(long, value_name = "ADDRESS")]
+    pub bind: Option<SocketAddr>,
     /// End after the first sender whose files are there
     #[arg(long)]
     pub once: bool,
@@ -69,9 +117,53 @@ pub struct Receive {
     pub overwrite: bool,
     /// The folder with this host's identity, which is made there the first time, in place of the folder `shallop` of
     /// your data
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     pub identity: Option<PathBuf>,
+    /// In place of an identity of its own.
+    #[command(flatten)]
+    pub own: Certificate,
+    /// Take files only of senders whose certificate is signed by an authority in this file, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub client_ca: Option<PathBuf>,
     /// How data leaves.
     #[command(flatten)]
     pub leaving: Leaving,
+}
+
+/// The arguments of `ping`.
+#[derive(Debug, Args)]
+pub struct Ping {
+    /// Who answers, with 'shallop receive' or 'shallop ping --listen': a name or an address, with the port if it is not
+    /// 4747
+    #[arg(
+        value_name = "HOST[:PORT]",
+        required_unless_present = "listen",
+        conflicts_with = "listen"
+    )]
+    pub host: Option<String>,
+    /// Ask for credits at a tenth of --rate-limit, at all of it and, if nothing is lost, at twice as much, and say
+    /// whether emulation packets are what the path drops. Takes bandwidth for three seconds
+    #[arg(long, conflicts_with = "listen")]
+    pub flashpass: bool,
+    /// Answer pings, and take no files
+    #[arg(long)]
+    pub listen: bool,
+    /// The address and port to listen at
+    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    pub bind: Option<SocketAddr>,
+    /// Round trips
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub count: u16,
+    /// The time between two of them
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub interval: Span,
+    /// The fingerprint that the host has to have; without it, any host is pinged
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub fingerprint: Option<Fingerprint>,
+    /// The network.
+    #[command(flatten)]
+    pub network: Network,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

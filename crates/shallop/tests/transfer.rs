@@ -16,11 +16,15 @@ fn shallop(data: &Path) -> Command {
 }
 
 /// A receiver, where it listens, and its fingerprint.
-fn receiver(data: &Path, folder: &Path) -> (Child, BufReader<std::process::ChildStdout>, Value) {
+fn receiver(
+    data: &Path,
+    folder: &Path,
+    more: &[&str],
+) -> (Child, BufReader<std::process::ChildStdout>, Value) {
     let mut command = shallop(data);
-    command.arg("receive").arg(folder);
+    command.arg("receive").arg(folder).args(more);
     command.args(["--bind", "127.0.0.1:0", "--once", "--json", "--wait", "20ms"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
     lines.read_line(&mut first).unwrap();
@@ -42,7 +46,7 @@ fn files_arrive_at_a_receiver_that_is_known_and_at_no_other() {
     }
     let bytes: Vec<u8> = (0..700_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
     fs::write(source.join("file"), &bytes).unwrap();
-    let (mut child, lines, told) = receiver(&data, &inbox);
+    let (mut child, lines, told) = receiver(&data, &inbox, &[]);
     let address = told["address"].as_str().unwrap().to_owned();
 
     let unknown = send(&data, &source, &address, &[]);
@@ -67,6 +71,43 @@ fn files_arrive_at_a_receiver_that_is_known_and_at_no_other() {
     assert!(fs::read(inbox.join("source/file")).unwrap() == bytes);
     let known = fs::read_to_string(data.join("shallop/known_hosts")).unwrap();
     assert_eq!(known.trim(), format!("{address} {}", told["fingerprint"].as_str().unwrap()));
+}
+
+/// The figure of a line of a table, by what the line begins with.
+fn figure(table: &str, name: &str) -> f64 {
+    let line = table.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
+    line.trim().parse().unwrap()
+}
+
+#[test]
+fn both_sides_say_what_they_counted_and_quiet_ones_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, vec![7; 400_000]).unwrap();
+    let (child, lines, told) = receiver(&data, &inbox, &["--stats"]);
+    let address = told["address"].as_str().unwrap().to_owned();
+    let sent = send(&data, &file, &address, &["--trust-new", "--quiet", "--stats"]);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert!(sent.stdout.is_empty(), "{}", String::from_utf8_lossy(&sent.stdout));
+    let of_sender = String::from_utf8(sent.stderr).unwrap();
+    let received: Value = serde_json::from_reader(lines).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let of_receiver = String::from_utf8(output.stderr).unwrap();
+
+    let packets = figure(&of_sender, "data packets on credits");
+    assert!(packets >= 400_000.0 / 1_472.0, "{of_sender}");
+    assert!(figure(&of_sender, "credits granted") >= packets, "{of_sender}");
+    assert!(figure(&of_sender, "QUIC packets sent") >= packets, "{of_sender}");
+    let credits_sent = figure(&of_receiver, "credits sent to the peer");
+    assert!(credits_sent >= figure(&of_sender, "credits granted"), "{of_receiver}");
+    assert_eq!(received["credits"]["credits_sent"].as_f64(), Some(credits_sent));
+    // A round trip over loopback takes time, and less than the waiting time.
+    let trip = figure(&of_sender, "least round trip, ms");
+    assert!(trip > 0.0 && trip < 20.0, "{of_sender}");
+    let path = &received["path"];
+    assert!(path["min_rtt_s"].as_f64().unwrap() <= path["max_smoothed_rtt_s"].as_f64().unwrap());
 }
 
 #[test]

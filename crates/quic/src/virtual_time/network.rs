@@ -83,7 +83,7 @@ pub(super) fn client_of_ours(
     config: Config,
     crypto: Arc<dyn crypto::ClientConfig>,
 ) -> Ours {
-    let mut core = Core::new(base, config, None, 1).unwrap();
+    let mut core = Core::new(base, config, None, None, 1).unwrap();
     let number = core.connect(base, crypto, SERVER, SERVER_NAME).unwrap();
     let mut ours = Ours::new(core, CLIENT);
     ours.number = Some(number);
@@ -95,7 +95,7 @@ impl Network {
     pub(super) fn of_ours(client: Config, server: Config, way: &Way) -> Self {
         let (client_tls, server_tls) = identities();
         let base = Instant::now();
-        let core = Core::new(base, server, server_tls.server_config().unwrap(), 2).unwrap();
+        let core = Core::new(base, server, server_tls.server_config().unwrap(), None, 2).unwrap();
         let client = client_of_ours(base, client, client_tls.client_config().unwrap());
         Self::new(base, client, Ours::new(core, SERVER), way)
     }

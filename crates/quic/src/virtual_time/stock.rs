@@ -153,7 +153,8 @@ fn a_stock_client_talks_to_our_server() {
     let (client_tls, server_tls) = identities();
     // Our server, and a client that knows nothing of credits.
     let server_tls = server_tls.speaking(&[crate::settings::ALPN, ALPN]);
-    let core = Core::new(base, config(100, 40), server_tls.server_config().unwrap(), 2).unwrap();
+    let core =
+        Core::new(base, config(100, 40), server_tls.server_config().unwrap(), None, 2).unwrap();
     let mut client = Stock::new(None, CLIENT);
     client.connect(base, client_tls.speaking(&[ALPN]).client_config().unwrap());
     client.to_send = 5 * MB;

@@ -1,0 +1,270 @@
+//! `ping`: round trips, and whether a path drops emulation packets before data.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use shallop_quic::Config;
+use shallop_quic::identity::Identity;
+use shallop_quic::ping::{Load, load, round_trip};
+use shallop_quic::session::{Receiving, Sending};
+use shallop_quic::transfer::ReceiveOptions;
+use shallop_results::table::Grid;
+use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::printable::printable;
+use shallop_workbench::{TableForm, render};
+
+use crate::print;
+use crate::transfer::{address_of, config_of, receive_at};
+use crate::transfer_args::Ping;
+use crate::transfer_identity::refused;
+
+/// The exit code if the path does not honour the classes, or if that is not known.
+const NOT_SHOWN: u8 = 1;
+/// How long credits are asked for at each rate.
+const LOAD: Duration = Duration::from_secs(1);
+/// How long what was sent may still be under way, besides twice the waiting time.
+const SETTLE: Duration = Duration::from_millis(200);
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Losses up to this part are not told from none: chance, or a host that was late.
+const NOTICED: f64 = 0.002;
+/// Emulation packets that have to be sent for a verdict.
+const LEAST_EMULATED: u64 = 100;
+
+/// Pings a host, or answers pings.
+pub fn ping(args: &Ping) -> Result<ExitCode> {
+    let config = config_of(args.network)?;
+    let Some(host) = &args.host else { return listen(args, config) };
+    let (host, address) = address_of(host)?;
+    let connect = |config: Config| {
+        Sending::connect(address, config, args.fingerprint)
+            .map_err(|why| refused(&host, args.fingerprint, &why))
+    };
+    // What is sent without credits does not wait for them.
+    let plain_quic = connect(Config { credits: false, ..config })?;
+    let trips = round_trips(args, &host, &plain_quic)?;
+    let fingerprint = plain_quic.fingerprint().map(|of| of.to_string());
+    drop(plain_quic);
+    let mut told = json!({ "host": host, "fingerprint": fingerprint, "round_trips_s": trips });
+    if !args.flashpass {
+        return if args.json { print::json(&told) } else { Ok(()) }.map(|()| ExitCode::SUCCESS);
+    }
+    let (found, verdict) = loads(args, config, connect)?;
+    let code = if verdict.honours == Some(true) { 0 } else { NOT_SHOWN };
+    if args.json {
+        told["loads"] = found.iter().map(json_of).collect();
+        told["honours_classes"] = json!(verdict.honours);
+        told["verdict"] = json!(verdict.sentence);
+        print::json(&told)?;
+    } else {
+        if !found.is_empty() {
+            print::line(&table(&found))?;
+        }
+        print::line(&verdict.sentence)?;
+    }
+    Ok(ExitCode::from(code))
+}
+
+fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
+    let identity = Identity::make().map_err(|why| plain(&why))?;
+    let receiving = receive_at(args.bind, config, &identity, None)?;
+    let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
+    print::line(&if args.json {
+        json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()
+    } else {
+        format!("Answering pings at {address}. The fingerprint, for this time, is\n{fingerprint}")
+    })?;
+    answer(&receiving);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn answer(receiving: &Receiving) {
+    std::thread::scope(|scope| {
+        while let Some(connection) = receiving.accept() {
+            scope.spawn(move || {
+                let options = ReceiveOptions::default();
+                if let Err(why) = receiving.serve(&connection, None, options, &()) {
+                    print::stderr(&format!("{why}\n"));
+                }
+            });
+        }
+    });
+}
+
+/// Round trips in seconds, each printed when it is known.
+fn round_trips(args: &Ping, host: &str, sending: &Sending) -> Result<Vec<f64>> {
+    let interval = Duration::from_nanos(args.interval.as_ps() / 1_000);
+    let mut all = Vec::new();
+    for number in 0..args.count {
+        if number > 0 {
+            std::thread::sleep(interval);
+        }
+        let trip = round_trip(sending.connection(), PATIENCE);
+        let trip = trip.map_err(|why| plain(&format!("{}: {why}", printable(host))))?;
+        all.push(trip.as_secs_f64());
+        if !args.json {
+            print::line(&format!("{}: {:.3} ms", printable(host), trip.as_secs_f64() * 1e3))?;
+        }
+    }
+    if !args.json {
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        print::line(&format!(
+            "{} round trips: {:.3} ms at least, {:.3} ms on average, {:.3} ms at most.",
+            all.len(),
+            least * 1e3,
+            mean * 1e3,
+            most * 1e3
+        ))?;
+    }
+    Ok(all)
+}
+
+/// A load at a part of the rate that was given.
+struct Found {
+    name: &'static str,
+    rate_bps: u64,
+    load: Load,
+}
+
+/// Asks for credits at one rate after another, until it is known what the path drops.
+fn loads(
+    args: &Ping,
+    config: Config,
+    connect: impl Fn(Config) -> Result<Sending>,
+) -> Result<(Vec<Found>, Verdict)> {
+    let mut found: Vec<Found> = Vec::new();
+    for (name, part) in [("a tenth of the rate", 0.1), ("the rate", 1.0), ("twice the rate", 2.0)] {
+        let rate = args.network.rate_limit.scale(part);
+        let sending = connect(Config { link: rate, ..config })?;
+        let settle = config.wait * 2 + SETTLE;
+        let load = load(sending.connection(), rate, LOAD, settle).map_err(|why| plain(&why))?;
+        found.push(Found { name, rate_bps: rate.get(), load });
+        let all: Vec<Load> = found.iter().map(|of| of.load).collect();
+        let verdict = Verdict::of(&all);
+        if verdict.is_final && (found.len() > 1 || !load.on_credits) {
+            return Ok((found, verdict));
+        }
+    }
+    let all: Vec<Load> = found.iter().map(|of| of.load).collect();
+    Ok((found, Verdict::of(&all)))
+}
+
+/// Whether a path honours the classes.
+struct Verdict {
+    /// None if it is not known.
+    honours: Option<bool>,
+    /// A further load would not change it.
+    is_final: bool,
+    sentence: String,
+}
+
+impl Verdict {
+    /// The verdict on loads, of which each one after the first was heavier.
+    fn of(loads: &[Load]) -> Self {
+        let said = |honours, is_final, sentence: &str| Self {
+            honours,
+            is_final,
+            sentence: sentence.to_owned(),
+        };
+        let Some((heaviest, lighter)) = loads.split_last() else {
+            return said(None, false, "Nothing was measured.");
+        };
+        if heaviest.emulated == 0 {
+            let why = "The peer offers no credits: it speaks QUIC without FlashPass.";
+            return said(Some(false), true, why);
+        }
+        if heaviest.granted == 0 {
+            let why = "The path does not honour the classes: no emulation packet was answered.";
+            return said(Some(false), true, why);
+        }
+        let emulation = heaviest.emulation_loss();
+        let data = heaviest.data_loss();
+        if heaviest.emulated < LEAST_EMULATED {
+            let why = "Not known: too few emulation packets were sent; give a higher --rate-limit.";
+            return said(None, false, why);
+        }
+        if data > NOTICED && data >= emulation {
+            let why = "The path does not honour the classes: it drops data rather than emulation packets.";
+            return said(Some(false), true, why);
+        }
+        if emulation <= NOTICED {
+            let why = "Not known: nothing was lost, so it was not seen what the path drops first.";
+            return said(None, false, why);
+        }
+        let light = lighter.first().filter(|of| of.emulated >= LEAST_EMULATED);
+        if light.is_some_and(|light| light.emulation_loss() > emulation / 2.0 + NOTICED) {
+            let why = "Not known: emulation packets are lost whatever their rate is, as by chance or where others \
+                       take the link.";
+            return said(None, true, why);
+        }
+        let why = "The path honours the classes: when there are too many, it drops emulation packets and not data.";
+        said(Some(true), true, why)
+    }
+}
+
+fn json_of(found: &Found) -> serde_json::Value {
+    json!({
+        "rate_bps": found.rate_bps,
+        "load": found.load,
+        "emulation_loss": found.load.emulation_loss(),
+        "data_loss": found.load.data_loss(),
+    })
+}
+
+fn table(found: &[Found]) -> String {
+    let header = ["asked for", "emulation packets", "answered", "lost %", "data packets", "lost %"];
+    let row = |of: &Found| {
+        let load = &of.load;
+        vec![
+            of.name.to_owned(),
+            load.emulated.to_string(),
+            load.granted.to_string(),
+            format!("{:.2}", load.emulation_loss() * 100.0),
+            load.data_packets.to_string(),
+            format!("{:.2}", load.data_loss() * 100.0),
+        ]
+    };
+    let grid = Grid {
+        header: header.map(str::to_owned).to_vec(),
+        rows: found.iter().map(row).collect(),
+        words: 1,
+    };
+    render(&grid, TableForm::Text(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(emulated: u64, granted: u64, data_packets: u64, data_lost: u64) -> Load {
+        Load { emulated, granted, data_packets, data_lost, on_credits: true, ..Load::default() }
+    }
+
+    fn verdict(loads: &[Load]) -> (Option<bool>, bool) {
+        let verdict = Verdict::of(loads);
+        (verdict.honours, verdict.is_final)
+    }
+
+    #[test]
+    fn a_path_honours_the_classes_if_it_drops_emulation_packets_and_not_data() {
+        let light = load(1_000, 1_000, 1_000, 0);
+        assert_eq!(verdict(&[light, load(10_000, 9_000, 9_000, 1)]), (Some(true), true));
+        assert_eq!(verdict(&[light, load(10_000, 10_000, 9_000, 900)]), (Some(false), true));
+        assert_eq!(verdict(&[light, load(10_000, 9_900, 9_000, 900)]), (Some(false), true));
+        assert_eq!(verdict(&[light, load(10_000, 0, 5, 0)]), (Some(false), true));
+        assert_eq!(verdict(&[load(0, 0, 0, 0)]), (Some(false), true));
+    }
+
+    #[test]
+    fn where_nothing_was_lost_or_everywhere_as_much_it_is_not_known() {
+        let light = load(1_000, 1_000, 1_000, 0);
+        assert_eq!(verdict(&[light, load(10_000, 10_000, 9_000, 0)]), (None, false));
+        assert_eq!(verdict(&[light, load(20, 10, 9, 0)]), (None, false));
+        let by_chance = load(1_000, 900, 900, 0);
+        assert_eq!(verdict(&[by_chance, load(10_000, 9_000, 9_000, 1)]), (None, true));
+        assert_eq!(verdict(&[]), (None, false));
+    }
+}
