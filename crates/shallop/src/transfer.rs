@@ -89,13 +89,18 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
     let first = Mutex::new(None);
     std::thread::scope(|scope| {
         while let Some(connection) = receiving.accept() {
-            scope.spawn(|| match receive_from(&receiving, connection, args, options) {
-                Some(done) if args.once => {
-                    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
-                    receiving.close();
+            let (receiving, first) = (&receiving, &first);
+            scope.spawn(move || {
+                let done = receive_from(receiving, &connection, args, options);
+                drop(connection);
+                match done {
+                    Some(done) if args.once => {
+                        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
+                        receiving.close();
+                    }
+                    Some(Err(why)) => print::stderr(&format!("{why}\n")),
+                    _ => {}
                 }
-                Some(Err(why)) => print::stderr(&format!("{why}\n")),
-                _ => {}
             });
         }
     });
@@ -106,14 +111,14 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
 /// Receives from one sender: what to end with if its files are there.
 fn receive_from(
     receiving: &Receiving,
-    connection: Connection,
+    connection: &Connection,
     args: &Receive,
     options: ReceiveOptions,
 ) -> Option<Result<ExitCode>> {
     // Several bars at a time would be in each other's way.
     let bar = args.once.then(|| Bar::new(args.leaving.printing));
     let progress: &dyn Progress = bar.as_ref().map_or(&(), |bar| bar);
-    let served = receiving.serve(&connection, Some(&args.folder), options, progress);
+    let served = receiving.serve(connection, Some(&args.folder), options, progress);
     if let Some(bar) = &bar {
         bar.end();
     }

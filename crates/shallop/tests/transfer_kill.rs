@@ -180,7 +180,6 @@ fn whoever_is_killed_goes_on_where_it_was() {
             // What had arrived did not go again.
             assert!(count("bytes") < total as u64, "{summary}");
         }
-        println!("{hit} kills hit a transfer; the last sender: {summary}");
         fs::remove_dir_all(&inbox).unwrap();
     }
     assert!(hits > 0, "no kill hit a transfer");
