@@ -120,6 +120,6 @@ fn shells_are_told_commands_and_options() {
         }
         // The other two complete no values.
         let values = ["bash", "zsh", "fish"].contains(&shell);
-        assert_eq!(script.contains("flashpass"), values, "{shell}");
+        assert_eq!(script.contains("expresspass"), values, "{shell}");
     }
 }
