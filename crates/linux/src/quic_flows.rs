@@ -335,6 +335,8 @@ impl<'a> QuicFlows<'a> {
             let progress = &mut self.progress[of.order];
             progress.lost = self.endpoints.lost_packets(of.connection);
             progress.emulated = emulated;
+            // The engine has used those that were skipped as well.
+            let used = used.saturating_sub(skipped);
             progress.credits = Credits { granted, used, wasted: wasted + skipped };
             // The network may have ended.
             let _ = self.told.send((self.orders[of.order].flow, *progress));
