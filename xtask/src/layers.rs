@@ -102,6 +102,7 @@ pub const RULE: [(&str, &[&str]); 26] = [
             "shallop-hosts",
             "shallop-emu",
             "shallop-bpf",
+            "shallop-quic",
         ],
     ),
     ("shallop-quic", &["shallop-core", "shallop-control", "shallop-proto"]),

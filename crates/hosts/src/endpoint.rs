@@ -228,7 +228,7 @@ impl<E> AnyHostEnd<E> {
             Self::Kernel(end) => end.on_send(now, head),
             Self::Pair(end) => end.on_send(now, head),
             Self::Datagrams(end) => end.on_send(head),
-            Self::Quic(end) => end.on_send(head),
+            Self::Quic(end) => end.on_send(head.class),
             Self::Simulated(_) => {}
         }
     }

@@ -2,10 +2,10 @@
 //! and no more: what has arrived, and what was sent again, is told by the hosts themselves.
 
 use shallop_core::Class;
-use shallop_proto::{Credits, EndpointCounters};
+pub use shallop_proto::Credits;
+use shallop_proto::EndpointCounters;
 
 use crate::addresses;
-use crate::endpoint::FrameHead;
 use crate::frame::Ends;
 
 /// A flow that a real host sends to another by QUIC.
@@ -75,9 +75,9 @@ impl QuicEnd {
         })
     }
 
-    /// Counts a packet that this end sends.
-    pub fn on_send(&mut self, head: &FrameHead) {
-        let is = |class: Class| self.is_sender && head.class == Some(class);
+    /// Counts a packet that this end sends, which says this class.
+    pub fn on_send(&mut self, said: Option<Class>) {
+        let is = |class: Class| self.is_sender && said == Some(class);
         let is_unscheduled = is(Class::Unscheduled);
         self.sent += u64::from(is(Class::Data) || is_unscheduled);
         self.unscheduled += u64::from(is_unscheduled);
@@ -122,17 +122,8 @@ mod tests {
             QuicOrder { flow: 3, start: 0, size: Some(2_000), from: 0, to: 1, local: 10_000 };
         let [mut sender, mut receiver] = QuicEnd::pair(&order);
         for class in [Class::Data, Class::Emulation, Class::Unscheduled, Class::Ack] {
-            let head = FrameHead {
-                slot: 0,
-                connection: 0,
-                sequence: 0,
-                acknowledged: None,
-                payload: 1_200,
-                syn: false,
-                class: Some(class),
-            };
-            sender.on_send(&head);
-            receiver.on_send(&head);
+            sender.on_send(Some(class));
+            receiver.on_send(Some(class));
         }
         let credits = Credits { granted: 3, used: 2, wasted: 1 };
         let progress = Progress { received: 1_999, credits, ..Progress::default() };

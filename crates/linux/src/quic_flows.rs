@@ -10,12 +10,11 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use shallop_core::Span;
-use shallop_hosts::quic::Progress;
+use shallop_hosts::quic::{Credits, Progress};
 use shallop_hosts::{QuicOrder, addresses};
 use shallop_plan::flows::Flow;
 use shallop_plan::transport::FlashPass;
 use shallop_plan::{Setup, wait};
-use shallop_proto::Credits;
 use shallop_quic::endpoints::{ConnectionId, StreamNumber};
 use shallop_quic::identity::{Identity, ServerVerifier};
 use shallop_quic::{Config, CreditStats, Endpoints, QuicError, Tls};

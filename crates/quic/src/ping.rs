@@ -1,8 +1,8 @@
 //! What `shallop ping` does: round trips over a stream, and credits asked for at a rate, to see what the path does with
 //! emulation packets and with data. What is sent for it carries nothing, and the peer drops it.
 //!
-//! A stream of a ping begins with a byte that says what it is: [`ECHO`], whose bytes come back, or [`LOAD`], whose bytes
-//! are dropped. Files never use streams in both directions.
+//! A stream of a ping begins with a byte that says what it is: [`ECHO`], whose bytes come back, or [`LOAD`], whose
+//! bytes are dropped. Files never use streams in both directions.
 
 use std::time::{Duration, Instant};
 
