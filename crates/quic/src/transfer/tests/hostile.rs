@@ -41,7 +41,8 @@ impl Peer<'_> {
     }
 
     fn stream(&self, mark: u8, id: u32, offset: u64, bytes: &[u8]) {
-        let mut stream = self.link.open_uni().unwrap();
+        // The other side may have left.
+        let Ok(mut stream) = self.link.open_uni() else { return };
         let header = [&[mark][..], &id.to_le_bytes(), &offset.to_le_bytes()].concat();
         let _ = stream.write_all(&header).and_then(|()| stream.write_all(bytes));
         let _ = stream.finish();
