@@ -155,9 +155,13 @@ pub const RULE: [(&str, &[&str]); 26] = [
     ("xtask", &["shallop-results"]),
 ];
 
-/// Further dependencies of tests: the tests of the driver write their plans as scenarios.
-const IN_TESTS: [(&str, &[&str]); 2] =
-    [("shallop-lab", &["shallop-scenario"]), ("shallop-linux", &["shallop-scenario"])];
+/// Further dependencies of tests: those of the drivers write their plans as scenarios, and those of QUIC have the ports
+/// of switches between hosts.
+const IN_TESTS: [(&str, &[&str]); 3] = [
+    ("shallop-lab", &["shallop-scenario"]),
+    ("shallop-linux", &["shallop-scenario"]),
+    ("shallop-quic", &["shallop-switch"]),
+];
 
 /// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 7] = [

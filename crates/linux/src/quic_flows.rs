@@ -150,7 +150,7 @@ impl<'a> QuicFlows<'a> {
             of.wait = of.wait.max(config.wait);
         }
         for (host, config) in receivers {
-            let tls = Tls::server(identity.certificate().clone(), identity.key());
+            let tls = Tls::server(&identity);
             all.add((host, addresses::QUIC_PORT), (config, tls))?;
             all.roles.push(Role::Receiver(Vec::new()));
         }
@@ -332,10 +332,8 @@ impl<'a> QuicFlows<'a> {
             let stats = self.endpoints.stats(of.connection);
             let CreditStats { granted, used, wasted, skipped, emulated, .. } = stats;
             let progress = &mut self.progress[of.order];
-            progress.lost = self.endpoints.lost_packets(of.connection);
+            progress.lost = self.endpoints.path_stats(of.connection).packets_lost;
             progress.emulated = emulated;
-            // The engine has used those that were skipped as well.
-            let used = used.saturating_sub(skipped);
             progress.credits = Credits { granted, used, wasted: wasted + skipped };
             // The network may have ended.
             let _ = self.told.send((self.orders[of.order].flow, *progress));

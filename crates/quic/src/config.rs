@@ -31,8 +31,6 @@ pub struct Classes {
     pub emulation: u8,
     /// Credits.
     pub credit: u8,
-    /// QUIC packets with data of streams before the first credit is due, which switches drop rather than others.
-    pub unscheduled: u8,
 }
 
 /// ECN-capable, as in the header of IP. Switches with selective drop spare such packets: data on credits, credits, and
@@ -60,7 +58,6 @@ impl Default for Classes {
             control: Class::Control.dscp(),
             emulation: Class::Emulation.dscp(),
             credit: Class::Credit.dscp(),
-            unscheduled: Class::Unscheduled.dscp(),
         }
     }
 }

@@ -72,10 +72,17 @@ impl Core {
         let mut settings =
             secret.map_or_else(EndpointConfig::default, ResetSecret::endpoint_config);
         settings.grease_quic_bit(false).max_udp_payload_size(9_000)?;
+        // In tests whatever QUIC draws is the same in each run.
+        let random = cfg!(test).then_some([seed as u8; 32]);
         Ok(Self {
             config,
             start,
-            endpoint: Endpoint::new(Arc::new(settings), server.clone().map(Arc::new), false, None),
+            endpoint: Endpoint::new(
+                Arc::new(settings),
+                server.clone().map(Arc::new),
+                false,
+                random,
+            ),
             server,
             connections: BTreeMap::new(),
             tags: BTreeMap::new(),

@@ -22,7 +22,6 @@ const BEHIND: Span = Span::from_ms(1);
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
 /// Emulation packets without any credit after which the path is taken for one without credits.
 const UNANSWERED: u64 = 64;
-
 /// Stamps of packets that were never sent after which the peer is taken to guess them. Others have no such stamps: the
 /// MAC shows that they come from the peer.
 const GUESSES: u64 = 16;
@@ -121,8 +120,9 @@ impl Credits {
         let emulation = self.engine.emulate(slot)?;
         self.sent_at = at;
         let late = at.saturating_since(slot);
-        let burst = now - (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
-        self.not_before = self.not_before.max(burst).saturating_add(gap / 2);
+        // A full bucket has room for a burst now.
+        let room = (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
+        self.not_before = self.not_before.max(now - room).saturating_add(gap / 2);
         self.first_at.get_or_insert(at);
         self.outstanding.expire(now, self.wait);
         let Stamp { sequence, time } = self.outstanding.note(at, late);
@@ -238,7 +238,8 @@ impl Credits {
         let dropped: Counters = parts.into_iter().sum();
         CreditStats {
             granted: credits.granted,
-            used: credits.used,
+            // The engine has used those that were skipped, too.
+            used: credits.used - self.stats.skipped,
             wasted: credits.wasted,
             emulated: self.engine.emulated(),
             dropped,

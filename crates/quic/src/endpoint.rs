@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use quinn_proto::{Dir, ReadError, StreamId, VarInt};
+use quinn_proto::{Dir, StreamId, VarInt};
 
 use crate::config::Config;
 use crate::connection::{self, End, Path, WITHOUT};
@@ -21,6 +21,7 @@ use crate::error::QuicError;
 use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
+use crate::streams;
 use crate::tls::Tls;
 
 pub use incoming::AnyStream;
@@ -186,6 +187,17 @@ impl Handle {
         .await
     }
 
+    /// Waits until `look` finds something.
+    async fn wait_for<T>(
+        &self,
+        mut look: impl FnMut(&mut connection::Connection) -> Option<T>,
+    ) -> Result<T, QuicError> {
+        self.wait(|connection| {
+            look(connection).map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))
+        })
+        .await
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut connection::Connection) -> T) -> Option<T> {
         let mut core = self.shared.lock();
         let found = core.connections.get_mut(&self.number).map(act);
@@ -237,16 +249,7 @@ impl Connection {
     }
 
     async fn open(&self, dir: Dir) -> Result<StreamId, QuicError> {
-        let open = |connection: &mut connection::Connection| {
-            if !connection.is_ready() {
-                return Poll::Pending;
-            }
-            match connection.quic.streams().open(dir) {
-                Some(id) => Poll::Ready(Ok(id)),
-                None => Poll::Pending,
-            }
-        };
-        self.handle.wait(open).await
+        self.handle.wait_for(|connection| streams::open(connection, dir)).await
     }
 
     /// The next stream that the peer opens.
@@ -268,17 +271,7 @@ impl Connection {
     }
 
     async fn accept(&self, dir: Dir) -> Result<StreamId, QuicError> {
-        let accept = |connection: &mut connection::Connection| {
-            // The first stream of the peer has its settings.
-            if !connection.is_ready() {
-                return Poll::Pending;
-            }
-            match connection.quic.streams().accept(dir) {
-                Some(id) => Poll::Ready(Ok(id)),
-                None => Poll::Pending,
-            }
-        };
-        self.handle.wait(accept).await
+        self.handle.wait_for(|connection| streams::accept(connection, dir)).await
     }
 
     fn both(&self, id: StreamId) -> (SendStream, RecvStream) {
@@ -410,7 +403,7 @@ impl RecvStream {
             return Ok(0);
         }
         let id = self.id;
-        let count = self.handle.wait(|connection| read(connection, id, into)).await?;
+        let count = self.handle.wait(|connection| streams::read(connection, id, into)).await?;
         self.ended = count == 0;
         Ok(count)
     }
@@ -442,41 +435,5 @@ impl Drop for RecvStream {
             self.handle
                 .with(|connection| connection.quic.recv_stream(id).stop(VarInt::from_u32(0)).ok());
         }
-    }
-}
-
-/// Reads what has arrived of a stream.
-pub(crate) fn read(
-    connection: &mut connection::Connection,
-    id: StreamId,
-    into: &mut [u8],
-) -> Poll<Result<usize, QuicError>> {
-    let mut stream = connection.quic.recv_stream(id);
-    let Ok(mut chunks) = stream.read(true) else { return Poll::Ready(Ok(0)) };
-    let mut count = 0;
-    let mut end = None;
-    while count < into.len() {
-        match chunks.next(into.len() - count) {
-            Ok(Some(chunk)) => {
-                into[count..count + chunk.bytes.len()].copy_from_slice(&chunk.bytes);
-                count += chunk.bytes.len();
-            }
-            Ok(None) => {
-                end = Some(Ok(()));
-                break;
-            }
-            Err(ReadError::Blocked) => break,
-            Err(ReadError::Reset(_)) => {
-                end = Some(Err(QuicError::Broken));
-                break;
-            }
-        }
-    }
-    // The driver sends what follows from it.
-    let _ = chunks.finalize();
-    match (count, end) {
-        (0, None) => Poll::Pending,
-        (0, Some(Err(why))) => Poll::Ready(Err(why)),
-        (count, _) => Poll::Ready(Ok(count)),
     }
 }

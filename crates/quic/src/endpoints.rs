@@ -16,10 +16,11 @@ use crate::config::Config;
 use crate::connection::{self, Connection, Datagram, End, Path};
 use crate::core::Core;
 use crate::driver::SPIN;
-use crate::endpoint;
 use crate::error::QuicError;
+use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
+use crate::streams;
 use crate::tls::Tls;
 
 /// Datagrams that one endpoint receives before others have their turn.
@@ -159,16 +160,12 @@ impl Endpoints {
 
     /// Opens a stream to the peer; `None` while it is not known how data leaves, or if the peer takes no more streams.
     pub fn open(&mut self, id: ConnectionId) -> Option<StreamNumber> {
-        let open = |of: &mut Connection| of.is_ready().then(|| of.quic.streams().open(Dir::Uni));
-        self.with(id, open)??.map(StreamNumber)
+        self.with(id, |of| streams::open(of, Dir::Uni))?.map(StreamNumber)
     }
 
     /// A stream that the peer has opened.
     pub fn accept_stream(&mut self, id: ConnectionId) -> Option<StreamNumber> {
-        // The first stream of the peer has its settings.
-        let accept =
-            |of: &mut Connection| of.is_ready().then(|| of.quic.streams().accept(Dir::Uni));
-        self.with(id, accept)??.map(StreamNumber)
+        self.with(id, |of| streams::accept(of, Dir::Uni))?.map(StreamNumber)
     }
 
     /// Bytes that a stream takes now.
@@ -197,7 +194,7 @@ impl Endpoints {
         into: &mut [u8],
     ) -> Poll<Result<usize, QuicError>> {
         let gone = || Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
-        self.with(id, |of| endpoint::read(of, stream.0, into)).unwrap_or_else(gone)
+        self.with(id, |of| streams::read(of, stream.0, into)).unwrap_or_else(gone)
     }
 
     /// How data of a connection leaves, or why it has ended.
@@ -220,10 +217,10 @@ impl Endpoints {
         self.connection(id).map(Connection::stats).unwrap_or_default()
     }
 
-    /// Packets of a connection that QUIC has found lost.
+    /// Round trips and losses of a connection, as QUIC has them.
     #[must_use]
-    pub fn lost_packets(&self, id: ConnectionId) -> u64 {
-        self.connection(id).map_or(0, |of| of.quic.stats().path.lost_packets)
+    pub fn path_stats(&self, id: ConnectionId) -> PathStats {
+        self.connection(id).map(Connection::path_stats).unwrap_or_default()
     }
 
     /// The address of the peer.

@@ -1,5 +1,5 @@
-//! What both sides tell each other on streams of their own, which no application sees: their settings at first, and
-//! later notices of one byte each (docs/quic-wire.md).
+//! What both sides tell each other on streams of their own, which no application sees: their settings
+//! (docs/quic-wire.md), and what both know by TLS: the keys of small packets.
 
 use quinn_proto::{Connection, Dir, StreamId};
 
@@ -35,20 +35,18 @@ impl Exchange {
         if self.peer.is_none() {
             self.peer = quic.streams().accept(Dir::Uni);
         }
-        self.receive(quic, SETTINGS_BYTES);
-        let settings = self.read.get(..SETTINGS_BYTES)?;
-        let settings = Settings::decode(settings);
-        self.read.clear();
-        Some(settings)
+        self.receive(quic);
+        self.read.get(..SETTINGS_BYTES).map(Settings::decode)
     }
 
-    /// Reads until there are this many bytes, or no more for now.
-    fn receive(&mut self, quic: &mut Connection, most: usize) {
+    /// Reads what has arrived of the settings.
+    fn receive(&mut self, quic: &mut Connection) {
         let Some(id) = self.peer else { return };
         let mut stream = quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
-        while self.read.len() < most {
-            let Ok(Some(chunk)) = chunks.next(most - self.read.len()) else { break };
+        while self.read.len() < SETTINGS_BYTES {
+            let missing = SETTINGS_BYTES - self.read.len();
+            let Ok(Some(chunk)) = chunks.next(missing) else { break };
             self.read.extend_from_slice(&chunk.bytes);
         }
         // What follows from it is sent with the next packets.

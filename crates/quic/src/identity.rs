@@ -161,8 +161,7 @@ fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
     if file.metadata().map_err(at_file)?.permissions().mode() & 0o077 != 0 {
         return Err(IdentityError::Open { path: path.to_owned() });
     }
-    let mut text = Vec::new();
-    file.take(MAX_FILE).read_to_end(&mut text).map_err(at_file)?;
+    let text = contents(file, path)?;
     let none = |what: &str, why| {
         malformed(
             path,
@@ -178,9 +177,13 @@ fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
 /// The bytes of a file of certificates or keys.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
     let at_file = |source| IdentityError::File { path: path.to_owned(), source };
+    contents(File::open(path).map_err(at_file)?, path)
+}
+
+fn contents(file: File, path: &Path) -> Result<Vec<u8>, IdentityError> {
     let mut text = Vec::new();
-    let file = File::open(path).map_err(at_file)?;
-    file.take(MAX_FILE).read_to_end(&mut text).map_err(at_file)?;
+    let read = file.take(MAX_FILE).read_to_end(&mut text);
+    read.map_err(|source| IdentityError::File { path: path.to_owned(), source })?;
     Ok(text)
 }
 

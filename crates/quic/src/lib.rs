@@ -29,6 +29,7 @@ pub mod settings;
 mod silence;
 mod socket;
 mod stats;
+mod streams;
 mod tls;
 pub mod transfer;
 #[cfg(test)]

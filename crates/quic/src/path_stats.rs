@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use quinn_proto::ConnectionStats;
 
+use crate::stats::part;
+
 /// Round trips and losses as QUIC has them (RFC 9002), of all packets but emulation packets and credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct PathStats {
@@ -47,11 +49,7 @@ impl PathStats {
     /// The part of QUIC packets that were declared lost; zero if none was sent.
     #[must_use]
     pub fn loss(&self) -> f64 {
-        if self.packets_sent == 0 {
-            0.0
-        } else {
-            self.packets_lost as f64 / self.packets_sent as f64
-        }
+        part(self.packets_lost, self.packets_sent)
     }
 }
 

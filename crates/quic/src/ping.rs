@@ -14,7 +14,7 @@ use crate::connection::Path;
 use crate::endpoint::{Connection, RecvStream, SendStream};
 use crate::error::QuicError;
 use crate::path_stats::PathStats;
-use crate::stats::CreditStats;
+use crate::stats::{CreditStats, part};
 use crate::within::within;
 
 /// A stream whose bytes come back.
@@ -91,18 +91,14 @@ impl Load {
     /// The part of emulation packets without a credit; zero if none was sent.
     #[must_use]
     pub fn emulation_loss(&self) -> f64 {
-        lost(self.emulated.saturating_sub(self.granted), self.emulated)
+        part(self.emulated.saturating_sub(self.granted), self.emulated)
     }
 
     /// The part of data packets that was declared lost; zero if none was sent.
     #[must_use]
     pub fn data_loss(&self) -> f64 {
-        lost(self.data_lost, self.data_packets)
+        part(self.data_lost, self.data_packets)
     }
-}
-
-fn lost(lost: u64, of: u64) -> f64 {
-    if of == 0 { 0.0 } else { lost as f64 / of as f64 }
 }
 
 /// Offers data at this rate for so long. What waits at the end is not sent any more; after `settle`, which should be

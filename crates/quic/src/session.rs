@@ -151,7 +151,7 @@ impl Receiving {
         identity: &Identity,
         clients: Option<Arc<dyn ClientCertVerifier>>,
     ) -> Result<Self, QuicError> {
-        let tls = Tls::accepting(identity);
+        let tls = Tls::server(identity);
         let tls = clients.into_iter().fold(tls, Tls::asking);
         let endpoint = Endpoint::bind(address, config, tls)?;
         Ok(Self { endpoint, fingerprint: identity.fingerprint(), senders: Senders::default() })

@@ -43,6 +43,11 @@ impl CreditStats {
     /// The part of emulation packets without a credit; zero if none was sent.
     #[must_use]
     pub fn emulation_loss(&self) -> f64 {
-        if self.emulated == 0 { 0.0 } else { 1.0 - self.granted as f64 / self.emulated as f64 }
+        part(self.emulated.saturating_sub(self.granted), self.emulated)
     }
+}
+
+/// A part of a whole; zero of nothing.
+pub(crate) fn part(of: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { of as f64 / whole as f64 }
 }

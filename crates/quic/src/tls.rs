@@ -35,24 +35,17 @@ impl Tls {
         Self { own: None, shown: None, trusts: Some(trusts), asks: None, protocols: protocols() }
     }
 
-    /// An endpoint that accepts connections, with this certificate and key.
-    #[must_use]
-    pub fn server(certificate: CertificateDer<'static>, key: PrivateKeyDer<'static>) -> Self {
-        let own = Some((vec![certificate], Arc::new(key)));
-        Self { own, shown: None, trusts: None, asks: None, protocols: protocols() }
-    }
-
     /// An endpoint that accepts connections as `identity`.
     #[must_use]
-    pub fn accepting(identity: &Identity) -> Self {
-        let own = Some((identity.chain().to_vec(), Arc::new(identity.key())));
+    pub fn server(identity: &Identity) -> Self {
+        let own = Some(own(identity));
         Self { own, shown: None, trusts: None, asks: None, protocols: protocols() }
     }
 
     /// The same, which shows this identity to servers that ask for one.
     #[must_use]
     pub fn showing(mut self, identity: &Identity) -> Self {
-        self.shown = Some((identity.chain().to_vec(), Arc::new(identity.key())));
+        self.shown = Some(own(identity));
         self
     }
 
@@ -116,6 +109,10 @@ impl Tls {
         let config = QuicServerConfig::try_from(config).map_err(|why| refused(&why))?;
         Ok(Some(Arc::new(config)))
     }
+}
+
+fn own(identity: &Identity) -> Own {
+    (identity.chain().to_vec(), Arc::new(identity.key()))
 }
 
 fn protocols() -> Vec<Vec<u8>> {

@@ -32,7 +32,7 @@ fn server<T: Send + 'static>(
     serve: impl FnOnce(Connection) -> T + Send + 'static,
 ) -> (SocketAddr, Tls, JoinHandle<T>) {
     let identity = Identity::make().unwrap();
-    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let tls = Tls::server(&identity);
     let endpoint = Endpoint::bind(any(), config, tls).unwrap();
     let address = endpoint.address();
     let trusts = ServerVerifier::pinned(identity.fingerprint());
@@ -167,7 +167,7 @@ fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
 #[test]
 fn packets_of_no_connection_are_counted_and_get_no_answer() {
     let identity = Identity::make().unwrap();
-    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let tls = Tls::server(&identity);
     let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
     let socket = UdpSocket::bind(any()).unwrap();
     for packet in [&[0x08; 18][..], &[0x0A; 18], &[0x08; 17], &[0x0F; 18]] {
@@ -187,7 +187,7 @@ fn packets_of_no_connection_are_counted_and_get_no_answer() {
 #[test]
 fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     let identity = Identity::make().unwrap();
-    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let tls = Tls::server(&identity);
     let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
     let trusts = ServerVerifier::pinned(identity.fingerprint());
     let client = Endpoint::bind(any(), config(), Tls::client(trusts as Arc<_>)).unwrap();

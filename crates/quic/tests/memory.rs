@@ -41,7 +41,7 @@ fn connections_at_rest_take_little_memory() {
     let config = Config { wait: std::time::Duration::from_millis(2), ..Config::new(link) };
     let identity = Identity::make().unwrap();
     let any = (Ipv4Addr::LOCALHOST, 0).into();
-    let tls = Tls::server(identity.certificate().clone(), identity.key());
+    let tls = Tls::server(&identity);
     let server = Endpoint::bind(any, config, tls).unwrap();
     let to = server.address();
     let accepted = spawn(move || {

@@ -1,13 +1,13 @@
 //! The next stream of the peer of either kind, and whether the peer is there.
 
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use quinn_proto::Dir;
 
 use super::{Connection, RecvStream, SendStream};
 use crate::error::QuicError;
+use crate::streams;
 
 /// How often it is looked whether the peer has answered.
 const LOOK: Duration = Duration::from_millis(10);
@@ -27,17 +27,10 @@ impl Connection {
     /// If the connection is lost.
     pub async fn accept_any(&self) -> Result<AnyStream, QuicError> {
         let accept = |connection: &mut crate::connection::Connection| {
-            // The first stream of the peer has its settings.
-            if !connection.is_ready() {
-                return Poll::Pending;
-            }
-            let found = [Dir::Bi, Dir::Uni].into_iter().find_map(|dir| {
-                let id = connection.quic.streams().accept(dir)?;
-                Some((dir, id))
-            });
-            found.map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))
+            let mut of = |dir| Some((dir, streams::accept(connection, dir)?));
+            of(Dir::Bi).or_else(|| of(Dir::Uni))
         };
-        let (dir, id) = self.handle.wait(accept).await?;
+        let (dir, id) = self.handle.wait_for(accept).await?;
         let handle = Arc::clone(&self.handle);
         Ok(match dir {
             Dir::Uni => AnyStream::Uni(RecvStream { handle, id, ended: false }),

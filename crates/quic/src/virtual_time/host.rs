@@ -52,10 +52,6 @@ pub(super) struct Ours {
     receiving: BTreeMap<StreamId, u64>,
     /// Bytes of all streams that have arrived.
     pub(super) received: u64,
-    /// Streams that have arrived to their end.
-    pub(super) ended: u64,
-    /// The application reads nothing.
-    pub(super) is_idle: bool,
 }
 
 impl Ours {
@@ -69,8 +65,6 @@ impl Ours {
             sending: BTreeMap::new(),
             receiving: BTreeMap::new(),
             received: 0,
-            ended: 0,
-            is_idle: false,
         }
     }
 
@@ -126,22 +120,16 @@ impl Ours {
                 }
             }
         }
-        if self.is_idle {
-            return;
-        }
         while let Some(id) = connection.quic.streams().accept(Dir::Uni) {
             self.receiving.insert(id, 0);
         }
-        let mut ended = Vec::new();
-        for (&id, offset) in &mut self.receiving {
+        let (quic, pattern, received) = (&mut connection.quic, &self.pattern, &mut self.received);
+        self.receiving.retain(|&id, offset| {
             let before = *offset;
-            if read(&mut connection.quic, id, offset, &self.pattern) {
-                ended.push(id);
-            }
-            self.received += *offset - before;
-        }
-        self.ended += ended.len() as u64;
-        self.receiving.retain(|id, _| !ended.contains(id));
+            let is_over = read(quic, id, offset, pattern);
+            *received += *offset - before;
+            !is_over
+        });
     }
 }
 

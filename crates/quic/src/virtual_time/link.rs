@@ -1,19 +1,28 @@
-//! One direction of a network: a bottleneck with a queue for each class of packet, a propagation delay, and faults.
+//! One direction of a network: a bottleneck, which is the port of a simulated switch, a propagation delay, and faults.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use shallop_core::Stream;
+use shallop_core::{
+    BitsPerSec, BufferSize, Bytes, Class, Ecn, End, Envelope, NoProbe, Span, Stream, Time,
+};
 use shallop_proto::wire;
+use shallop_switch::{Limit, Meter, Port, PortBuffer, PortConfig, QueueConfig, SelectiveDrop};
 
-use crate::config::Classes;
+use crate::config::span;
 
-/// The longest queue of emulation packets, in packets.
-const EMULATION_QUEUE: usize = 8;
+/// The longest queue of emulation packets, in packets, and how many of them may be tagged.
+const EMULATION_QUEUE: u32 = 8;
+const TAGGED: u32 = 2;
+/// The part of the rate at which emulation packets are served: for each of 84 bytes there is room for data of 1,538,
+/// and for a credit and an acknowledgement of the other direction.
+const EMULATION_SHARE: f64 = 84.0 / (1_538.0 + 3.0 * 84.0);
 /// The longest queue of credits and acknowledgements, in packets.
-const CREDIT_QUEUE: usize = 256;
+const CREDIT_QUEUE: u32 = 256;
+/// Queues by class, as switches have them: emulation packets, credits with acknowledgements, everything else.
+const QUEUE_OF: [u8; Class::COUNT] = [2, 1, 2, 0, 1, 2, 2, 2];
 
 /// A datagram on its way.
 #[derive(Clone, Debug)]
@@ -30,10 +39,18 @@ impl Packet {
         self.tos >> 2
     }
 
-    /// The time that the packet takes at this rate, with all headers.
-    fn time_at(&self, bits_per_s: f64) -> Duration {
-        let bytes = wire::frame(self.bytes.len() as u64 + 28);
-        Duration::from_secs_f64(f64::from(bytes) * 8.0 / bits_per_s)
+    fn class(&self) -> Class {
+        Class::of_dscp(self.dscp()).unwrap_or(Class::Data)
+    }
+
+    /// What a switch reads of it.
+    fn envelope(&self) -> Envelope {
+        let ecn = match self.tos % 4 {
+            0 => Ecn::NotEct,
+            _ => Ecn::Ect,
+        };
+        let size = wire::frame(self.bytes.len() as u64 + 28);
+        Envelope { end: End::receiver(0), size, class: self.class(), ecn }
     }
 }
 
@@ -44,11 +61,7 @@ pub(super) struct Way {
     pub(super) rate: f64,
     pub(super) delay: Duration,
     /// The longest queue of data, in packets.
-    pub(super) buffer: usize,
-    /// The part of the rate at which emulation packets are served; without one they wait with credits.
-    pub(super) emulation_share: Option<f64>,
-    /// Unscheduled packets are dropped while the data queue is so long, in packets.
-    pub(super) selective_drop: usize,
+    pub(super) buffer: u32,
     /// The part of all packets, and of packets in the data queue, that is lost behind the bottleneck.
     pub(super) loss: f64,
     pub(super) data_loss: f64,
@@ -62,8 +75,6 @@ pub(super) struct Way {
     pub(super) down: Option<Range<Instant>>,
     /// Packets with this DSCP do not pass.
     pub(super) blocked: Option<u8>,
-    /// DSCP is set to zero in front of the bottleneck.
-    pub(super) bleaches: bool,
 }
 
 impl Way {
@@ -72,8 +83,6 @@ impl Way {
             rate,
             delay,
             buffer: 20,
-            emulation_share: Some(0.05),
-            selective_drop: 4,
             loss: 0.0,
             data_loss: 0.0,
             duplication: 0.0,
@@ -81,7 +90,6 @@ impl Way {
             mtu: 1_472,
             down: None,
             blocked: None,
-            bleaches: false,
         }
     }
 
@@ -96,33 +104,29 @@ impl Way {
 pub(super) struct Drops {
     /// Data packets that found a full queue.
     pub(super) data: u64,
-    pub(super) unscheduled: u64,
     pub(super) emulation: u64,
     pub(super) credits: u64,
     /// Packets lost to faults.
     pub(super) faults: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Queue {
-    Credits,
-    Emulation,
-    Data,
+/// Whether a packet is in the queue of data.
+fn is_data(packet: &Packet) -> bool {
+    QUEUE_OF[packet.class().index()] == 2
 }
 
 /// Somebody behind the bottleneck who sees every packet, and says what to send in addition.
 pub(super) type Attacker = Box<dyn FnMut(&Packet) -> Vec<Packet>>;
 
-/// One direction, with what is on its way.
+/// One direction, with what is on its way: the port of a switch, and the faults behind it.
 pub(super) struct Link {
     pub(super) way: Way,
     pub(super) drops: Drops,
-    classes: Classes,
-    queues: [VecDeque<Packet>; 3],
-    /// When the packet in service has left.
-    free_at: Instant,
-    /// When the next emulation packet may be served.
-    token_at: Instant,
+    /// The port knows packets by their numbers.
+    port: Port<u32>,
+    buffer: PortBuffer,
+    held: BTreeMap<u32, Packet>,
+    start: Instant,
     flying: BTreeMap<(Instant, u64), Packet>,
     count: u64,
     random: Stream,
@@ -131,15 +135,36 @@ pub(super) struct Link {
     pub(super) is_foreseen: bool,
 }
 
+/// The port of a bottleneck, and its memory.
+fn port(way: &Way) -> (Port<u32>, PortBuffer) {
+    let rate = BitsPerSec::at_least_one(way.rate as u64);
+    let packets = |count| Limit::of(BufferSize::Packets(count), rate);
+    let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
+    let meter = Meter::new(rate.scale(EMULATION_SHARE), Bytes::new(u64::from(wire::MIN_FRAME)));
+    let select = Some(SelectiveDrop { above: packets(TAGGED) });
+    let emulation = QueueConfig { meter: Some(meter), select, ..queue(0) };
+    let config = PortConfig {
+        rate,
+        delay: Span::ZERO,
+        queues: vec![emulation, queue(1), queue(2)],
+        queue_of: QUEUE_OF,
+        impairment: None,
+        changes: Vec::new(),
+    };
+    let own = vec![Some(packets(EMULATION_QUEUE)), Some(packets(CREDIT_QUEUE)), None];
+    (Port::new(0, &config), PortBuffer::new(packets(way.buffer), own))
+}
+
 impl Link {
     pub(super) fn new(way: Way, start: Instant, random: Stream) -> Self {
+        let (port, buffer) = port(&way);
         Self {
             way,
             drops: Drops::default(),
-            classes: Classes::default(),
-            queues: Default::default(),
-            free_at: start,
-            token_at: start,
+            port,
+            buffer,
+            held: BTreeMap::new(),
+            start,
             flying: BTreeMap::new(),
             count: 0,
             random,
@@ -148,105 +173,82 @@ impl Link {
         }
     }
 
-    fn queue_of(&self, packet: &Packet) -> Queue {
-        let dscp = packet.dscp();
-        if dscp == self.classes.emulation {
-            if self.way.emulation_share.is_some() { Queue::Emulation } else { Queue::Credits }
-        } else if dscp == self.classes.credit || dscp == self.classes.ack {
-            Queue::Credits
-        } else {
-            Queue::Data
-        }
+    fn time(&self, now: Instant) -> Time {
+        Time::after_start(span(now - self.start))
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.count += 1;
+        self.count
     }
 
     /// A host sends a packet.
-    pub(super) fn send(&mut self, now: Instant, mut packet: Packet) {
-        if self.way.bleaches {
-            packet.tos &= 3;
-        }
+    pub(super) fn send(&mut self, now: Instant, packet: Packet) {
         if !self.way.passes(now, &packet) {
             self.drops.faults += 1;
             return;
         }
-        if self.is_foreseen && self.queue_of(&packet) == Queue::Data {
-            self.count += 1;
-            self.flying.insert((now, self.count), packet.clone());
+        let number = self.next_number();
+        if self.is_foreseen && is_data(&packet) {
+            self.flying.insert((now, number), packet.clone());
         }
-        let is_unscheduled = packet.dscp() == self.classes.unscheduled;
-        let queue = self.queue_of(&packet);
-        let (room, drops) = match queue {
-            Queue::Credits => (CREDIT_QUEUE, &mut self.drops.credits),
-            Queue::Emulation => (EMULATION_QUEUE, &mut self.drops.emulation),
-            Queue::Data if is_unscheduled => {
-                (self.way.selective_drop.min(self.way.buffer), &mut self.drops.unscheduled)
-            }
-            Queue::Data => (self.way.buffer, &mut self.drops.data),
-        };
-        if self.queues[queue as usize].len() >= room {
-            *drops += 1;
-            return;
+        self.depart(now);
+        let (time, cargo, envelope) = (self.time(now), number as u32, packet.envelope());
+        let waiting = shallop_core::Packet { envelope, cargo };
+        match self.port.enqueue(time, &waiting, &mut self.buffer, &mut NoProbe) {
+            Ok(()) => drop(self.held.insert(cargo, packet)),
+            Err(_) => match envelope.class {
+                Class::Emulation => self.drops.emulation += 1,
+                Class::Credit | Class::Ack => self.drops.credits += 1,
+                _ => self.drops.data += 1,
+            },
         }
-        self.queues[queue as usize].push_back(packet);
-        self.serve(now);
     }
 
     /// Puts a packet behind the bottleneck.
     fn inject(&mut self, at: Instant, packet: Packet) {
-        self.count += 1;
-        self.flying.insert((at + self.way.delay, self.count), packet);
+        let number = self.next_number();
+        self.flying.insert((at + self.way.delay, number), packet);
     }
 
-    /// Packets that have left the bottleneck since, and those that have arrived.
+    /// The first packet that has arrived.
     pub(super) fn arrived(&mut self, now: Instant) -> Option<Packet> {
-        self.serve(now);
+        self.depart(now);
         let first = self.flying.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove())
     }
 
     /// When something happens next.
-    pub(super) fn wakeup(&self) -> Option<Instant> {
-        let waits = |queue: Queue| !self.queues[queue as usize].is_empty();
-        let service = if waits(Queue::Credits) || waits(Queue::Data) {
-            Some(self.free_at)
-        } else {
-            waits(Queue::Emulation).then(|| self.free_at.max(self.token_at))
-        };
+    pub(super) fn wakeup(&mut self) -> Option<Instant> {
+        let start = self.start;
+        let after =
+            |at: Time| start + Duration::from_nanos(at.since_start().as_ps().div_ceil(1_000));
+        let departure = self.port.deadline().map(after);
         let arrival = self.flying.first_key_value().map(|(key, _)| key.0);
-        service.into_iter().chain(arrival).min()
+        departure.into_iter().chain(arrival).min()
     }
 
-    fn serve(&mut self, now: Instant) {
-        while self.free_at <= now {
-            let Some(packet) = self.next(now) else { return };
-            self.free_at = now + packet.time_at(self.way.rate);
-            self.fly(packet);
+    /// Takes what has left the bottleneck by now.
+    fn depart(&mut self, now: Instant) {
+        let time = self.time(now);
+        self.port.catch_up(time, &mut self.buffer, &mut NoProbe);
+        while let Some(cargo) = self.port.pop_arrived(time).map(|packet| packet.cargo) {
+            if let Some(packet) = self.held.remove(&cargo) {
+                self.fly(now, packet);
+            }
         }
     }
 
-    fn next(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(packet) = self.queues[Queue::Credits as usize].pop_front() {
-            return Some(packet);
-        }
-        if let Some(share) = self.way.emulation_share.filter(|_| self.token_at <= now)
-            && let Some(packet) = self.queues[Queue::Emulation as usize].pop_front()
-        {
-            self.token_at = now + packet.time_at(self.way.rate * share);
-            return Some(packet);
-        }
-        self.queues[Queue::Data as usize].pop_front()
-    }
-
-    fn fly(&mut self, packet: Packet) {
-        let is_data = self.queue_of(&packet) == Queue::Data;
-        let lost =
-            self.random.chance(self.way.loss) || is_data && self.random.chance(self.way.data_loss);
+    fn fly(&mut self, now: Instant, packet: Packet) {
+        let lost = self.random.chance(self.way.loss)
+            || is_data(&packet) && self.random.chance(self.way.data_loss);
         if lost {
             self.drops.faults += 1;
             return;
         }
         let more = self.attacker.as_mut().map(|attacker| attacker(&packet));
         for forged in more.into_iter().flatten() {
-            self.inject(self.free_at, forged);
+            self.inject(now, forged);
         }
         let (late, most) = self.way.reordering;
         let late = if self.random.chance(late) {
@@ -255,8 +257,8 @@ impl Link {
             Duration::ZERO
         };
         if self.random.chance(self.way.duplication) {
-            self.inject(self.free_at, packet.clone());
+            self.inject(now, packet.clone());
         }
-        self.inject(self.free_at + late, packet);
+        self.inject(now + late, packet);
     }
 }

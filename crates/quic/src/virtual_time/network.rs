@@ -73,7 +73,7 @@ pub(super) fn config(mbps: u64, wait_ms: u64) -> Config {
 pub(super) fn identities() -> (Tls, Tls) {
     let identity = Identity::make().unwrap();
     let trusts = ServerVerifier::pinned(identity.fingerprint());
-    let server = Tls::server(identity.certificate().clone(), identity.key());
+    let server = Tls::server(&identity);
     (Tls::client(trusts as Arc<_>), server)
 }
 

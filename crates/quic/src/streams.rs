@@ -1,0 +1,60 @@
+//! What endpoints of both kinds, with futures and without, do with the streams of a connection.
+
+use std::task::Poll;
+
+use quinn_proto::{Dir, ReadError, StreamId};
+
+use crate::connection::Connection;
+use crate::error::QuicError;
+
+/// Opens a stream; `None` while it is not known how data leaves, or if the peer takes no more streams.
+pub(crate) fn open(connection: &mut Connection, dir: Dir) -> Option<StreamId> {
+    if !connection.is_ready() {
+        return None;
+    }
+    connection.quic.streams().open(dir)
+}
+
+/// A stream that the peer has opened. Its first one has its settings, and is for nobody else.
+pub(crate) fn accept(connection: &mut Connection, dir: Dir) -> Option<StreamId> {
+    if !connection.is_ready() {
+        return None;
+    }
+    connection.quic.streams().accept(dir)
+}
+
+/// Reads what has arrived of a stream.
+pub(crate) fn read(
+    connection: &mut Connection,
+    id: StreamId,
+    into: &mut [u8],
+) -> Poll<Result<usize, QuicError>> {
+    let mut stream = connection.quic.recv_stream(id);
+    let Ok(mut chunks) = stream.read(true) else { return Poll::Ready(Ok(0)) };
+    let mut count = 0;
+    let mut end = None;
+    while count < into.len() {
+        match chunks.next(into.len() - count) {
+            Ok(Some(chunk)) => {
+                into[count..count + chunk.bytes.len()].copy_from_slice(&chunk.bytes);
+                count += chunk.bytes.len();
+            }
+            Ok(None) => {
+                end = Some(Ok(()));
+                break;
+            }
+            Err(ReadError::Blocked) => break,
+            Err(ReadError::Reset(_)) => {
+                end = Some(Err(QuicError::Broken));
+                break;
+            }
+        }
+    }
+    // The driver sends what follows from it.
+    let _ = chunks.finalize();
+    match (count, end) {
+        (0, None) => Poll::Pending,
+        (0, Some(Err(why))) => Poll::Ready(Err(why)),
+        (count, _) => Poll::Ready(Ok(count)),
+    }
+}
