@@ -1,11 +1,17 @@
 //! Addresses and ports of hosts: each has a number, from which its addresses follow.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
 /// The IPv4 address of a host: 10.0.0.1 is number 0.
 #[must_use]
 pub fn address(host: u32) -> u32 {
     (10 << 24) + host + 1
+}
+
+/// The IPv4 address of a host with a port.
+#[must_use]
+pub fn socket(host: u32, port: u16) -> SocketAddr {
+    SocketAddrV4::new(Ipv4Addr::from_bits(address(host)), port).into()
 }
 
 /// The IPv6 address of a host: `fd00::1` is number 0.

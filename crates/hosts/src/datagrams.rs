@@ -6,39 +6,19 @@ use shallop_proto::{EndpointCounters, wire};
 use crate::addresses;
 use crate::endpoint::FrameHead;
 use crate::frame::Ends;
+use crate::host_flow::HostFlow;
 
 /// A flow of datagrams that a real host sends to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatagramOrder {
-    /// The number of the flow.
-    pub flow: u32,
-    /// When it starts, in nanoseconds of the hosts' clock.
-    pub start: u64,
-    /// Payload bytes; `None` without end.
-    pub size: Option<u64>,
-    /// The sending host, by its number among all real hosts.
-    pub from: u32,
-    /// The receiving host.
-    pub to: u32,
-    /// The port at the sender.
-    pub local: u16,
+    /// The flow.
+    pub flow: HostFlow,
     /// Its rate on the wire, preambles and gaps included.
     pub rate: BitsPerSec,
     /// Payload bytes of a full datagram.
     pub payload: u16,
     /// Whether its packets are ECN-capable.
     pub ect: bool,
-}
-
-impl DatagramOrder {
-    /// The ends of the flow.
-    #[must_use]
-    pub fn ends(&self) -> Ends {
-        Ends {
-            from: (addresses::address(self.from), self.local),
-            to: (addresses::address(self.to), addresses::DATAGRAM_PORT),
-        }
-    }
 }
 
 /// Bytes of the headers of IP and UDP.
@@ -66,7 +46,8 @@ impl DatagramEnd {
     /// The two ends of a flow, the sending one first.
     #[must_use]
     pub fn pair(order: &DatagramOrder) -> [Self; 2] {
-        let (ends, size) = (order.ends(), order.size);
+        let flow = &order.flow;
+        let (ends, size) = (flow.ends(addresses::DATAGRAM_PORT), flow.size);
         [true, false].map(|is_sender| Self { ends, is_sender, size, bytes: 0, sent: 0 })
     }
 
@@ -106,12 +87,14 @@ mod tests {
     #[test]
     fn a_flow_is_complete_when_all_of_it_was_received() {
         let order = DatagramOrder {
-            flow: 3,
-            start: 0,
-            size: Some(2_000),
-            from: 0,
-            to: 1,
-            local: 10_000,
+            flow: HostFlow {
+                number: 3,
+                start: 0,
+                size: Some(2_000),
+                from: 0,
+                to: 1,
+                local: 10_000,
+            },
             rate: BitsPerSec::gbps(1),
             payload: 1_460,
             ect: false,

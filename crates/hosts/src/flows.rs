@@ -13,8 +13,9 @@ use crate::addresses;
 use crate::datagrams::{DatagramEnd, DatagramOrder};
 use crate::endpoint::{AnyHostEnd, KernelEnd};
 use crate::frame::Ends;
+use crate::host_flow::HostFlow;
 use crate::pair::PairEnd;
-use crate::quic::{QuicEnd, QuicOrder};
+use crate::quic::QuicEnd;
 
 /// A flow that a real host sends to another by its own TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub struct HostFlows {
     /// What hosts are to send in datagrams.
     pub datagrams: Vec<DatagramOrder>,
     /// What hosts are to send by QUIC.
-    pub quic: Vec<QuicOrder>,
+    pub quic: Vec<HostFlow>,
     /// Flows with real hosts at their ends, by the flow's number.
     pub owners: BTreeMap<u32, Owner>,
     /// The kernel's names of the congestion controllers.
@@ -156,6 +157,17 @@ impl HostFlows {
         Ok(())
     }
 
+    /// The flow between these hosts, with a port of its own at the sender.
+    fn host_flow(
+        &mut self,
+        flow: &Flow,
+        (from, to): (u32, u32),
+        start: u64,
+    ) -> Result<HostFlow, usize> {
+        let local = self.next_port(from)?;
+        Ok(HostFlow { number: flow.number, start, size: flow.size, from, to, local })
+    }
+
     /// Adds a flow of datagrams at this rate on the wire, which may be ECN-capable.
     ///
     /// # Errors
@@ -163,23 +175,14 @@ impl HostFlows {
     pub fn add_datagrams(
         &mut self,
         flow: &Flow,
-        (from, to): (u32, u32),
+        hosts: (u32, u32),
         (rate, ect): (BitsPerSec, bool),
         start: u64,
     ) -> Result<(), usize> {
-        let local = self.next_port(from)?;
+        let payload = flow.path.payload;
+        let of = self.host_flow(flow, hosts, start)?;
         self.owners.insert(flow.number, Owner::Datagrams(self.datagrams.len() as u32));
-        self.datagrams.push(DatagramOrder {
-            flow: flow.number,
-            start,
-            size: flow.size,
-            from,
-            to,
-            local,
-            rate,
-            payload: flow.path.payload,
-            ect,
-        });
+        self.datagrams.push(DatagramOrder { flow: of, rate, payload, ect });
         Ok(())
     }
 
@@ -187,16 +190,10 @@ impl HostFlows {
     ///
     /// # Errors
     /// As [`HostFlows::add`].
-    pub fn add_quic(
-        &mut self,
-        flow: &Flow,
-        (from, to): (u32, u32),
-        start: u64,
-    ) -> Result<(), usize> {
-        let local = self.next_port(from)?;
+    pub fn add_quic(&mut self, flow: &Flow, hosts: (u32, u32), start: u64) -> Result<(), usize> {
+        let of = self.host_flow(flow, hosts, start)?;
         self.owners.insert(flow.number, Owner::Quic(self.quic.len() as u32));
-        let (number, size) = (flow.number, flow.size);
-        self.quic.push(QuicOrder { flow: number, start, size, from, to, local });
+        self.quic.push(of);
         Ok(())
     }
 }

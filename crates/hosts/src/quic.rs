@@ -7,34 +7,7 @@ use shallop_proto::EndpointCounters;
 
 use crate::addresses;
 use crate::frame::Ends;
-
-/// A flow that a real host sends to another by QUIC.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuicOrder {
-    /// The number of the flow.
-    pub flow: u32,
-    /// When it starts, in nanoseconds of the hosts' clock.
-    pub start: u64,
-    /// Payload bytes; `None` without end.
-    pub size: Option<u64>,
-    /// The sending host, by its number among all real hosts.
-    pub from: u32,
-    /// The receiving host.
-    pub to: u32,
-    /// The port at the sender.
-    pub local: u16,
-}
-
-impl QuicOrder {
-    /// The ends of the flow.
-    #[must_use]
-    pub fn ends(&self) -> Ends {
-        Ends {
-            from: (addresses::address(self.from), self.local),
-            to: (addresses::address(self.to), addresses::QUIC_PORT),
-        }
-    }
-}
+use crate::host_flow::HostFlow;
 
 /// How far a flow is, as its hosts tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +37,11 @@ pub struct QuicEnd {
 impl QuicEnd {
     /// The two ends of a flow, the sending one first.
     #[must_use]
-    pub fn pair(order: &QuicOrder) -> [Self; 2] {
+    pub fn pair(flow: &HostFlow) -> [Self; 2] {
         [true, false].map(|is_sender| Self {
-            ends: order.ends(),
+            ends: flow.ends(addresses::QUIC_PORT),
             is_sender,
-            size: order.size,
+            size: flow.size,
             sent: 0,
             unscheduled: 0,
             progress: Progress::default(),
@@ -118,9 +91,9 @@ mod tests {
 
     #[test]
     fn a_flow_is_complete_when_its_receiver_says_so_and_packets_count_by_class() {
-        let order =
-            QuicOrder { flow: 3, start: 0, size: Some(2_000), from: 0, to: 1, local: 10_000 };
-        let [mut sender, mut receiver] = QuicEnd::pair(&order);
+        let flow =
+            HostFlow { number: 3, start: 0, size: Some(2_000), from: 0, to: 1, local: 10_000 };
+        let [mut sender, mut receiver] = QuicEnd::pair(&flow);
         for class in [Class::Data, Class::Emulation, Class::Unscheduled, Class::Ack] {
             sender.on_send(Some(class));
             receiver.on_send(Some(class));

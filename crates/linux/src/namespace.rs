@@ -100,6 +100,12 @@ pub(crate) fn apart<T: Send>(
         .unwrap_or_else(|_| Err(RehearsalError::Missing("a thread has failed".to_owned())))
 }
 
+/// Puts this thread into the namespace of the host with this number.
+pub(crate) fn enter_host(hosts: &[Host], number: u32) -> io::Result<()> {
+    let host = hosts.get(number as usize).ok_or_else(|| io::Error::other("no such host"))?;
+    enter(&host.namespace)
+}
+
 /// Makes hosts with these rates of their links, by number. This thread keeps its own namespace.
 pub(crate) fn hosts(
     rates: &[BitsPerSec],

@@ -2,7 +2,7 @@
 //! host that receives, and one for each flow that is sent. One thread keeps them all going, and checks what arrives.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use shallop_core::Span;
 use shallop_hosts::quic::{Credits, Progress};
-use shallop_hosts::{QuicOrder, addresses};
+use shallop_hosts::{HostFlow, addresses};
 use shallop_plan::flows::Flow;
 use shallop_plan::transport::FlashPass;
 use shallop_plan::{Setup, wait};
@@ -43,6 +43,13 @@ pub(crate) fn config(
     flow: &Flow,
     options: &FlashPass,
 ) -> Result<Config, RehearsalError> {
+    let missing = [
+        (options.aeolus.is_some(), "an unscheduled start (Aeolus)"),
+        (options.send_buffer.is_some(), "a sender that knows only what is in its send buffer"),
+    ];
+    if let Some((_, what)) = missing.iter().find(|(is_asked, _)| *is_asked) {
+        return Err(RehearsalError::Refused(format!("FlashPass over QUIC has not {what} yet")));
+    }
     let wait = wait::wait(setup, options)? + ANSWERS;
     let context = flow.context(setup, wait);
     let engine = options.engine(&context);
@@ -93,7 +100,7 @@ enum Role {
 
 /// The flows of a run by QUIC.
 pub(crate) struct QuicFlows<'a> {
-    orders: &'a [QuicOrder],
+    orders: &'a [HostFlow],
     progress: Vec<Progress>,
     configs: &'a [Config],
     hosts: &'a [Host],
@@ -111,10 +118,6 @@ pub(crate) struct QuicFlows<'a> {
     report: Report,
 }
 
-fn address(host: u32, port: u16) -> SocketAddr {
-    SocketAddrV4::new(Ipv4Addr::from_bits(addresses::address(host)), port).into()
-}
-
 fn refused(why: &QuicError) -> RehearsalError {
     RehearsalError::Missing(format!("QUIC: {why}"))
 }
@@ -122,13 +125,13 @@ fn refused(why: &QuicError) -> RehearsalError {
 impl<'a> QuicFlows<'a> {
     /// Opens the endpoints of all hosts that receive. This thread is in other namespaces afterwards.
     pub(crate) fn open(
-        (orders, configs): (&'a [QuicOrder], &'a [Config]),
+        (orders, configs): (&'a [HostFlow], &'a [Config]),
         (hosts, seed): (&'a [Host], u64),
         told: Sender<(u32, Progress)>,
     ) -> Result<Self, RehearsalError> {
         let identity = Identity::make().map_err(|why| RehearsalError::Missing(why.to_string()))?;
         let endpoints = Endpoints::new().map_err(failed("waiting for QUIC"))?;
-        let from = |order: &QuicOrder| address(order.from, order.local);
+        let from = |order: &HostFlow| addresses::socket(order.from, order.local);
         let mut all = Self {
             by_sender: orders.iter().enumerate().map(|(at, of)| (from(of), at)).collect(),
             orders,
@@ -169,10 +172,8 @@ impl<'a> QuicFlows<'a> {
     }
 
     fn socket(&self, host: u32, port: u16) -> std::io::Result<UdpSocket> {
-        let of = self.hosts.get(host as usize);
-        let of = of.ok_or_else(|| std::io::Error::other("no such host"))?;
-        namespace::enter(&of.namespace)?;
-        let socket = socket2::Socket::from(UdpSocket::bind(address(host, port))?);
+        namespace::enter_host(self.hosts, host)?;
+        let socket = socket2::Socket::from(UdpSocket::bind(addresses::socket(host, port))?);
         // The system gives what it allows.
         socket.set_recv_buffer_size(HELD)?;
         Ok(socket.into())
@@ -184,11 +185,10 @@ impl<'a> QuicFlows<'a> {
         start: &OnceLock<Instant>,
         stop: &AtomicBool,
     ) -> Result<Report, RehearsalError> {
-        realtime::host();
-        let before = realtime::waited();
+        let hosting = realtime::host();
         let (mut next, mut told) = (0, Instant::now());
         while !stop.load(Ordering::Relaxed) {
-            let at = |order: &QuicOrder| Some(*start.get()? + Duration::from_nanos(order.start));
+            let at = |order: &HostFlow| Some(*start.get()? + Duration::from_nanos(order.start));
             while let Some(due) = self.orders.get(next).and_then(at)
                 && due <= Instant::now()
             {
@@ -212,18 +212,18 @@ impl<'a> QuicFlows<'a> {
             self.report.late = self.report.late.max(late);
         }
         self.tell();
-        self.report.waited = realtime::waited().saturating_sub(before);
+        self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
     /// Starts a flow.
     fn begin(&mut self, order: usize) -> Result<(), RehearsalError> {
-        let QuicOrder { from, to, local, flow, .. } = self.orders[order];
-        let seed = self.seed.wrapping_mul(65_536).wrapping_add(u64::from(flow));
+        let HostFlow { from, to, local, number, .. } = self.orders[order];
+        let seed = self.seed.wrapping_mul(65_536).wrapping_add(u64::from(number));
         let config = Config { seed, ..self.configs[order] };
         let tls = Tls::client(Arc::clone(&self.trusts) as Arc<_>);
         let endpoint = self.add((from, local), (config, tls))?;
-        let to = address(to, addresses::QUIC_PORT);
+        let to = addresses::socket(to, addresses::QUIC_PORT);
         let connection = self.endpoints.connect(endpoint, to, "shallop");
         let connection = connection.map_err(|why| refused(&why))?;
         self.roles.push(Role::Sender(Sending {
@@ -259,7 +259,7 @@ impl<'a> QuicFlows<'a> {
         if of.is_written || of.has_failed {
             return;
         }
-        let QuicOrder { flow, size, .. } = self.orders[of.order];
+        let HostFlow { number: flow, size, .. } = self.orders[of.order];
         if let Err(why) = self.endpoints.path(of.connection) {
             of.has_failed = true;
             self.report.failures.push((flow, why.to_string()));
@@ -293,7 +293,7 @@ impl<'a> QuicFlows<'a> {
                 of.stream = self.endpoints.accept_stream(of.connection);
             }
             let Some(stream) = of.stream else { continue };
-            let QuicOrder { flow, size, .. } = &self.orders[of.order];
+            let HostFlow { number: flow, size, .. } = &self.orders[of.order];
             while let Poll::Ready(done) =
                 self.endpoints.read(of.connection, stream, &mut self.buffer)
             {
@@ -336,7 +336,7 @@ impl<'a> QuicFlows<'a> {
             progress.emulated = emulated;
             progress.credits = Credits { granted, used, wasted: wasted + skipped };
             // The network may have ended.
-            let _ = self.told.send((self.orders[of.order].flow, *progress));
+            let _ = self.told.send((self.orders[of.order].number, *progress));
         }
     }
 }

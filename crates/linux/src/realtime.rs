@@ -80,14 +80,27 @@ pub fn keep_off() {
     }
 }
 
+/// A thread of the hosts, since it became one.
+pub(crate) struct Hosting {
+    before: Duration,
+}
+
 /// Makes this thread one of the hosts': on the other processors, before other ordinary threads where that is allowed.
-pub(crate) fn host() {
+pub(crate) fn host() -> Hosting {
     keep_off();
     let _ = rustix::process::setpriority_process(Some(gettid()), NICE);
+    Hosting { before: waited() }
+}
+
+impl Hosting {
+    /// How long this thread has waited for a processor since then.
+    pub(crate) fn waited(&self) -> Duration {
+        waited().saturating_sub(self.before)
+    }
 }
 
 /// How long this thread has waited for a processor so far, though it could have run (`sched_stat_runtime`).
-pub(crate) fn waited() -> Duration {
+fn waited() -> Duration {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let wait = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok());
     Duration::from_nanos(wait.unwrap_or(0))

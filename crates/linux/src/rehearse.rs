@@ -56,9 +56,9 @@ fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> Settin
         gso_max_segs: plan.kernel.gso_max_segs,
         sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
         // An interrupt on a processor of the hosts may find process 1 there, and the kernel would leave the controller
-        // out. And without TCP, to receive costs less than to interrupt the other processor.
+        // out. And where nothing but QUIC is received, that costs less than to interrupt the other processor.
         emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs()
-            || traffic.flows.orders.is_empty() && traffic.programs.is_empty(),
+            || traffic.is_quic_alone(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::time::Timespec;
 use shallop_hosts::{FlowOrder, addresses};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
@@ -94,12 +94,6 @@ pub(crate) struct Sockets<'a> {
     report: Report,
 }
 
-/// The address of a host with a port.
-fn address(host: u32, port: u16) -> SockAddr {
-    let ip = Ipv4Addr::from_bits(addresses::address(host));
-    SockAddr::from(SocketAddrV4::new(ip, port))
-}
-
 impl<'a> Sockets<'a> {
     /// Opens the servers of all hosts that receive. This thread is in other namespaces afterwards.
     pub(crate) fn open(wanted: Wanted<'a>) -> Result<Self, RehearsalError> {
@@ -130,9 +124,7 @@ impl<'a> Sockets<'a> {
     }
 
     fn socket(&self, host: u32, controller: u16) -> io::Result<Socket> {
-        let host = self.wanted.hosts.get(host as usize);
-        let host = host.ok_or_else(|| io::Error::other("no such host"))?;
-        namespace::enter(&host.namespace)?;
+        namespace::enter_host(self.wanted.hosts, host)?;
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
@@ -145,7 +137,7 @@ impl<'a> Sockets<'a> {
 
     fn server(&self, host: u32, controller: u16) -> io::Result<Socket> {
         let socket = self.socket(host, controller)?;
-        socket.bind(&address(host, addresses::FIRST_PORT + controller))?;
+        socket.bind(&addresses::socket(host, addresses::FIRST_PORT + controller).into())?;
         socket.listen(BACKLOG)?;
         Ok(socket)
     }
@@ -168,8 +160,7 @@ impl<'a> Sockets<'a> {
         start: &OnceLock<Instant>,
         stop: &AtomicBool,
     ) -> Result<Report, RehearsalError> {
-        realtime::host();
-        let before = realtime::waited();
+        let hosting = realtime::host();
         let mut next = 0;
         let mut events = Vec::with_capacity(EVENTS);
         while !stop.load(Ordering::Relaxed) {
@@ -194,7 +185,7 @@ impl<'a> Sockets<'a> {
         // A flow that should have started and has not is late as well.
         let end = start.get().map(Instant::elapsed);
         (next..self.wanted.orders.len()).for_each(|order| self.record_start(order, end));
-        self.report.waited = realtime::waited().saturating_sub(before);
+        self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
@@ -232,8 +223,8 @@ impl<'a> Sockets<'a> {
         if self.wanted.paces {
             nix::sys::socket::setsockopt(&socket, MaxPacingRate, &UNLIMITED)?;
         }
-        socket.bind(&address(from, local))?;
-        match socket.connect(&address(to, addresses::FIRST_PORT + controller)) {
+        socket.bind(&addresses::socket(from, local).into())?;
+        match socket.connect(&addresses::socket(to, addresses::FIRST_PORT + controller).into()) {
             Err(why) if why.raw_os_error() != Some(nix::libc::EINPROGRESS) => return Err(why),
             _ => {}
         }

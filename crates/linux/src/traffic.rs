@@ -151,6 +151,13 @@ impl Traffic {
         })
     }
 
+    /// Whether QUIC is all that hosts receive.
+    pub(crate) fn is_quic_alone(&self) -> bool {
+        let HostFlows { orders, datagrams, quic, .. } = &self.flows;
+        let others = orders.len() + datagrams.len() + self.programs.len() + self.attached.len();
+        !quic.is_empty() && others == 0
+    }
+
     /// Finds the slowest port on each of these paths; of several as slow, that on most paths.
     fn find_tightest(&mut self, setup: &Setup<'_>, paths: &[Vec<u32>]) {
         let mut shared: BTreeMap<u32, usize> = BTreeMap::new();

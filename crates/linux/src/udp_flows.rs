@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Read};
-use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +14,7 @@ use rustix::time::Timespec;
 use shallop_core::Pace;
 use shallop_hosts::addresses;
 use shallop_hosts::datagrams::{DatagramOrder, wire_bytes};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
@@ -55,17 +54,12 @@ pub(crate) struct Datagrams<'a> {
     report: Report,
 }
 
-fn address(host: u32, port: u16) -> SockAddr {
-    let ip = Ipv4Addr::from_bits(addresses::address(host));
-    SockAddr::from(SocketAddrV4::new(ip, port))
-}
-
 /// A socket in a host. This thread is in its namespace afterwards.
 fn socket(hosts: &[Host], host: u32, port: u16) -> io::Result<Socket> {
-    namespace::enter(&hosts[host as usize].namespace)?;
+    namespace::enter_host(hosts, host)?;
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_nonblocking(true)?;
-    socket.bind(&address(host, port))?;
+    socket.bind(&addresses::socket(host, port).into())?;
     Ok(socket)
 }
 
@@ -77,7 +71,7 @@ impl<'a> Datagrams<'a> {
     ) -> Result<Self, RehearsalError> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from);
         let epoll = epoll.map_err(failed("waiting for datagrams"))?;
-        let mut receiving: Vec<u32> = orders.iter().map(|order| order.to).collect();
+        let mut receiving: Vec<u32> = orders.iter().map(|order| order.flow.to).collect();
         receiving.sort_unstable();
         receiving.dedup();
         let receiver = |(number, &host): (usize, &u32)| {
@@ -109,11 +103,10 @@ impl<'a> Datagrams<'a> {
         start: &OnceLock<Instant>,
         stop: &AtomicBool,
     ) -> Result<Report, RehearsalError> {
-        realtime::host();
-        let before = realtime::waited();
+        let hosting = realtime::host();
         let orders = self.orders.iter().enumerate();
         let mut due: BinaryHeap<Reverse<(Duration, usize)>> =
-            orders.map(|(at, of)| Reverse((Duration::from_nanos(of.start), at))).collect();
+            orders.map(|(at, of)| Reverse((Duration::from_nanos(of.flow.start), at))).collect();
         let mut events = Vec::with_capacity(EVENTS);
         while !stop.load(Ordering::Relaxed) {
             let now = start.get().map(Instant::elapsed);
@@ -126,7 +119,7 @@ impl<'a> Datagrams<'a> {
                     Ok(None) => {}
                     Ok(Some(gap)) => due.push(Reverse((at + gap, flow))),
                     Err(why) => {
-                        self.report.failures.push((self.orders[flow].flow, why.to_string()));
+                        self.report.failures.push((self.orders[flow].flow.number, why.to_string()));
                     }
                 }
             }
@@ -140,7 +133,7 @@ impl<'a> Datagrams<'a> {
             self.report.late = self.report.late.max(now.elapsed().saturating_sub(at));
         }
         self.report.datagrams_late = self.report.late;
-        self.report.waited = realtime::waited().saturating_sub(before);
+        self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
@@ -158,9 +151,9 @@ impl<'a> Datagrams<'a> {
             Some(socket) => socket,
             none => none.insert(connect(order, self.hosts)?),
         };
-        let left = order.size.map_or(u64::MAX, |size| size - sending.sent);
+        let left = order.flow.size.map_or(u64::MAX, |size| size - sending.sent);
         let bytes = left.min(u64::from(order.payload)) as usize;
-        let text = datagram(&self.pattern, (order.flow, sending.sent), bytes);
+        let text = datagram(&self.pattern, (order.flow.number, sending.sent), bytes);
         match socket.send(&text) {
             Ok(_) => sending.sent += bytes as u64,
             // The host's card is behind: what is due now is due again after this.
@@ -168,7 +161,7 @@ impl<'a> Datagrams<'a> {
             Err(why) => return Err(why),
         }
         let gap = sending.pace.charge(wire_bytes(bytes as u64));
-        let is_over = order.size == Some(sending.sent);
+        let is_over = order.flow.size == Some(sending.sent);
         Ok((!is_over).then(|| Duration::from_nanos(gap.as_ps() / 1_000)))
     }
 
@@ -189,11 +182,11 @@ impl<'a> Datagrams<'a> {
 }
 
 fn connect(order: &DatagramOrder, hosts: &[Host]) -> io::Result<Socket> {
-    let socket = socket(hosts, order.from, order.local)?;
+    let socket = socket(hosts, order.flow.from, order.flow.local)?;
     if order.ect {
         socket.set_tos_v4(ECT)?;
     }
-    socket.connect(&address(order.to, addresses::DATAGRAM_PORT))?;
+    socket.connect(&addresses::socket(order.flow.to, addresses::DATAGRAM_PORT).into())?;
     Ok(socket)
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use shallop_linux::{RehearsalError, abilities, keep_off, rehearse};
+use shallop_linux::{RehearsalError, abilities, keep_off, rehearse, replay};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Unobserved;
 use shallop_measure::series::{Quantity, Samples};
@@ -191,6 +191,34 @@ fn flows_on_credits_arrive_whole_and_their_emulation_packets_have_the_whole_queu
 }
 
 #[test]
+fn a_tape_of_credits_is_decided_again_as_it_was() {
+    let Some(_alone) = leave() else { return };
+    let credits = [("scheme.cubic.transport", "flashpass"), ("topology.rate", "50Mbps")];
+    let folder = tempfile::tempdir().unwrap();
+    let tape = folder.path().join("credits.tape");
+    let mut plan = plan(SCENARIO, &credits);
+    let file = Some(tape.to_str().unwrap().to_owned());
+    plan.driver = Driver::Rehearsal { tape: file, attached: Vec::new() };
+    let before = run(&plan).unwrap().run;
+    let played = replay::replay(&plan, &tape).unwrap();
+    assert_eq!((played.differing, &played.first), (0, &None));
+    assert!(played.read > 1_000 && played.written > 1_000, "{} {}", played.read, played.written);
+    assert_eq!(played.run.drops, before.drops);
+    assert!(before.drops.emulation > 0, "four flows at once ask for more than there is");
+}
+
+#[test]
+fn what_quic_has_not_is_refused_and_not_left_out() {
+    let transport = |name| ("scheme.cubic.transport", name);
+    let aeolus = vec![transport("flashpass-aeolus")];
+    let buffer = vec![transport("flashpass"), ("scheme.flashpass.send_buffer", "100KB")];
+    for (set, what) in [(aeolus, "an unscheduled start (Aeolus)"), (buffer, "its send buffer")] {
+        let why = rehearse::check(&plan(SCENARIO, &set), (0, 1)).unwrap_err().to_string();
+        assert!(why.contains("FlashPass over QUIC has not") && why.contains(what), "{why}");
+    }
+}
+
+#[test]
 fn a_buffer_of_two_packets_loses_many_and_costs_no_byte() {
     let Some(_alone) = leave() else { return };
     let lossy = plan(SCENARIO, &[("switch.default.buffer", "3.1KB"), ("group.all.size", "300KB")]);
@@ -290,9 +318,9 @@ fn rehearses_until_it_is_killed() {
     }
 }
 
-/// Flows, and programs that would outlive them.
+/// Flows by TCP and on credits, and programs that would outlive them.
 const SLEEPS: &str = r#"
-title = "two flows and a program in each host"
+title = "flows and a program in each host"
 duration = "100ms"
 stack = "kernel"
 topology = { kind = "dumbbell", senders = 1, rate = "50Mbps", delay = "1ms" }
@@ -300,6 +328,7 @@ switch.default.buffer = "50KB"
 scheme = [{ transport = "bbr" }]
 group = [
     { name = "all" },
+    { name = "credits", from = "s0", to = "r0", transport = { transport = "flashpass" } },
     { name = "one", from = "s0", to = "r0", command = ["sh", "-c", "sleep 98765 & sleep 98765"] },
     { name = "other", from = "r0", to = "s0", command = ["sleep", "98765"] },
 ]

@@ -157,3 +157,17 @@ impl Config {
 pub(crate) fn span(duration: Duration) -> Span {
     Span::from_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 1_000_000))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tagged_emulation_packets_are_not_ecn_capable_and_other_small_packets_are() {
+        let classes = Classes::default();
+        let [emulation, tagged, credit] =
+            [PacketKind::Emulation, PacketKind::TaggedEmulation, PacketKind::Credit]
+                .map(|kind| classes.tos_of(kind));
+        assert_eq!((emulation, tagged, credit), (24 << 2 | 2, 24 << 2, 32 << 2 | 2));
+    }
+}
