@@ -8,6 +8,8 @@ use shallop_proto::flashpass::CreditEngineConfig;
 use shallop_proto::wire;
 
 use crate::packet::PacketKind;
+use crate::path::Fallback;
+use crate::unscheduled::Unscheduled;
 
 /// The default waiting time: longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);
@@ -31,6 +33,8 @@ pub struct Classes {
     pub emulation: u8,
     /// Credits.
     pub credit: u8,
+    /// QUIC packets with data before the first credit, which switches with selective drop drop first.
+    pub unscheduled: u8,
 }
 
 /// ECN-capable, as in the header of IP. Switches with selective drop spare such packets: data on credits, credits, and
@@ -50,7 +54,7 @@ impl Classes {
 
 impl Default for Classes {
     /// AF11 for data, so that it is not in the queue of everything else, and class selectors (RFC 2474) CS1 to
-    /// CS4, as the switches of rehearsals read them.
+    /// CS5, as the switches of rehearsals read them.
     fn default() -> Self {
         Self {
             data: Class::DSCP_ON_CREDITS,
@@ -58,6 +62,7 @@ impl Default for Classes {
             control: Class::Control.dscp(),
             emulation: Class::Emulation.dscp(),
             credit: Class::Credit.dscp(),
+            unscheduled: Class::Unscheduled.dscp(),
         }
     }
 }
@@ -90,8 +95,12 @@ pub struct Config {
     pub over_provision: bool,
     /// The full rate of emulation packets, on the wire; without one, such that data packets fill the rest of the link.
     pub emulation: Option<BitsPerSec>,
-    /// Whether data goes on credits at all; without them this is QUIC with CUBIC.
+    /// Data before the first credit (Aeolus); none without it.
+    pub unscheduled: Option<Unscheduled>,
+    /// Whether data goes on credits at all; without them this is QUIC with the fallback controller.
     pub credits: bool,
+    /// The congestion controller without credits.
+    pub fallback: Fallback,
     /// Where random numbers start: the jitter of emulation packets.
     pub seed: u64,
 }
@@ -113,7 +122,9 @@ impl Config {
             expected_loss: EXPECTED_LOSS,
             over_provision: false,
             emulation: None,
+            unscheduled: None,
             credits: true,
+            fallback: Fallback::Cubic,
             seed: 0,
         }
     }

@@ -284,7 +284,7 @@ impl Core {
 fn transport(config: &Config, gate: &Arc<Gate>) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
-        .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate))))
+        .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate), config.fallback)))
         .initial_mtu(config.datagram.max(1_200))
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)

@@ -8,6 +8,7 @@ use shallop_proto::flashpass::CreditEngine;
 
 use crate::config::{Config, span};
 use crate::counters::Counters;
+use crate::evidence::Losses;
 use crate::outstanding::{Departed, Outstanding};
 use crate::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::replay::ReplayWindow;
@@ -20,6 +21,8 @@ const BURST: u32 = 4;
 const BEHIND: Span = Span::from_ms(1);
 /// The steps of send times: 8.192 ns.
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
+/// How much longer than two waiting times it may take until QUIC knows what was lost: delays of acknowledgements.
+const FOUND: Span = Span::from_ms(100);
 /// Emulation packets without any credit after which the path is taken for one without credits.
 const UNANSWERED: u64 = 64;
 /// Stamps of packets that were never sent after which the peer is taken to guess them. Others have no such stamps: the
@@ -40,7 +43,11 @@ pub(crate) enum Departure {
 pub(crate) struct Credits {
     /// When the connection began: its own time is zero then.
     origin: Time,
+    config: Config,
     engine: CreditEngine<Law>,
+    /// Engines before this one.
+    engines: u64,
+    losses: Losses,
     outstanding: Outstanding,
     wait: Span,
     slack: Span,
@@ -61,7 +68,17 @@ pub(crate) struct Credits {
     credit_due: Option<Time>,
     /// How long a credit may wait for others.
     credit_delay: Span,
+    /// Counts, without those of the engine.
     stats: CreditStats,
+    /// Credits whose time came when there was nothing to send.
+    unused: u64,
+}
+
+/// The engine of a sender that waits this long for the peer with this tag, after so many others.
+fn engine(config: &Config, (wait, tag): (Span, u16), before: u64) -> CreditEngine<Law> {
+    let stream = u64::from(tag) | before << 16;
+    let random = Seed::new(config.seed).stream("emulation", stream);
+    CreditEngine::new(config.engine(wait), config.law, random)
 }
 
 impl Credits {
@@ -73,12 +90,13 @@ impl Credits {
         peer: Settings,
     ) -> Self {
         let wait = config.wait_span().max(peer.wait);
-        let engine = config.engine(wait);
-        let random = Seed::new(config.seed).stream("emulation", u64::from(peer.tag));
         Self {
             origin: now,
             newest_at: Time::ZERO,
-            engine: CreditEngine::new(engine, config.law, random),
+            config: *config,
+            engine: engine(config, (wait, peer.tag), 0),
+            engines: 0,
+            losses: Losses::new(wait, wait * 2 + FOUND),
             outstanding: Outstanding::default(),
             wait,
             slack: span(config.slack),
@@ -94,6 +112,7 @@ impl Credits {
             credit_due: None,
             credit_delay: config.credit_delay(),
             stats: CreditStats::default(),
+            unused: 0,
         }
     }
 
@@ -124,6 +143,7 @@ impl Credits {
         let room = (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
         self.not_before = self.not_before.max(now - room).saturating_add(gap / 2);
         self.first_at.get_or_insert(at);
+        self.losses.on_emulation(at);
         self.outstanding.expire(now, self.wait);
         let Stamp { sequence, time } = self.outstanding.note(at, late);
         let (tag, tagged) = (self.peer.tag, emulation.tagged);
@@ -151,6 +171,41 @@ impl Credits {
         Some(Departure::Data)
     }
 
+    /// Nothing could leave on a credit whose time had come.
+    pub(crate) fn on_unused(&mut self) {
+        self.unused += 1;
+    }
+
+    /// A data packet leaves on a credit.
+    pub(crate) fn on_data(&mut self, now: Time) {
+        self.losses.on_data(self.own(now));
+    }
+
+    /// Data packets were lost, of which the newest left at this time.
+    pub(crate) fn on_lost(&mut self, sent: Time, packets: u64) {
+        self.losses.on_lost(self.own(sent), packets);
+    }
+
+    /// Gives up all credits, and asks for none until there is a demand. Credits that still come are late. Numbers and
+    /// times go on rising, so that the peer need not know.
+    pub(crate) fn stop(&mut self) {
+        let credits = self.engine.credits();
+        self.stats.emulated += self.engine.emulated();
+        self.stats.granted += credits.granted;
+        self.stats.used += credits.used;
+        self.stats.wasted += credits.granted - credits.used;
+        self.engines += 1;
+        self.engine = engine(&self.config, (self.wait, self.peer.tag), self.engines);
+        self.losses = Losses::new(self.wait, self.wait * 2 + FOUND);
+        self.outstanding.forget_all();
+        self.first_at = None;
+    }
+
+    /// Credits that have come and emulation packets that were sent since it began, or began anew.
+    pub(crate) fn answered(&self) -> (u64, u64) {
+        (self.engine.credits().granted, self.engine.emulated())
+    }
+
     /// The credit packet that is due, if any.
     pub(crate) fn grant(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
         let now = self.own(now);
@@ -162,9 +217,9 @@ impl Credits {
         Some((PacketKind::Credit, credit.encode(&self.own_key)))
     }
 
-    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new. True if its MAC is
-    /// that of the peer.
-    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> bool {
+    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new. Says whether
+    /// it is new, if its MAC is that of the peer.
+    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> Option<bool> {
         let now = self.own(now);
         // The peer's clock has gone on since its last packet.
         let pause = now.saturating_since(self.newest_at);
@@ -177,18 +232,17 @@ impl Credits {
         match parsed.verify(&self.peer_key, reference) {
             None => {
                 self.stats.dropped.wrong_mac += 1;
-                return false;
+                None
             }
-            Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
-            Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
+            Some(Packet::Emulation(emulation)) => Some(self.on_emulation(now, emulation.stamp())),
+            Some(Packet::Credit(credit)) => Some(self.on_credit(now, &credit)),
         }
-        true
     }
 
-    fn on_emulation(&mut self, now: Time, stamp: Stamp) {
+    fn on_emulation(&mut self, now: Time, stamp: Stamp) -> bool {
         let newest = self.seen.newest();
         if self.seen.accept(stamp).is_err() {
-            return;
+            return false;
         }
         if self.seen.newest() > newest {
             self.newest_at = now;
@@ -201,14 +255,19 @@ impl Credits {
             None => self.filling = Some(Credit::new(self.peer.tag, stamp)),
         }
         self.credit_due.get_or_insert(now.saturating_add(self.credit_delay));
+        true
     }
 
-    fn on_credit(&mut self, now: Time, credit: &Credit) {
+    fn on_credit(&mut self, now: Time, credit: &Credit) -> bool {
+        let mut any = false;
         for &stamp in credit.stamps() {
             if let Ok(Departed { time, late }) = self.outstanding.take(stamp) {
+                self.losses.on_credit(time);
                 self.engine.on_credit_of_late(now, time - late, late);
+                any = true;
             }
         }
+        any
     }
 
     /// When something is due.
@@ -226,6 +285,16 @@ impl Credits {
             && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
     }
 
+    /// Whether data is lost where emulation packets are not.
+    pub(crate) fn is_data_lost(&self) -> bool {
+        self.losses.are_of_data()
+    }
+
+    /// The waiting time that both ends have agreed on.
+    pub(crate) fn wait(&self) -> Span {
+        self.wait
+    }
+
     /// Whether the peer grants credits for packets that it has not received.
     pub(crate) fn is_cheated(&self) -> bool {
         self.outstanding.dropped().stamp_unknown > GUESSES
@@ -237,11 +306,11 @@ impl Credits {
         let parts = [self.stats.dropped, self.seen.dropped(), self.outstanding.dropped()];
         let dropped: Counters = parts.into_iter().sum();
         CreditStats {
-            granted: credits.granted,
-            // The engine has used those that were skipped, too.
-            used: credits.used - self.stats.skipped,
-            wasted: credits.wasted,
-            emulated: self.engine.emulated(),
+            granted: self.stats.granted + credits.granted,
+            // The engine has used those that were skipped, too, and those on which nothing left.
+            used: self.stats.used + credits.used - self.stats.skipped - self.unused,
+            wasted: self.stats.wasted + credits.wasted + self.unused,
+            emulated: self.stats.emulated + self.engine.emulated(),
             dropped,
             ..self.stats.clone()
         }

@@ -13,11 +13,12 @@ use std::time::Instant;
 use quinn_proto::{Dir, StreamId, VarInt};
 
 use crate::config::Config;
-use crate::connection::{self, End, Path, WITHOUT};
+use crate::connection::{self, End, WITHOUT};
 use crate::core::Core;
 use crate::counters::Counters;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
@@ -283,6 +284,21 @@ impl Connection {
     #[must_use]
     pub fn path(&self) -> Path {
         self.handle.with(|connection| connection.path()).unwrap_or(Path::Unknown)
+    }
+
+    /// Begins again with credits, where they were given up ([`Path::is_fallback`]): what spoke against them may be over.
+    /// False if they were not given up, and nothing has changed. The peer's way of sending is its own.
+    pub fn use_credits(&self) -> bool {
+        self.handle.with(connection::Connection::use_credits).unwrap_or(false)
+    }
+
+    /// Waits until data leaves in another way than `before`, and says how.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub async fn path_changed(&self, before: Path) -> Result<Path, QuicError> {
+        let other = |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
+        self.handle.wait_for(other).await
     }
 
     /// Counts of emulation packets and credits.

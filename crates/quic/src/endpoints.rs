@@ -13,10 +13,11 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 
 use crate::config::Config;
-use crate::connection::{self, Connection, Datagram, End, Path};
+use crate::connection::{self, Connection, Datagram, End};
 use crate::core::Core;
 use crate::driver::SPIN;
 use crate::error::QuicError;
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
@@ -209,6 +210,11 @@ impl Endpoints {
             Some(End::ByPeer(why)) => Err(QuicError::Closed(why.clone())),
             Some(End::Lost(why)) => Err(QuicError::Lost(why.clone())),
         }
+    }
+
+    /// Begins again with credits, where they were given up ([`Path::is_fallback`]). False if they were not.
+    pub fn use_credits(&mut self, id: ConnectionId) -> bool {
+        self.with(id, Connection::use_credits).unwrap_or(false)
     }
 
     /// Counts of emulation packets and credits of a connection.

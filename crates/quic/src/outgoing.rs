@@ -69,6 +69,11 @@ impl Streams {
         open.map(|queue| queue.data.len() + usize::from(queue.ends)).sum()
     }
 
+    /// Whether more data may be written to any of the streams that data was written to.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.queues.values().any(|queue| !queue.ends)
+    }
+
     /// Gives QUIC up to this many bytes, and returns how many it took, with one more for the end of a stream.
     pub(crate) fn fill(&mut self, quic: &mut Connection, most: usize) -> usize {
         let mut given = 0;

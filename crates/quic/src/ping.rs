@@ -10,9 +10,9 @@ use pollster::block_on;
 use shallop_core::BitsPerSec;
 
 use crate::config::span;
-use crate::connection::Path;
 use crate::endpoint::{Connection, RecvStream, SendStream};
 use crate::error::QuicError;
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::stats::{CreditStats, part};
 use crate::within::within;

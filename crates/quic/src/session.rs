@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use rustls::server::danger::ClientCertVerifier;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::connection;
 use crate::endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 use crate::error::QuicError;
 use crate::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::ping;
 use crate::senders::Senders;
@@ -40,6 +40,8 @@ pub struct Report {
     pub transfer: Summary,
     /// Whether data left on credits at the end.
     pub on_credits: bool,
+    /// How data left at the end.
+    pub leaves: Path,
     /// Emulation packets and credits.
     pub credits: CreditStats,
     /// Round trips and losses.
@@ -190,7 +192,7 @@ impl Receiving {
     pub fn serve(
         &self,
         connection: &Connection,
-        folder: Option<&Path>,
+        folder: Option<&FilePath>,
         options: ReceiveOptions,
         progress: &dyn Progress,
     ) -> Result<Served, TransferError> {
@@ -235,7 +237,7 @@ pub enum Served {
 /// If the connection is lost or the sender breaks the rules. Starts of files are kept, and a second try goes on there.
 pub fn receive(
     connection: &Connection,
-    folder: &Path,
+    folder: &FilePath,
     options: ReceiveOptions,
     progress: &dyn Progress,
 ) -> Result<Report, TransferError> {
@@ -244,9 +246,9 @@ pub fn receive(
 }
 
 fn report(connection: &Connection, transfer: Summary) -> Report {
-    let on_credits = connection.path() == connection::Path::Credits;
-    let path = connection.path_stats();
-    Report { transfer, on_credits, credits: connection.stats(), path }
+    let (leaves, path) = (connection.path(), connection.path_stats());
+    let on_credits = leaves == Path::Credits;
+    Report { transfer, on_credits, leaves, credits: connection.stats(), path }
 }
 
 /// The streams of a connection for transfers, which wait.

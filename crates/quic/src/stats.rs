@@ -23,8 +23,10 @@ pub struct CreditStats {
     pub dropped: Counters,
     /// QUIC packets with data of streams that left on credits.
     pub data_packets: u64,
-    /// QUIC packets with data of streams that left without one.
+    /// QUIC packets with data of streams that left without one, unscheduled ones not counted.
     pub without_credit: u64,
+    /// QUIC packets with data of streams that left unscheduled, before the first credit (Aeolus).
+    pub unscheduled: u64,
     /// Data packets that left later than 10, 100 and 1,000 us after their planned time, and the latest, seconds.
     pub late: [u64; 3],
     /// The latest that a departure was noticed after its planned time, seconds.

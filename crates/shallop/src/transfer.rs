@@ -9,24 +9,27 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use shallop_core::Span;
+use shallop_core::{Bytes, Span};
 use shallop_quic::authority::ClientCertVerifier;
 use shallop_quic::identity::Identity;
 use shallop_quic::session::{PORT, Receiving, Report, Served};
 use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
-use shallop_quic::{Config, Connection};
+use shallop_quic::{Config, Connection, Fallback, Path, Unscheduled};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 
 use crate::print;
 use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
 use crate::transfer_identity::{connect, listen, not_sent};
+use crate::transfer_path;
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
 /// Waiting times that the other side takes.
 const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
+/// As in scenarios.
+const MOST_UNSCHEDULED: Bytes = Bytes::new(1_000_000_000_000);
 
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
@@ -34,12 +37,18 @@ pub fn config_of(network: Network) -> Result<Config> {
     if network.wait < least || network.wait > most {
         return Err(plain(&"--wait is a time from 1us to 600s"));
     }
+    if network.unscheduled.is_some_and(|burst| burst > MOST_UNSCHEDULED) {
+        return Err(plain(&"--unscheduled is at most 1 TB"));
+    }
+    let unscheduled = network.unscheduled.filter(|burst| burst.get() > 0);
+    let unscheduled = unscheduled.map(|burst| Unscheduled { burst, until_first_data: false });
     let wait = Duration::from_nanos(network.wait.as_ps() / 1_000);
-    Ok(Config { wait, ..Config::new(network.rate_limit) })
+    Ok(Config { wait, unscheduled, ..Config::new(network.rate_limit) })
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
-    Ok(Config { credits: !leaving.without_credits, ..config_of(leaving.network)? })
+    let (credits, fallback) = (!leaving.without_credits, leaving.fallback.into());
+    Ok(Config { credits, fallback, ..config_of(leaving.network)? })
 }
 
 /// Sends files.
@@ -49,9 +58,18 @@ pub fn send(args: &Send) -> Result<ExitCode> {
     let sending = connect((&host, address), config(&args.leaving)?, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
-    let sent = sending.send(&sources, options, &bar);
+    let connection = sending.connection().clone();
+    let retry = args.retry_credits.map(|span| Duration::from_nanos(span.as_ps() / 1_000));
+    let tell = |path: Path| {
+        if !args.leaving.printing.quiet {
+            bar.say(&format!("{}\n", leaves(path, args.leaving.fallback.into())));
+        }
+    };
+    let sent = transfer_path::watching(&connection, retry, &tell, || {
+        sending.send(&sources, options, &bar)
+    });
     bar.end();
-    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", args.leaving.printing)
+    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", &args.leaving)
 }
 
 /// The name of a host with its port, and its address.
@@ -123,7 +141,7 @@ fn receive_from(
         bar.end();
     }
     match served {
-        Ok(Served::Files(report)) => Some(ended(&report, "received", args.leaving.printing)),
+        Ok(Served::Files(report)) => Some(ended(&report, "received", &args.leaving)),
         Ok(Served::Pings(_)) => None,
         // A sender that does not trust this host leaves; one that was broken off comes again.
         Err(why) => {
@@ -159,7 +177,8 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
 }
 
 /// Says what came of a session.
-fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
+fn ended(report: &Report, done: &str, leaving: &Leaving) -> Result<ExitCode> {
+    let printing = leaving.printing;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
         print::stderr(&transfer_stats::table(report));
@@ -169,7 +188,7 @@ fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
         return Ok(ExitCode::from(code));
     }
     if !printing.quiet {
-        print::line(&sentences(report, done))?;
+        print::line(&sentences(report, done, leaving.fallback.into()))?;
     }
     for failed in &report.transfer.failed {
         print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
@@ -177,9 +196,18 @@ fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// How data leaves, as a sentence.
+fn leaves(path: Path, fallback: Fallback) -> String {
+    if path.is_fallback() || path == Path::WithoutCredits {
+        format!("Data leaves by {fallback}, {path}.")
+    } else {
+        format!("Data leaves {path}.")
+    }
+}
+
 /// What was moved, and how it left.
-fn sentences(report: &Report, done: &str) -> String {
-    let Report { transfer, on_credits, credits, path: _ } = report;
+fn sentences(report: &Report, done: &str, fallback: Fallback) -> String {
+    let Report { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
     let moved = format!(
         "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
@@ -190,7 +218,7 @@ fn sentences(report: &Report, done: &str) -> String {
     let resumed = (transfer.resumed_bytes > 0)
         .then(|| format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes));
     let left = match (on_credits, credits.emulated) {
-        (false, _) => Some("\nWithout credits: by CUBIC.".to_owned()),
+        (false, _) => Some(format!("\n{}", leaves(*path, fallback))),
         (true, 0) => None,
         (true, emulated) => Some(format!(
             "\nOn credits: {emulated} emulation packets, of which {:.2} % were lost; {} data packets, {} without a \
@@ -227,6 +255,11 @@ impl Bar {
 
     fn end(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// Prints a line while the bar is hidden.
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| print::stderr(line));
     }
 
     fn add(&self, count: u64) {

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
-use shallop_core::{BitsPerSec, Span};
+use clap::{Args, ValueEnum};
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_quic::Fallback;
 use shallop_quic::identity::Fingerprint;
 
 /// What is said of the network.
@@ -18,6 +19,28 @@ pub struct Network {
     /// longer one of both ends counts
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub wait: Span,
+    /// Send up to this much of a connection's first data before the first credit, at --rate-limit (Aeolus): for paths
+    /// whose switches drop such data first
+    #[arg(long, value_name = "BYTES")]
+    pub unscheduled: Option<Bytes>,
+}
+
+/// Congestion controllers without credits.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum FallbackName {
+    /// CUBIC
+    Cubic,
+    /// BBR, version 1
+    Bbr,
+}
+
+impl From<FallbackName> for Fallback {
+    fn from(name: FallbackName) -> Self {
+        match name {
+            FallbackName::Cubic => Self::Cubic,
+            FallbackName::Bbr => Self::Bbr,
+        }
+    }
 }
 
 /// How data leaves, and what is printed: what both commands have.
@@ -26,9 +49,12 @@ pub struct Leaving {
     /// The network.
     #[command(flatten)]
     pub network: Network,
-    /// Send without credits: QUIC with CUBIC
+    /// Send without credits: QUIC with the controller of --fallback
     #[arg(long)]
     pub without_credits: bool,
+    /// The congestion controller without credits, and where the path is not fit for them
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub fallback: FallbackName,
     /// What is printed.
     #[command(flatten)]
     pub printing: Printing,
@@ -92,6 +118,9 @@ pub struct Send {
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: u8,
+    /// Try credits again this often where the path was not fit for them; never without it
+    #[arg(long, value_name = "TIME", conflicts_with = "without_credits")]
+    pub retry_credits: Option<Span>,
     /// Which receiver is trusted.
     #[command(flatten)]
     pub receiver: Receiver,

@@ -8,7 +8,8 @@ use quinn_proto::VarInt;
 use super::network::{Direction, Network, Sighting, ms, secs};
 use crate::bypass::MAX_ACK_DELAY;
 use crate::config::Classes;
-use crate::connection::{End, Path};
+use crate::connection::End;
+use crate::path::Path;
 use crate::gate::Mode;
 
 /// Of [`Network::connected`].

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use quinn_proto::{Dir, StreamId};
 
-use crate::connection::{Connection, Datagram, Path};
+use crate::connection::{Connection, Datagram};
+use crate::path::Path;
 use crate::core::{Arrival, Core};
 use crate::stats::CreditStats;
 

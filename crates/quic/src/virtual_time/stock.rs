@@ -13,7 +13,8 @@ use quinn_proto::{
 use super::host::{Host, Ours, Pattern, read};
 use super::link::Way;
 use super::network::{CLIENT, Network, SERVER, client_of_ours, config, identities, ms, secs};
-use crate::connection::{Datagram, Path};
+use crate::connection::Datagram;
+use crate::path::Path;
 use crate::core::{Arrival, Core};
 use crate::identity::SERVER_NAME;
 
@@ -170,13 +171,22 @@ fn a_stock_client_talks_to_our_server() {
 
 #[test]
 fn our_client_talks_to_a_stock_server() {
+    talk_to_a_stock_server(&way());
+}
+
+#[test]
+fn a_path_that_erases_classes_is_nothing_to_a_stock_server() {
+    talk_to_a_stock_server(&Way { is_erasing: true, ..way() });
+}
+
+fn talk_to_a_stock_server(way: &Way) {
     let base = Instant::now();
     let (client_tls, server_tls) = identities();
     let client_tls = client_tls.speaking(&[crate::settings::ALPN, ALPN]);
     let client = client_of_ours(base, config(100, 40), client_tls.client_config().unwrap());
     let mut server = Stock::new(server_tls.speaking(&[ALPN]).server_config().unwrap(), SERVER);
     server.to_send = 5 * MB;
-    let mut network = Network::new(base, client, server, &way());
+    let mut network = Network::new(base, client, server, way);
     network.client.send(5 * MB);
     network.until(secs(10), |network| {
         network.client.received == 5 * MB && network.server.received == 5 * MB
