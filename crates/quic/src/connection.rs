@@ -4,13 +4,12 @@
 //! QUIC sends without one, but no longer than the peer's acknowledgements may wait ([`Bypass`]). At all other times
 //! they leave at once.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, StreamId, VarInt};
+use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
 use shallop_core::Time;
 
 use crate::bypass::{Bypass, ack_eliciting};
@@ -51,8 +50,8 @@ pub(crate) struct Datagram {
 /// How a connection has ended.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
-    /// The peer has closed it, for this reason.
-    ByPeer(String),
+    /// The peer has closed it.
+    ByPeer { code: u64, reason: String },
     /// It was lost, or closed by this side.
     Lost(String),
 }
@@ -76,9 +75,7 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) streams: Streams,
     pub(crate) end: Option<End>,
-    pub(crate) wakers: Vec<Waker>,
-    /// Streams of which the peer has everything, or wants no more, until somebody has asked.
-    pub(crate) finished: BTreeSet<StreamId>,
+    wakers: Vec<Waker>,
     pub(crate) tag: u16,
     /// Nobody asks for it any more.
     pub(crate) is_abandoned: bool,
@@ -126,7 +123,6 @@ impl Connection {
             streams: Streams::default(),
             end: None,
             wakers: Vec::new(),
-            finished: BTreeSet::new(),
             tag,
             is_abandoned: false,
             config: *config,
@@ -172,6 +168,13 @@ impl Connection {
         PathStats::new(&self.quic.stats(), self.longest_rtt)
     }
 
+    /// Wakes this one once something has happened.
+    pub(crate) fn wake_later(&mut self, waker: &Waker) {
+        if !self.wakers.iter().any(|of| of.will_wake(waker)) {
+            self.wakers.push(waker.clone());
+        }
+    }
+
     /// Wakes whoever waits for something of this connection.
     pub(crate) fn wake(&mut self) {
         self.wakers.drain(..).for_each(Waker::wake);
@@ -185,17 +188,12 @@ impl Connection {
             match event {
                 Event::Connected => self.choose_path(),
                 Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
-                    self.end =
-                        Some(End::ByPeer(String::from_utf8_lossy(&close.reason).into_owned()));
+                    let reason = String::from_utf8_lossy(&close.reason).into_owned();
+                    self.end = Some(End::ByPeer { code: close.error_code.into_inner(), reason });
                 }
                 Event::ConnectionLost { reason } => self.end = Some(End::Lost(reason.to_string())),
-                Event::Stream(StreamEvent::Writable { id }) => self.streams.unblock(id),
-                Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
                     self.streams.unblock(id);
-                    self.finished.insert(id);
-                }
-                Event::Stream(StreamEvent::Finished { id }) => {
-                    self.finished.insert(id);
                 }
                 _ => {}
             }

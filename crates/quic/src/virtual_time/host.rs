@@ -9,6 +9,7 @@ use quinn_proto::{Dir, StreamId};
 use crate::connection::{Connection, Datagram, Path};
 use crate::core::{Arrival, Core};
 use crate::stats::CreditStats;
+use crate::streams;
 
 /// A host of the network.
 pub(super) trait Host {
@@ -92,7 +93,7 @@ impl Ours {
         }
         let ids: Vec<StreamId> = self.sending.keys().copied().collect();
         let connection = self.connection();
-        ids.iter().all(|id| connection.finished.contains(id))
+        ids.iter().all(|&id| streams::over(connection, id).is_ready())
     }
 
     fn serve(&mut self) {
