@@ -63,7 +63,15 @@ def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
     file = tmp_path / "note"
     file.write_text("aye")
     with receiver(tmp_path) as inbox:
-        args = ["send", file, inbox.address, "--wait", WAIT, "--trust-new", "--json"]
+        args: list[str | Path] = [
+            "send",
+            file,
+            inbox.address,
+            "--wait",
+            WAIT,
+            "--trust-new",
+            "--json",
+        ]
         output = subprocess.run([command, *args], capture_output=True, check=True, text=True)
         of_command = json.loads(output.stdout)
         next(inbox)
@@ -142,16 +150,15 @@ def test_progress_that_raises_ends_the_transfer(tmp_path: Path) -> None:
         if total:
             raise RuntimeError("enough")
 
-    with receiver(tmp_path) as inbox:
-        with pytest.raises(RuntimeError, match="enough"):
-            shallop.quic.send(
-                file,
-                inbox.address,
-                wait=WAIT,
-                rate_limit="10Mbps",
-                trust_new=True,
-                progress=refuse,
-            )
+    with receiver(tmp_path) as inbox, pytest.raises(RuntimeError, match="enough"):
+        shallop.quic.send(
+            file,
+            inbox.address,
+            wait=WAIT,
+            rate_limit="10Mbps",
+            trust_new=True,
+            progress=refuse,
+        )
     assert not (tmp_path / "inbox/much").exists()
 
 
