@@ -7,13 +7,12 @@
 mod choice;
 mod leaving;
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, StreamId, VarInt};
+use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
 use shallop_core::Time;
 
 use crate::bypass::Bypass;
@@ -54,8 +53,8 @@ pub(crate) struct Datagram {
 /// How a connection has ended.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
-    /// The peer has closed it, for this reason.
-    ByPeer(String),
+    /// The peer has closed it.
+    ByPeer { code: u64, reason: String },
     /// It was lost, or closed by this side.
     Lost(String),
 }
@@ -66,9 +65,7 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) streams: Streams,
     pub(crate) end: Option<End>,
-    pub(crate) wakers: Vec<Waker>,
-    /// Streams of which the peer has everything, or wants no more, until somebody has asked.
-    pub(crate) finished: BTreeSet<StreamId>,
+    wakers: Vec<Waker>,
     pub(crate) tag: u16,
     /// Nobody asks for it any more.
     pub(crate) is_abandoned: bool,
@@ -128,7 +125,6 @@ impl Connection {
             streams: Streams::default(),
             end: None,
             wakers: Vec::new(),
-            finished: BTreeSet::new(),
             tag,
             is_abandoned: false,
             config: *config,
@@ -182,6 +178,13 @@ impl Connection {
         PathStats::new(&self.quic.stats(), self.longest_rtt)
     }
 
+    /// Wakes this one once something has happened.
+    pub(crate) fn wake_later(&mut self, waker: &Waker) {
+        if !self.wakers.iter().any(|of| of.will_wake(waker)) {
+            self.wakers.push(waker.clone());
+        }
+    }
+
     /// Wakes whoever waits for something of this connection.
     pub(crate) fn wake(&mut self) {
         self.wakers.drain(..).for_each(Waker::wake);
@@ -195,17 +198,12 @@ impl Connection {
             match event {
                 Event::Connected => self.choose_path(),
                 Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
-                    self.end =
-                        Some(End::ByPeer(String::from_utf8_lossy(&close.reason).into_owned()));
+                    let reason = String::from_utf8_lossy(&close.reason).into_owned();
+                    self.end = Some(End::ByPeer { code: close.error_code.into_inner(), reason });
                 }
                 Event::ConnectionLost { reason } => self.end = Some(End::Lost(reason.to_string())),
-                Event::Stream(StreamEvent::Writable { id }) => self.streams.unblock(id),
-                Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
                     self.streams.unblock(id);
-                    self.finished.insert(id);
-                }
-                Event::Stream(StreamEvent::Finished { id }) => {
-                    self.finished.insert(id);
                 }
                 _ => {}
             }

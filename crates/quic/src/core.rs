@@ -110,7 +110,7 @@ impl Core {
     ) -> Result<usize, ConnectError> {
         let mut client = ClientConfig::new(crypto);
         let gate = Gate::new(Mode::Open);
-        client.transport_config(transport(&self.config, &gate));
+        client.transport_config(transport(&self.config.towards(to.ip()), &gate));
         let (handle, quic) = self.endpoint.connect(now, client, to, name)?;
         Ok(self.add(now, handle, quic, gate))
     }
@@ -127,8 +127,8 @@ impl Core {
             tag = tag.wrapping_add(1);
         }
         self.tags.insert(tag, handle.0);
-        self.connections
-            .insert(handle.0, Connection::new(now, (handle, quic, gate), &self.config, tag));
+        let config = self.config.towards(quic.remote_address().ip());
+        self.connections.insert(handle.0, Connection::new(now, (handle, quic, gate), &config, tag));
         handle.0
     }
 
@@ -176,7 +176,8 @@ impl Core {
         }
         let gate = Gate::new(Mode::Open);
         let server = self.server.clone().map(|mut server| {
-            server.transport_config(transport(&self.config, &gate));
+            let config = self.config.towards(incoming.remote_address().ip());
+            server.transport_config(transport(&config, &gate));
             Arc::new(server)
         });
         match self.endpoint.accept(incoming, now, &mut answer, server) {

@@ -13,7 +13,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 
 use crate::config::Config;
-use crate::connection::{self, Connection, Datagram, End};
+use crate::connection::{self, Connection, Datagram};
 use crate::core::Core;
 use crate::driver::SPIN;
 use crate::error::QuicError;
@@ -207,8 +207,7 @@ impl Endpoints {
         let connection = connection.ok_or_else(|| QuicError::Lost("closed".to_owned()))?;
         match &connection.end {
             None => Ok(connection.path()),
-            Some(End::ByPeer(why)) => Err(QuicError::Closed(why.clone())),
-            Some(End::Lost(why)) => Err(QuicError::Lost(why.clone())),
+            Some(end) => Err(end.into()),
         }
     }
 

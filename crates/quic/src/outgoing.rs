@@ -15,6 +15,8 @@ struct Queue {
     ends: bool,
     /// The peer takes no more for the moment.
     is_blocked: bool,
+    /// Nobody asks what becomes of it.
+    is_released: bool,
 }
 
 /// Data of all streams, which take turns.
@@ -44,11 +46,21 @@ impl Streams {
         self.queues.entry(id).or_default().ends = true;
     }
 
-    /// The stream ends now, without what waits.
-    pub(crate) fn reset(&mut self, quic: &mut Connection, id: StreamId) {
+    /// The stream ends now, without what waits, with this code; where the peer has stopped it, with the peer's.
+    pub(crate) fn reset(&mut self, quic: &mut Connection, id: StreamId, code: u32) {
         self.queues.remove(&id);
+        let mut stream = quic.send_stream(id);
+        let code = stream.stopped().ok().flatten().unwrap_or(VarInt::from_u32(code));
         // A stream that is gone needs no reset.
-        let _ = quic.send_stream(id).reset(VarInt::from_u32(0));
+        let _ = stream.reset(code);
+    }
+
+    /// Nobody asks any more what becomes of a stream that was finished.
+    pub(crate) fn release(&mut self, quic: &mut Connection, id: StreamId) {
+        match self.queues.get_mut(&id) {
+            Some(queue) => queue.is_released = true,
+            None => reset_if_stopped(quic, id),
+        }
     }
 
     /// The peer takes more.
@@ -92,11 +104,23 @@ impl Streams {
             if queue.data.is_empty() && queue.ends {
                 // A stream that the peer has stopped needs no end.
                 let _ = quic.send_stream(id).finish();
+                if queue.is_released {
+                    reset_if_stopped(quic, id);
+                }
                 self.queues.remove(&id);
                 given += 1;
             }
         }
         given
+    }
+}
+
+/// Answers a peer that wants no more: without it, the peer holds the stream for open, and takes fewer others.
+fn reset_if_stopped(quic: &mut Connection, id: StreamId) {
+    let mut stream = quic.send_stream(id);
+    if let Ok(Some(code)) = stream.stopped() {
+        // One that was reset before needs no second time.
+        let _ = stream.reset(code);
     }
 }
 

@@ -141,7 +141,7 @@ pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicErro
     let mut kind = [0];
     block_on(async {
         match recv.read(&mut kind).await {
-            Ok(0) | Err(QuicError::Broken) => return Ok(()),
+            Ok(0) | Err(QuicError::Reset(_)) => return Ok(()),
             read => read?,
         };
         match kind[0] {
@@ -153,7 +153,7 @@ pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicErro
             }
             LOAD => match drop_all(&mut recv).await {
                 // Who loads breaks off.
-                Err(QuicError::Broken) => Ok(()),
+                Err(QuicError::Reset(_)) => Ok(()),
                 read => read,
             },
             other => Err(QuicError::Lost(format!("a stream of kind {other}, which is no ping"))),

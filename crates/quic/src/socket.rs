@@ -1,17 +1,15 @@
 //! A UDP socket with a class for each datagram: DSCP and ECN of what is sent and of what arrives.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::cmsg_space;
-use nix::sys::socket::sockopt::{IpRecvTos, Ipv6RecvTClass};
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
-};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg, sendmsg};
 
 use crate::connection::Datagram;
 use crate::core::Arrival;
+use crate::dual::{self, Tos};
 
 /// The longest datagram.
 const LONGEST: usize = 9_216;
@@ -20,6 +18,7 @@ const LONGEST: usize = 9_216;
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: UdpSocket,
+    is_ipv6: bool,
     buffer: Vec<u8>,
     control: Vec<u8>,
 }
@@ -27,18 +26,15 @@ pub(crate) struct Socket {
 impl Socket {
     /// A socket at this address.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
-        Self::new(UdpSocket::bind(address)?)
+        Self::new(dual::bind(address)?)
     }
 
     /// This socket.
     pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        if socket.local_addr()?.is_ipv4() {
-            setsockopt(&socket, IpRecvTos, &true)?;
-        } else {
-            setsockopt(&socket, Ipv6RecvTClass, &true)?;
-        }
-        Ok(Self { udp: socket, buffer: vec![0; LONGEST], control: cmsg_space!(i32, i32) })
+        dual::ask_for_tos(&socket)?;
+        let is_ipv6 = socket.local_addr()?.is_ipv6();
+        Ok(Self { udp: socket, is_ipv6, buffer: vec![0; LONGEST], control: cmsg_space!(i32, i32) })
     }
 
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
@@ -59,14 +55,7 @@ impl Socket {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut tos = 0;
-        for part in message.cmsgs()? {
-            match part {
-                ControlMessageOwned::Ipv4Tos(of) => tos = of,
-                ControlMessageOwned::Ipv6TClass(of) => tos = of as u8,
-                _ => {}
-            }
-        }
+        let tos = message.cmsgs()?.find_map(|part| dual::tos_in(&part)).unwrap_or(0);
         let (length, from) = (message.bytes, message.address.and_then(address_of));
         let Some(from) = from else { return Ok(None) };
         Ok(Some(Arrival { from, to: None, tos, bytes: &self.buffer[..length] }))
@@ -75,12 +64,9 @@ impl Socket {
     /// Sends a datagram: false if there is no room for it at the moment.
     pub(crate) fn send(&self, datagram: &Datagram) -> io::Result<bool> {
         let parts = [IoSlice::new(&datagram.bytes)];
-        let to = SockaddrStorage::from(datagram.to);
-        let (tos, class) = (datagram.tos, i32::from(datagram.tos));
-        let control = match datagram.to.ip() {
-            IpAddr::V4(_) => [ControlMessage::Ipv4Tos(&tos)],
-            IpAddr::V6(_) => [ControlMessage::Ipv6TClass(&class)],
-        };
+        let to = SockaddrStorage::from(dual::of_socket(datagram.to, self.is_ipv6));
+        let tos = Tos::new(datagram.tos);
+        let control = [tos.message(datagram.to.ip())];
         let flags = MsgFlags::empty();
         match sendmsg(self.udp.as_raw_fd(), &parts, &control, flags, Some(&to)) {
             // Where the peer is gone, or was not there yet, what is lost is sent again.
@@ -106,5 +92,6 @@ impl AsFd for Socket {
 
 fn address_of(of: SockaddrStorage) -> Option<SocketAddr> {
     let v4 = of.as_sockaddr_in().map(|of| SocketAddr::from((of.ip(), of.port())));
-    v4.or_else(|| of.as_sockaddr_in6().map(|of| SocketAddr::from((of.ip(), of.port()))))
+    let address = v4.or_else(|| of.as_sockaddr_in6().map(|of| SocketAddrV6::from(*of).into()));
+    address.map(dual::plain)
 }

@@ -23,6 +23,34 @@ pub(crate) fn accept(connection: &mut Connection, dir: Dir) -> Option<StreamId> 
     connection.quic.streams().accept(dir)
 }
 
+/// Writes some of these bytes, once there is room.
+pub(crate) fn write(
+    connection: &mut Connection,
+    id: StreamId,
+    bytes: &[u8],
+) -> Poll<Result<usize, QuicError>> {
+    if let Ok(Some(code)) = connection.quic.send_stream(id).stopped() {
+        return Poll::Ready(Err(QuicError::Stopped(code.into_inner())));
+    }
+    match connection.streams.write(id, bytes) {
+        0 if !bytes.is_empty() => Poll::Pending,
+        count => Poll::Ready(Ok(count)),
+    }
+}
+
+/// Whether a stream to the peer is over: the peer has everything, or wants no more and has said so with a code.
+pub(crate) fn over(
+    connection: &mut Connection,
+    id: StreamId,
+) -> Poll<Result<Option<u64>, QuicError>> {
+    match connection.quic.send_stream(id).stopped() {
+        // QUIC forgets a stream of which everything was acknowledged.
+        Err(_) => Poll::Ready(Ok(None)),
+        Ok(Some(code)) => Poll::Ready(Ok(Some(code.into_inner()))),
+        Ok(None) => Poll::Pending,
+    }
+}
+
 /// Reads what has arrived of a stream.
 pub(crate) fn read(
     connection: &mut Connection,
@@ -44,8 +72,8 @@ pub(crate) fn read(
                 break;
             }
             Err(ReadError::Blocked) => break,
-            Err(ReadError::Reset(_)) => {
-                end = Some(Err(QuicError::Broken));
+            Err(ReadError::Reset(code)) => {
+                end = Some(Err(QuicError::Reset(code.into_inner())));
                 break;
             }
         }

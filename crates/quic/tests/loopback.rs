@@ -50,7 +50,7 @@ fn transfer(of_client: Config, of_server: Config, count: usize) -> (Path, Credit
         let mut stream = block_on(connection.accept_uni()).unwrap();
         let all = block_on(stream.read_to_end(count + 1)).unwrap();
         let why = block_on(connection.closed());
-        (all, why)
+        (all, why.to_string())
     });
     let endpoint = Endpoint::bind(any(), of_client, tls).unwrap();
     let connection = block_on(endpoint.connect(address, "shallop")).unwrap();
@@ -193,7 +193,7 @@ fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     let client = Endpoint::bind(any(), config(), Tls::client(trusts as Arc<_>)).unwrap();
     let connection = block_on(client.connect(endpoint.address(), "shallop")).unwrap();
     let ended = spawn(move || drop(endpoint));
-    let why = block_on(connection.closed());
+    let why = block_on(connection.closed()).to_string();
     assert!(why.contains("the endpoint is closed"), "{why}");
     let begun = Instant::now();
     while !ended.is_finished() && begun.elapsed() < Duration::from_secs(20) {

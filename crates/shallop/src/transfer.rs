@@ -1,19 +1,17 @@
 //! `send` and `receive`: files between hosts, by QUIC whose data packets leave on credits.
 
 use std::io::IsTerminal;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use shallop_core::{Bytes, Span};
-use shallop_quic::authority::ClientCertVerifier;
-use shallop_quic::identity::Identity;
-use shallop_quic::session::{PORT, Receiving, Report, Served};
-use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
+use shallop_core::Bytes;
+use shallop_quic::session::{Receiving, Report, Served};
+use shallop_quic::transfer::{
+    Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, Sources,
+};
 use shallop_quic::{Config, Connection, Fallback, Path, Unscheduled};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
@@ -26,24 +24,19 @@ use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
-/// Waiting times that the other side takes.
-const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
 /// As in scenarios.
 const MOST_UNSCHEDULED: Bytes = Bytes::new(1_000_000_000_000);
 
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
-    let (least, most) = WAITS;
-    if network.wait < least || network.wait > most {
-        return Err(plain(&"--wait is a time from 1us to 600s"));
-    }
     if network.unscheduled.is_some_and(|burst| burst > MOST_UNSCHEDULED) {
         return Err(plain(&"--unscheduled is at most 1 TB"));
     }
     let unscheduled = network.unscheduled.filter(|burst| burst.get() > 0);
     let unscheduled = unscheduled.map(|burst| Unscheduled { burst, until_first_data: false });
-    let wait = Duration::from_nanos(network.wait.as_ps() / 1_000);
-    Ok(Config { wait, unscheduled, ..Config::new(network.rate_limit) })
+    let config = Config::in_network(network.rate_limit, network.wait)
+        .map_err(|why| plain(&format!("--wait {}: {why}", network.wait)))?;
+    Ok(Config { unscheduled, ..config })
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
@@ -54,8 +47,7 @@ fn config(leaving: &Leaving) -> Result<Config> {
 /// Sends files.
 pub fn send(args: &Send) -> Result<ExitCode> {
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
-    let (host, address) = address_of(&args.host)?;
-    let sending = connect((&host, address), config(&args.leaving)?, &args.receiver)?;
+    let sending = connect(&args.host, config(&args.leaving)?, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
@@ -69,57 +61,26 @@ pub fn send(args: &Send) -> Result<ExitCode> {
         sending.send(&sources, options, &bar)
     });
     bar.end();
-    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", &args.leaving)
-}
-
-/// The name of a host with its port, and its address.
-pub fn address_of(host: &str) -> Result<(String, SocketAddr)> {
-    let has_port = host.parse::<SocketAddr>().is_ok()
-        || host.rsplit_once(':').is_some_and(|(name, port)| {
-            !name.contains(':') && !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit())
-        });
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let with_port = match (has_port, bare.contains(':')) {
-        (true, _) => host.to_owned(),
-        (false, true) => format!("[{bare}]:{PORT}"),
-        (false, false) => format!("{host}:{PORT}"),
-    };
-    let shown = printable(&with_port).into_owned();
-    let found = with_port
-        .to_socket_addrs()
-        .map_err(|why| plain(&format!("\"{shown}\" is no host that can be found: {why}")))?;
-    // Receivers listen at IPv4 unless told otherwise: emulation packets are smaller there.
-    let address = found.min_by_key(SocketAddr::is_ipv6);
-    let address = address.ok_or_else(|| plain(&format!("\"{shown}\" has no address")))?;
-    Ok((with_port, address))
+    ended(&sent.map_err(|why| not_sent(&why))?, "sent", &args.leaving)
 }
 
 /// Receives files, until it is ended or, with `--once`, the first sender is done.
 pub fn receive(args: &Receive) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
-    if !args.folder.is_dir() {
-        let shown = args.folder.display().to_string();
-        return Err(plain(&format!("\"{}\" is no folder", printable(&shown))));
-    }
     let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
     let first = Mutex::new(None);
-    std::thread::scope(|scope| {
-        while let Some(connection) = receiving.accept() {
-            let (receiving, first) = (&receiving, &first);
-            scope.spawn(move || {
-                let done = receive_from(receiving, &connection, args, options);
-                drop(connection);
-                match done {
-                    Some(done) if args.once => {
-                        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
-                        receiving.close();
-                    }
-                    Some(Err(why)) => print::stderr(&format!("{why}\n")),
-                    _ => {}
-                }
-            });
+    receiving.each(|connection| {
+        let done = receive_from(&receiving, &connection, args, options);
+        drop(connection);
+        match done {
+            Some(done) if args.once => {
+                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
+                receiving.close();
+            }
+            Some(Err(why)) => print::stderr(&format!("{why}\n")),
+            _ => {}
         }
     });
     let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -151,18 +112,6 @@ fn receive_from(
     }
 }
 
-/// Listens at an address, or else at the usual port of all addresses.
-pub fn receive_at(
-    bind: Option<SocketAddr>,
-    config: Config,
-    identity: &Identity,
-    clients: Option<Arc<dyn ClientCertVerifier>>,
-) -> Result<Receiving> {
-    let address = bind.unwrap_or_else(|| (std::net::Ipv4Addr::UNSPECIFIED, PORT).into());
-    Receiving::bind_by(address, config, identity, clients)
-        .map_err(|why| plain(&format!("{address}: {why}; --bind takes another address")))
-}
-
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     if args.leaving.printing.quiet {
@@ -190,8 +139,10 @@ fn ended(report: &Report, done: &str, leaving: &Leaving) -> Result<ExitCode> {
     if !printing.quiet {
         print::line(&sentences(report, done, leaving.fallback.into()))?;
     }
+    // Both sides have the words of the receiver.
     for failed in &report.transfer.failed {
-        print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
+        let (path, reason) = (printable(&failed.path), printable(&failed.reason));
+        print::stderr(&format!("{path}: not in place at the receiver: {reason}\n"));
     }
     Ok(ExitCode::from(code))
 }
@@ -234,7 +185,7 @@ fn sentences(report: &Report, done: &str, fallback: Fallback) -> String {
 /// A bar of bytes on a terminal.
 struct Bar {
     bar: ProgressBar,
-    bytes: AtomicU64,
+    position: Position,
 }
 
 impl Bar {
@@ -250,7 +201,7 @@ impl Bar {
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        Self { bar, bytes: AtomicU64::new(0) }
+        Self { bar, position: Position::default() }
     }
 
     fn end(&self) {
@@ -262,28 +213,29 @@ impl Bar {
         self.bar.suspend(|| print::stderr(line));
     }
 
-    fn add(&self, count: u64) {
-        let all = self.bytes.fetch_add(count, Ordering::Relaxed) + count;
-        self.bar.set_position(all);
+    fn show(&self) {
+        self.bar.set_position(self.position.done());
     }
 }
 
 impl Progress for Bar {
-    fn total(&self, _files: u64, bytes: u64) {
+    fn total(&self, files: u64, bytes: u64) {
+        Progress::total(&self.position, files, bytes);
         self.bar.set_length(bytes);
     }
 
-    fn file_started(&self, _id: u32, _file: &Entry, there: u64) {
-        self.add(there);
+    fn file_started(&self, id: u32, file: &Entry, there: u64) {
+        self.position.file_started(id, file, there);
+        self.show();
     }
 
-    fn bytes(&self, _id: u32, count: u64) {
-        self.add(count);
+    fn bytes(&self, id: u32, count: u64) {
+        self.position.bytes(id, count);
+        self.show();
     }
 
-    fn file_done(&self, _id: u32, file: &Entry, outcome: &FileOutcome) {
-        if *outcome == FileOutcome::Skipped {
-            self.add(file.size);
-        }
+    fn file_done(&self, id: u32, file: &Entry, outcome: &FileOutcome) {
+        self.position.file_done(id, file, outcome);
+        self.show();
     }
 }

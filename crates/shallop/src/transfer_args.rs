@@ -6,7 +6,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_quic::Fallback;
+use shallop_quic::host::Host;
 use shallop_quic::identity::Fingerprint;
+
+/// An address and port to listen at.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let example =
+        "an address of this host and a port, as 192.0.2.1:4747, 0.0.0.0:4747 or [::]:4747";
+    text.parse().map_err(|_| example.to_owned())
+}
 
 /// What is said of the network.
 #[derive(Clone, Copy, Debug, Args)]
@@ -114,7 +122,7 @@ pub struct Send {
     pub paths: Vec<PathBuf>,
     /// Who receives them: a name or an address, with the port if it is not 4747
     #[arg(value_name = "HOST[:PORT]")]
-    pub host: String,
+    pub host: Host,
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: u8,
@@ -135,8 +143,9 @@ pub struct Receive {
     /// The folder that files are put into
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The address and port to listen at; 4747 of all addresses unless given
-    #[arg(long, value_name = "ADDRESS")]
+    /// The address and port to listen at, as 192.0.2.1:4747 or [::1]:4747; port 4747 of all addresses, IPv4 and IPv6,
+    /// unless given
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub bind: Option<SocketAddr>,
     /// End after the first sender whose files are there
     #[arg(long)]
@@ -169,7 +178,7 @@ pub struct Ping {
         required_unless_present = "listen",
         conflicts_with = "listen"
     )]
-    pub host: Option<String>,
+    pub host: Option<Host>,
     /// Ask for credits at a tenth of --rate-limit, at all of it and, if nothing is lost, at twice as much, and say
     /// whether emulation packets are what the path drops. Takes bandwidth for three seconds
     #[arg(long, conflicts_with = "listen")]
@@ -177,8 +186,8 @@ pub struct Ping {
     /// Answer pings, and take no files
     #[arg(long)]
     pub listen: bool,
-    /// The address and port to listen at
-    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    /// The address and port to listen at, as 192.0.2.1:4747; port 4747 of all addresses, IPv4 and IPv6, unless given
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "listen", value_parser = address)]
     pub bind: Option<SocketAddr>,
     /// Round trips
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]

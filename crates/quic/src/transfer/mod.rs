@@ -32,7 +32,7 @@ pub use error::TransferError;
 pub use folder::PART_SUFFIX;
 pub use link::{Link, Outgoing};
 pub use manifest::{Entry, Kind, MAX_ENTRIES, MAX_PATH, MAX_PATHS, Manifest};
-pub use progress::{Failure, FileOutcome, Progress, Summary};
+pub use progress::{Failure, FileOutcome, Position, Progress, Summary};
 pub use receiver::{ReceiveOptions, receive};
 pub use sender::{SendOptions, send};
 pub use sources::Sources;

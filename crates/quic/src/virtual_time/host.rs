@@ -10,6 +10,7 @@ use crate::connection::{Connection, Datagram};
 use crate::path::Path;
 use crate::core::{Arrival, Core};
 use crate::stats::CreditStats;
+use crate::streams;
 
 /// A host of the network.
 pub(super) trait Host {
@@ -93,7 +94,7 @@ impl Ours {
         }
         let ids: Vec<StreamId> = self.sending.keys().copied().collect();
         let connection = self.connection();
-        ids.iter().all(|id| connection.finished.contains(id))
+        ids.iter().all(|&id| streams::over(connection, id).is_ready())
     }
 
     fn serve(&mut self) {

@@ -135,7 +135,10 @@ fn credits_for_packets_that_did_not_arrive_cannot_be_guessed_and_end_the_connect
     assert!(stats.granted <= network.server.stats().credits_sent, "{stats:?}");
     network.run(ms(50));
     let why = network.server.connection().end.clone();
-    assert!(matches!(&why, Some(End::ByPeer(why)) if why.contains("not sent")), "{why:?}");
+    assert!(
+        matches!(&why, Some(End::ByPeer { reason, .. }) if reason.contains("not sent")),
+        "{why:?}"
+    );
 }
 
 #[test]
