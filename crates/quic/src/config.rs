@@ -74,6 +74,9 @@ pub struct Config {
     pub slack: Duration,
     /// Emulation packets that one credit packet answers, 1 to 6.
     pub batch: u8,
+    /// Data packets that leave as one for the system (segmentation offload), 1 or 2. With two, one waits for the next
+    /// if that is planned within half the slack.
+    pub segments: u8,
     /// The longest UDP payload, bytes: 1,472 for an MTU of 1,500 over IPv4.
     pub datagram: u16,
     /// The class of each kind of packet.
@@ -105,6 +108,7 @@ impl Config {
             wait: WAIT,
             slack: SLACK,
             batch: 1,
+            segments: 1,
             datagram: 1_472,
             classes: Classes::default(),
             law: Law::Aimd(Aimd::new(AimdConfig::default())),
@@ -140,6 +144,11 @@ impl Config {
             expected_loss: self.expected_loss,
             over_provision: self.over_provision,
         }
+    }
+
+    /// DSCP and ECN of packets of which two may leave as one.
+    pub(crate) fn paired(&self) -> Option<u8> {
+        (self.segments > 1).then_some(self.classes.data << 2 | ECT)
     }
 
     /// How long a credit may wait for others: not at all without a batch.

@@ -17,6 +17,7 @@ use crate::bypass::{Bypass, ack_eliciting};
 use crate::config::{Config, ECT};
 use crate::core::Arrival;
 use crate::credits::{Credits, Departure};
+pub(crate) use crate::datagram::Datagram;
 use crate::exchange::{self, Exchange};
 use crate::gate::{Gate, Mode};
 use crate::new_address::NewAddress;
@@ -38,15 +39,6 @@ const SMALL: usize = 100;
 const CHEATED: u32 = 1;
 /// What a peer may take to answer, in addition to waiting times, before nothing new is sent to it.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// A UDP datagram to send.
-#[derive(Clone, Debug)]
-pub(crate) struct Datagram {
-    pub(crate) to: SocketAddr,
-    /// DSCP and ECN, as in the header of IP.
-    pub(crate) tos: u8,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// How a connection has ended.
 #[derive(Clone, Debug)]
@@ -108,6 +100,10 @@ pub(crate) struct Connection {
     /// The longest that the smoothed round trip has been.
     longest_rtt: Duration,
     exchange: Exchange,
+    /// Room for a packet that QUIC did not have.
+    spare: Vec<u8>,
+    /// What a user has done last gives QUIC nothing to send.
+    pub(crate) is_quiet: bool,
 }
 
 impl Connection {
@@ -146,6 +142,8 @@ impl Connection {
             without_credit: 0,
             longest_rtt: Duration::ZERO,
             exchange: Exchange::default(),
+            spare: Vec::new(),
+            is_quiet: false,
         }
     }
 
@@ -446,12 +444,16 @@ impl Connection {
 
     /// Sends what QUIC wants to send next, if it may.
     fn poll_one(&mut self, now: Instant, out: &mut Vec<Datagram>) -> Option<()> {
-        let mut bytes = Vec::with_capacity(usize::from(self.config.datagram));
+        let mut bytes = std::mem::take(&mut self.spare);
+        bytes.reserve(usize::from(self.config.datagram));
         // Statistics ask for the window, too.
         self.gate.take_asked();
         let transmit = self.quic.poll_transmit(now, 1, &mut bytes);
         self.wants |= self.gate.take_asked();
-        let transmit = transmit?;
+        let Some(transmit) = transmit else {
+            self.spare = bytes;
+            return None;
+        };
         let sent = self.quic.stats().frame_tx;
         let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
         let acknowledges = sent.acks > std::mem::replace(&mut self.ack_frames, sent.acks);

@@ -59,7 +59,7 @@ impl Endpoint {
     /// If the address is taken, or the settings are out of bounds.
     pub fn bind(address: SocketAddr, config: Config, tls: Tls) -> Result<Self, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
-        let socket = Socket::bind(address)?;
+        let socket = Socket::bind(address)?.pairing(config.paired());
         let address = socket.address()?;
         let secret = tls.reset_secret(address.port());
         let core = Core::new(Instant::now(), config, tls.server_config()?, secret, random_seed())
@@ -169,7 +169,9 @@ impl Handle {
             let Some(connection) = core.connections.get_mut(&self.number) else {
                 return Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
             };
+            connection.is_quiet = false;
             let found = look(connection);
+            let is_quiet = connection.is_quiet;
             if found.is_pending() {
                 match &connection.end {
                     Some(End::ByPeer(why)) => {
@@ -181,7 +183,9 @@ impl Handle {
                 connection.wakers.push(context.waker().clone());
             }
             drop(core);
-            self.shared.ring();
+            if !is_quiet {
+                self.shared.ring();
+            }
             found
         })
         .await

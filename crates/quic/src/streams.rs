@@ -50,8 +50,8 @@ pub(crate) fn read(
             }
         }
     }
-    // The driver sends what follows from it.
-    let _ = chunks.finalize();
+    // The driver sends what follows from it: more room for the peer, from time to time.
+    connection.is_quiet = !chunks.finalize().should_transmit();
     match (count, end) {
         (0, None) => Poll::Pending,
         (0, Some(Err(why))) => Poll::Ready(Err(why)),
