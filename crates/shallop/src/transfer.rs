@@ -39,7 +39,11 @@ pub fn config_of(network: Network) -> Result<Config> {
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
-    Ok(Config { credits: !leaving.without_credits, ..config_of(leaving.network)? })
+    Ok(Config {
+        credits: !leaving.without_credits,
+        segments: leaving.segments,
+        ..config_of(leaving.network)?
+    })
 }
 
 /// Sends files.

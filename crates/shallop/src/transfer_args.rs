@@ -29,6 +29,10 @@ pub struct Leaving {
     /// Send without credits: QUIC with CUBIC
     #[arg(long)]
     pub without_credits: bool,
+    /// Data packets that leave as one (segmentation offload), 1 or 2: with 2, one waits for the next if that is planned
+    /// within half a millisecond, and both leave as a burst, which takes less processor time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub segments: u8,
     /// What is printed.
     #[command(flatten)]
     pub printing: Printing,
