@@ -81,13 +81,13 @@ fn transfer(pair: &Pair, common: &Common, kind: Kind) -> Result<Transfer, Error>
     sender.args(["--seconds", &common.seconds.to_string(), "--identity", &identity]);
     sender.args(["--to", &format!("{}:{port}", ADDRESSES[1])]);
     let mut sender = pair.spawn(0, &mut sender)?;
-    let sent = hear(&mut BufReader::new(sender.stdout.take().ok_or("no output")?))?;
-    let received = hear(&mut said)?;
+    let sent: Done = hear(&mut BufReader::new(sender.stdout.take().ok_or("no output")?))?;
+    let done: Done = hear(&mut said)?;
     // What they say last is nothing: they have ended.
     said.read_to_end(&mut Vec::new())?;
     sender.wait()?;
     receiver.wait()?;
-    Ok(Transfer { sent, received })
+    Ok(Transfer { sent, received: done })
 }
 
 /// A process of a measurement, on the core of its number.

@@ -27,6 +27,7 @@ use crate::path_stats::PathStats;
 use crate::settings::{ALPN, Settings};
 use crate::silence::Silence;
 use crate::stats::CreditStats;
+use crate::streams::Effect;
 
 /// The application protocol (ALPN) without credits.
 pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
@@ -102,8 +103,8 @@ pub(crate) struct Connection {
     exchange: Exchange,
     /// Room for a packet that QUIC did not have.
     spare: Vec<u8>,
-    /// What a user has done last gives QUIC nothing to send.
-    pub(crate) is_quiet: bool,
+    /// Of what a user has done last.
+    pub(crate) effect: Effect,
 }
 
 impl Connection {
@@ -143,7 +144,7 @@ impl Connection {
             longest_rtt: Duration::ZERO,
             exchange: Exchange::default(),
             spare: Vec::new(),
-            is_quiet: false,
+            effect: Effect::Sends,
         }
     }
 

@@ -31,14 +31,14 @@ impl Connections {
         self.all.is_empty()
     }
 
-    pub(crate) fn get(&self, number: &usize) -> Option<&Connection> {
-        self.all.get(number).map(|entry| &entry.connection)
+    pub(crate) fn get(&self, number: usize) -> Option<&Connection> {
+        self.all.get(&number).map(|entry| &entry.connection)
     }
 
     /// A connection that something is done to: it has its turn at the next occasion.
-    pub(crate) fn get_mut(&mut self, number: &usize) -> Option<&mut Connection> {
-        let entry = self.all.get_mut(number)?;
-        self.touched.insert(*number);
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Connection> {
+        let entry = self.all.get_mut(&number)?;
+        self.touched.insert(number);
         Some(&mut entry.connection)
     }
 
@@ -121,7 +121,7 @@ mod tests {
         ports.dedup();
         assert_eq!(ports, [1, 2, 3], "each begins its handshake");
         assert!(core.connections.take_active(now).is_empty());
-        core.connections.get_mut(&numbers[1]).unwrap();
+        core.connections.get_mut(numbers[1]).unwrap();
         assert_eq!(core.connections.take_active(now), BTreeSet::from([numbers[1]]));
         // Nobody answers: the handshake is repeated.
         let due = core.wakeup().unwrap();

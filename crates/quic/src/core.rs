@@ -146,7 +146,7 @@ impl Core {
         let bytes = BytesMut::from(arrival.bytes);
         match self.endpoint.handle(now, arrival.from, arrival.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(connection) = self.connections.get_mut(&handle.0) {
+                if let Some(connection) = self.connections.get_mut(handle.0) {
                     connection.quic.handle_event(event);
                     connection.on_arrival(arrival);
                 }
@@ -166,7 +166,7 @@ impl Core {
         };
         let time = self.time(now);
         let number = self.tags.get(&parsed.tag());
-        match number.and_then(|number| self.connections.get_mut(number)) {
+        match number.and_then(|number| self.connections.get_mut(*number)) {
             Some(connection) => connection.on_small(time, arrival, &parsed, &mut self.out),
             None => self.dropped.unknown_tag += 1,
         }
@@ -282,7 +282,7 @@ impl Core {
 
     /// Nobody asks for this connection any more.
     pub(crate) fn abandon(&mut self, number: usize) {
-        if let Some(connection) = self.connections.get_mut(&number) {
+        if let Some(connection) = self.connections.get_mut(number) {
             connection.is_abandoned = true;
             if connection.quic.is_drained() {
                 self.connections.remove(number);

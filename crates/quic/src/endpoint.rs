@@ -21,7 +21,7 @@ use crate::error::QuicError;
 use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
-use crate::streams;
+use crate::streams::{self, Effect};
 use crate::tls::Tls;
 
 pub use incoming::AnyStream;
@@ -149,7 +149,7 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let mut core = self.shared.lock();
-        if let Some(connection) = core.connections.get_mut(&self.number) {
+        if let Some(connection) = core.connections.get_mut(self.number) {
             connection.close(Instant::now(), 0, b"");
         }
         core.abandon(self.number);
@@ -166,12 +166,12 @@ impl Handle {
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
             let mut core = self.shared.lock();
-            let Some(connection) = core.connections.get_mut(&self.number) else {
+            let Some(connection) = core.connections.get_mut(self.number) else {
                 return Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
             };
-            connection.is_quiet = false;
+            connection.effect = Effect::Sends;
             let found = look(connection);
-            let is_quiet = connection.is_quiet;
+            let effect = connection.effect;
             if found.is_pending() {
                 match &connection.end {
                     Some(End::ByPeer(why)) => {
@@ -183,7 +183,7 @@ impl Handle {
                 connection.wakers.push(context.waker().clone());
             }
             drop(core);
-            if !is_quiet {
+            if effect == Effect::Sends {
                 self.shared.ring();
             }
             found
@@ -204,7 +204,7 @@ impl Handle {
 
     fn with<T>(&self, act: impl FnOnce(&mut connection::Connection) -> T) -> Option<T> {
         let mut core = self.shared.lock();
-        let found = core.connections.get_mut(&self.number).map(act);
+        let found = core.connections.get_mut(self.number).map(act);
         drop(core);
         self.shared.ring();
         found

@@ -154,7 +154,7 @@ impl Endpoints {
     }
 
     fn with<T>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
-        let connection = self.parts.get_mut(id.endpoint)?.core.connections.get_mut(&id.number)?;
+        let connection = self.parts.get_mut(id.endpoint)?.core.connections.get_mut(id.number)?;
         self.touched.insert(id.endpoint);
         Some(act(connection))
     }
@@ -231,7 +231,7 @@ impl Endpoints {
     }
 
     fn connection(&self, id: ConnectionId) -> Option<&Connection> {
-        self.parts.get(id.endpoint)?.core.connections.get(&id.number)
+        self.parts.get(id.endpoint)?.core.connections.get(id.number)
     }
 
     /// Sends what is due, then waits for datagrams and deadlines, until `until` at most, and takes what has come.
