@@ -48,6 +48,9 @@ struct Common {
     /// Data packets of one departure, 1 or 2
     #[arg(long, default_value_t = 1)]
     segments: u8,
+    /// Other connections between both processes, at rest, of shallop-quic
+    #[arg(long, default_value_t = 0)]
+    idle: u16,
     /// Both processes have FIFO priority of this level
     #[arg(long, value_name = "LEVEL")]
     fifo: Option<u8>,

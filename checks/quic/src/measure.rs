@@ -104,6 +104,7 @@ fn command(common: &Common, kind: Kind, role: &str, number: usize) -> Result<Com
         ("--wait", common.wait),
         ("--batch", u64::from(common.batch)),
         ("--segments", u64::from(common.segments)),
+        ("--idle", u64::from(common.idle)),
     ];
     for (name, value) in numbers {
         command.args([name, &value.to_string()]);

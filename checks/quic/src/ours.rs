@@ -32,6 +32,10 @@ pub fn receive(
         Endpoint::bind((worker.address, 0).into(), config(worker), Tls::server(&identity))?;
     let port = endpoint.address().port();
     ready(&Ready { port, identity: identity.fingerprint().to_string() })?;
+    let mut idle = Vec::new();
+    for _ in 0..worker.idle {
+        idle.push(block_on(endpoint.accept()).ok_or("no connection")?);
+    }
     let connection = block_on(endpoint.accept()).ok_or("no connection")?;
     let mut stream = block_on(connection.accept_uni())?;
     let mut block = vec![0; 4 * BLOCK];
@@ -52,6 +56,10 @@ pub fn send(sender: &Sender) -> Result<Done, Error> {
     let trusts = ServerVerifier::pinned(sender.identity.parse()?);
     let (own, config) = ((sender.worker.address, 0).into(), config(&sender.worker));
     let endpoint = Endpoint::bind(own, config, Tls::client(trusts as Arc<_>))?;
+    let mut idle = Vec::new();
+    for _ in 0..sender.worker.idle {
+        idle.push(block_on(endpoint.connect(sender.to, "shallop"))?);
+    }
     let connection = block_on(endpoint.connect(sender.to, "shallop"))?;
     let mut stream = block_on(connection.open_uni())?;
     let block = vec![0x5A; BLOCK];

@@ -55,6 +55,9 @@ pub struct Worker {
     /// Data packets of one departure.
     #[arg(long)]
     pub segments: u8,
+    /// Other connections between both, at rest; quinn has none.
+    #[arg(long)]
+    pub idle: u16,
     /// The own address.
     #[arg(long)]
     pub address: std::net::IpAddr,
