@@ -91,6 +91,9 @@ pub struct Config {
     pub slack: Duration,
     /// Emulation packets that one credit packet answers, 1 to 6.
     pub batch: u8,
+    /// Data packets that leave as one for the system (segmentation offload), 1 or 2. With two, one waits for the next
+    /// if that is planned within half the slack.
+    pub segments: u8,
     /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 it is 20 bytes less, as the header
     /// is longer.
     pub datagram: u16,
@@ -127,6 +130,7 @@ impl Config {
             wait: WAIT,
             slack: SLACK,
             batch: 1,
+            segments: 1,
             datagram: 1_472,
             classes: Classes::default(),
             law: Law::Aimd(Aimd::new(AimdConfig::default())),
@@ -196,6 +200,11 @@ impl Config {
             expected_loss: self.expected_loss,
             over_provision: self.over_provision,
         }
+    }
+
+    /// DSCP and ECN of packets of which two may leave as one.
+    pub(crate) fn paired(&self) -> Option<u8> {
+        (self.segments > 1).then_some(self.classes.data << 2 | ECT)
     }
 
     /// How long a credit may wait for others: not at all without a batch.

@@ -19,11 +19,12 @@ use crate::bypass::Bypass;
 use crate::config::Config;
 use crate::core::Arrival;
 use crate::credits::{Credits, Departure};
+pub(crate) use crate::datagram::Datagram;
 use crate::evidence::Answers;
 use crate::exchange::Exchange;
+use crate::gate::Gate;
 #[cfg(test)]
 use crate::gate::Mode;
-use crate::gate::Gate;
 use crate::new_address::NewAddress;
 use crate::notice::Watch;
 use crate::outgoing::Streams;
@@ -32,6 +33,7 @@ use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::silence::Silence;
 use crate::stats::CreditStats;
+use crate::streams::Effect;
 use crate::unscheduled::Burst;
 
 /// The application protocol (ALPN) without credits.
@@ -40,15 +42,6 @@ pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
 const CHEATED: u32 = 1;
 /// What a peer may take to answer, in addition to waiting times, before nothing new is sent to it.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// A UDP datagram to send.
-#[derive(Clone, Debug)]
-pub(crate) struct Datagram {
-    pub(crate) to: SocketAddr,
-    /// DSCP and ECN, as in the header of IP.
-    pub(crate) tos: u8,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// How a connection has ended.
 #[derive(Clone, Debug)]
@@ -106,6 +99,10 @@ pub(crate) struct Connection {
     /// The longest that the smoothed round trip has been.
     longest_rtt: Duration,
     exchange: Exchange,
+    /// Room for a packet that QUIC did not have.
+    spare: Vec<u8>,
+    /// Of what a user has done last.
+    pub(crate) effect: Effect,
 }
 
 impl Connection {
@@ -151,6 +148,8 @@ impl Connection {
             unscheduled: 0,
             longest_rtt: Duration::ZERO,
             exchange: Exchange::default(),
+            spare: Vec::new(),
+            effect: Effect::Sends,
         }
     }
 

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
-    ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint,
+    Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
 };
 use shallop_core::{Seed, Stream, Time};
 
 use crate::config::{Config, span};
 use crate::connection::{Connection, Datagram, End};
+use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::gate::{Gate, Gates, Mode};
 use crate::packet::{Malformed, Parsed, is_ours};
@@ -25,6 +26,9 @@ const CONNECTIONS: usize = 1_024;
 /// Windows of flow control, bytes: of a stream and of a connection.
 const STREAM_WINDOW: u32 = 16 << 20;
 const WINDOW: u32 = 64 << 20;
+/// Packets for which peers are asked to send one acknowledgement, if they can be asked (draft-ietf-quic-ack-frequency).
+/// They acknowledge at once what shows a loss, and anything within 25 ms.
+const ACKNOWLEDGED_TOGETHER: u32 = 10;
 /// A connection that hears nothing for so long is lost.
 const IDLE: u32 = 60_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -46,7 +50,7 @@ pub(crate) struct Core {
     endpoint: Endpoint,
     /// The settings of servers, but for the transport, which each connection has of its own.
     server: Option<ServerConfig>,
-    pub(crate) connections: BTreeMap<usize, Connection>,
+    pub(crate) connections: Connections,
     tags: BTreeMap<u16, usize>,
     random: Stream,
     /// Connections that have come and were not accepted yet.
@@ -84,7 +88,7 @@ impl Core {
                 random,
             ),
             server,
-            connections: BTreeMap::new(),
+            connections: Connections::default(),
             tags: BTreeMap::new(),
             random: Seed::new(seed).stream("tags", 0),
             arrived: VecDeque::new(),
@@ -142,7 +146,7 @@ impl Core {
         let bytes = BytesMut::from(arrival.bytes);
         match self.endpoint.handle(now, arrival.from, arrival.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(connection) = self.connections.get_mut(&handle.0) {
+                if let Some(connection) = self.connections.get_mut(handle.0) {
                     connection.quic.handle_event(event);
                     connection.on_arrival(arrival);
                 }
@@ -162,7 +166,7 @@ impl Core {
         };
         let time = self.time(now);
         let number = self.tags.get(&parsed.tag());
-        match number.and_then(|number| self.connections.get_mut(number)) {
+        match number.and_then(|number| self.connections.get_mut(*number)) {
             Some(connection) => connection.on_small(time, arrival, &parsed, &mut self.out),
             None => self.dropped.unknown_tag += 1,
         }
@@ -204,7 +208,7 @@ impl Core {
     /// Passes on what a connection and the endpoint tell each other.
     fn settle(&mut self, now: Instant, number: usize) {
         let time = self.time(now);
-        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let Some(connection) = self.connections.get_untouched(number) else { return };
         let mut is_drained = false;
         while let Some(event) = connection.quic.poll_endpoint_events() {
             is_drained |= event.is_drained();
@@ -218,7 +222,7 @@ impl Core {
             connection.wake();
             self.tags.remove(&connection.tag);
             if connection.is_abandoned {
-                self.connections.remove(&number);
+                self.connections.remove(number);
             }
         }
     }
@@ -227,26 +231,32 @@ impl Core {
     pub(crate) fn transmit(&mut self, now: Instant) -> Vec<Datagram> {
         let time = self.time(now);
         let mut out = std::mem::take(&mut self.out);
-        let numbers: Vec<usize> = self.connections.keys().copied().collect();
-        for number in numbers {
-            if let Some(connection) = self.connections.get_mut(&number) {
+        for number in self.connections.take_active(now) {
+            if let Some(connection) = self.connections.get_untouched(number) {
                 connection.transmit(now, time, &mut out);
             }
             self.settle(now, number);
+            self.update_due(number);
         }
         out
     }
 
+    /// Notes when something of a connection is due.
+    fn update_due(&mut self, number: usize) {
+        let Some(connection) = self.connections.get_untouched(number) else { return };
+        let (quic, credits) = connection.wakeup();
+        let after = |time: Time| {
+            self.start + Duration::from_nanos(time.since_start().as_ps().div_ceil(1_000))
+        };
+        self.connections.set_due(number, quic.into_iter().chain(credits.map(after)).min());
+    }
+
     /// When something is due next.
     pub(crate) fn wakeup(&mut self) -> Option<Instant> {
-        let start = self.start;
-        let after =
-            |time: Time| start + Duration::from_nanos(time.since_start().as_ps().div_ceil(1_000));
-        let due = self.connections.values_mut().flat_map(|connection| {
-            let (quic, credits) = connection.wakeup();
-            [quic, credits.map(after)]
-        });
-        due.flatten().min()
+        for number in self.connections.touched() {
+            self.update_due(number);
+        }
+        self.connections.next_due()
     }
 
     /// Closes all connections.
@@ -273,10 +283,10 @@ impl Core {
 
     /// Nobody asks for this connection any more.
     pub(crate) fn abandon(&mut self, number: usize) {
-        if let Some(connection) = self.connections.get_mut(&number) {
+        if let Some(connection) = self.connections.get_mut(number) {
             connection.is_abandoned = true;
             if connection.quic.is_drained() {
-                self.connections.remove(&number);
+                self.connections.remove(number);
             }
         }
     }
@@ -284,11 +294,14 @@ impl Core {
 
 fn transport(config: &Config, gate: &Arc<Gate>) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
+    let mut acks = AckFrequencyConfig::default();
+    acks.ack_eliciting_threshold(VarInt::from_u32(ACKNOWLEDGED_TOGETHER - 1));
     transport
         .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate), config.fallback)))
         .initial_mtu(config.datagram.max(1_200))
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)
+        .ack_frequency_config(Some(acks))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .receive_window(VarInt::from_u32(WINDOW))
         .send_window(u64::from(WINDOW))

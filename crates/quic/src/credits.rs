@@ -51,6 +51,10 @@ pub(crate) struct Credits {
     outstanding: Outstanding,
     wait: Span,
     slack: Span,
+    /// Two data packets may leave as one, if their departures are so close to each other.
+    pairs_within: Option<Span>,
+    /// The planned time of the departure that leaves with the one before.
+    partner: Option<Time>,
     /// The newest time of an emulation packet sent: each has its own.
     sent_at: Time,
     /// The next one leaves no sooner: a bucket of `BURST` packets, which fills at twice their rate.
@@ -100,6 +104,8 @@ impl Credits {
             outstanding: Outstanding::default(),
             wait,
             slack: span(config.slack),
+            pairs_within: (config.segments > 1).then(|| span(config.slack) / 2),
+            partner: None,
             sent_at: Time::ZERO,
             not_before: Time::ZERO,
             first_at: None,
@@ -160,8 +166,11 @@ impl Credits {
     /// What leaves now, if a departure is due.
     pub(crate) fn depart(&mut self, now: Time) -> Option<Departure> {
         let now = self.own(now);
-        let planned = self.engine.next_departure().filter(|&at| at <= now)?;
+        self.departure_due().filter(|&at| at <= now)?;
+        let planned = self.engine.next_departure()?;
         self.engine.take_departure(now);
+        let is_second = self.partner.take() == Some(planned);
+        self.partner = self.engine.next_departure().filter(|&at| !is_second && at <= now);
         let late = now.saturating_since(planned);
         self.stats.late(late);
         if late > self.slack {
@@ -204,6 +213,15 @@ impl Credits {
     /// Credits that have come and emulation packets that were sent since it began, or began anew.
     pub(crate) fn answered(&self) -> (u64, u64) {
         (self.engine.credits().granted, self.engine.emulated())
+    }
+
+    /// When the next data packet is to leave. Where two may leave as one, it waits for the next one.
+    fn departure_due(&self) -> Option<Time> {
+        let mut departures = self.engine.departures();
+        let (first, second) = (departures.next()?, departures.next());
+        let within = self.pairs_within.filter(|_| self.partner != Some(first));
+        let close = |at: &Time| within.is_some_and(|most| at.saturating_since(first) <= most);
+        Some(second.filter(close).unwrap_or(first))
     }
 
     /// The credit packet that is due, if any.
@@ -272,7 +290,7 @@ impl Credits {
 
     /// When something is due.
     pub(crate) fn wakeup(&self) -> Option<Time> {
-        let due = [self.emulation_due(), self.engine.next_departure(), self.credit_due];
+        let due = [self.emulation_due(), self.departure_due(), self.credit_due];
         let due = due.into_iter().flatten().min();
         due.map(|at| self.origin.saturating_add(at.since_start()))
     }
@@ -371,6 +389,46 @@ mod tests {
         }
         assert_eq!(ends[0].stats().dropped.total() + ends[1].stats().dropped.total(), 0);
         assert_eq!(ends[0].stats().granted, ends[1].stats().credits_sent);
+    }
+
+    /// The planned times of departures, us from now, and when each leaves. The slack is 100 us.
+    fn departures(segments: u8, planned: &[u64]) -> Vec<(u64, u64)> {
+        let config = Config {
+            segments,
+            slack: std::time::Duration::from_micros(100),
+            wait: std::time::Duration::from_millis(20),
+            ..Config::new(BitsPerSec::gbps(1))
+        };
+        let settings =
+            Settings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let keys = (MacKey::new([1; 16]), MacKey::new([2; 16]));
+        let mut credits = Credits::new(Time::ZERO, &config, keys, settings);
+        credits.set_demand(Time::ZERO, 100);
+        let start = Time::after_start(Span::from_ms(21));
+        for &us in planned {
+            let sent = Time::after_start(Span::from_ms(1) + Span::from_us(us));
+            credits.engine.on_credit(Time::after_start(Span::from_ms(2)), sent);
+        }
+        let (mut left, mut next) = (Vec::new(), 0);
+        while let Some(at) = credits.departure_due() {
+            while credits.depart(at).is_some() {
+                left.push((planned[next], at.saturating_since(start).as_ps() / 1_000_000));
+                next += 1;
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn two_departures_join_if_they_are_planned_within_half_the_slack_and_no_third_does() {
+        let planned = [0, 30, 60, 90, 200, 251, 300, 350, 360];
+        let one: Vec<(u64, u64)> = planned.iter().map(|&us| (us, us)).collect();
+        assert_eq!(departures(1, &planned), one);
+        let two = [0, 30, 60, 90, 200, 251, 300, 350, 360]
+            .into_iter()
+            .zip([30, 30, 90, 90, 200, 300, 300, 360, 360])
+            .collect::<Vec<_>>();
+        assert_eq!(departures(2, &planned), two);
     }
 
     /// When the first end sends emulation packets, if it looks at the clock so long after each is due.

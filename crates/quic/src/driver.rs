@@ -9,13 +9,14 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 
-use crate::core::Core;
-use crate::socket::Socket;
+use crate::connection::Datagram;
+use crate::core::{Arrival, Core};
+use crate::socket::{Inbox, Socket};
 
 /// Before a deadline the thread does not sleep: a timer of the kernel is not as exact.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
-/// Datagrams that are received before what is due is looked at.
-const BATCH: usize = 32;
+/// System calls that receive before what is due is looked at.
+const BATCH: usize = 2;
 /// How long a full socket is waited for before a datagram counts as lost.
 const FULL: Duration = Duration::from_millis(2);
 /// Without a deadline.
@@ -52,20 +53,16 @@ impl Shared {
 /// Runs until the endpoint is closed and has said so to all peers.
 pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let mut inbox = Inbox::default();
     loop {
-        receive(shared, &mut socket)?;
+        receive(shared, &socket, &mut inbox)?;
         let now = Instant::now();
         let (out, next, is_over) = {
             let mut core = shared.lock();
             let out = core.transmit(now);
             (out, core.wakeup(), core.is_closed && core.connections.is_empty())
         };
-        for datagram in &out {
-            if !socket.send(datagram)? {
-                wait(&[PollFd::new(&socket, PollFlags::OUT)], FULL)?;
-                socket.send(datagram)?;
-            }
-        }
+        send(&mut socket, &out)?;
         if is_over {
             return Ok(());
         }
@@ -73,10 +70,29 @@ pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
     }
 }
 
-fn receive(shared: &Shared, socket: &mut Socket) -> io::Result<()> {
+fn receive(shared: &Shared, socket: &Socket, inbox: &mut Inbox) -> io::Result<()> {
     for _ in 0..BATCH {
-        let Some(arrival) = socket.receive()? else { break };
-        shared.lock().on_datagram(Instant::now(), &arrival);
+        // Nobody waits for the lock while the system is asked.
+        let mut core = None;
+        let take = |arrival: &Arrival<'_>| {
+            let (core, now) = core.get_or_insert_with(|| (shared.lock(), Instant::now()));
+            core.on_datagram(*now, arrival);
+        };
+        if !socket.receive(inbox, take)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn send(socket: &mut Socket, mut datagrams: &[Datagram]) -> io::Result<()> {
+    while !datagrams.is_empty() {
+        let mut sent = socket.send(datagrams)?;
+        if sent == 0 {
+            wait(&[PollFd::new(&*socket, PollFlags::OUT)], FULL)?;
+            sent = socket.send(datagrams)?.max(1);
+        }
+        datagrams = &datagrams[sent..];
     }
     Ok(())
 }

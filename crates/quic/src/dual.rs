@@ -84,14 +84,16 @@ mod tests {
 
     use super::*;
     use crate::connection::Datagram;
-    use crate::socket::Socket;
+    use crate::socket::{Inbox, Socket};
 
     /// What arrives within a while: from where, and DSCP with ECN.
-    fn received(socket: &mut Socket) -> Option<(SocketAddr, u8)> {
-        let begun = Instant::now();
+    fn received(socket: &Socket) -> Option<(SocketAddr, u8)> {
+        let (begun, mut inbox) = (Instant::now(), Inbox::default());
         while begun.elapsed() < Duration::from_secs(5) {
-            if let Some(arrival) = socket.receive().unwrap() {
-                return Some((arrival.from, arrival.tos));
+            let mut found = None;
+            socket.receive(&mut inbox, |of| found = Some((of.from, of.tos))).unwrap();
+            if found.is_some() {
+                return found;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -116,10 +118,10 @@ mod tests {
             };
             let address = one.address().unwrap();
             let datagram = |to, tos| Datagram { to, tos, bytes: vec![0x40; 30] };
-            assert!(one.send(&datagram((ip, port).into(), 24 << 2 | 2)).unwrap());
-            assert_eq!(received(&mut dual), Some((address, 24 << 2 | 2)));
-            assert!(dual.send(&datagram(address, 32 << 2)).unwrap());
-            assert_eq!(received(&mut one), Some(((ip, port).into(), 32 << 2)));
+            assert_eq!(one.send(&[datagram((ip, port).into(), 24 << 2 | 2)]).unwrap(), 1);
+            assert_eq!(received(&dual), Some((address, 24 << 2 | 2)));
+            assert_eq!(dual.send(&[datagram(address, 32 << 2)]).unwrap(), 1);
+            assert_eq!(received(&one), Some(((ip, port).into(), 32 << 2)));
         }
     }
 

@@ -25,7 +25,7 @@ use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
-use crate::streams;
+use crate::streams::{self, Effect};
 use crate::tls::Tls;
 
 pub use incoming::AnyStream;
@@ -64,7 +64,7 @@ impl Endpoint {
     /// If the address is taken, or the settings are out of bounds.
     pub fn bind(address: SocketAddr, config: Config, tls: Tls) -> Result<Self, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
-        let socket = Socket::bind(address)?;
+        let socket = Socket::bind(address)?.pairing(config.paired());
         let address = socket.address()?;
         let secret = tls.reset_secret(address.port());
         let core = Core::new(Instant::now(), config, tls.server_config()?, secret, random_seed())
@@ -154,7 +154,7 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let mut core = self.shared.lock();
-        if let Some(connection) = core.connections.get_mut(&self.number) {
+        if let Some(connection) = core.connections.get_mut(self.number) {
             connection.close(Instant::now(), 0, b"");
         }
         core.abandon(self.number);
@@ -171,10 +171,12 @@ impl Handle {
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
             let mut core = self.shared.lock();
-            let Some(connection) = core.connections.get_mut(&self.number) else {
+            let Some(connection) = core.connections.get_mut(self.number) else {
                 return Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
             };
+            connection.effect = Effect::Sends;
             let found = look(connection);
+            let effect = connection.effect;
             if found.is_pending() {
                 if let Some(end) = &connection.end {
                     return Poll::Ready(Err(end.into()));
@@ -182,7 +184,9 @@ impl Handle {
                 connection.wake_later(context.waker());
             }
             drop(core);
-            self.shared.ring();
+            if effect == Effect::Sends {
+                self.shared.ring();
+            }
             found
         })
         .await
@@ -201,7 +205,7 @@ impl Handle {
 
     fn with<T>(&self, act: impl FnOnce(&mut connection::Connection) -> T) -> Option<T> {
         let mut core = self.shared.lock();
-        let found = core.connections.get_mut(&self.number).map(act);
+        let found = core.connections.get_mut(self.number).map(act);
         drop(core);
         self.shared.ring();
         found
@@ -296,7 +300,8 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub async fn path_changed(&self, before: Path) -> Result<Path, QuicError> {
-        let other = |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
+        let other =
+            |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
         self.handle.wait_for(other).await
     }
 

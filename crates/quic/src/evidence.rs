@@ -158,7 +158,8 @@ impl Losses {
         if self.open.is_empty() {
             self.first = self.first.max(number);
         }
-        let place = number.checked_sub(self.first).filter(|&place| place <= MOST_OPEN + 1)? as usize;
+        let place =
+            number.checked_sub(self.first).filter(|&place| place <= MOST_OPEN + 1)? as usize;
         if place >= self.open.len() {
             self.open.resize(place + 1, Slot::default());
         }

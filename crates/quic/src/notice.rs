@@ -194,7 +194,8 @@ mod tests {
         for message in [[0, 0, 0], [2, 24, 10], [1, 64, 10], [1, 24, 64], [1, 0xFF, 0xFF]] {
             assert_eq!(Notice::decode(message), None, "{message:?}");
         }
-        for notice in [Notice { emulation: 63, data: Some(0) }, Notice { emulation: 0, data: None }] {
+        for notice in [Notice { emulation: 63, data: Some(0) }, Notice { emulation: 0, data: None }]
+        {
             assert_eq!(Notice::decode(notice.encode()), Some(notice));
         }
     }

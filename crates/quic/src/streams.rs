@@ -7,6 +7,15 @@ use quinn_proto::{Dir, ReadError, StreamId};
 use crate::connection::Connection;
 use crate::error::QuicError;
 
+/// Whether QUIC may have something to send after what a user has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It may.
+    Sends,
+    /// It has nothing more than before.
+    Nothing,
+}
+
 /// Opens a stream; `None` while it is not known how data leaves, or if the peer takes no more streams.
 pub(crate) fn open(connection: &mut Connection, dir: Dir) -> Option<StreamId> {
     if !connection.is_ready() {
@@ -78,8 +87,9 @@ pub(crate) fn read(
             }
         }
     }
-    // The driver sends what follows from it.
-    let _ = chunks.finalize();
+    // The driver sends what follows from it: more room for the peer, from time to time.
+    let sends = chunks.finalize().should_transmit();
+    connection.effect = if sends { Effect::Sends } else { Effect::Nothing };
     match (count, end) {
         (0, None) => Poll::Pending,
         (0, Some(Err(why))) => Poll::Ready(Err(why)),

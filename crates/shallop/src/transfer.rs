@@ -40,8 +40,12 @@ pub fn config_of(network: Network) -> Result<Config> {
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
-    let (credits, fallback) = (!leaving.without_credits, leaving.fallback.into());
-    Ok(Config { credits, fallback, ..config_of(leaving.network)? })
+    Ok(Config {
+        credits: !leaving.without_credits,
+        fallback: leaving.fallback.into(),
+        segments: leaving.segments,
+        ..config_of(leaving.network)?
+    })
 }
 
 /// Sends files.

@@ -63,6 +63,10 @@ pub struct Leaving {
     /// The congestion controller without credits, and where the path is not fit for them
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub fallback: FallbackName,
+    /// Data packets that leave as one (segmentation offload), 1 or 2: with 2, one waits for the next if that is planned
+    /// within half a millisecond, and both leave as a burst, which takes less processor time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub segments: u8,
     /// What is printed.
     #[command(flatten)]
     pub printing: Printing,

@@ -213,12 +213,16 @@ impl Connection {
 
     /// The same, for a packet of this sort.
     fn poll_as(&mut self, now: Instant, sort: Sort, out: &mut Vec<Datagram>) -> Option<()> {
-        let mut bytes = Vec::with_capacity(usize::from(self.config.datagram));
+        let mut bytes = std::mem::take(&mut self.spare);
+        bytes.reserve(usize::from(self.config.datagram));
         // Statistics ask for the window, too.
         self.gate.take_asked();
         let transmit = self.quic.poll_transmit(now, 1, &mut bytes);
         self.wants |= self.gate.take_asked();
-        let transmit = transmit?;
+        let Some(transmit) = transmit else {
+            self.spare = bytes;
+            return None;
+        };
         let sent = self.quic.stats().frame_tx;
         let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
         let acknowledges = sent.acks > std::mem::replace(&mut self.ack_frames, sent.acks);

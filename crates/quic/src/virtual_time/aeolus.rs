@@ -62,7 +62,9 @@ fn the_first_byte_arrives_a_waiting_time_earlier() {
     for bytes in [10_000, 100_000] {
         let (first, all, _) = arrival(config(100, 40), bytes, &way());
         let (first_at_once, all_at_once, network) = arrival(starting(100, 250), bytes, &way());
-        println!("{bytes} B: {first:?} and {all:?}, with a burst {first_at_once:?}, {all_at_once:?}");
+        println!(
+            "{bytes} B: {first:?} and {all:?}, with a burst {first_at_once:?}, {all_at_once:?}"
+        );
         let earlier = first - first_at_once;
         assert!((ROUND_TRIP..WAIT + ms(2)).contains(&earlier), "{first:?} {first_at_once:?}");
         assert!(all_at_once < ROUND_TRIP && all_at_once + ROUND_TRIP < all, "{all:?}");

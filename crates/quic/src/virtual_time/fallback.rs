@@ -37,10 +37,8 @@ fn returns(network: &mut Network) {
     network.until(secs(5), |network| network.client.is_done());
     let after = network.client.stats();
     assert_eq!(network.client.path(), Path::Credits);
-    let (data, without) = (
-        after.data_packets - before.data_packets,
-        after.without_credit - before.without_credit,
-    );
+    let (data, without) =
+        (after.data_packets - before.data_packets, after.without_credit - before.without_credit);
     assert!(data > 2_000 && data <= after.used - before.used, "{after:?}");
     assert!(without * 200 <= data, "{without} of {data}");
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use quinn_proto::{Dir, StreamId};
 
 use crate::connection::{Connection, Datagram};
-use crate::path::Path;
 use crate::core::{Arrival, Core};
+use crate::path::Path;
 use crate::stats::CreditStats;
 use crate::streams;
 
@@ -76,7 +76,7 @@ impl Ours {
     }
 
     pub(super) fn connection(&mut self) -> &mut Connection {
-        self.core.connections.get_mut(&self.number.unwrap()).unwrap()
+        self.core.connections.get_mut(self.number.unwrap()).unwrap()
     }
 
     pub(super) fn path(&mut self) -> Path {
@@ -101,7 +101,7 @@ impl Ours {
         if self.number.is_none() {
             self.number = self.core.arrived.pop_front();
         }
-        let connection = self.number.and_then(|number| self.core.connections.get_mut(&number));
+        let connection = self.number.and_then(|number| self.core.connections.get_mut(number));
         let Some(connection) = connection.filter(|connection| connection.is_ready()) else {
             return;
         };

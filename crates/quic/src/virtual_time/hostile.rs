@@ -5,9 +5,9 @@ use shallop_core::{Seed, Span, Stream, Time};
 use super::link::{Attacker, Packet};
 use super::network::{Network, ms, secs};
 use crate::connection::End;
-use crate::path::Path;
 use crate::exchange;
 use crate::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
+use crate::path::Path;
 
 const MB: u64 = 1_000_000;
 

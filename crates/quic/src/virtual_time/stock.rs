@@ -14,9 +14,9 @@ use super::host::{Host, Ours, Pattern, read};
 use super::link::Way;
 use super::network::{CLIENT, Network, SERVER, client_of_ours, config, identities, ms, secs};
 use crate::connection::Datagram;
-use crate::path::Path;
 use crate::core::{Arrival, Core};
 use crate::identity::SERVER_NAME;
+use crate::path::Path;
 
 const MB: u64 = 1_000_000;
 /// What the stock host speaks.
