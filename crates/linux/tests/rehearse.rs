@@ -215,7 +215,10 @@ fn what_quic_has_not_is_refused_and_not_left_out() {
         ("scheme.flashpass.send_buffer", "100KB"),
     ];
     let why = rehearse::check(&plan(SCENARIO, &set), (0, 1)).unwrap_err().to_string();
-    assert!(why.contains("FlashPass over QUIC has not") && why.contains("its send buffer"), "{why}");
+    assert!(
+        why.contains("FlashPass over QUIC has not") && why.contains("its send buffer"),
+        "{why}"
+    );
     let aeolus = plan(SCENARIO, &[("scheme.cubic.transport", "flashpass-aeolus")]);
     rehearse::check(&aeolus, (0, 1)).unwrap();
 }

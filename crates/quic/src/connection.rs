@@ -22,9 +22,9 @@ use crate::core::Arrival;
 use crate::credits::{Credits, Departure};
 use crate::evidence::Answers;
 use crate::exchange::Exchange;
+use crate::gate::Gate;
 #[cfg(test)]
 use crate::gate::Mode;
-use crate::gate::Gate;
 use crate::new_address::NewAddress;
 use crate::notice::Watch;
 use crate::outgoing::Streams;
@@ -80,9 +80,9 @@ pub(crate) struct Connection {
     burst: Burst,
     /// Packets that need credits, as was said last.
     demand: u64,
-    /// Whether credits still come, and whether the peer sees other classes than this side sends.
+    /// Whether credits still come, and what the peer has told against them.
     answers: Answers,
-    classes_differ: bool,
+    objection: Option<Path>,
     /// The classes of what arrives.
     watch: Watch,
     /// QUIC has something to send that needs a credit.
@@ -139,7 +139,7 @@ impl Connection {
             burst: Burst::new(config),
             demand: 0,
             answers: Answers::new(config.wait, patience),
-            classes_differ: false,
+            objection: None,
             watch: Watch::new(config.classes, config.wait * 2),
             pending: false,
             wants: false,
@@ -241,7 +241,7 @@ impl Connection {
     /// A small packet with this connection's tag arrived.
     pub(crate) fn on_small(
         &mut self,
-        now: Time,
+        (instant, now): (Instant, Time),
         arrival: &Arrival<'_>,
         parsed: &Parsed,
         out: &mut Vec<Datagram>,
@@ -251,7 +251,7 @@ impl Connection {
             self.silence.on_arrival();
             match parsed.kind() {
                 PacketKind::Credit => self.burst.on_answer(),
-                _ if is_new => self.watch.on_emulation(arrival.tos >> 2),
+                _ if is_new => self.watch.on_emulation(instant, arrival.tos >> 2),
                 _ => {}
             }
             self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());

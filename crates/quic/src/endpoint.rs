@@ -297,7 +297,8 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub async fn path_changed(&self, before: Path) -> Result<Path, QuicError> {
-        let other = |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
+        let other =
+            |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
         self.handle.wait_for(other).await
     }
 

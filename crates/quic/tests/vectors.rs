@@ -207,8 +207,7 @@ fn every_message_is_read_as_what_it_says() {
     for record in reader.records() {
         let record = record.unwrap();
         let message = bytes(&record[2]);
-        let said: Vec<Option<u64>> =
-            record[1].split(' ').map(|value| value.parse().ok()).collect();
+        let said: Vec<Option<u64>> = record[1].split(' ').map(|value| value.parse().ok()).collect();
         match &record[0] {
             "settings" => {
                 let read = Settings::decode(&message).unwrap();

@@ -88,8 +88,7 @@ impl FlashPass {
     /// The burst of a flow before the first credit, if it has one.
     #[must_use]
     pub fn unscheduled(&self, flow: &FlowContext) -> Option<aeolus::Config> {
-        let duration =
-            if self.bursts_until_first_data() { flow.wait } else { flow.base_rtt };
+        let duration = if self.bursts_until_first_data() { flow.wait } else { flow.base_rtt };
         self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration))
     }
 

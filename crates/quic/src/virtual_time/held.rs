@@ -9,8 +9,8 @@ use super::network::{Direction, Network, Sighting, ms, secs};
 use crate::bypass::MAX_ACK_DELAY;
 use crate::config::Classes;
 use crate::connection::End;
-use crate::path::Path;
 use crate::gate::Mode;
+use crate::path::Path;
 
 /// Of [`Network::connected`].
 const DELAY: Duration = Duration::from_millis(10);

@@ -7,8 +7,8 @@ use std::time::Instant;
 use quinn_proto::{Dir, StreamId};
 
 use crate::connection::{Connection, Datagram};
-use crate::path::Path;
 use crate::core::{Arrival, Core};
+use crate::path::Path;
 use crate::stats::CreditStats;
 
 /// A host of the network.

@@ -5,9 +5,9 @@ use shallop_core::{Seed, Span, Stream, Time};
 use super::link::{Attacker, Packet};
 use super::network::{Network, ms, secs};
 use crate::connection::End;
-use crate::path::Path;
 use crate::exchange;
 use crate::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
+use crate::path::Path;
 
 const MB: u64 = 1_000_000;
 
@@ -147,6 +147,12 @@ fn who_acknowledges_what_has_not_arrived_gets_no_more_credits() {
     network.back.is_foreseen = true;
     let early = goodput(&mut network);
     let stats = network.client.stats();
+    eprintln!(
+        "DEBUG {:?} {:?} {stats:?} {:?}",
+        network.client.path(),
+        network.server.path(),
+        network.client.connection().quic.stats().path
+    );
     assert!((0..2).all(|host| early[host] < honest[host] * 1.02), "{honest:?} {early:?}");
     assert!(stats.data_packets <= stats.used, "{stats:?}");
     let rtt = network.client.connection().quic.stats().path.min_rtt;

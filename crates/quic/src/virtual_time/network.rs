@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::host::{Host, Ours};
 use super::link::{Link, Packet, Way};
 use crate::config::Config;
-use crate::path::Path;
 use crate::core::{Arrival, Core};
 use crate::identity::{Identity, SERVER_NAME, ServerVerifier};
+use crate::path::Path;
 use crate::tls::Tls;
 
 /// Steps at one instant after which the hosts are taken to spin.
