@@ -147,12 +147,6 @@ fn who_acknowledges_what_has_not_arrived_gets_no_more_credits() {
     network.back.is_foreseen = true;
     let early = goodput(&mut network);
     let stats = network.client.stats();
-    eprintln!(
-        "DEBUG {:?} {:?} {stats:?} {:?}",
-        network.client.path(),
-        network.server.path(),
-        network.client.connection().quic.stats().path
-    );
     assert!((0..2).all(|host| early[host] < honest[host] * 1.02), "{honest:?} {early:?}");
     assert!(stats.data_packets <= stats.used, "{stats:?}");
     let rtt = network.client.connection().quic.stats().path.min_rtt;
