@@ -82,6 +82,8 @@ struct Sending {
     written: u64,
     is_written: bool,
     has_failed: bool,
+    /// It is known that its data has left without credits.
+    has_fallen_back: bool,
 }
 
 /// A flow at its receiver.
@@ -234,6 +236,7 @@ impl<'a> QuicFlows<'a> {
             written: 0,
             is_written: false,
             has_failed: false,
+            has_fallen_back: false,
         }));
         Ok(())
     }
@@ -328,8 +331,15 @@ impl<'a> QuicFlows<'a> {
 
     /// Tells how far all flows are that have started.
     fn tell(&mut self) {
-        for role in &self.roles {
+        for role in &mut self.roles {
             let Role::Sender(of) = role else { continue };
+            if let Ok(path) = self.endpoints.path(of.connection)
+                && path.is_fallback()
+                && !std::mem::replace(&mut of.has_fallen_back, true)
+            {
+                let flow = self.orders[of.order].number;
+                self.report.failures.push((flow, format!("data leaves {path}")));
+            }
             let stats = self.endpoints.stats(of.connection);
             let CreditStats { granted, used, wasted, skipped, emulated, .. } = stats;
             let progress = &mut self.progress[of.order];

@@ -70,9 +70,9 @@ pub(crate) struct Connection {
     burst: Burst,
     /// Packets that need credits, as was said last.
     demand: u64,
-    /// Whether credits still come, and whether the peer sees other classes than this side sends.
+    /// Whether credits still come, and what the peer has told against them.
     answers: Answers,
-    classes_differ: bool,
+    objection: Option<Path>,
     /// The classes of what arrives.
     watch: Watch,
     /// QUIC has something to send that needs a credit.
@@ -132,7 +132,7 @@ impl Connection {
             burst: Burst::new(config),
             demand: 0,
             answers: Answers::new(config.wait, patience),
-            classes_differ: false,
+            objection: None,
             watch: Watch::new(config.classes, config.wait * 2),
             pending: false,
             wants: false,
@@ -238,7 +238,7 @@ impl Connection {
     /// A small packet with this connection's tag arrived.
     pub(crate) fn on_small(
         &mut self,
-        now: Time,
+        (instant, now): (Instant, Time),
         arrival: &Arrival<'_>,
         parsed: &Parsed,
         out: &mut Vec<Datagram>,
@@ -248,7 +248,7 @@ impl Connection {
             self.silence.on_arrival();
             match parsed.kind() {
                 PacketKind::Credit => self.burst.on_answer(),
-                _ if is_new => self.watch.on_emulation(arrival.tos >> 2),
+                _ if is_new => self.watch.on_emulation(instant, arrival.tos >> 2),
                 _ => {}
             }
             self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());

@@ -167,7 +167,7 @@ impl Core {
         let time = self.time(now);
         let number = self.tags.get(&parsed.tag());
         match number.and_then(|number| self.connections.get_mut(*number)) {
-            Some(connection) => connection.on_small(time, arrival, &parsed, &mut self.out),
+            Some(connection) => connection.on_small((now, time), arrival, &parsed, &mut self.out),
             None => self.dropped.unknown_tag += 1,
         }
     }

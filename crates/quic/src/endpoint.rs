@@ -289,8 +289,8 @@ impl Connection {
         self.handle.with(|connection| connection.path()).unwrap_or(Path::Unknown)
     }
 
-    /// Begins again with credits, where they were given up ([`Path::is_fallback`]): what spoke against them may be over.
-    /// False if they were not given up, and nothing has changed. The peer's way of sending is its own.
+    /// Begins again with credits, where they were given up ([`Path::is_fallback`]), as what spoke against them may be
+    /// over. False if they were not given up: nothing has changed then. How the peer sends is for the peer to say.
     pub fn use_credits(&self) -> bool {
         self.handle.with(connection::Connection::use_credits).unwrap_or(false)
     }

@@ -230,3 +230,112 @@ impl Losses {
         (self.sum, self.evidence, self.counted) = (Slot::default(), 0, 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::{Seed, Stream};
+
+    const WAIT: Span = Span::from_ms(40);
+
+    fn losses() -> Losses {
+        Losses::new(WAIT, WAIT * 2 + Span::from_ms(100))
+    }
+
+    fn at(micros: u64) -> Time {
+        Time::after_start(Span::from_us(micros))
+    }
+
+    /// An emulation packet and a data packet each 125 us for so many ms, of which these parts are lost.
+    fn run(losses: &mut Losses, millis: (u64, u64), parts: (f64, f64), random: &mut Stream) {
+        for now in (millis.0 * 1_000..millis.1 * 1_000).step_by(125).map(at) {
+            losses.on_emulation(now);
+            if !random.chance(parts.0) {
+                losses.on_credit(now);
+            }
+            losses.on_data(now);
+            if random.chance(parts.1) {
+                losses.on_lost(now, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn data_that_is_lost_alone_is_found_and_loss_by_chance_is_not() {
+        for (emulation, data, is_found) in [
+            (0.0, 0.01, true),
+            (0.02, 0.2, true),
+            (0.1, 0.5, true),
+            (0.0, 0.0, false),
+            (0.01, 0.01, false),
+            (0.05, 0.05, false),
+            (0.0975, 0.05, false),
+            (0.1, 0.01, false),
+        ] {
+            for seed in 0..20 {
+                let (mut losses, mut random) = (losses(), Seed::new(seed).stream("loss", 0));
+                run(&mut losses, (0, 10_000), (emulation, data), &mut random);
+                assert_eq!(losses.are_of_data(), is_found, "{emulation} {data} {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_loss_in_few_slots_is_not_enough() {
+        let (mut losses, mut random) = (losses(), Seed::new(1).stream("loss", 0));
+        // Three slots of 10 ms, each with all of its 80 data packets.
+        run(&mut losses, (0, 30), (0.0, 1.0), &mut random);
+        run(&mut losses, (30, 2_000), (0.0, 0.0), &mut random);
+        assert!(!losses.are_of_data());
+        run(&mut losses, (2_000, 2_010), (0.0, 1.0), &mut random);
+        run(&mut losses, (2_010, 3_000), (0.0, 0.0), &mut random);
+        assert!(losses.are_of_data(), "the fourth");
+    }
+
+    #[test]
+    fn data_without_emulation_packets_beside_it_is_not_compared() {
+        let mut losses = losses();
+        for now in (0..5_000_000).step_by(125).map(at) {
+            losses.on_data(now);
+            losses.on_lost(now, 1);
+        }
+        losses.on_emulation(at(5_000_000));
+        assert!(!losses.are_of_data());
+        // A pause of an hour needs no more room than a short one.
+        losses.on_emulation(at(3_600_000_000));
+        assert!(losses.open.len() <= 1, "{:?}", losses.open.len());
+    }
+
+    #[test]
+    fn credits_have_stopped_when_other_packets_are_answered_and_they_are_not() {
+        let (begun, wait) = (Instant::now(), Duration::from_millis(40));
+        let limit = wait * 4 + Duration::from_millis(100);
+        // What is answered: questions, and credits from this ms on.
+        for (is_answered, credits_from, stops) in
+            [(true, None, true), (false, None, false), (true, Some(270), false)]
+        {
+            let mut answers = Answers::new(wait, limit);
+            let (mut granted, mut newest) = (0, None);
+            for millis in 0..1_000 {
+                let (now, emulated) = (begun + Duration::from_millis(millis), millis);
+                granted += u64::from(credits_from.is_some_and(|from| from <= millis));
+                answers.observe(now, (granted, emulated), true);
+                if answers.asks(now, newest, emulated) && is_answered {
+                    newest = Some(now);
+                }
+            }
+            assert_eq!(answers.have_stopped(), stops, "{is_answered} {credits_from:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_while_nothing_is_to_be_sent() {
+        let (begun, wait) = (Instant::now(), Duration::from_millis(40));
+        let mut answers = Answers::new(wait, wait * 4);
+        for millis in 0..2_000 {
+            let now = begun + Duration::from_millis(millis);
+            answers.observe(now, (0, 100), millis < 100);
+            assert!(!answers.asks(now, None, 100));
+        }
+    }
+}

@@ -67,14 +67,14 @@ struct Seen {
 
 impl Seen {
     fn add(&mut self, dscp: u8, is_right: bool) {
-        self.count += 1;
-        self.other += u32::from(!is_right);
+        self.count = self.count.saturating_add(1);
+        self.other = self.other.saturating_add(u32::from(!is_right));
         self.newest = dscp;
     }
 
     /// Whether at least three of four packets have another class.
     fn is_other(&self) -> bool {
-        self.other > 0 && self.other * 4 >= self.count * 3
+        self.other > 0 && u64::from(self.other) * 4 >= u64::from(self.count) * 3
     }
 }
 
@@ -84,20 +84,26 @@ pub(crate) struct Watch {
     own: Classes,
     emulation: Seen,
     data: Seen,
-    /// A notice leaves no sooner than this after the one before it.
+    /// A notice leaves no sooner than this after the one before it. A sender that is silent for longer begins anew.
     gap: Duration,
     told_at: Option<Instant>,
+    newest_at: Option<Instant>,
 }
 
 impl Watch {
     /// A receiver whose own classes are these.
     pub(crate) fn new(own: Classes, gap: Duration) -> Self {
         let (emulation, data) = (Seen::default(), Seen::default());
-        Self { own, emulation, data, gap, told_at: None }
+        Self { own, emulation, data, gap, told_at: None, newest_at: None }
     }
 
     /// An authentic emulation packet arrived.
-    pub(crate) fn on_emulation(&mut self, dscp: u8) {
+    pub(crate) fn on_emulation(&mut self, now: Instant, dscp: u8) {
+        // Data that was seen meanwhile left without credits, perhaps.
+        if self.newest_at.is_some_and(|at| at + self.gap < now) {
+            (self.emulation, self.data) = (Seen::default(), Seen::default());
+        }
+        self.newest_at = Some(now);
         self.emulation.add(dscp, dscp == self.own.emulation);
     }
 
@@ -134,8 +140,8 @@ mod tests {
         Watch::new(Classes::default(), GAP)
     }
 
-    fn emulation(watch: &mut Watch, count: u32, dscp: u8) {
-        (0..count).for_each(|_| watch.on_emulation(dscp));
+    fn emulation(watch: &mut Watch, now: Instant, (count, dscp): (u32, u8)) {
+        (0..count).for_each(|_| watch.on_emulation(now, dscp));
     }
 
     #[test]
@@ -144,10 +150,10 @@ mod tests {
         // So many of 64 with another class.
         for (other, is_told) in [(0, false), (1, false), (47, false), (48, true), (64, true)] {
             let mut watch = watch();
-            emulation(&mut watch, WINDOW - other, right);
-            emulation(&mut watch, other.saturating_sub(1), 0);
-            assert_eq!(watch.notice(now), None, "too few");
-            emulation(&mut watch, other.min(1), 0);
+            emulation(&mut watch, now, (WINDOW - other, right));
+            emulation(&mut watch, now, (other.saturating_sub(1), 0));
+            assert!(other == 0 || watch.notice(now).is_none(), "too few");
+            emulation(&mut watch, now, (other.min(1), 0));
             assert_eq!(watch.notice(now).is_some(), is_told, "{other}");
         }
     }
@@ -164,7 +170,7 @@ mod tests {
             let mut watch = watch();
             (0..count).for_each(|_| watch.on_data(dscp));
             assert_eq!(watch.notice(now), None, "no emulation packet was seen");
-            emulation(&mut watch, WINDOW, classes.emulation);
+            emulation(&mut watch, now, (WINDOW, classes.emulation));
             assert_eq!(watch.notice(now), told, "{count} of {dscp}");
         }
     }
@@ -174,10 +180,22 @@ mod tests {
         let (begun, mut watch) = (Instant::now(), watch());
         let mut told = 0;
         for millis in 0..200 {
-            emulation(&mut watch, WINDOW, 0);
-            told += u32::from(watch.notice(begun + Duration::from_millis(millis)).is_some());
+            let now = begun + Duration::from_millis(millis);
+            emulation(&mut watch, now, (WINDOW, 0));
+            told += u32::from(watch.notice(now).is_some());
         }
         assert_eq!(told, 3);
+    }
+
+    #[test]
+    fn data_of_a_time_without_emulation_packets_does_not_count() {
+        let (begun, mut watch) = (Instant::now(), watch());
+        let classes = Classes::default();
+        emulation(&mut watch, begun, (1, classes.emulation));
+        (0..500).for_each(|_| watch.on_data(0));
+        let later = begun + GAP * 2;
+        emulation(&mut watch, later, (WINDOW, classes.emulation));
+        assert_eq!(watch.notice(later), None);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod transfer;
 mod transfer_args;
 #[cfg(target_os = "linux")]
 mod transfer_identity;
+#[cfg(target_os = "linux")]
 mod transfer_path;
 #[cfg(target_os = "linux")]
 mod transfer_stats;

@@ -64,6 +64,8 @@ pub fn send(args: &Send) -> Result<ExitCode> {
     let sent = transfer_path::watching(&connection, retry, &tell, || {
         sending.send(&sources, options, &bar)
     });
+    // Its peer waits for the end.
+    drop(connection);
     bar.end();
     ended(&sent.map_err(|why| not_sent(&why))?, "sent", &args.leaving)
 }

@@ -120,6 +120,36 @@ fn both_sides_say_what_they_counted_and_quiet_ones_nothing() {
 }
 
 #[test]
+fn the_start_and_the_controller_without_credits_can_be_chosen() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, vec![7; 300_000]).unwrap();
+
+    let (mut child, _lines, told) = receiver(&data, &inbox, &[]);
+    let address = told["address"].as_str().unwrap().to_owned();
+    let sent = send(&data, &file, &address, &["--trust-new", "--json", "--unscheduled", "100KB"]);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
+    assert_eq!(report["leaves"], "credits");
+    let unscheduled = report["credits"]["unscheduled"].as_u64().unwrap();
+    assert!((1..=66).contains(&unscheduled), "the list of files comes first: {unscheduled}");
+    assert!(child.wait().unwrap().success());
+
+    let more = ["--without-credits", "--overwrite"];
+    let (mut child, _lines, told) = receiver(&data, &inbox, &more);
+    let address = told["address"].as_str().unwrap().to_owned();
+    fs::write(&file, vec![8; 300_000]).unwrap();
+    let args = ["--trust-new", "--fallback", "bbr", "--retry-credits", "1s"];
+    let sent = send(&data, &file, &address, &args);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let said = String::from_utf8(sent.stdout).unwrap();
+    assert!(said.contains("Data leaves by BBR, without credits: one of both ends"), "{said}");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn bad_input_is_named() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -144,6 +174,9 @@ fn bad_input_is_named() {
         (&["receive", ".", "--bind", "192.0.2.1:4747"], &["--bind takes an address of this host"]),
         (&["receive", ".", "--bind", &taken], &[&taken, "another program has this port"]),
         (&["ping", "--listen", "--bind", &taken], &["another program has this port"]),
+        (&["send", ".", "127.0.0.1", "--unscheduled", "2000GB"], &["--unscheduled is at most 1 TB"]),
+        (&["send", ".", "127.0.0.1", "--unscheduled", "2"], &["--unscheduled"]),
+        (&["send", ".", "127.0.0.1", "--fallback", "reno"], &["cubic, bbr"]),
     ] {
         let output = shallop(folder).args(args).current_dir(folder).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");

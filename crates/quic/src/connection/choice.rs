@@ -54,7 +54,8 @@ impl Connection {
     /// Reads what the peer has told since.
     pub(super) fn read_notice(&mut self) {
         if let Some(notice) = self.exchange.notice(&mut self.quic) {
-            self.classes_differ = notice.differs_from(&self.config.classes);
+            let differs = notice.differs_from(&self.config.classes);
+            self.objection = differs.then_some(Path::ClassesErased);
         }
     }
 
@@ -76,8 +77,8 @@ impl Connection {
             Path::Unanswered
         } else if self.answers.have_stopped() {
             Path::CreditsStopped
-        } else if self.classes_differ {
-            Path::ClassesErased
+        } else if let Some(told) = self.objection {
+            told
         } else if credits.is_data_lost() {
             Path::DataLost
         } else {
@@ -107,7 +108,7 @@ impl Connection {
         }
         self.path = Path::Credits;
         self.answers = self.fresh_answers();
-        self.classes_differ = false;
+        self.objection = None;
         // QUIC may still hold data that was lost, or that the window has kept back.
         self.pending = true;
         self.gate.set(Mode::Shut);

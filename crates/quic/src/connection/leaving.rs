@@ -54,7 +54,9 @@ impl Connection {
         }
         for loss in losses {
             self.lost_bytes += loss.bytes;
-            let packets = loss.bytes.div_ceil(u64::from(self.quic.current_mtu()));
+            // Small ones have no data.
+            let full = u64::from(self.quic.current_mtu());
+            let packets = (loss.bytes + full / 2) / full;
             let scheduled = packets - self.burst.on_lost(packets);
             let before = span(now.saturating_duration_since(loss.sent)).min(time.since_start());
             if let Some(credits) = &mut self.credits {
