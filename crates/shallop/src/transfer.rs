@@ -35,8 +35,9 @@ fn config(leaving: &Leaving) -> Result<Config> {
 
 /// Sends files.
 pub fn send(args: &Send) -> Result<ExitCode> {
+    let config = config(&args.leaving)?;
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
-    let sending = connect(&args.host, config(&args.leaving)?, &args.receiver)?;
+    let sending = connect(&args.host, config, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let sent = sending.send(&sources, options, &bar);
