@@ -16,7 +16,7 @@ use shallop_workbench::printable::printable;
 use shallop_workbench::{TableForm, render};
 
 use crate::print;
-use crate::transfer::config_of;
+use crate::transfer::{config_of, place};
 use crate::transfer_args::Ping;
 use crate::transfer_identity::{unheard, unreached};
 
@@ -76,7 +76,8 @@ fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
     print::line(&if args.json {
         json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()
     } else {
-        format!("Answering pings at {address}. The fingerprint, for this time, is\n{fingerprint}")
+        let place = place(address);
+        format!("Answering pings at {place}. The fingerprint, for this time, is\n{fingerprint}")
     })?;
     answer(&receiving);
     Ok(ExitCode::SUCCESS)

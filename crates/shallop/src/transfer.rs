@@ -1,6 +1,7 @@
 //! `send` and `receive`: files between hosts, by QUIC whose data packets leave on credits.
 
 use std::io::IsTerminal;
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -50,8 +51,9 @@ fn config(leaving: &Leaving) -> Result<Config> {
 
 /// Sends files.
 pub fn send(args: &Send) -> Result<ExitCode> {
+    let config = config(&args.leaving)?;
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
-    let sending = connect(&args.host, config(&args.leaving)?, &args.receiver)?;
+    let sending = connect(&args.host, config, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
@@ -128,7 +130,18 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
             &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
         );
     }
-    print::line(&format!("Receiving at {address}. Its fingerprint is\n{fingerprint}"))
+    let place = place(address);
+    print::line(&format!("Receiving at {place}. The fingerprint of this host is\n{fingerprint}"))
+}
+
+/// Where somebody listens, in words where `[::]` would be read as an address.
+pub fn place(address: SocketAddr) -> String {
+    let port = address.port();
+    match address.ip() {
+        ip if !ip.is_unspecified() => address.to_string(),
+        IpAddr::V4(_) => format!("port {port} of all IPv4 addresses"),
+        IpAddr::V6(_) => format!("port {port} of all addresses, IPv4 and IPv6"),
+    }
 }
 
 /// Says what came of a session.

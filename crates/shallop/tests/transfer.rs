@@ -159,15 +159,21 @@ fn bad_input_is_named() {
     let taken = port.local_addr().unwrap().to_string();
     for (args, said) in [
         (&["send", "nowhere", "127.0.0.1"][..], &["nowhere: No such file"][..]),
-        (&["send", ".", "127.0.0.1", "--wait", "0s"], &["--wait 0s: the waiting time is from 1us"]),
-        (&["send", ".", "no-such-host.invalid"], &["no-such-host.invalid:4747 is no host"]),
-        (&["send", ".", "no such host"], &["' ' has no place in the name of a host"]),
-        (&["send", ".", "ship:70000"], &["a port is a number from 1 to 65535"]),
-        (&["send", ".", "notes.txt"], &["there is a file of that name", "the last argument"]),
+        (
+            &["send", "notes.txt", "127.0.0.1", "--wait", "0s"],
+            &["--wait 0s: the waiting time is from 1us"],
+        ),
+        (&["send", "notes.txt", "no-such-host.invalid"], &["no-such-host.invalid:4747 is no host"]),
+        (&["send", "notes.txt", "no such host"], &["' ' has no place in the name of a host"]),
+        (&["send", "notes.txt", "ship:70000"], &["a port is a number from 1 to 65535"]),
+        (
+            &["send", "notes.txt", "notes.txt"],
+            &["there is a file of that name", "the last argument"],
+        ),
         (&["send", "notes.txt"], &["HOST[:PORT]"]),
         (&["send", "link", "127.0.0.1"], &["link: symbolic links are not sent"]),
-        (&["send", ".", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
-        (&["send", ".", "127.0.0.1", "--cert", "a"], &["--key"]),
+        (&["send", "notes.txt", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
+        (&["send", "notes.txt", "127.0.0.1", "--cert", "a"], &["--key"]),
         (&["receive", "nowhere", "--once"], &["is no folder", "make it first"]),
         (&["receive", "notes.txt", "--once"], &["\"notes.txt\" is no folder"]),
         (&["receive", ".", "--bind", "4747"], &["as 192.0.2.1:4747"]),
