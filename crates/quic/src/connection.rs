@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, StreamId, VarInt};
@@ -26,6 +25,7 @@ use crate::path_stats::PathStats;
 use crate::settings::{ALPN, Settings};
 use crate::silence::Silence;
 use crate::stats::CreditStats;
+use crate::waiting::Waiting;
 
 /// The application protocol (ALPN) without credits.
 pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
@@ -76,7 +76,7 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) streams: Streams,
     pub(crate) end: Option<End>,
-    pub(crate) wakers: Vec<Waker>,
+    pub(crate) waiting: Waiting,
     /// Streams of which the peer has everything, or wants no more, until somebody has asked.
     pub(crate) finished: BTreeSet<StreamId>,
     pub(crate) tag: u16,
@@ -125,7 +125,7 @@ impl Connection {
             quic,
             streams: Streams::default(),
             end: None,
-            wakers: Vec::new(),
+            waiting: Waiting::default(),
             finished: BTreeSet::new(),
             tag,
             is_abandoned: false,
@@ -174,13 +174,17 @@ impl Connection {
 
     /// Wakes whoever waits for something of this connection.
     pub(crate) fn wake(&mut self) {
-        self.wakers.drain(..).for_each(Waker::wake);
+        self.waiting.wake_all();
     }
 
     /// Takes what QUIC has to tell.
     pub(crate) fn take_events(&mut self, time: Time) {
         let mut has_news = false;
         while let Some(event) = self.quic.poll() {
+            if let Event::Stream(StreamEvent::Readable { id }) = event {
+                self.waiting.wake_reader(id);
+                continue;
+            }
             has_news = true;
             match event {
                 Event::Connected => self.choose_path(),
@@ -236,6 +240,8 @@ impl Connection {
         let Some(settings) = self.exchange.settings(&mut self.quic) else { return false };
         match (settings, exchange::keys(&self.quic)) {
             (Ok(peer), Some(keys)) => {
+                let wait = self.config.wait_span().max(peer.wait);
+                self.streams.set_product(self.config.link.bytes_in(wait).get());
                 self.credits = Some(Credits::new(time, &self.config, keys, peer));
                 self.path = Path::Credits;
             }
@@ -439,9 +445,8 @@ impl Connection {
     }
 
     fn wake_writers(&mut self) {
-        if self.streams.has_room() {
-            self.wake();
-        }
+        let streams = &self.streams;
+        self.waiting.wake_writers(|id| streams.has_room(id));
     }
 
     /// Sends what QUIC wants to send next, if it may.

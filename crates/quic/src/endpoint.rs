@@ -23,6 +23,7 @@ use crate::socket::Socket;
 use crate::stats::CreditStats;
 use crate::streams;
 use crate::tls::Tls;
+use crate::waiting::What;
 
 pub use incoming::AnyStream;
 
@@ -162,6 +163,15 @@ impl Handle {
     /// Waits until something is there. `look` says what, or that it is not.
     async fn wait<T>(
         &self,
+        look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+    ) -> Result<T, QuicError> {
+        self.wait_on(What::Connection, look).await
+    }
+
+    /// As [`Handle::wait`], for `what` in particular.
+    async fn wait_on<T>(
+        &self,
+        what: What,
         mut look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
@@ -178,7 +188,7 @@ impl Handle {
                     Some(End::Lost(why)) => return Poll::Ready(Err(QuicError::Lost(why.clone()))),
                     None => {}
                 }
-                connection.wakers.push(context.waker().clone());
+                connection.waiting.add(what, context.waker());
             }
             drop(core);
             self.shared.ring();
@@ -330,7 +340,7 @@ impl SendStream {
     pub async fn write(&mut self, bytes: &[u8]) -> Result<usize, QuicError> {
         let id = self.id;
         self.handle
-            .wait(|connection| match connection.streams.write(id, bytes) {
+            .wait_on(What::Room(id), |connection| match connection.streams.write(id, bytes) {
                 0 if !bytes.is_empty() => Poll::Pending,
                 count => Poll::Ready(Ok(count)),
             })
@@ -403,7 +413,8 @@ impl RecvStream {
             return Ok(0);
         }
         let id = self.id;
-        let count = self.handle.wait(|connection| streams::read(connection, id, into)).await?;
+        let read = |connection: &mut _| streams::read(connection, id, into);
+        let count = self.handle.wait_on(What::Data(id), read).await?;
         self.ended = count == 0;
         Ok(count)
     }

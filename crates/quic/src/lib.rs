@@ -34,6 +34,7 @@ mod tls;
 pub mod transfer;
 #[cfg(test)]
 mod virtual_time;
+mod waiting;
 mod within;
 
 pub use config::{Classes, Config};

@@ -34,24 +34,31 @@ pub fn config_of(network: Network) -> Result<Config> {
     if network.wait < least || network.wait > most {
         return Err(plain(&"--wait is a time from 1us to 600s"));
     }
-    let wait = Duration::from_nanos(network.wait.as_ps() / 1_000);
-    Ok(Config { wait, ..Config::new(network.rate_limit) })
+    Ok(Config { wait: duration(network.wait), ..Config::new(network.rate_limit) })
+}
+
+fn duration(of: Span) -> Duration {
+    Duration::from_nanos(of.as_ps() / 1_000)
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
     Ok(Config { credits: !leaving.without_credits, ..config_of(leaving.network)? })
 }
 
-/// Sends files.
+/// Sends files, or zeros for a time.
 pub fn send(args: &Send) -> Result<ExitCode> {
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
     let (host, address) = address_of(&args.host)?;
     let sending = connect((&host, address), config(&args.leaving)?, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
-    let sent = sending.send(&sources, options, &bar);
+    let sent = match args.time {
+        Some(time) => sending.send_for(duration(time), &bar),
+        None => sending.send(&sources, options, &bar),
+    };
     bar.end();
-    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", args.leaving.printing)
+    let done = args.time.is_none().then_some("sent");
+    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, done, args.leaving.printing)
 }
 
 /// The name of a host with its port, and its address.
@@ -123,7 +130,7 @@ fn receive_from(
         bar.end();
     }
     match served {
-        Ok(Served::Files(report)) => Some(ended(&report, "received", args.leaving.printing)),
+        Ok(Served::Files(report)) => Some(ended(&report, Some("received"), args.leaving.printing)),
         Ok(Served::Pings(_)) => None,
         // A sender that does not trust this host leaves; one that was broken off comes again.
         Err(why) => {
@@ -158,8 +165,8 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     print::line(&format!("Receiving at {address}. Its fingerprint is\n{fingerprint}"))
 }
 
-/// Says what came of a session.
-fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
+/// Says what came of a session: what was done with files, if it was about files.
+fn ended(report: &Report, done: Option<&str>, printing: Printing) -> Result<ExitCode> {
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
         print::stderr(&transfer_stats::table(report));
@@ -178,13 +185,12 @@ fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
 }
 
 /// What was moved, and how it left.
-fn sentences(report: &Report, done: &str) -> String {
+fn sentences(report: &Report, done: Option<&str>) -> String {
     let Report { transfer, on_credits, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
-    let moved = format!(
-        "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
-        transfer.files, transfer.bytes, transfer.seconds
-    );
+    let files = done.map(|done| format!("{} files {done}, ", transfer.files)).unwrap_or_default();
+    let moved =
+        format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
     let skipped =
         (transfer.skipped > 0).then(|| format!(" {} were there already.", transfer.skipped));
     let resumed = (transfer.resumed_bytes > 0)
