@@ -62,8 +62,8 @@ impl Shared {
 pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let spin = spin()?;
+    let mut now = Instant::now();
     loop {
-        let now = Instant::now();
         let (out, next, is_over) = {
             let mut core = shared.lock();
             let out = core.transmit(now);
@@ -78,8 +78,15 @@ pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
         if is_over {
             return Ok(());
         }
-        if sleep(shared, &socket, next, spin)? {
-            receive(shared, &mut socket)?;
+        // Where sleeps are exact no time has passed, and to ask for it costs more than what was done.
+        let asleep_at = if spin.is_zero() { now } else { Instant::now() };
+        let has_arrived = sleep(shared, &socket, next, (asleep_at, spin))?;
+        now = Instant::now();
+        if has_arrived {
+            receive(shared, &mut socket, now)?;
+            if !spin.is_zero() {
+                now = Instant::now();
+            }
         }
     }
 }
@@ -99,27 +106,28 @@ fn spin_of(latest: Duration) -> Duration {
     if latest <= EXACT { Duration::ZERO } else { SPIN }
 }
 
-fn receive(shared: &Shared, socket: &mut Socket) -> io::Result<()> {
+/// Receives what had arrived by now.
+fn receive(shared: &Shared, socket: &mut Socket, now: Instant) -> io::Result<()> {
     for _ in 0..BATCH {
         let Some(arrival) = socket.receive()? else { break };
-        shared.lock().on_datagram(Instant::now(), &arrival);
+        shared.lock().on_datagram(now, &arrival);
     }
     Ok(())
 }
 
-/// Sleeps until shortly before the next deadline, and not longer than until something happens. True if datagrams have
-/// arrived.
+/// Sleeps from now until shortly before the next deadline, and not longer than until something happens. True if
+/// datagrams have arrived.
 fn sleep(
     shared: &Shared,
     socket: &Socket,
     next: Option<Instant>,
-    spin: Duration,
+    (now, spin): (Instant, Duration),
 ) -> io::Result<bool> {
     let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&shared.bell, PollFlags::IN)];
-    let ahead = || next.map_or(LONG, |at| at.saturating_duration_since(Instant::now()));
-    let timeout = timeout(ahead(), spin);
+    let ahead = |now| next.map_or(LONG, |at| at.saturating_duration_since(now));
+    let timeout = timeout(ahead(now), spin);
     if wait(&mut fds, timeout)? == 0 && timeout > SHORT && next.is_some() {
-        wait(&mut fds, ahead().saturating_sub(spin))?;
+        wait(&mut fds, ahead(Instant::now()).saturating_sub(spin))?;
     }
     let [has_arrived, has_rung] = [0, 1].map(|at: usize| !fds[at].revents().is_empty());
     if has_rung {
