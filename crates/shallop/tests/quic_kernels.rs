@@ -38,22 +38,22 @@ fn reports(folder: &Folder, out: &str) -> Vec<Value> {
 
 #[test]
 fn the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way_twice() {
-    let folder = Folder::with(EXAMPLE);
+    // Two flows, and less of them.
+    let small =
+        EXAMPLE.replace("= 4\n", "= 2\n").replace("500Mbps", "100Mbps").replace("350ms", "100ms");
+    let folder = Folder::with(small);
     if !has_kernel(&folder) {
         return;
     }
-    let small = ["--set", "topology.senders=3", "--set", "topology.receivers=3"];
-    let slow = ["--set", "topology.rate=100Mbps", "--set", "duration=1s"];
     for out in ["once", "again"] {
-        let run = ["run", "scenario.toml", "--out", out];
-        folder.done(&[&run[..], &small, &slow].concat());
+        folder.done(&["run", "scenario.toml", "--out", out]);
     }
     let summary = |out: &str| timeless(&folder.path(out).join("summary.json"));
     assert_eq!(summary("once"), summary("again"));
     let run = folder.summary("once")["runs"][0].clone();
     assert_eq!(run["drops"]["data"], 0, "{}", run["drops"]);
     let all = reports(&folder, "once");
-    assert_eq!(all.len(), 3);
+    assert_eq!(all.len(), 2);
     for report in &all {
         let credits = &report["credits"];
         assert_eq!(report["on_credits"], true);
