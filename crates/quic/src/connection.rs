@@ -9,7 +9,6 @@ mod leaving;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
@@ -35,6 +34,7 @@ use crate::silence::Silence;
 use crate::stats::CreditStats;
 use crate::streams::Effect;
 use crate::unscheduled::Burst;
+use crate::waiting::Waiting;
 
 /// The application protocol (ALPN) without credits.
 pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) streams: Streams,
     pub(crate) end: Option<End>,
-    wakers: Vec<Waker>,
+    pub(crate) waiting: Waiting,
     pub(crate) tag: u16,
     /// Nobody asks for it any more.
     pub(crate) is_abandoned: bool,
@@ -121,7 +121,7 @@ impl Connection {
             quic,
             streams: Streams::default(),
             end: None,
-            wakers: Vec::new(),
+            waiting: Waiting::default(),
             tag,
             is_abandoned: false,
             config: *config,
@@ -177,22 +177,20 @@ impl Connection {
         PathStats::new(&self.quic.stats(), self.longest_rtt)
     }
 
-    /// Wakes this one once something has happened.
-    pub(crate) fn wake_later(&mut self, waker: &Waker) {
-        if !self.wakers.iter().any(|of| of.will_wake(waker)) {
-            self.wakers.push(waker.clone());
-        }
-    }
-
     /// Wakes whoever waits for something of this connection.
     pub(crate) fn wake(&mut self) {
-        self.wakers.drain(..).for_each(Waker::wake);
+        self.waiting.wake_all();
     }
 
     /// Takes what QUIC has to tell.
     pub(crate) fn take_events(&mut self, time: Time) {
-        let mut has_news = false;
+        let (mut has_news, mut may_have_notice) = (false, false);
         while let Some(event) = self.quic.poll() {
+            may_have_notice = true;
+            if let Event::Stream(StreamEvent::Readable { id }) = event {
+                self.waiting.wake_reader(id);
+                continue;
+            }
             has_news = true;
             match event {
                 Event::Connected => self.choose_path(),
@@ -212,7 +210,7 @@ impl Connection {
         } else {
             self.longest_rtt = self.longest_rtt.max(self.quic.rtt());
         }
-        if has_news && self.credits.is_some() {
+        if may_have_notice && self.credits.is_some() {
             self.read_notice();
         }
         if has_news {

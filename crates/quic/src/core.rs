@@ -23,12 +23,13 @@ use crate::reset::ResetSecret;
 
 /// The most connections at a time; more are refused.
 const CONNECTIONS: usize = 1_024;
-/// Windows of flow control, bytes: of a stream and of a connection.
-const STREAM_WINDOW: u32 = 16 << 20;
-const WINDOW: u32 = 64 << 20;
 /// Packets for which peers are asked to send one acknowledgement, if they can be asked (draft-ietf-quic-ack-frequency).
 /// They acknowledge at once what shows a loss, and anything within 25 ms.
 const ACKNOWLEDGED_TOGETHER: u32 = 10;
+/// The least and the largest flow-control window of a stream, and the least of a connection, bytes.
+const LEAST_STREAM_WINDOW: u64 = 16 << 20;
+const MOST_STREAM_WINDOW: u64 = 256 << 20;
+const LEAST_WINDOW: u64 = 64 << 20;
 /// A connection that hears nothing for so long is lost.
 const IDLE: u32 = 60_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -292,20 +293,46 @@ impl Core {
     }
 }
 
+/// Flow-control windows of a stream and of a connection, bytes. A stream alone has to fill the link: its window is what
+/// the link carries in a round trip, which is not longer than the waiting time, and in another one before the update of
+/// the window is back.
+fn windows(config: &Config) -> (u32, u32) {
+    let product = config.link.bytes_in(config.wait_span() * 2).get();
+    let stream = product.clamp(LEAST_STREAM_WINDOW, MOST_STREAM_WINDOW);
+    (stream as u32, (stream * 2).max(LEAST_WINDOW) as u32)
+}
+
 fn transport(config: &Config, gate: &Arc<Gate>) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     let mut acks = AckFrequencyConfig::default();
     acks.ack_eliciting_threshold(VarInt::from_u32(ACKNOWLEDGED_TOGETHER - 1));
+    let (stream_window, window) = windows(config);
     transport
         .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate), config.fallback)))
         .initial_mtu(config.datagram.max(1_200))
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)
         .ack_frequency_config(Some(acks))
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .receive_window(VarInt::from_u32(WINDOW))
-        .send_window(u64::from(WINDOW))
+        .stream_receive_window(VarInt::from_u32(stream_window))
+        .receive_window(VarInt::from_u32(window))
+        .send_window(u64::from(window))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE).into()))
         .keep_alive_interval(Some(KEEP_ALIVE));
     Arc::new(transport)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::BitsPerSec;
+
+    #[test]
+    fn windows_follow_the_link_and_the_waiting_time_within_bounds() {
+        let of = |link, wait| {
+            windows(&Config { wait: Duration::from_millis(wait), ..Config::new(link) })
+        };
+        assert_eq!(of(BitsPerSec::gbps(10), 60), (150_000_000, 300_000_000));
+        assert_eq!(of(BitsPerSec::gbps(1), 1), (16 << 20, 64 << 20));
+        assert_eq!(of(BitsPerSec::gbps(1_000), 60_000), (256 << 20, 512 << 20));
+    }
 }

@@ -27,6 +27,7 @@ use crate::socket::Socket;
 use crate::stats::CreditStats;
 use crate::streams::{self, Effect};
 use crate::tls::Tls;
+use crate::waiting::What;
 
 pub use incoming::AnyStream;
 pub use stream::{RecvStream, SendStream};
@@ -167,6 +168,15 @@ impl Handle {
     /// Waits until something is there. `look` says what, or that it is not.
     async fn wait<T>(
         &self,
+        look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+    ) -> Result<T, QuicError> {
+        self.wait_on(What::Connection, look).await
+    }
+
+    /// As [`Handle::wait`], for `what` in particular.
+    async fn wait_on<T>(
+        &self,
+        what: What,
         mut look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
@@ -181,7 +191,7 @@ impl Handle {
                 if let Some(end) = &connection.end {
                     return Poll::Ready(Err(end.into()));
                 }
-                connection.wake_later(context.waker());
+                connection.waiting.add(what, context.waker());
             }
             drop(core);
             if effect == Effect::Sends {

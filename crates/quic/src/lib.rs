@@ -130,6 +130,7 @@ pub mod transfer;
 mod unscheduled;
 #[cfg(test)]
 mod virtual_time;
+mod waiting;
 mod within;
 
 pub use config::{Classes, Config, WaitError};

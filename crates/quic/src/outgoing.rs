@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use quinn_proto::{Connection, StreamId, VarInt, WriteError};
 
-/// Bytes that may wait in one stream.
+/// Bytes that may wait in one stream, whatever waits in others.
 const ROOM: usize = 1 << 20;
+/// The most bytes that may wait in all streams together, but for that.
+const MOST_ROOM: u64 = 256 << 20;
 
 /// Data of one stream.
 #[derive(Debug, Default)]
@@ -25,6 +27,8 @@ pub(crate) struct Streams {
     queues: BTreeMap<StreamId, Queue>,
     /// The stream whose turn was last.
     last: Option<StreamId>,
+    /// Bytes that may wait in all streams together.
+    room: usize,
 }
 
 impl Streams {
@@ -36,9 +40,17 @@ impl Streams {
         count
     }
 
+    /// Says how many bytes leave while one waits for its credit. Credits are asked for what waits here: with less, the
+    /// link is not filled.
+    pub(crate) fn set_product(&mut self, bytes: u64) {
+        self.room = bytes.min(MOST_ROOM) as usize + ROOM;
+    }
+
     /// Bytes that a stream takes now.
     pub(crate) fn room(&self, id: StreamId) -> usize {
-        ROOM.saturating_sub(self.queues.get(&id).map_or(0, |queue| queue.data.len()))
+        let own = self.queues.get(&id).map_or(0, |queue| queue.data.len());
+        let all: usize = self.queues.values().map(|queue| queue.data.len()).sum();
+        ROOM.saturating_sub(own).max(self.room.saturating_sub(all))
     }
 
     /// The stream ends behind what was written.
@@ -70,9 +82,9 @@ impl Streams {
         }
     }
 
-    /// Whether any stream has room for half of what it may hold.
-    pub(crate) fn has_room(&self) -> bool {
-        self.queues.is_empty() || self.queues.values().any(|queue| queue.data.len() < ROOM / 2)
+    /// Whether a stream has so much room that its writer is to be woken.
+    pub(crate) fn has_room(&self, id: StreamId) -> bool {
+        self.room(id) > ROOM / 2
     }
 
     /// Bytes that wait and that the peer takes, with one more for the end of a stream.

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pollster::block_on;
 use rustls::server::danger::ClientCertVerifier;
@@ -110,6 +111,24 @@ impl Sending {
     ) -> Result<Report, TransferError> {
         let transfer = transfer::send(&Streams::of(&self.connection), sources, options, progress)?;
         Ok(report(&self.connection, transfer))
+    }
+
+    /// Sends zeros for so long, and waits until the receiver has counted them. In the report are the bytes that have
+    /// arrived there, and the seconds from the first to the last.
+    ///
+    /// # Errors
+    /// If the connection is lost, or the receiver does not count.
+    pub fn send_for(
+        self,
+        time: Duration,
+        progress: &dyn Progress,
+    ) -> Result<Report, TransferError> {
+        let arrived = ping::send_for(&self.connection, time, &mut |count| progress.bytes(0, count));
+        let arrived = arrived.map_err(QuicError::into_io)?;
+        let (bytes, seconds) = (arrived.bytes, arrived.time.as_secs_f64());
+        let report = report(&self.connection, Summary { bytes, seconds, ..Summary::default() });
+        self.connection.close(0, DONE.as_bytes());
+        Ok(report)
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use shallop_core::Bytes;
+use shallop_core::{Bytes, Span};
 use shallop_quic::session::{Receiving, Report, Served};
 use shallop_quic::transfer::{
     Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, Sources,
@@ -40,6 +40,10 @@ pub fn config_of(network: Network) -> Result<Config> {
     Ok(Config { unscheduled, ..config })
 }
 
+fn duration(of: Span) -> Duration {
+    Duration::from_nanos(of.as_ps() / 1_000)
+}
+
 fn config(leaving: &Leaving) -> Result<Config> {
     Ok(Config {
         credits: !leaving.without_credits,
@@ -49,7 +53,7 @@ fn config(leaving: &Leaving) -> Result<Config> {
     })
 }
 
-/// Sends files.
+/// Sends files, or zeros for a time.
 pub fn send(args: &Send) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
@@ -57,19 +61,21 @@ pub fn send(args: &Send) -> Result<ExitCode> {
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
-    let retry = args.retry_credits.map(|span| Duration::from_nanos(span.as_ps() / 1_000));
+    let retry = args.retry_credits.map(duration);
     let tell = |path: Path| {
         if !args.leaving.printing.quiet {
             bar.say(&format!("{}\n", leaves(path, args.leaving.fallback.into())));
         }
     };
-    let sent = transfer_path::watching(&connection, retry, &tell, || {
-        sending.send(&sources, options, &bar)
+    let sent = transfer_path::watching(&connection, retry, &tell, || match args.time {
+        Some(time) => sending.send_for(duration(time), &bar),
+        None => sending.send(&sources, options, &bar),
     });
     // Its peer waits for the end.
     drop(connection);
     bar.end();
-    ended(&sent.map_err(|why| not_sent(&why))?, "sent", &args.leaving)
+    let done = args.time.is_none().then_some("sent");
+    ended(&sent.map_err(|why| not_sent(&why))?, done, &args.leaving)
 }
 
 /// Receives files, until it is ended or, with `--once`, the first sender is done.
@@ -110,7 +116,7 @@ fn receive_from(
         bar.end();
     }
     match served {
-        Ok(Served::Files(report)) => Some(ended(&report, "received", &args.leaving)),
+        Ok(Served::Files(report)) => Some(ended(&report, Some("received"), &args.leaving)),
         Ok(Served::Pings(_)) => None,
         // A sender that does not trust this host leaves; one that was broken off comes again.
         Err(why) => {
@@ -144,8 +150,8 @@ pub fn place(address: SocketAddr) -> String {
     }
 }
 
-/// Says what came of a session.
-fn ended(report: &Report, done: &str, leaving: &Leaving) -> Result<ExitCode> {
+/// Says what came of a session: what was done with files, if it was about files.
+fn ended(report: &Report, done: Option<&str>, leaving: &Leaving) -> Result<ExitCode> {
     let printing = leaving.printing;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
@@ -176,13 +182,12 @@ fn leaves(path: Path, fallback: Fallback) -> String {
 }
 
 /// What was moved, and how it left.
-fn sentences(report: &Report, done: &str, fallback: Fallback) -> String {
+fn sentences(report: &Report, done: Option<&str>, fallback: Fallback) -> String {
     let Report { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
-    let moved = format!(
-        "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
-        transfer.files, transfer.bytes, transfer.seconds
-    );
+    let files = done.map(|done| format!("{} files {done}, ", transfer.files)).unwrap_or_default();
+    let moved =
+        format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
     let skipped =
         (transfer.skipped > 0).then(|| format!(" {} were there already.", transfer.skipped));
     let resumed = (transfer.resumed_bytes > 0)

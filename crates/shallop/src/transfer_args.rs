@@ -120,13 +120,17 @@ pub struct Receiver {
 
 /// The arguments of `send`.
 #[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub struct Send {
     /// Files and folders
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "time", conflicts_with = "time", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Who receives them: a name or an address, with the port if it is not 4747
     #[arg(value_name = "HOST[:PORT]")]
     pub host: Host,
+    /// In place of files, send zeros for this time, which the receiver counts and drops: how fast the path is
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Span>,
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: u8,

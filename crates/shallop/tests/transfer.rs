@@ -82,6 +82,32 @@ fn files_arrive_at_a_receiver_that_is_known_and_at_no_other() {
     assert_eq!(known.trim(), format!("{address} {}", told["fingerprint"].as_str().unwrap()));
 }
 
+#[test]
+fn zeros_for_a_time_are_counted_where_they_arrive_and_no_file_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    let (mut child, _lines, told) = receiver(&data, &inbox, &[]);
+    let address = told["address"].as_str().unwrap();
+    let mut command = shallop(&data);
+    command.args(["send", "--for", "300ms", address, "--wait", "20ms", "--trust-new", "--json"]);
+    let sent = command.output().unwrap();
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
+    let (bytes, seconds) = (&report["transfer"]["bytes"], &report["transfer"]["seconds"]);
+    let packets = report["credits"]["data_packets"].as_f64().unwrap();
+    let payload = bytes.as_f64().unwrap() / packets;
+    assert!((1_000.0..1_472.0).contains(&payload), "{report}");
+    // The first data leaves a waiting time later, and what waits at the end still leaves.
+    assert!((0.1..2.0).contains(&seconds.as_f64().unwrap()), "{report}");
+    assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let both = shallop(&data).args(["send", "--for", "1s", "file", address]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&both.stderr).contains("cannot be used with"));
+}
+
 /// The figure of a line of a table, by what the line begins with.
 fn figure(table: &str, name: &str) -> f64 {
     let line = table.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
@@ -180,7 +206,10 @@ fn bad_input_is_named() {
         (&["receive", ".", "--bind", "192.0.2.1:4747"], &["--bind takes an address of this host"]),
         (&["receive", ".", "--bind", &taken], &[&taken, "another program has this port"]),
         (&["ping", "--listen", "--bind", &taken], &["another program has this port"]),
-        (&["send", ".", "127.0.0.1", "--unscheduled", "2000GB"], &["--unscheduled is at most 1 TB"]),
+        (
+            &["send", ".", "127.0.0.1", "--unscheduled", "2000GB"],
+            &["--unscheduled is at most 1 TB"],
+        ),
         (&["send", ".", "127.0.0.1", "--unscheduled", "2"], &["--unscheduled"]),
         (&["send", ".", "127.0.0.1", "--fallback", "reno"], &["cubic, bbr"]),
     ] {

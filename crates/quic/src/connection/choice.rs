@@ -35,7 +35,9 @@ impl Connection {
         let Some(settings) = self.exchange.settings(&mut self.quic) else { return false };
         match (settings, exchange::keys(&self.quic)) {
             (Ok(peer), Some(keys)) => {
-                self.credits = Some(Credits::new(time, &self.config, keys, peer));
+                let credits = Credits::new(time, &self.config, keys, peer);
+                self.streams.set_product(self.config.link.bytes_in(credits.wait()).get());
+                self.credits = Some(credits);
                 self.answers = self.fresh_answers();
                 self.path = Path::Credits;
             }

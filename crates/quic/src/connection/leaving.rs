@@ -203,9 +203,8 @@ impl Connection {
     }
 
     pub(super) fn wake_writers(&mut self) {
-        if self.streams.has_room() {
-            self.wake();
-        }
+        let streams = &self.streams;
+        self.waiting.wake_writers(|id| streams.has_room(id));
     }
 
     /// Sends what QUIC wants to send next, if it may.

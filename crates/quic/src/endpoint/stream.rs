@@ -7,6 +7,7 @@ use quinn_proto::{StreamId, VarInt};
 use super::Handle;
 use crate::error::QuicError;
 use crate::streams;
+use crate::waiting::What;
 
 /// A stream to the peer. If it is dropped before [`SendStream::finish`], it is reset with code 0.
 ///
@@ -41,7 +42,8 @@ impl SendStream {
             return Err(QuicError::Finished);
         }
         let id = self.id;
-        self.handle.wait(|connection| streams::write(connection, id, bytes)).await
+        let write = |connection: &mut _| streams::write(connection, id, bytes);
+        self.handle.wait_on(What::Room(id), write).await
     }
 
     /// Writes all of these bytes. A future that is dropped may have written a part of them.
@@ -138,7 +140,8 @@ impl RecvStream {
             return Ok(0);
         }
         let id = self.id;
-        let count = self.handle.wait(|connection| streams::read(connection, id, into)).await?;
+        let read = |connection: &mut _| streams::read(connection, id, into);
+        let count = self.handle.wait_on(What::Data(id), read).await?;
         self.ended = count == 0;
         Ok(count)
     }
