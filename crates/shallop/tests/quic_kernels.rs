@@ -57,6 +57,7 @@ fn the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way
     for report in &all {
         let credits = &report["credits"];
         assert_eq!(report["on_credits"], true);
-        assert_eq!((&credits["skipped"], &credits["late"][0]), (&0.into(), &0.into()), "{report}");
+        // Later than 100 us.
+        assert_eq!((&credits["skipped"], &credits["late"][1]), (&0.into(), &0.into()), "{report}");
     }
 }
