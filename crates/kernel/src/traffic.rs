@@ -114,13 +114,15 @@ impl Traffic {
         if command.is_shell {
             self.programs.shell = Some(self.programs.all.len() as u32);
         }
+        let own = std::env::current_exe().ok();
+        let own = own.map(|path| path.to_string_lossy().into_owned());
         self.groups.push(flow.group);
         self.programs.all.push(Program {
             number: self.programs.all.len() as u32,
             host: from,
             start: guest(flow.start),
             folder: group.name.clone(),
-            command: command.words_for(&self.flows.names[to as usize]),
+            command: command.words_for(&self.flows.names[to as usize], own.as_deref()),
         });
         Ok(())
     }

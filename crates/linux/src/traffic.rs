@@ -228,12 +228,14 @@ impl Traffic {
                     "programs are to run in host \"{name}\", in whose place interface {interface} is"
                 )));
             }
+            let own = std::env::current_exe().ok();
+            let own = own.map(|path| path.to_string_lossy().into_owned());
             self.programs.push(Program {
                 group: flow.group,
                 host: from,
                 start: flow.start.since_start().as_ps() / 1_000,
                 folder: format!("{}.{}", group.name, self.flows.names[from as usize]),
-                words: command.words_for(&self.flows.names[to as usize]),
+                words: command.words_for(&self.flows.names[to as usize], own.as_deref()),
                 is_shell: command.is_shell,
             });
         }

@@ -347,16 +347,17 @@ impl Command {
     /// What stands in a word for the name of the other host of a program.
     pub const OTHER_HOST: &str = "{to}";
 
-    /// The words for a program whose other host has this name. `shallop` is the program that runs, wherever it lies.
+    /// The words for a program whose other host has this name. `shallop` is the program that runs, whose
+    /// path is `own`.
     #[must_use]
-    pub fn words_for(&self, other: &str) -> Vec<String> {
+    pub fn words_for(&self, other: &str, own: Option<&str>) -> Vec<String> {
         let mut words: Vec<String> =
             self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();
-        let own = std::env::current_exe().ok().filter(|path| path.ends_with(OWN));
+        let own = own.filter(|path| path.rsplit('/').next() == Some(OWN));
         if let (Some(first), Some(own)) =
             (words.first_mut().filter(|word| word.as_str() == OWN), own)
         {
-            *first = own.to_string_lossy().into_owned();
+            own.clone_into(first);
         }
         words
     }

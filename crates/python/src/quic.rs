@@ -222,6 +222,7 @@ impl Receiver {
         folder, *, bind, overwrite, identity, cert, key, client_ca, rate_limit, wait, without_credits
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives values")]
     fn listen(
         py: Python<'_>,
         folder: PathBuf,

@@ -153,7 +153,7 @@ fn sleep(
 /// The timeout with which `poll` does not end later than `spin` before a deadline that is so far ahead.
 fn timeout(ahead: Duration, spin: Duration) -> Duration {
     let timeout = ahead.saturating_sub(spin);
-    if timeout > SHORT { timeout - timeout / POLL_SLACK } else { timeout }
+    if timeout > SHORT { timeout.saturating_sub(timeout / POLL_SLACK) } else { timeout }
 }
 
 /// Waits for one of these descriptors, and returns how many are ready.

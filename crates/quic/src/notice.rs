@@ -45,14 +45,14 @@ impl Notice {
     }
 
     /// Whether these are not the classes that this sender has given its packets.
-    pub(crate) fn differs_from(&self, own: &Classes) -> bool {
+    pub(crate) fn differs_from(self, own: Classes) -> bool {
         self.emulation != own.emulation || self.data.is_some_and(|data| !own.is_of_data(data))
     }
 }
 
 impl Classes {
     /// Whether packets with data of streams may have this DSCP.
-    fn is_of_data(&self, dscp: u8) -> bool {
+    fn is_of_data(self, dscp: u8) -> bool {
         [self.data, self.unscheduled].contains(&dscp)
     }
 }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_sender_knows_its_own_classes() {
         let own = Classes::default();
-        let notice = |emulation, data| Notice { emulation, data }.differs_from(&own);
+        let notice = |emulation, data| Notice { emulation, data }.differs_from(own);
         assert!(!notice(own.emulation, None) && !notice(own.emulation, Some(own.data)));
         assert!(!notice(own.emulation, Some(own.unscheduled)));
         assert!(notice(0, None) && notice(own.emulation, Some(0)) && notice(0, Some(own.data)));

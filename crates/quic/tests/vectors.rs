@@ -208,17 +208,14 @@ fn every_message_is_read_as_what_it_says() {
         let record = record.unwrap();
         let message = bytes(&record[2]);
         let said: Vec<Option<u64>> = record[1].split(' ').map(|value| value.parse().ok()).collect();
-        match &record[0] {
-            "settings" => {
-                let read = Settings::decode(&message).unwrap();
-                let times = [read.wait, read.credit_delay].map(|span| span.as_ps() / 1_000);
-                let numbers = [u64::from(read.tag), u64::from(read.batch), times[0], times[1]];
-                assert_eq!(said, numbers.map(Some));
-            }
-            _ => {
-                let read = Notice::decode(message.try_into().unwrap()).unwrap();
-                assert_eq!(said, [Some(read.emulation.into()), read.data.map(u64::from)]);
-            }
+        if &record[0] == "settings" {
+            let read = Settings::decode(&message).unwrap();
+            let times = [read.wait, read.credit_delay].map(|span| span.as_ps() / 1_000);
+            let numbers = [u64::from(read.tag), u64::from(read.batch), times[0], times[1]];
+            assert_eq!(said, numbers.map(Some));
+        } else {
+            let read = Notice::decode(message.try_into().unwrap()).unwrap();
+            assert_eq!(said, [Some(read.emulation.into()), read.data.map(u64::from)]);
         }
     }
 }

@@ -36,7 +36,7 @@ fn in_turn_each_host_has_one_other_whose_name_may_be_an_argument_and_a_start_of_
     let group = &study.points[0].plan.groups[0];
     assert_eq!((group.flows, &group.pattern), (2, &Pattern::RoundRobin));
     assert!(matches!(group.start, Starts::Drawn(..)));
-    assert_eq!(group.command.as_ref().unwrap().words_for("r0"), ["ping", "r0:1"]);
+    assert_eq!(group.command.as_ref().unwrap().words_for("r0", None), ["ping", "r0:1"]);
 }
 
 #[test]

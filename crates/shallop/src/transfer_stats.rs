@@ -79,9 +79,9 @@ fn millis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallop_quic::Path;
     use shallop_quic::counters::Counters;
     use shallop_quic::transfer::Summary;
+    use shallop_quic::{Lateness, Path};
 
     #[test]
     fn every_count_is_in_the_table_and_reasons_only_where_something_was_dropped() {
@@ -98,6 +98,7 @@ mod tests {
             without_credit: 206,
             unscheduled: 210,
             late: [209, 208, 207],
+            lateness: Lateness::default(),
             latest_s: 0.0123,
         };
         let path = PathStats {
