@@ -45,7 +45,7 @@ impl Exchange {
     }
 
     /// Sends a notice behind the settings.
-    pub(crate) fn tell(&self, quic: &mut Connection, notice: &Notice) {
+    pub(crate) fn tell(&self, quic: &mut Connection, notice: Notice) {
         if let Some(id) = self.own {
             // One that finds no room is late: the next one will do.
             let _ = quic.send_stream(id).write(&notice.encode());

@@ -54,7 +54,7 @@ impl Connection {
     /// Reads what the peer has told since.
     pub(super) fn read_notice(&mut self) {
         if let Some(notice) = self.exchange.notice(&mut self.quic) {
-            let differs = notice.differs_from(&self.config.classes);
+            let differs = notice.differs_from(self.config.classes);
             self.objection = differs.then_some(Path::ClassesErased);
         }
     }

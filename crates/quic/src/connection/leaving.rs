@@ -158,7 +158,7 @@ impl Connection {
     /// Tells the peer of the classes of its packets, if it has to know.
     pub(super) fn tell_classes(&mut self, now: Instant, out: &mut Vec<Datagram>) {
         if let Some(notice) = self.watch.notice(now) {
-            self.exchange.tell(&mut self.quic, &notice);
+            self.exchange.tell(&mut self.quic, notice);
             self.poll_as(now, Sort::Notice, out);
         }
     }
