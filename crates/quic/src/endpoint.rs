@@ -300,9 +300,9 @@ impl Connection {
     }
 
     /// Begins again with credits, where they were given up ([`Path::is_fallback`]), as what spoke against them may be
-    /// over. False if they were not given up: nothing has changed then. How the peer sends is for the peer to say.
-    pub fn use_credits(&self) -> bool {
-        self.handle.with(connection::Connection::use_credits).unwrap_or(false)
+    /// over. Nothing changes if they were not given up. How the peer sends is for the peer to say.
+    pub fn use_credits(&self) {
+        self.handle.with(connection::Connection::use_credits);
     }
 
     /// Waits until data leaves in another way than `before`, and says how.

@@ -212,9 +212,9 @@ impl Endpoints {
         }
     }
 
-    /// Begins again with credits, where they were given up ([`Path::is_fallback`]). False if they were not.
-    pub fn use_credits(&mut self, id: ConnectionId) -> bool {
-        self.with(id, Connection::use_credits).unwrap_or(false)
+    /// Begins again with credits, where they were given up ([`Path::is_fallback`]). Nothing changes if they were not.
+    pub fn use_credits(&mut self, id: ConnectionId) {
+        self.with(id, Connection::use_credits);
     }
 
     /// Counts of emulation packets and credits of a connection.

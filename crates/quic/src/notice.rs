@@ -29,7 +29,7 @@ pub struct Notice {
 impl Notice {
     /// The message.
     #[must_use]
-    pub fn encode(&self) -> [u8; NOTICE_BYTES] {
+    pub fn encode(self) -> [u8; NOTICE_BYTES] {
         [CLASSES, self.emulation, self.data.unwrap_or(NONE)]
     }
 
@@ -38,10 +38,9 @@ impl Notice {
     pub fn decode(message: [u8; NOTICE_BYTES]) -> Option<Self> {
         let [CLASSES, emulation, data] = message else { return None };
         let is_dscp = |dscp: u8| dscp < 64;
-        if !is_dscp(emulation) || !(is_dscp(data) || data == NONE) {
-            return None;
-        }
-        Some(Self { emulation, data: (data != NONE).then_some(data) })
+        let data = Some(data).filter(|&data| data != NONE);
+        let is_valid = is_dscp(emulation) && data.is_none_or(is_dscp);
+        is_valid.then_some(Self { emulation, data })
     }
 
     /// Whether these are not the classes that this sender has given its packets.
@@ -120,13 +119,14 @@ impl Watch {
         let (emulation, data) =
             (std::mem::take(&mut self.emulation), std::mem::take(&mut self.data));
         let knows_data = data.count >= LEAST_DATA;
-        let is_late = self.told_at.is_none_or(|at| at + self.gap <= now);
-        if !(emulation.is_other() || knows_data && data.is_other()) || !is_late {
-            return None;
+        let is_other = emulation.is_other() || knows_data && data.is_other();
+        let is_due = self.told_at.is_none_or(|at| at + self.gap <= now);
+        if is_other && is_due {
+            self.told_at = Some(now);
+            let data = knows_data.then_some(data.newest);
+            return Some(Notice { emulation: emulation.newest, data });
         }
-        self.told_at = Some(now);
-        let data = knows_data.then_some(data.newest);
-        Some(Notice { emulation: emulation.newest, data })
+        None
     }
 }
 

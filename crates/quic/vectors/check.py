@@ -112,11 +112,13 @@ def objection(row: dict[str, str]) -> str | None:
 def message_of(kind: str, values: list[int | None]) -> bytes:
     """The message of this kind with these values."""
     if kind == "settings":
-        tag, batch, wait, delay = values
+        tag, batch, wait, delay = (value for value in values if value is not None)
         times = wait.to_bytes(8, "big") + delay.to_bytes(8, "big")
         return bytes([1]) + tag.to_bytes(2, "big") + bytes([batch]) + times
     if kind == "notice":
         emulation, data = values
+        if emulation is None:
+            raise ValueError("a notice has the DSCP of emulation packets")
         return bytes([1, emulation, 0xFF if data is None else data])
     raise ValueError(f"no message is a {kind}")
 
@@ -131,7 +133,7 @@ def values_of(kind: str, message: bytes) -> list[int | None]:
         bounds = ((0, 65_535), (1, 6), (1_000, 600 * 10**9), (0, 600 * 10**9))
         if any(not low <= value <= high for value, (low, high) in zip(said, bounds)):
             raise ValueError("a value is out of its bounds")
-        return said
+        return list(said)
     if len(message) != 3 or message[0] != 1 or message[1] > 63 or 63 < message[2] < 0xFF:
         raise ValueError("a notice has 3 bytes, and a DSCP 6 bits")
     return [message[1], None if message[2] == 0xFF else message[2]]

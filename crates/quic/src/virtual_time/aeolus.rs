@@ -54,15 +54,13 @@ fn residue(of: &CreditStats) -> f64 {
 
 #[test]
 fn the_first_byte_arrives_a_waiting_time_earlier() {
-    for bytes in [10_000, 100_000] {
+    // The data itself takes 0.9 and 8.8 ms, and a half round trip.
+    for (bytes, most) in [(10_000, ms(11)), (100_000, ms(19))] {
         let (first, all, _) = arrival(config(100, 40), bytes, &way());
         let (first_at_once, all_at_once, network) = arrival(starting(100, 250), bytes, &way());
-        println!(
-            "{bytes} B: {first:?} and {all:?}, with a burst {first_at_once:?}, {all_at_once:?}"
-        );
         let earlier = first - first_at_once;
-        assert!((ROUND_TRIP..WAIT + ms(2)).contains(&earlier), "{first:?} {first_at_once:?}");
-        assert!(all_at_once < ROUND_TRIP && all_at_once + ROUND_TRIP < all, "{all:?}");
+        assert!((ROUND_TRIP..WAIT + ms(1)).contains(&earlier), "{first:?} {first_at_once:?}");
+        assert!(all_at_once < most && all - all_at_once > WAIT - ms(1), "{all:?} {all_at_once:?}");
         assert_eq!(network.there.drops.unscheduled, 0);
     }
 }
@@ -126,9 +124,8 @@ fn what_a_burst_loses_is_repaired_on_credits_alone() {
 #[test]
 fn a_lost_end_is_found_by_the_probe_and_repaired_when_credits_may_be_used() {
     // All but the first packets are lost, and nothing follows.
-    let (first, all, mut network) = arrival(starting(1_000, 1_000), 40_000, &way());
-    let (first_without, without, _) = arrival(config(1_000, 40), 40_000, &way());
-    println!("40,000 B: {first_without:?} and {without:?}, with a burst {first:?} and {all:?}");
+    let (_, all, mut network) = arrival(starting(1_000, 1_000), 40_000, &way());
+    let (_, without, _) = arrival(config(1_000, 40), 40_000, &way());
     let stats = network.client.stats();
     assert!(stats.unscheduled == 29 && network.there.drops.unscheduled > 20, "{stats:?}");
     // Those of the first emulation packets leave as early as without a burst, and so do the others.
