@@ -86,8 +86,8 @@ pub struct Config {
     pub slack: Duration,
     /// Emulation packets that one credit packet answers, 1 to 6.
     pub batch: u8,
-    /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 it is 20 bytes less, as the header
-    /// is longer.
+    /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 it is 20 bytes less, as the
+    /// header is longer.
     pub datagram: u16,
     /// The class of each kind of packet.
     pub classes: Classes,
