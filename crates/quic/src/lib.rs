@@ -10,7 +10,7 @@
 //!
 //! Ahead of each data packet its sender sends an *emulation packet*, a smallest frame, on the same path. Switches meter
 //! these and drop what is too much of them. The receiver answers each one that arrives with a *credit*, and a fixed
-//! time after it left, [`Config::wait`], the data packet follows. So data meets no more packets than have room, and
+//! time after it left, [`Config::wait`], the data packet follows. So data meets no more packets than buffers hold, and
 //! senders learn of congestion from emulation packets alone. The credit engine is the one of the simulator
 //! (`shallop_proto::flashpass`); the pages `docs/quic-wire.md` and `docs/quic-operators.md` of the repository describe
 //! the packets and what switches have to do.
