@@ -26,7 +26,7 @@ const INCOMPLETE: u8 = 1;
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
     Config::in_network(network.rate_limit, network.wait)
-        .map_err(|why| plain(&format!("--wait {}: {why}", network.wait)))
+        .map_err(|why| plain(&format!("--wait: {why}")))
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
