@@ -94,8 +94,8 @@ pub struct Config {
     /// Data packets that leave as one for the system (segmentation offload), 1 or 2. With two, one waits for the next
     /// if that is planned within half the slack.
     pub segments: u8,
-    /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 it is 20 bytes less, as the header
-    /// is longer.
+    /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 it is 20 bytes less, as the
+    /// header is longer.
     pub datagram: u16,
     /// The class of each kind of packet.
     pub classes: Classes,

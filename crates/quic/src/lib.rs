@@ -9,19 +9,20 @@
 //! # When data leaves
 //!
 //! Ahead of each data packet its sender sends an *emulation packet*, a smallest frame, on the same path. Switches meter
-//! these and drop what is too much of them. The receiver answers each one that arrives with a *credit*, and a fixed time
-//! after it left, [`Config::wait`], the data packet follows. So data meets no more packets than have room, and senders
-//! learn of congestion from emulation packets alone. The credit engine is the one of the simulator
-//! (`shallop_proto::flashpass`); the pages `docs/quic-wire.md` and `docs/quic-operators.md` of the
-//! repository describe the packets and what switches have to do.
+//! these and drop what is too much of them. The receiver answers each one that arrives with a *credit*, and a fixed
+//! time after it left, [`Config::wait`], the data packet follows. So data meets no more packets than buffers hold, and
+//! senders learn of congestion from emulation packets alone. The credit engine is the one of the simulator
+//! (`shallop_proto::flashpass`); the pages `docs/quic-wire.md` and `docs/quic-operators.md` of the repository describe
+//! the packets and what switches have to do.
 //!
-//! [`Connection::path`] says how data leaves. A peer without credits gets plain QUIC with CUBIC, as does a path on which
-//! no emulation packet is answered. Streams work the same either way.
+//! [`Connection::path`] says how data leaves. A peer without credits gets plain QUIC with CUBIC, as does a path on
+//! which no emulation packet is answered. Streams work the same either way.
 //!
 //! # Who the peer is
 //!
-//! A server has an [`identity::Identity`]: a certificate that it has made itself, known by its fingerprint, or one of an
-//! authority. A client trusts a fingerprint, the first one that it sees, or an [`authority::Authority`]; see [`Tls`].
+//! A server has an [`identity::Identity`]: a certificate that it has made itself, known by its fingerprint, or one of
+//! an authority. A client trusts a fingerprint, the first one that it sees, or an [`authority::Authority`]; see
+//! [`Tls`].
 //!
 //! # Example
 //!
@@ -70,8 +71,8 @@
 //! # Files
 //!
 //! [`session`] moves files and folders, as `shallop send` and `shallop receive` do, and waits in the calling thread;
-//! [`transfer`] is its protocol. [`ping`] is what `shallop ping` does. [`endpoints`] are many endpoints on one thread of
-//! the caller, without futures.
+//! [`transfer`] is its protocol. [`ping`] is what `shallop ping` does. [`endpoints`] are many endpoints on one thread
+//! of the caller, without futures.
 //!
 //! # Units
 //!

@@ -36,7 +36,7 @@ pub fn config_of(network: Network) -> Result<Config> {
     let unscheduled = network.unscheduled.filter(|burst| burst.get() > 0);
     let unscheduled = unscheduled.map(|burst| Unscheduled { burst, until_first_data: false });
     let config = Config::in_network(network.rate_limit, network.wait)
-        .map_err(|why| plain(&format!("--wait {}: {why}", network.wait)))?;
+        .map_err(|why| plain(&format!("--wait: {why}")))?;
     Ok(Config { unscheduled, ..config })
 }
 
