@@ -146,7 +146,9 @@ fn port(u: &mut Unstructured<'_>) -> Result<PortConfig> {
         }
     }
     let (loss, jitter) = (draw::fraction(u, 1.0)?, draw::pause(u)?);
-    let impairment = Impairment { loss, jitter, stream: draw::stream(u)? };
+    let (reordering, reordering_delay) = (draw::fraction(u, 1.0)?, draw::pause(u)?);
+    let none = Impairment::none(draw::stream(u)?);
+    let impairment = Impairment { loss, jitter, reordering, reordering_delay, ..none };
     Ok(PortConfig {
         rate: link,
         delay: draw::pause(u)?,
@@ -284,7 +286,7 @@ impl Switch {
                 let marked = Envelope { ecn: Ecn::Ce, ..*envelope };
                 let same = packet.envelope == *envelope;
                 assert!(same || (envelope.ecn.is_ect() && packet.envelope == marked));
-                port.draw_loss(self.now, &packet.envelope, &mut self.told);
+                port.draw_fate(self.now, &packet.envelope, &mut self.told);
             }
         }
     }

@@ -255,4 +255,15 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
             drop(self.take_frame(head.slot));
         }
     }
+
+    fn on_duplicated(&mut self, head: &mut Head<E::Head>) -> bool {
+        let Head::Frame(head) = head else { return true };
+        if self.held >= MOST_FRAMES {
+            return false;
+        }
+        let copy = self.frames.copy(head.slot);
+        self.held += usize::from(copy.is_some());
+        head.slot = copy.unwrap_or(head.slot);
+        copy.is_some()
+    }
 }

@@ -2,6 +2,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
+/// What the second IPv4 address of a host has more than the first: 10.128.0.1 is number 0, too. A host has it when
+/// somebody gives it to its interface, and packets to it arrive there.
+const SECOND: u32 = 1 << 23;
+
 /// The IPv4 address of a host: 10.0.0.1 is number 0.
 #[must_use]
 pub fn address(host: u32) -> u32 {
@@ -36,8 +40,11 @@ pub fn from_v6(address: [u8; 16]) -> u32 {
 /// The host with this address.
 #[must_use]
 pub fn host_of(address: u32) -> Option<u32> {
-    let is_ours = address >> 24 == 10 || address >> 24 == V6;
-    is_ours.then(|| (address & 0x00ff_ffff).checked_sub(1)).flatten()
+    match address >> 24 {
+        10 => (address & 0x00ff_ffff & !SECOND).checked_sub(1),
+        V6 => (address & 0x00ff_ffff).checked_sub(1),
+        _ => None,
+    }
 }
 
 /// An address as text.
@@ -77,6 +84,7 @@ mod tests {
             let v6 = from_v6(address_v6(host).to_be_bytes());
             assert_eq!((host_of(address(host)), host_of(v6)), (Some(host), Some(host)));
             assert_ne!(address(host), v6);
+            assert_eq!(host_of(address(host) + (128 << 16)), Some(host), "10.128.0.1 and so on");
         }
         assert_eq!(text(from_v6(address_v6(0).to_be_bytes())), "fd00::1");
         assert_eq!(text(address(0)), "10.0.0.1");

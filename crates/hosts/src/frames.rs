@@ -18,6 +18,12 @@ impl Frames {
         self.slots.len() as u32 - 1
     }
 
+    /// Keeps a copy of a frame, and returns its number; `None` if there is none with this number.
+    pub fn copy(&mut self, slot: u32) -> Option<u32> {
+        let frame = self.slots.get(slot as usize)?.clone()?;
+        Some(self.insert(frame))
+    }
+
     /// Takes a frame out; `None` if there is none with this number.
     pub fn remove(&mut self, slot: u32) -> Option<Vec<u8>> {
         let frame = self.slots.get_mut(slot as usize)?.take()?;

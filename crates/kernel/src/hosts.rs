@@ -463,4 +463,11 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
             self.frames.remove(head.slot);
         }
     }
+
+    fn on_duplicated(&mut self, head: &mut Head<E::Head>) -> bool {
+        let Head::Frame(head) = head else { return true };
+        let copy = self.frames.copy(head.slot);
+        head.slot = copy.unwrap_or(head.slot);
+        copy.is_some()
+    }
 }

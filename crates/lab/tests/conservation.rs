@@ -16,7 +16,7 @@ use shallop_sim::{Network, World};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::{Aqm, MarkAt};
+use shallop_switch::{Aqm, MarkAt, Outage};
 use shallop_topology::dumbbell::Dumbbell;
 use shallop_topology::parking_lot::ParkingLot;
 use shallop_topology::{Delays, NodeKind, Paths};
@@ -107,12 +107,14 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
     let Tally { dropped, lost, delivered, .. } = world.probe;
     let gone = plus(plus(delivered, switch_dropped), lost);
     let mut flying = 0;
+    let copies = world.ports().map(|port| port.counters().duplicated);
+    let began = copies.fold(sent, plus);
     for class in Class::ALL.map(Class::index) {
-        let Some(rest) = sent[class].checked_sub(gone[class]) else {
+        let Some(rest) = began[class].checked_sub(gone[class]) else {
             return wrong(
                 &format!("more of class {class} ended than was sent"),
                 gone[class],
-                sent[class],
+                began[class],
             );
         };
         flying += rest;
@@ -212,17 +214,35 @@ fn link(between: (usize, usize)) -> impl Strategy<Value = GraphLink> {
         1 => (1u64..200, rate(), 0u64..5_000)
             .prop_map(|(ms, rate, us)| vec![(Span::from_ms(ms), Some(rate), Some(Span::from_us(us)))]),
     ];
-    (rate(), 0u64..5_000, loss, jitter, change).prop_map(
-        move |(rate, delay, loss, jitter, changes)| GraphLink {
+    (rate(), 0u64..5_000, (loss, jitter), change, disorder()).prop_map(
+        move |(rate, delay, (loss, jitter), changes, (reordering, duplicates, down))| GraphLink {
             between,
             rate,
             delay: Span::from_us(delay),
             mtu: Bytes::new(1500),
             loss,
             jitter: Span::from_us(jitter),
+            reordering,
+            duplicates,
+            down,
             changes,
         },
     )
+}
+
+/// Packets that are late, copies, and times at which a link is down.
+fn disorder() -> impl Strategy<Value = ((f64, Span), f64, Vec<Outage>)> {
+    let reordering = (prop_oneof![2 => Just(0.0), 1 => 0.0..0.02], (0u64..3_000));
+    let duplicates = prop_oneof![2 => Just(0.0), 1 => 0.0..0.02];
+    let ms = Span::from_ms;
+    let outage =
+        (0u64..300, 1u64..40, prop::option::of(400u64..900)).prop_map(move |(at, lasts, every)| {
+            Outage { from: Time::after_start(ms(at)), lasts: ms(lasts), every: every.map(ms) }
+        });
+    let down = prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(outage, 1..3)];
+    (reordering, duplicates, down).prop_map(|((part, late), duplicates, down)| {
+        ((part, Span::from_us(late)), duplicates, down)
+    })
 }
 
 /// Switches in a random tree with a few links more, and hosts at any of them. Gives the numbers of the hosts.

@@ -38,7 +38,7 @@ pub struct Network {
     pub switch_of: Vec<usize>,
     /// Frame aggregation, and the name of the set of links that have it.
     aggregation: Option<(&'static str, FrameAggregation)>,
-    /// Loss, jitter and changes of each link; empty if no link has any.
+    /// The links with what they do to packets and their changes; empty if none does anything or changes.
     impaired: Vec<GraphLink>,
     /// The jitter of hosts: a packet of a host takes up to this much longer.
     nic_jitter: Span,
@@ -117,15 +117,23 @@ impl Network {
         self.graph.kind(self.graph.near(port)) == NodeKind::Switch
     }
 
-    /// The random loss and jitter of this port's wire, if it has any.
+    /// What this port's wire does to packets besides its delay, if anything.
     #[must_use]
     pub fn impairment(&self, port: u32, seed: Seed) -> Option<Impairment> {
-        let loss = self.impaired(port).map_or(0.0, |link| link.loss);
-        let jitter = self.jitter(port);
-        (loss > 0.0 || !jitter.is_zero()).then(|| {
-            let stream = seed.stream("wire", u64::from(port));
-            Impairment { loss, jitter, stream }
-        })
+        let (link, jitter) = (self.impaired(port), self.jitter(port));
+        if jitter.is_zero() && link.is_none_or(|link| !link.is_impaired()) {
+            return None;
+        }
+        let none = Impairment::none(seed.stream("wire", u64::from(port)));
+        let none = Impairment { jitter, ..none };
+        Some(link.map_or(none.clone(), |link| Impairment {
+            loss: link.loss,
+            reordering: link.reordering.0,
+            reordering_delay: link.reordering.1,
+            duplicates: link.duplicates,
+            outages: link.down.clone(),
+            ..none
+        }))
     }
 
     fn impaired(&self, port: u32) -> Option<&GraphLink> {
@@ -145,16 +153,18 @@ impl Network {
         self.links.get(set)?.contains(&port).then_some(aggregation)
     }
 
-    /// The lowest rate and the longest delay of this port's link during the run, jitter included.
+    /// The lowest rate and the longest delay of this port's link during the run, with jitter and reordering.
     #[must_use]
     pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
         let link = self.graph.link_of(port);
         let jitter = self.jitter(port);
         let Some(impaired) = self.impaired(port) else { return (link.rate, link.delay + jitter) };
+        let (reordering, late) = impaired.reordering;
+        let late = if reordering > 0.0 { late } else { Span::ZERO };
         let rates = impaired.changes.iter().filter_map(|change| change.1);
         let delays = impaired.changes.iter().filter_map(|change| change.2);
         let (rate, delay) = (rates.fold(link.rate, Ord::min), delays.fold(link.delay, Ord::max));
-        (rate, delay + jitter)
+        (rate, delay + jitter + late)
     }
 
     /// The longest transit time of a packet of this size through these ports in an empty network.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
+use shallop_switch::Outage;
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
 
 use crate::files::Files;
@@ -209,15 +210,24 @@ pub struct GraphLink {
     pub loss: f64,
     /// The jitter: a packet takes up to this much longer.
     pub jitter: Span,
+    /// Probability that others overtake a packet, and how much later it arrives then at most.
+    pub reordering: (f64, Span),
+    /// Probability that a packet arrives twice.
+    pub duplicates: f64,
+    /// When nothing passes.
+    pub down: Vec<Outage>,
     /// Changes of the link: time, new rate and new delay.
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
 }
 
 impl GraphLink {
-    /// Whether it loses or delays packets at random, or changes during the run.
+    /// Whether it loses, repeats or delays packets at random, is down for a while, or changes during the run.
     #[must_use]
     pub fn is_impaired(&self) -> bool {
-        self.loss > 0.0 || !self.jitter.is_zero() || !self.changes.is_empty()
+        [self.loss, self.reordering.0, self.duplicates].iter().any(|&of| of > 0.0)
+            || !self.jitter.is_zero()
+            || !self.down.is_empty()
+            || !self.changes.is_empty()
     }
 }
 

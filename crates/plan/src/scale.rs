@@ -237,6 +237,9 @@ mod tests {
             mtu: Bytes::new(1_500),
             loss: 0.0,
             jitter: Span::ZERO,
+            reordering: (0.0, Span::ZERO),
+            duplicates: 0.0,
+            down: Vec::new(),
             changes,
         };
         let scaled = link(&whole, by());

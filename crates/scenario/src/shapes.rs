@@ -9,6 +9,7 @@ use shallop_topology::NodeKind;
 use shallop_topology::bounds::{COUNT, DELAY, RATE};
 use shallop_topology::fabric::Largest;
 
+const DOWN: Form = Form::Section(keys::<DownOptions>());
 const CHANGE: Form = Form::Section(keys::<ChangeOptions>());
 
 /// How equal paths are chosen.
@@ -89,6 +90,14 @@ options! {
         key loss: f64 [Number(0.0, 1.0)] = 0.0;
         /// Each packet arrives later by a time drawn uniformly from zero to this.
         key jitter: Span [= DELAY] = Span::ZERO;
+        /// The probability that others overtake a packet.
+        key reordering: f64 [Number(0.0, 1.0)] = 0.0;
+        /// Such a packet arrives later by a time drawn uniformly from zero to this.
+        key reordering_delay: Span [= DELAY] = Span::from_ms(1), "\"1ms\"";
+        /// The probability that a packet arrives twice.
+        key duplicates: f64 [Number(0.0, 1.0)] = 0.0;
+        /// When nothing passes in either direction, such as `[{ at = "2s", lasts = "500ms", every = "10s" }]`. Packets that are on the wire then are lost.
+        other down [List(&DOWN)];
         /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`.
         other changes [List(&CHANGE)];
     }
@@ -104,6 +113,19 @@ options! {
         key rate: Option<BitsPerSec> [= RATE] = None, "as before";
         /// The delay from then on.
         key delay: Option<Span> [= DELAY] = None, "as before";
+    }
+}
+
+options! {
+    /// A time at which a link is down.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct DownOptions {
+        /// When it begins.
+        required at: Span [Time(Span::ZERO, DAY)];
+        /// How long it lasts.
+        required lasts: Span [Time(Span::from_ps(1), DAY)];
+        /// How long after its beginning it begins again; longer than it lasts.
+        key every: Option<Span> [Time(Span::from_ps(1), DAY)] = None, "it does not";
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use shallop_core::BitsPerSec;
-use shallop_core::Span;
 use shallop_core::form::{Described, Key, Kind, Tagged};
 use shallop_core::options::{HostStack, Options, kind};
+use shallop_core::{Span, Time};
+use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, fabric};
 
@@ -13,7 +14,8 @@ use super::import::{self, OwnChip};
 use super::problem::{Problem, advice};
 use super::section::{Section, rows, unique};
 use super::shapes::{
-    AnyTopology, ChangeOptions, Ecmp, FileOptions, GraphOptions, LinkOptions, NodeOptions,
+    AnyTopology, ChangeOptions, DownOptions, Ecmp, FileOptions, GraphOptions, LinkOptions,
+    NodeOptions,
 };
 use super::tree::Item;
 use shallop_plan::files::Files;
@@ -189,8 +191,27 @@ fn link(
         mtu: options.largest.mtu,
         loss: options.loss,
         jitter: options.jitter,
+        reordering: (options.reordering, options.reordering_delay),
+        duplicates: options.duplicates,
+        down: down(section)?,
         changes: changes(section)?,
     })
+}
+
+/// When a link is down.
+fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
+    let mut down = Vec::new();
+    for (index, (_, item)) in rows(section, LinkOptions::KEY.down)?.into_iter().enumerate() {
+        let name = format!("`down` number {} in {}", index + 1, section.name);
+        let outage = Section::open::<DownOptions>(name, item)?;
+        let DownOptions { at, lasts, every } = outage.read(())?;
+        if every.is_some_and(|every| every <= lasts) {
+            let problem = outage.reject(DownOptions::KEY.every, "not longer than it lasts");
+            return Err(problem.with_help("a link that is never up again is down without `every`"));
+        }
+        down.push(Outage { from: Time::after_start(at), lasts, every });
+    }
+    Ok(down)
 }
 
 /// From when on, and the rate and delay from then on.

@@ -194,6 +194,11 @@ impl<E: Endpoint> FlowTable<E> {
         *in_network -= 1;
     }
 
+    /// A packet to this endpoint is in the network once more.
+    pub fn on_packet_duplicated(&mut self, end: End) {
+        *self.get_counted(end).1 += 1;
+    }
+
     /// Whether a deadline is the only event that the flow of this endpoint can still have. False after it has retired.
     #[inline]
     pub fn is_quiescent(&self, end: End) -> bool {

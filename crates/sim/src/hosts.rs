@@ -55,6 +55,12 @@ pub trait Hosts<E: Endpoint> {
 
     /// A packet was dropped in the network.
     fn on_dropped(&mut self, head: &E::Head);
+
+    /// The network has made a copy of a packet, which has this head; gives the copy what it needs of its own. False if
+    /// there is no room for it: there is no copy then.
+    fn on_duplicated(&mut self, _head: &mut E::Head) -> bool {
+        true
+    }
 }
 
 /// No such hosts.

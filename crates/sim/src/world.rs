@@ -12,7 +12,7 @@ use std::iter::Peekable;
 
 use shallop_core::{Actor, Agenda, End, Facts, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
-use shallop_switch::{Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
+use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
 use crate::flow_table::{EndState, FlowTable};
 use crate::hosts::{Hosts, NoHosts};
@@ -233,22 +233,41 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
             let port = &mut self.interfaces[number as usize].port;
             let Some(packet) = port.pop_arrived(now) else { break };
             let mut packet = *packet;
-            if port.draw_loss(now, &packet.envelope, &mut self.probe) {
-                self.on_dropped(&packet.cargo);
-                self.flows.on_packet_gone(packet.envelope.end);
-                self.retire_if_quiescent(packet.envelope.end);
-            } else {
-                if M::HAS_EGRESS {
-                    self.on_egress(now, number, &mut packet);
+            match port.draw_fate(now, &packet.envelope, &mut self.probe) {
+                Fate::Arrives => {}
+                Fate::Twice => self.on_duplicate(now, number, peer, packet),
+                Fate::Lost => {
+                    self.on_dropped(&packet.cargo);
+                    self.flows.on_packet_gone(packet.envelope.end);
+                    self.retire_if_quiescent(packet.envelope.end);
+                    continue;
                 }
-                self.on_ingress(now, number, peer, &mut packet);
             }
+            self.on_crossed(now, number, peer, &mut packet);
         }
         if !self.interfaces[number as usize].waiting.is_empty() {
             self.serve_waiting(now, number);
             self.collect_dropped(number);
         }
         self.arm(number);
+    }
+
+    /// A packet has crossed the wire of this port, which leads to `peer`.
+    #[inline]
+    fn on_crossed(&mut self, now: Time, port: u32, peer: Node, packet: &mut Packet<E::Head>) {
+        if M::HAS_EGRESS {
+            self.on_egress(now, port, packet);
+        }
+        self.on_ingress(now, port, peer, packet);
+    }
+
+    /// A copy of a packet crosses the wire before the packet itself.
+    #[cold]
+    fn on_duplicate(&mut self, now: Time, port: u32, peer: Node, mut packet: Packet<E::Head>) {
+        if !H::ANY || self.hosts.on_duplicated(&mut packet.cargo) {
+            self.flows.on_packet_duplicated(packet.envelope.end);
+            self.on_crossed(now, port, peer, &mut packet);
+        }
     }
 
     /// A packet has left the node to which this port belongs: its middleboxes process it.

@@ -19,6 +19,7 @@ use shallop_core::{
 use crate::aggregate::FrameAggregation;
 use crate::buffer::{AqmInput, Buffer};
 use crate::discipline::backlog::Dropped;
+use crate::impairment::Fate;
 use crate::mark::Decision;
 use crate::port_config::PortConfig;
 use crate::queue::Queue;
@@ -54,6 +55,7 @@ struct Cold<C> {
     changes: Vec<LinkChange>,
     dropped: [u64; Class::COUNT],
     lost: [u64; Class::COUNT],
+    duplicated: [u64; Class::COUNT],
     /// Destinations of packets that disciplines have dropped after they were enqueued.
     dropped_ends: Vec<End>,
 }
@@ -86,6 +88,7 @@ impl<C: Copy> Port<C> {
             changes: config.changes.iter().rev().copied().collect(),
             dropped: [0; Class::COUNT],
             lost: [0; Class::COUNT],
+            duplicated: [0; Class::COUNT],
             dropped_ends: Vec::new(),
         };
         let (rate, delay) = (config.rate, config.delay);
@@ -100,7 +103,7 @@ impl<C: Copy> Port<C> {
         }
     }
 
-    /// True if a packet is on the wire: then the deadline does not depend on packets that are enqueued.
+    /// True if a packet is on the wire that others do not overtake: then the deadline does not depend on packets that are enqueued.
     #[inline]
     #[must_use]
     pub fn has_packet_on_wire(&self) -> bool {
@@ -383,14 +386,13 @@ impl<C: Copy> Port<C> {
     #[inline]
     #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
-        if self.link.wire.next() < Time::LAST {
-            return Some(self.link.wire.next());
-        }
-        if self.backlogged == 0 {
-            return None;
+        let arrival = Some(self.link.wire.next()).filter(|&arrival| arrival < Time::LAST);
+        if !self.link.wire.is_empty() || self.backlogged == 0 {
+            return arrival;
         }
         let Cold { queues, schedule, .. } = &mut *self.cold;
-        schedule.next(queues, self.backlogged, self.link.free_at).map(|(_, start)| start)
+        let next = schedule.next(queues, self.backlogged, self.link.free_at);
+        next.map(|(_, start)| start).into_iter().chain(arrival).min()
     }
 
     /// Removes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
@@ -399,17 +401,22 @@ impl<C: Copy> Port<C> {
         self.link.wire.pop_arrived(now)
     }
 
-    /// Draws whether this packet, which has just arrived, was lost on the wire. A loss is counted and reported.
+    /// Draws what has become of this packet on the wire, which it has just crossed. Losses and copies are
+    /// counted, and losses reported.
     #[inline]
-    pub fn draw_loss(&mut self, now: Time, packet: &Envelope, probe: &mut impl Probe) -> bool {
-        let lost = self.link.wire.draw_loss();
-        if lost {
-            let class = packet.class.index();
-            self.cold.lost[class] += 1;
-            let at = self.id(usize::from(self.queue_of[class]));
-            probe.on_drop(now, at, packet, DropCause::WireLoss);
+    pub fn draw_fate(&mut self, now: Time, packet: &Envelope, probe: &mut impl Probe) -> Fate {
+        let fate = self.link.wire.draw_fate(now);
+        let class = packet.class.index();
+        match fate {
+            Fate::Arrives => {}
+            Fate::Twice => self.cold.duplicated[class] += 1,
+            Fate::Lost => {
+                self.cold.lost[class] += 1;
+                let at = self.id(usize::from(self.queue_of[class]));
+                probe.on_drop(now, at, packet, DropCause::WireLoss);
+            }
         }
-        lost
+        fate
     }
 
     /// The destinations of packets that were enqueued, and that a discipline has dropped since the last call, oldest

@@ -3,8 +3,9 @@
 use shallop_core::{BitsPerSec, Class, Span};
 
 use crate::discipline::Discipline;
+use crate::impairment::Impairment;
 use crate::queue::QueueConfig;
-use crate::wire::{Impairment, LinkChange};
+use crate::wire::LinkChange;
 
 /// What a port is made from.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct PortConfig {
     pub queues: Vec<QueueConfig>,
     /// For each class, by index, the queue that its packets join.
     pub queue_of: [u8; Class::COUNT],
-    /// Random loss and jitter of the wire, if any.
+    /// What the wire does to packets besides its delay, if anything.
     pub impairment: Option<Impairment>,
     /// Changes of rate and delay, earliest first. Meters keep their share of the link.
     pub changes: Vec<LinkChange>,

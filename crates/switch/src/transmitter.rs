@@ -2,7 +2,8 @@
 
 use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
 
-use crate::wire::{Impairment, Wire};
+use crate::impairment::Impairment;
+use crate::wire::Wire;
 
 /// The sending side of a link.
 #[derive(Clone, Debug)]

@@ -1,20 +1,12 @@
-//! The wire behind a port: the packets in flight on it, in order. Only the first has a deadline. A wire may lose
-//! packets at random, vary its delay without reordering, and change its delay at given times.
+//! The wire behind a port: the packets in flight on it, in order but for those that are late. Only the first has a
+//! deadline. A wire may lose, repeat and reorder packets, vary its delay, and change it at given times.
 
-use shallop_core::{BitsPerSec, Packet, Span, Stream, Time};
+use std::collections::BTreeMap;
 
+use shallop_core::{BitsPerSec, Packet, Span, Time};
+
+use crate::impairment::{Fate, Impairment};
 use crate::ring::Ring;
-
-/// Random loss and jitter of a wire.
-#[derive(Clone, Debug)]
-pub struct Impairment {
-    /// Probability that a packet is lost.
-    pub loss: f64,
-    /// Largest extra delay of a packet, drawn uniformly from zero.
-    pub jitter: Span,
-    /// Source of the draws.
-    pub stream: Stream,
-}
 
 /// A change of a link's rate or delay during the run.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +28,25 @@ struct InFlight<C> {
     packet: Packet<C>,
 }
 
+/// The impairment of a wire, with the packets that others may overtake.
+#[derive(Clone, Debug)]
+struct Impaired<C> {
+    of: Impairment,
+    /// By their arrivals, and in the order in which they were sent.
+    late: BTreeMap<(Time, u64), Packet<C>>,
+    /// How many packets were late.
+    count: u64,
+    /// The one that was removed last.
+    removed: Option<Packet<C>>,
+}
+
+impl<C> Impaired<C> {
+    /// When the first late packet arrives; [`Time::LAST`] if there is none.
+    fn next(&self) -> Time {
+        self.late.first_key_value().map_or(Time::LAST, |((arrival, _), _)| *arrival)
+    }
+}
+
 /// A wire.
 #[derive(Clone, Debug)]
 pub struct Wire<C> {
@@ -44,20 +55,23 @@ pub struct Wire<C> {
     delay: Span,
     /// Whether packets may have different delays.
     varies: bool,
+    /// Whether there are packets that others may overtake.
+    has_late: bool,
     /// Arrival of the last packet, which no later packet may overtake.
     latest: Time,
     ring: Ring<InFlight<C>>,
-    impairment: Option<Box<Impairment>>,
+    impairment: Option<Box<Impaired<C>>>,
 }
 
 impl<C: Copy> Wire<C> {
     /// An empty wire.
     #[must_use]
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
-        let impairment = impairment.map(Box::new);
+        let impaired = |of| Impaired { of, late: BTreeMap::new(), count: 0, removed: None };
+        let impairment = impairment.map(|of| Box::new(impaired(of)));
         let varies = impairment.is_some();
         let (next, latest, ring) = (Time::LAST, Time::ZERO, Ring::default());
-        Self { next, delay, varies, latest, ring, impairment }
+        Self { next, delay, varies, has_late: false, latest, ring, impairment }
     }
 
     /// Puts a packet on the wire whose last bit leaves the port at `sent`.
@@ -65,25 +79,38 @@ impl<C: Copy> Wire<C> {
     pub fn push(&mut self, sent: Time, packet: &Packet<C>) {
         let mut arrival = sent + self.delay;
         if self.varies {
-            arrival = self.vary(arrival);
+            match self.vary(arrival, packet) {
+                Some(varied) => arrival = varied,
+                None => return,
+            }
         }
         if self.ring.is_empty() {
-            self.next = arrival;
+            self.next = self.next.min(arrival);
         }
         let in_flight = self.ring.push(|| InFlight { arrival, packet: *packet });
         in_flight.arrival = arrival;
         in_flight.packet = *packet;
     }
 
-    /// The arrival with jitter, and not before that of the packet ahead.
+    /// The arrival with jitter, and not before that of the packet ahead. `None` if others may overtake the packet from
+    /// then on: it is kept with those that are late.
     #[cold]
-    fn vary(&mut self, arrival: Time) -> Time {
-        let late = self
-            .impairment
-            .as_mut()
-            .map_or(Span::ZERO, |impairment| impairment.jitter.scale(impairment.stream.unit()));
-        self.latest = self.latest.max(arrival + late);
-        self.latest
+    fn vary(&mut self, arrival: Time, packet: &Packet<C>) -> Option<Time> {
+        let Some(impaired) = &mut self.impairment else {
+            self.latest = self.latest.max(arrival);
+            return Some(self.latest);
+        };
+        let jitter = impaired.of.jitter.scale(impaired.of.stream.unit());
+        let arrival = self.latest.max(arrival + jitter);
+        let Some(late) = impaired.of.draw_reordering() else {
+            self.latest = arrival;
+            return Some(arrival);
+        };
+        impaired.count += 1;
+        let arrival = arrival.saturating_add(late);
+        impaired.late.insert((arrival, impaired.count), *packet);
+        (self.has_late, self.next) = (true, self.next.min(arrival));
+        None
     }
 
     /// When the first packet arrives; [`Time::LAST`] if there is none.
@@ -99,25 +126,43 @@ impl<C: Copy> Wire<C> {
         if self.next > now {
             return None;
         }
+        if self.has_late {
+            return self.pop_first();
+        }
         self.next = self.ring.get(1).map_or(Time::LAST, |second| second.arrival);
         self.ring.pop().map(|first| &mut first.packet)
     }
 
-    /// Draws whether an arriving packet was lost on the wire.
+    /// Removes the first packet of those in order and those that are late.
+    #[cold]
+    fn pop_first(&mut self) -> Option<&mut Packet<C>> {
+        let impaired = self.impairment.as_mut()?;
+        let arrival = |nth| self.ring.get(nth).map_or(Time::LAST, |of| of.arrival);
+        if arrival(0) <= impaired.next() {
+            self.next = arrival(1).min(impaired.next());
+            return self.ring.pop().map(|first| &mut first.packet);
+        }
+        impaired.removed = impaired.late.pop_first().map(|(_, packet)| packet);
+        self.has_late = !impaired.late.is_empty();
+        self.next = arrival(0).min(impaired.next());
+        impaired.removed.as_mut()
+    }
+
+    /// Draws what becomes of a packet that has crossed the wire at `now`.
     #[inline]
-    pub fn draw_loss(&mut self) -> bool {
-        self.impairment.as_mut().is_some_and(|impairment| {
-            impairment.loss > 0.0 && impairment.stream.chance(impairment.loss)
-        })
+    pub fn draw_fate(&mut self, now: Time) -> Fate {
+        let Some(impaired) = &mut self.impairment else { return Fate::Arrives };
+        let delay = self.delay.min(now.since_start());
+        impaired.of.draw_fate(now - delay, now)
     }
 
     /// Packets in flight.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ring.len()
+        self.ring.len() + self.impairment.as_ref().map_or(0, |impaired| impaired.late.len())
     }
 
-    /// True when no packet is in flight.
+    /// True when no packet is in flight that later ones may not overtake.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -6,7 +6,7 @@ use shallop_core::{
 };
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, AqmPort, Buffer, Discipline, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool,
+    Aqm, AqmPort, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool,
     PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig,
     RedConfig, SelectiveDrop,
 };
@@ -121,7 +121,7 @@ fn early_drops_name_their_rule() {
 #[test]
 fn what_the_wire_loses_is_told_with_the_queue_that_it_left() {
     let stream = Seed::new(1).stream("wire", 0);
-    let impairment = Some(Impairment { loss: 1.0, jitter: Span::ZERO, stream });
+    let impairment = Some(Impairment { loss: 1.0, ..Impairment::none(stream) });
     let queues =
         vec![QueueConfig::default(), QueueConfig { priority: 1, ..QueueConfig::default() }];
     let mut port = port(queues, impairment);
@@ -133,7 +133,7 @@ fn what_the_wire_loses_is_told_with_the_queue_that_it_left() {
     let end = Time::after_start(Span::from_ms(1));
     port.catch_up(end, &mut buffer, &mut drops);
     while let Some(packet) = port.pop_arrived(end).copied() {
-        assert!(port.draw_loss(end, &packet.envelope, &mut drops));
+        assert_eq!(port.draw_fate(end, &packet.envelope, &mut drops), Fate::Lost);
     }
     let expected = [(1, Class::Data), (0, Class::Credit)].map(|(q, c)| (q, c, DropCause::WireLoss));
     assert_eq!(drops.0, expected);

@@ -8,8 +8,8 @@ use shallop_core::{
     Seed, Share, Span, Time,
 };
 use shallop_switch::{
-    Discipline, FifoConfig, Impairment, Limit, LinkChange, MarkAt, MarkThreshold, Meter, Port,
-    PortBuffer, PortConfig, QueueConfig, SelectiveDrop,
+    Discipline, Fate, FifoConfig, Impairment, Limit, LinkChange, MarkAt, MarkThreshold, Meter,
+    Outage, Port, PortBuffer, PortConfig, QueueConfig, SelectiveDrop,
 };
 
 const FRAME: u16 = 1538;
@@ -238,9 +238,8 @@ fn a_link_changes_rate_and_delay_when_told_and_never_reorders() {
         queues: vec![QueueConfig::default()],
         queue_of: [0; Class::COUNT],
         impairment: Some(Impairment {
-            loss: 0.0,
             jitter: Span::from_us(5),
-            stream: Seed::new(1).stream("wire", 0),
+            ..Impairment::none(Seed::new(1).stream("wire", 0))
         }),
         changes: vec![LinkChange {
             at: at(FRAME_PS * 10),
@@ -260,6 +259,70 @@ fn a_link_changes_rate_and_delay_when_told_and_never_reorders() {
         (0..20).collect::<Vec<_>>()
     );
     assert_eq!(bench.port.free_at(), at(FRAME_PS * 10 + FRAME_PS * 10 * 10));
+}
+
+/// A port over this wire, with so many packets sent at time zero: their arrivals, as (picosecond, head).
+fn arrivals_over(impairment: Impairment, packets: u32) -> (Bench, Vec<(u64, u32)>) {
+    let mut bench = Bench::plain("20MB");
+    let config = PortConfig {
+        rate: BitsPerSec::gbps(10),
+        delay: Span::from_us(1),
+        queues: vec![QueueConfig::default()],
+        queue_of: [0; Class::COUNT],
+        impairment: Some(impairment),
+        changes: vec![],
+    };
+    bench.port = Port::new(0, &config);
+    for head in 0..packets {
+        assert!(bench.offer(0, data(head)));
+    }
+    let arrivals = bench.drain();
+    (bench, arrivals)
+}
+
+#[test]
+fn packets_that_are_late_are_overtaken_and_arrive() {
+    let none = Impairment::none(Seed::new(1).stream("wire", 0));
+    let late = Span::from_us(30);
+    let impairment = Impairment { reordering: 0.1, reordering_delay: late, ..none };
+    let (_, arrivals) = arrivals_over(impairment, 4_000);
+    assert!(arrivals.is_sorted_by_key(|&(at, _)| at), "arrivals come in the order of time");
+    let mut heads: Vec<u32> = arrivals.iter().map(|&(_, head)| head).collect();
+    let on_time = |head: u32| FRAME_PS * u64::from(head + 1) + 1_000_000;
+    let lateness = arrivals.iter().map(|&(at, head)| at - on_time(head));
+    let late: Vec<u64> = lateness.filter(|&late| late > 0).collect();
+    assert!((300..500).contains(&late.len()), "{}", late.len());
+    assert!(late.iter().all(|&late| late < 30_000_000) && late.iter().max() > Some(&25_000_000));
+    assert!(heads.windows(2).filter(|two| two[0] > two[1]).count() > 250, "others overtake them");
+    heads.sort_unstable();
+    assert!(heads.into_iter().eq(0..4_000), "each arrives once");
+}
+
+#[test]
+fn nothing_arrives_that_is_on_a_wire_while_it_is_down() {
+    let none = Impairment::none(Seed::new(1).stream("wire", 0));
+    let us = |us| Time::after_start(Span::from_us(us));
+    let once = Outage { from: us(100), lasts: Span::from_us(20), every: None };
+    let often = Outage { from: us(500), every: Some(Span::from_us(50)), ..once };
+    let impairment = Impairment { outages: vec![once, often], duplicates: 1.0, ..none };
+    let mut bench = Bench::plain("200KB");
+    let (mut port, arrivals) = arrivals_over(impairment, 600);
+    let mut fates = Vec::new();
+    for (at_ps, _) in arrivals {
+        let sent = data(0);
+        fates.push((at_ps, port.port.draw_fate(at(at_ps), &sent.envelope, &mut bench.tally)));
+    }
+    for (at, fate) in fates {
+        // Packets that arrive up to a microsecond after an outage were sent before its end.
+        let since = |from: u64| at.checked_sub(from * 1_000_000);
+        let is_in = |since: Option<u64>| since.is_some_and(|since| since < 21_000_000);
+        let is_down = is_in(since(100)) || is_in(since(500).map(|since| since % 50_000_000));
+        let expected = if is_down { Fate::Lost } else { Fate::Twice };
+        assert_eq!(fate, expected, "{at}");
+    }
+    let counters = port.port.counters();
+    assert_eq!(counters.lost.iter().sum::<u64>(), bench.tally.drops.len() as u64);
+    assert_eq!(counters.lost.iter().chain(&counters.duplicated).sum::<u64>(), 600);
 }
 
 #[test]

@@ -141,7 +141,7 @@ node = [                                # hosts and switches
   { name = "a3", kind = "host" },
   { name = "b0", kind = "host" },
 ]
-link = [                                # loss, jitter and changes can be added to any of these
+link = [                                # loss, jitter, down and so on can be added to any of these
   { between = ["near", "far"], rate = "1Gbps", delay = "5ms" },
   { between = ["a0", "near"], rate = "1Gbps", delay = "0ms" },
   { between = ["a1", "near"], rate = "1Gbps", delay = "1ms" },

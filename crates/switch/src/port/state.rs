@@ -2,7 +2,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Class, Time};
 
-use super::Port;
+use super::{Cold, Port};
 use crate::transmitter::Transmitter;
 
 /// Packet counters of a port, by class, and its byte counter.
@@ -14,6 +14,8 @@ pub struct PortCounters {
     pub dropped: [u64; Class::COUNT],
     /// Packets lost on the wire.
     pub lost: [u64; Class::COUNT],
+    /// Packets of which the wire made a copy.
+    pub duplicated: [u64; Class::COUNT],
     /// Bytes sent.
     pub bytes: u64,
 }
@@ -23,7 +25,8 @@ impl<C: Copy> Port<C> {
     #[must_use]
     pub fn counters(&self) -> PortCounters {
         let Transmitter { sent, bytes, .. } = self.link;
-        PortCounters { sent, bytes, dropped: self.cold.dropped, lost: self.cold.lost }
+        let Cold { dropped, lost, duplicated, .. } = *self.cold;
+        PortCounters { sent, dropped, lost, duplicated, bytes }
     }
 
     /// When the link has sent everything that has been served.
