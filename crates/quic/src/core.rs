@@ -306,6 +306,8 @@ fn transport(config: &Config, gate: &Arc<Gate>) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     let mut acks = AckFrequencyConfig::default();
     acks.ack_eliciting_threshold(VarInt::from_u32(ACKNOWLEDGED_TOGETHER - 1));
+    // At once if a packet is missing, as without that (RFC 9000, 13.2.1): what is lost waits for a credit besides.
+    acks.reordering_threshold(VarInt::from_u32(1));
     let (stream_window, window) = windows(config);
     transport
         .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate), config.fallback)))

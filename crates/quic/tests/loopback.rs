@@ -11,7 +11,7 @@ use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::counters::Counters;
 use shallop_quic::identity::{Identity, ServerVerifier};
-use shallop_quic::{Config, Connection, CreditStats, Endpoint, Path, Tls};
+use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, Path, Tls};
 
 fn config() -> Config {
     let link = BitsPerSec::at_least_one(200_000_000);
@@ -141,6 +141,9 @@ fn relay(server: SocketAddr) -> SocketAddr {
 
 #[test]
 fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
+    // The relay keeps no classes.
+    let classes = Classes { data: 0, unscheduled: 0, ack: 0, control: 0, emulation: 0, credit: 0 };
+    let config = || Config { classes, ..config() };
     let (address, tls, thread) = server(config(), |connection| {
         let (mut send, mut recv) = block_on(connection.accept_bi()).unwrap();
         let asked = block_on(recv.read_to_end(1_000_000)).unwrap();

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 /// Why rehearsals are not run.
 const REHEARSAL: &str = "takes namespaces, which tests of this page have not";
 /// Blocks that are not run, by page, and why.
-const NOT_RUN: [(&str, &str); 33] = [
+const NOT_RUN: [(&str, &str); 32] = [
     ("README.md", "builds the project and runs all tests, this one among them"),
     ("README.md", "builds the whole project; make test does it"),
     ("docs/clusters.md", "needs a cluster with Slurm"),

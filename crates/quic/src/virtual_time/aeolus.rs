@@ -130,7 +130,8 @@ fn a_lost_end_is_found_by_the_probe_and_repaired_when_credits_may_be_used() {
     assert!(stats.unscheduled == 29 && network.there.drops.unscheduled > 20, "{stats:?}");
     // Those of the first emulation packets leave as early as without a burst, and so do the others.
     assert!(all <= without + ms(1), "{all:?} {without:?}");
-    assert_eq!(stats.without_credit, 1, "{stats:?}");
+    // The settings, and one in 25 ms that takes acknowledgements with it while repairs wait.
+    assert!(stats.without_credit <= 3, "{stats:?}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_return_in_the_middle_loses_nothing() {
         let mut returned = 0;
         for _ in 0..4 {
             network.there.way.blocked = Some(Classes::default().emulation);
-            network.run(ms(500));
+            network.run(ms(800));
             network.there.way.blocked = None;
             network.run(ms(50));
             returned += u32::from(network.client.connection().use_credits());
