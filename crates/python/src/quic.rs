@@ -248,8 +248,9 @@ impl Receiver {
             Some(files) => Own::Files(files),
             None => Own::Folder(identity.unwrap_or_else(data_folder)),
         };
-        let whom = (&own, client_ca.as_deref());
-        let receiving = py.detach(|| listen_for_files(&folder, bind, config, whom));
+        let into = folder.clone();
+        let listen = move || listen_for_files(&into, bind, config, (&own, client_ca.as_deref()));
+        let receiving = py.detach(listen);
         let receiving = receiving.map_err(|why| plain(&message(&why, why.help(&option))))?;
         let receiving = Arc::new(receiving);
         let (tell, received) = mpsc::channel();
