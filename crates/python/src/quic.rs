@@ -222,7 +222,6 @@ impl Receiver {
         folder, *, bind, overwrite, identity, cert, key, client_ca, rate_limit, wait, without_credits
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
-    #[expect(clippy::needless_pass_by_value, reason = "Python gives values")]
     fn listen(
         py: Python<'_>,
         folder: PathBuf,
@@ -249,8 +248,9 @@ impl Receiver {
             Some(files) => Own::Files(files),
             None => Own::Folder(identity.unwrap_or_else(data_folder)),
         };
-        let whom = (&own, client_ca.as_deref());
-        let receiving = py.detach(|| listen_for_files(&folder, bind, config, whom));
+        let into = folder.clone();
+        let listen = move || listen_for_files(&into, bind, config, (&own, client_ca.as_deref()));
+        let receiving = py.detach(listen);
         let receiving = receiving.map_err(|why| plain(&message(&why, why.help(&option))))?;
         let receiving = Arc::new(receiving);
         let (tell, received) = mpsc::channel();

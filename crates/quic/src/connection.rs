@@ -16,8 +16,8 @@ use shallop_core::Time;
 
 use crate::bypass::Bypass;
 use crate::config::Config;
-use crate::core::Arrival;
 use crate::credits::{Credits, Departure};
+use crate::datagram::Arrival;
 pub(crate) use crate::datagram::Datagram;
 use crate::evidence::Answers;
 use crate::exchange::Exchange;

@@ -1,7 +1,7 @@
 //! All connections of an endpoint, without sockets, threads or clocks: datagrams and times in, datagrams out.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use crate::config::{Config, span};
 use crate::connection::{Connection, Datagram, End};
 use crate::connections::Connections;
 use crate::counters::Counters;
+use crate::datagram::Arrival;
 use crate::gate::{Gate, Gates, Mode};
 use crate::packet::{Malformed, Parsed, is_ours};
 use crate::reset::ResetSecret;
@@ -33,16 +34,6 @@ const LEAST_WINDOW: u64 = 64 << 20;
 /// A connection that hears nothing for so long is lost.
 const IDLE: u32 = 60_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-
-/// A datagram that has arrived.
-#[derive(Debug)]
-pub(crate) struct Arrival<'a> {
-    pub(crate) from: SocketAddr,
-    pub(crate) to: Option<IpAddr>,
-    /// DSCP and ECN.
-    pub(crate) tos: u8,
-    pub(crate) bytes: &'a [u8],
-}
 
 /// The connections of an endpoint.
 pub(crate) struct Core {

@@ -1,5 +1,5 @@
-//! A UDP socket with a class for each datagram: DSCP and ECN of what is sent and of what arrives. Datagrams of one class
-//! that leave together cost one system call, and those that arrive together do, too.
+//! A UDP socket with a class for each datagram: DSCP and ECN of what is sent and of what arrives. Datagrams of one
+//! class that leave together cost one system call, and those that arrive together do, too.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
@@ -14,7 +14,7 @@ use nix::sys::socket::{
 };
 
 use crate::connection::Datagram;
-use crate::core::Arrival;
+use crate::datagram::Arrival;
 use crate::dual::{self, Tos};
 
 /// The most bytes that arrive as one: segments that the system has put together, or the longest datagram.

@@ -117,8 +117,8 @@ pub(super) fn check(
                     "group \"{group}\" runs a program, and its hosts are no kernels with \"{}\"",
                     of.name
                 );
-                let help = "write stack = \"kernel\" at the top, or in the `transport` of the group; with flashpass its \
-                     hosts are kernels";
+                let help = "write stack = \"kernel\" at the top, or in the `transport` of the group; with flashpass \
+                     its hosts are kernels";
                 return Err(top.reject(Scenario::KEY.group, message).with_help(help));
             }
             let Some(controller) = plan.kernel(scheme, group) else { continue };

@@ -151,8 +151,7 @@ pub struct Receive {
     /// The folder that files are put into
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The address and port to listen at, as `192.0.2.1:4747` or `[::1]:4747`; port 4747 of all addresses, IPv4 and IPv6,
-    /// unless given
+    /// The address and port to listen at, as 192.0.2.1:4747; port 4747 of all addresses, IPv4 and IPv6, unless given
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub bind: Option<SocketAddr>,
     /// End after the first sender whose files are there

@@ -58,9 +58,9 @@ fn the_first_byte_arrives_a_waiting_time_earlier() {
     for (bytes, most) in [(10_000, ms(11)), (100_000, ms(19))] {
         let (first, all, _) = arrival(config(100, 40), bytes, &way());
         let (first_at_once, all_at_once, network) = arrival(starting(100, 250), bytes, &way());
-        let earlier = first - first_at_once;
+        let earlier = first.saturating_sub(first_at_once);
         assert!((ROUND_TRIP..WAIT + ms(1)).contains(&earlier), "{first:?} {first_at_once:?}");
-        assert!(all_at_once < most && all - all_at_once > WAIT - ms(1), "{all:?} {all_at_once:?}");
+        assert!(all_at_once < most && all + ms(1) > all_at_once + WAIT, "{all:?} {all_at_once:?}");
         assert_eq!(network.there.drops.unscheduled, 0);
     }
 }
@@ -105,7 +105,7 @@ fn a_burst_until_the_first_credit_may_be_used_lasts_a_waiting_time() {
     let (_, _, network) = arrival(Config { unscheduled, ..config }, 2_000_000, &way());
     let sent = network.sent(Direction::There, is_unscheduled);
     let took = sent[sent.len() - 1].at - sent[0].at;
-    assert!((WAIT - ms(1)..WAIT + ms(1)).contains(&took), "{took:?}");
+    assert!((WAIT..WAIT + ms(2)).contains(&(took + ms(1))), "{took:?}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::time::Instant;
 use quinn_proto::{Dir, StreamId};
 
 use crate::connection::{Connection, Datagram};
-use crate::core::{Arrival, Core};
+use crate::core::Core;
+use crate::datagram::Arrival;
 use crate::path::Path;
 use crate::stats::CreditStats;
 use crate::streams;

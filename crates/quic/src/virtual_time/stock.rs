@@ -17,7 +17,8 @@ use shallop_core::Bytes;
 
 use crate::config::Config;
 use crate::connection::Datagram;
-use crate::core::{Arrival, Core};
+use crate::core::Core;
+use crate::datagram::Arrival;
 use crate::identity::SERVER_NAME;
 use crate::path::Path;
 use crate::unscheduled::Unscheduled;
