@@ -16,10 +16,10 @@ use shallop_core::Time;
 use crate::bypass::{Bypass, ack_eliciting};
 use crate::config::{Config, ECT};
 use crate::core::Arrival;
-use crate::credits::{Credits, Departure};
+use crate::credits::{Credits, Departure, Heard};
 use crate::exchange::{self, Exchange};
 use crate::gate::{Gate, Mode};
-use crate::new_address::NewAddress;
+use crate::new_address::{CreditAddress, NewAddress};
 use crate::outgoing::Streams;
 use crate::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
 use crate::path_stats::PathStats;
@@ -98,7 +98,7 @@ pub(crate) struct Connection {
     silence: Silence,
     address: NewAddress,
     /// Where the emulation packets of a client come from.
-    credits_to: Option<SocketAddr>,
+    credits_to: CreditAddress,
     /// STREAM and ACK frames that QUIC has sent, and those that have to be acknowledged.
     stream_frames: u64,
     ack_frames: u64,
@@ -120,7 +120,7 @@ impl Connection {
     ) -> Self {
         Self {
             address: NewAddress::first(quic.remote_address()),
-            credits_to: None,
+            credits_to: CreditAddress::default(),
             handle,
             quic,
             streams: Streams::default(),
@@ -245,12 +245,13 @@ impl Connection {
         true
     }
 
-    /// A packet of QUIC arrived.
+    /// A datagram of QUIC arrived. Nothing follows from one that is not authentic and new.
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival<'_>) {
-        self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
-        self.bypass.on_arrival(&self.quic.stats().frame_rx);
-        self.quic_silence.on_arrival();
-        self.silence.on_arrival();
+        if self.bypass.on_arrival(&self.quic.stats().frame_rx) {
+            self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
+            self.quic_silence.on_arrival();
+            self.silence.on_arrival();
+        }
     }
 
     /// A small packet with this connection's tag arrived.
@@ -262,13 +263,15 @@ impl Connection {
         out: &mut Vec<Datagram>,
     ) {
         let Some(credits) = &mut self.credits else { return };
-        if credits.on_packet(now, parsed) {
+        let heard = credits.on_packet(now, parsed);
+        if heard != Heard::Nothing {
             self.silence.on_arrival();
             self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
-            // The address of a client changes before QUIC knows.
-            if self.quic.side().is_server() && parsed.kind() != PacketKind::Credit {
-                self.credits_to = Some(arrival.from);
-            }
+        }
+        // A packet that is not the newest says nothing of an address: anybody may have kept it.
+        if heard == Heard::NewestEmulation && self.quic.side().is_server() {
+            let (current, wait) = (self.quic.remote_address(), self.config.wait_span());
+            self.credits_to.on_newest(now, arrival.from, current, wait);
         }
         self.grant(now, out);
     }
@@ -327,7 +330,7 @@ impl Connection {
     /// Sends the credits that are due.
     pub(crate) fn grant(&mut self, time: Time, out: &mut Vec<Datagram>) {
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.grant(time)) {
-            let to = self.credits_to.unwrap_or(self.quic.remote_address());
+            let to = self.credits_to.get().unwrap_or(self.quic.remote_address());
             out.push(Datagram { to, ..self.datagram_of(&packet) });
         }
     }

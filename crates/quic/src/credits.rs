@@ -35,6 +35,17 @@ pub(crate) enum Departure {
     Skipped,
 }
 
+/// What a packet of the peer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing: it was not authentic, or it had come before.
+    Nothing,
+    /// Something new.
+    New,
+    /// An emulation packet that is newer than all others.
+    NewestEmulation,
+}
+
 /// The credits of a connection.
 #[derive(Debug)]
 pub(crate) struct Credits {
@@ -162,9 +173,8 @@ impl Credits {
         Some((PacketKind::Credit, credit.encode(&self.own_key)))
     }
 
-    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new. True if its MAC is
-    /// that of the peer.
-    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> bool {
+    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new.
+    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> Heard {
         let now = self.own(now);
         // The peer's clock has gone on since its last packet.
         let pause = now.saturating_since(self.newest_at);
@@ -177,20 +187,21 @@ impl Credits {
         match parsed.verify(&self.peer_key, reference) {
             None => {
                 self.stats.dropped.wrong_mac += 1;
-                return false;
+                Heard::Nothing
             }
             Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
             Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
         }
-        true
     }
 
-    fn on_emulation(&mut self, now: Time, stamp: Stamp) {
+    fn on_emulation(&mut self, now: Time, stamp: Stamp) -> Heard {
+        // The first packet may have been sent at time zero.
         let newest = self.seen.newest();
         if self.seen.accept(stamp).is_err() {
-            return;
+            return Heard::Nothing;
         }
-        if self.seen.newest() > newest {
+        let is_newest = stamp.time > newest || newest == Time::ZERO;
+        if is_newest {
             self.newest_at = now;
         }
         match &mut self.filling {
@@ -201,14 +212,18 @@ impl Credits {
             None => self.filling = Some(Credit::new(self.peer.tag, stamp)),
         }
         self.credit_due.get_or_insert(now.saturating_add(self.credit_delay));
+        if is_newest { Heard::NewestEmulation } else { Heard::New }
     }
 
-    fn on_credit(&mut self, now: Time, credit: &Credit) {
+    fn on_credit(&mut self, now: Time, credit: &Credit) -> Heard {
+        let mut heard = Heard::Nothing;
         for &stamp in credit.stamps() {
             if let Ok(Departed { time, late }) = self.outstanding.take(stamp) {
                 self.engine.on_credit_of_late(now, time - late, late);
+                heard = Heard::New;
             }
         }
+        heard
     }
 
     /// When something is due.

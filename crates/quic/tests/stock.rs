@@ -1,4 +1,4 @@
-//! The library quinn as it is, over loopback: its client and its server talk to ours. Neither knows anything of credits.
+//! The library quinn as it is, over loopback: its client and its server talk to ours, and know nothing of credits.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -56,13 +56,13 @@ fn ours(connection: &Connection) -> Path {
 
 /// The stock end does the same.
 async fn stock(connection: &quinn::Connection) {
-    let (mut send, sent) = (connection.open_uni().await.unwrap(), bytes(1));
+    let (mut send, all) = (connection.open_uni().await.unwrap(), bytes(1));
     let receive = async {
         let mut recv = connection.accept_uni().await.unwrap();
         recv.read_to_end(COUNT + 1).await.unwrap()
     };
     let send = async {
-        send.write_all(&sent).await.unwrap();
+        send.write_all(&all).await.unwrap();
         send.finish().unwrap();
         send.stopped().await.unwrap();
     };

@@ -103,7 +103,8 @@ impl<C: Copy> Port<C> {
         }
     }
 
-    /// True if a packet is on the wire that others do not overtake: then the deadline does not depend on packets that are enqueued.
+    /// True if a packet is on the wire that others do not overtake: then the deadline does not depend on packets that
+    /// are enqueued.
     #[inline]
     #[must_use]
     pub fn has_packet_on_wire(&self) -> bool {
