@@ -45,7 +45,7 @@ KERNEL_CORE ?= 0
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python wheel check-full check-report check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench compiler lints docs book wasm msrv \
+.PHONY: help demo test python wheel check-full check-report bench-quic bench-quic-lints check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench compiler lints docs book wasm msrv \
     page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
@@ -95,7 +95,7 @@ wheel: compiler ## A wheel of the Python package in target/wheels, to install on
 	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
 	@echo "The wheel is $$(ls -t target/wheels/shallop-*.whl | head -n 1)."
 
-check-full: test docs book wasm msrv page deny fuzz check-rehearsals $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, crates of others, fuzzing, notebooks and every experiment in full
+check-full: test docs book wasm msrv page deny fuzz bench-quic-lints check-rehearsals $(if $(CHECK_REPORT),check-report) ## test, then docs, site, browsers, oldest Rust, crates of others, fuzzing, notebooks and every experiment in full
 	$(VENV)/bin/python -m pytest --quiet -m notebooks
 	$(if $(FULL_EXPERIMENTS),$(SHALLOP) $(FULL_EXPERIMENTS))
 
@@ -188,6 +188,26 @@ check-linux: compiler ## Programs for the running kernel: their lints and tests,
 bench: compiler ## Packet-hops a second in the standard cases
 	@$(SHALLOP) bench
 
+# Two network namespaces, which are root's, and two cores.
+BENCH_QUIC = $(CARGO) run --release --locked --quiet --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR) --
+BENCH_QUIC_DIR = $${CARGO_TARGET_DIR:-target}/bench-quic
+BENCH_QUIC_READY = [ "$$(uname -s)" = Linux ] || { echo "this is not Linux"; exit 1; }; \
+    [ "$$(id -u)" = 0 ] || { echo "network namespaces are for root"; exit 1; }; \
+    command -v ip > /dev/null && command -v chrt > /dev/null || { \
+        echo "ip or chrt is missing (apt-get install iproute2 util-linux)"; exit 1; }; \
+    [ "$$(nproc)" -ge 2 ] || { echo "this machine has one core"; exit 1; }
+
+bench-quic: compiler ## What QUIC on credits costs beside quinn, and its largest rate: as root
+	@if ! why=$$($(BENCH_QUIC_READY)); then \
+	    echo "make bench-quic: not measured, since $$why."; \
+	else \
+	    $(BENCH_QUIC) cost && $(BENCH_QUIC) sweep && $(BENCH_QUIC) sweep --fifo 10; \
+	fi
+
+bench-quic-lints: lints
+	cd checks/quic && $(CARGO) fmt --check
+	$(CARGO) clippy --locked --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR) -- -D warnings
+
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
@@ -214,14 +234,14 @@ page: compiler lints ## docs/add-a-controller.md, followed literally on a copy o
 	$(CARGO) run --quiet --locked --package xtask -- page
 
 deny: $(TOOLS)/cargo-deny-$(CARGO_DENY) ## Licences, versions and sources of the crates of others
-	@for manifest in Cargo.toml fuzz/Cargo.toml; do \
+	@for manifest in Cargo.toml fuzz/Cargo.toml checks/quic/Cargo.toml; do \
 	    $(DENY) --manifest-path $$manifest --config deny.toml check --hide-inclusion-graph \
 	        bans licenses sources || exit 1; \
 	done
 	@if ! said=$$($(DENY) fetch db 2>&1); then \
 	    echo "make deny: advisories not checked, since their database cannot be fetched: $$(tail -n 1 <<< "$$said")"; \
 	else \
-	    for manifest in Cargo.toml fuzz/Cargo.toml; do \
+	    for manifest in Cargo.toml fuzz/Cargo.toml checks/quic/Cargo.toml; do \
 	        $(DENY) --manifest-path $$manifest --config deny.toml check --disable-fetch advisories || exit 1; \
 	    done; \
 	fi

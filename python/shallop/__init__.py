@@ -2,9 +2,10 @@
 
 ``run`` makes the runs of a scenario, ``sweep`` those of every combination of some keys' values, ``reproduce``
 those of a paper's experiment with its claims judged. Each gives a `Results`: a summary, tables of flows and of
-series that polars, pandas and pyarrow read, and figures.
+series that polars, pandas and pyarrow read, and figures. ``quic`` moves files between real hosts.
 """
 
+from . import quic
 from ._native import ScenarioError, ShallopError, Table, __version__
 from ._results import Comparison, Results, Summary, compare
 from ._run import Experiment, experiments, reproduce, run, sweep
@@ -22,6 +23,7 @@ __all__ = [
     "__version__",
     "compare",
     "experiments",
+    "quic",
     "reproduce",
     "run",
     "sweep",

@@ -1,6 +1,7 @@
 """The compiled part: a thin layer over the library that the command uses."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import final
@@ -27,6 +28,9 @@ __all__ = [
     "values",
     "warnings",
 ]
+
+if sys.platform == "linux":
+    __all__ += ["Receiver", "send"]
 __version__: str
 
 class ShallopError(Exception):
@@ -153,3 +157,49 @@ def figures(folder: str) -> list[tuple[str, str]]:
 
 def report(folder: str) -> str:
     """Writes report.html for the results in a folder and returns its path."""
+
+if sys.platform == "linux":
+    @final
+    class Receiver:
+        """An address at which files are received, each sender in a thread of its own."""
+
+        @staticmethod
+        def listen(
+            folder: str | os.PathLike[str],
+            *,
+            bind: str | None,
+            overwrite: bool,
+            identity: str | os.PathLike[str] | None,
+            cert: str | os.PathLike[str] | None,
+            key: str | os.PathLike[str] | None,
+            client_ca: str | os.PathLike[str] | None,
+            rate_limit: str,
+            wait: str,
+            without_credits: bool,
+        ) -> Receiver:
+            """Begins to receive into a folder."""
+        @property
+        def address(self) -> str: ...
+        @property
+        def fingerprint(self) -> str: ...
+        def next(self) -> tuple[str | None, str | None]:
+            """Waits for the next sender to end: the report as JSON, or why there is none; neither once closed."""
+        def close(self) -> None: ...
+
+    def send(
+        paths: Sequence[str | os.PathLike[str]],
+        to: str,
+        *,
+        rate_limit: str,
+        wait: str,
+        without_credits: bool,
+        streams: int,
+        fingerprint: str | None,
+        trust_new: bool,
+        known_hosts: str | os.PathLike[str] | None,
+        ca: str | os.PathLike[str] | None,
+        cert: str | os.PathLike[str] | None,
+        key: str | os.PathLike[str] | None,
+        progress: Callable[[int, int], object] | None,
+    ) -> str:
+        """Sends files and folders, and returns the report as JSON."""

@@ -1,4 +1,4 @@
-"""The vectors of packets beside QUIC, checked without the crate that made them."""
+"""The vectors of packets and messages beside QUIC, checked without the crate that made them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ def check(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_every_packet_is_right() -> None:
+def test_every_packet_and_message_is_right() -> None:
     done = check()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("packets are right\n")
+    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == ["packets.csv", "messages.csv"]
 
 
 def test_a_changed_bit_and_a_short_file_are_noticed(tmp_path: Path) -> None:
-    lines = (VECTORS / "packets.csv").read_text().splitlines()
-    changed = tmp_path / "changed.csv"
-    last = lines[-1][:-1] + ("1" if lines[-1][-1] == "0" else "0")
-    changed.write_text("\n".join([*lines[:-1], last]))
-    done = check(str(changed))
-    assert done.returncode == 1
-    assert "the packet is" in done.stderr
-    changed.write_text("\n".join(lines[:10]))
-    assert check(str(changed)).returncode == 1
+    for name, before, least in (("packets.csv", [], 10), ("messages.csv", ["packets.csv"], 9)):
+        lines = (VECTORS / name).read_text().splitlines()
+        changed = tmp_path / name
+        files = [*(str(VECTORS / of) for of in before), str(changed)]
+        last = lines[-1][:-1] + ("1" if lines[-1][-1] == "0" else "0")
+        changed.write_text("\n".join([*lines[:-1], last]))
+        done = check(*files)
+        assert done.returncode == 1
+        assert f"the {name[:-5]} is" in done.stderr
+        changed.write_text("\n".join(lines[:least]))
+        assert check(*files).returncode == 1

@@ -150,6 +150,7 @@ pub const RULE: [(&str, &[&str]); 26] = [
             "shallop-workbench",
             "shallop-store",
             "shallop-features",
+            "shallop-quic",
         ],
     ),
     ("xtask", &["shallop-results"]),

@@ -43,7 +43,7 @@ impl Traffic {
         }
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let transport = &setup.plan.transport(setup.scheme, flow.group).transport;
-            let Some(name) = transport.kernel() else { continue };
+            let Some(name) = setup.plan.kernel(setup.scheme, flow.group) else { continue };
             let known = controllers().find(|(ours, _)| *ours == name);
             let controller = known.ok_or_else(|| unknown(name))?.1;
             let controller = options.controller().unwrap_or(controller);
@@ -114,13 +114,15 @@ impl Traffic {
         if command.is_shell {
             self.programs.shell = Some(self.programs.all.len() as u32);
         }
+        let own = std::env::current_exe().ok();
+        let own = own.map(|path| path.to_string_lossy().into_owned());
         self.groups.push(flow.group);
         self.programs.all.push(Program {
             number: self.programs.all.len() as u32,
             host: from,
             start: guest(flow.start),
             folder: group.name.clone(),
-            command: command.words.clone(),
+            command: command.words_for(&self.flows.names[to as usize], own.as_deref()),
         });
         Ok(())
     }

@@ -32,7 +32,7 @@ impl Controllers {
         for group in 0..setup.plan.groups.len() {
             let scheme = setup.plan.transport(setup.scheme, group);
             let transport = &scheme.transport;
-            let Some(name) = transport.kernel() else { continue };
+            let Some(name) = setup.plan.kernel(setup.scheme, group) else { continue };
             let refused = |kernels: &str| {
                 let (has, scheme) = (has.join(", "), &scheme.name);
                 RehearsalError::Refused(format!(

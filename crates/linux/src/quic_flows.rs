@@ -17,7 +17,7 @@ use shallop_plan::transport::FlashPass;
 use shallop_plan::{Setup, wait};
 use shallop_quic::endpoints::{ConnectionId, StreamNumber};
 use shallop_quic::identity::{Identity, ServerVerifier};
-use shallop_quic::{Config, CreditStats, Endpoints, QuicError, Tls};
+use shallop_quic::{Config, CreditStats, Endpoints, QuicError, Tls, Unscheduled};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
@@ -43,16 +43,16 @@ pub(crate) fn config(
     flow: &Flow,
     options: &FlashPass,
 ) -> Result<Config, RehearsalError> {
-    let missing = [
-        (options.aeolus.is_some(), "an unscheduled start (Aeolus)"),
-        (options.send_buffer.is_some(), "a sender that knows only what is in its send buffer"),
-    ];
-    if let Some((_, what)) = missing.iter().find(|(is_asked, _)| *is_asked) {
-        return Err(RehearsalError::Refused(format!("FlashPass over QUIC has not {what} yet")));
+    if options.send_buffer.is_some() {
+        let why =
+            "FlashPass over QUIC has not a sender that knows only what is in its send buffer yet";
+        return Err(RehearsalError::Refused(why.to_owned()));
     }
     let wait = wait::wait(setup, options)? + ANSWERS;
     let context = flow.context(setup, wait);
     let engine = options.engine(&context);
+    let until_first_data = options.bursts_until_first_data();
+    let burst = options.unscheduled(&context).map(|of| of.max_burst);
     Ok(Config {
         wait: Duration::from_nanos(wait.as_ps().div_ceil(1_000)),
         emulation: Some(engine.rate),
@@ -62,6 +62,7 @@ pub(crate) fn config(
         expected_loss: engine.expected_loss,
         over_provision: engine.over_provision,
         batch: options.options.batch,
+        unscheduled: burst.map(|burst| Unscheduled { burst, until_first_data }),
         datagram: flow.path.payload + DATAGRAM_OVER_PAYLOAD,
         ..Config::new(context.sender_link)
     })
@@ -81,6 +82,8 @@ struct Sending {
     written: u64,
     is_written: bool,
     has_failed: bool,
+    /// It is known that its data has left without credits.
+    has_fallen_back: bool,
 }
 
 /// A flow at its receiver.
@@ -233,6 +236,7 @@ impl<'a> QuicFlows<'a> {
             written: 0,
             is_written: false,
             has_failed: false,
+            has_fallen_back: false,
         }));
         Ok(())
     }
@@ -327,8 +331,15 @@ impl<'a> QuicFlows<'a> {
 
     /// Tells how far all flows are that have started.
     fn tell(&mut self) {
-        for role in &self.roles {
+        for role in &mut self.roles {
             let Role::Sender(of) = role else { continue };
+            if let Ok(path) = self.endpoints.path(of.connection)
+                && path.is_fallback()
+                && !std::mem::replace(&mut of.has_fallen_back, true)
+            {
+                let flow = self.orders[of.order].number;
+                self.report.failures.push((flow, format!("data leaves {path}")));
+            }
             let stats = self.endpoints.stats(of.connection);
             let CreditStats { granted, used, wasted, skipped, emulated, .. } = stats;
             let progress = &mut self.progress[of.order];

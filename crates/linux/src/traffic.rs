@@ -8,7 +8,7 @@ use shallop_hosts::flows::{HostFlows, Owner};
 use shallop_plan::Setup;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
-use shallop_plan::plan::{Attachment, Driver, Scheme};
+use shallop_plan::plan::{Attachment, Driver, Plan};
 use shallop_plan::transport::{FlashPass, Transport, Udp};
 
 use crate::controllers::Controllers;
@@ -56,15 +56,19 @@ enum Sends<'a> {
 }
 
 impl<'a> Sends<'a> {
-    /// That of a scheme's transport; `None` if its hosts are simulated.
-    fn of(scheme: &'a Scheme, controllers: Option<&'a Controllers>) -> Option<Self> {
-        let transport = &scheme.transport;
-        match transport {
+    /// That of a group under a scheme; `None` if its hosts are simulated.
+    fn of(
+        plan: &'a Plan,
+        (scheme, group): (usize, usize),
+        controllers: Option<&'a Controllers>,
+    ) -> Option<Self> {
+        let is_program = plan.groups[group].command.is_some();
+        match &plan.transport(scheme, group).transport {
             Transport::Udp(udp) => return Some(Self::Datagrams(udp)),
-            Transport::FlashPass(config) => return Some(Self::Credits(config)),
+            Transport::FlashPass(config) if !is_program => return Some(Self::Credits(config)),
             _ => {}
         }
-        let name = transport.kernel()?;
+        let name = plan.kernel(scheme, group)?;
         let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
         let kernels = known.map_or(name, |(_, kernels)| kernels);
         Some(Self::Stream(controllers.and_then(|of| of.kernels(name)).unwrap_or(kernels)))
@@ -84,7 +88,7 @@ impl Traffic {
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let group = &plan.groups[flow.group];
             let scheme = plan.transport(setup.scheme, flow.group);
-            let sends = Sends::of(scheme, controllers);
+            let sends = Sends::of(plan, (setup.scheme, flow.group), controllers);
             let is_stream = matches!(sends, Some(Sends::Stream(_)));
             if group.command.is_some() && !is_stream {
                 let (group, name) = (&group.name, &scheme.name);
@@ -224,12 +228,14 @@ impl Traffic {
                     "programs are to run in host \"{name}\", in whose place interface {interface} is"
                 )));
             }
+            let own = std::env::current_exe().ok();
+            let own = own.map(|path| path.to_string_lossy().into_owned());
             self.programs.push(Program {
                 group: flow.group,
                 host: from,
                 start: flow.start.since_start().as_ps() / 1_000,
                 folder: format!("{}.{}", group.name, self.flows.names[from as usize]),
-                words: command.words.clone(),
+                words: command.words_for(&self.flows.names[to as usize], own.as_deref()),
                 is_shell: command.is_shell,
             });
         }

@@ -209,17 +209,18 @@ fn a_tape_of_credits_is_decided_again_as_it_was() {
 
 #[test]
 fn what_quic_has_not_is_refused_and_not_left_out() {
-    let transport = |name| ("scheme.cubic.transport", name);
-    let aeolus = vec![transport("flashpass-aeolus")];
-    let buffer = vec![
-        transport("flashpass"),
+    let set = [
+        ("scheme.cubic.transport", "flashpass"),
         ("scheme.flashpass.demand", "buffer"),
         ("scheme.flashpass.send_buffer", "100KB"),
     ];
-    for (set, what) in [(aeolus, "an unscheduled start (Aeolus)"), (buffer, "its send buffer")] {
-        let why = rehearse::check(&plan(SCENARIO, &set), (0, 1)).unwrap_err().to_string();
-        assert!(why.contains("FlashPass over QUIC has not") && why.contains(what), "{why}");
-    }
+    let why = rehearse::check(&plan(SCENARIO, &set), (0, 1)).unwrap_err().to_string();
+    assert!(
+        why.contains("FlashPass over QUIC has not") && why.contains("its send buffer"),
+        "{why}"
+    );
+    let aeolus = plan(SCENARIO, &[("scheme.cubic.transport", "flashpass-aeolus")]);
+    rehearse::check(&aeolus, (0, 1)).unwrap();
 }
 
 #[test]

@@ -77,8 +77,17 @@ impl Plan {
     /// Whether any flow of a scheme, given by its index, is between real kernels.
     #[must_use]
     pub fn has_kernels(&self, scheme: usize) -> bool {
-        (0..self.groups.len())
-            .any(|group| self.transport(scheme, group).transport.kernel().is_some())
+        (0..self.groups.len()).any(|group| self.kernel(scheme, group).is_some())
+    }
+
+    /// The controller of TCP, by its name in scenarios, of a group whose hosts are real kernels under a scheme. With
+    /// `FlashPass` those of programs are, whose own packets are that transport.
+    #[must_use]
+    pub fn kernel(&self, scheme: usize, group: usize) -> Option<&'static str> {
+        let transport = &self.transport(scheme, group).transport;
+        let has_own =
+            matches!(transport, Transport::FlashPass(_)) && self.groups[group].command.is_some();
+        transport.kernel().or(has_own.then_some(CONTROLLER_OF_PROGRAMS))
     }
 
     /// Whether programs run in hosts.
@@ -328,6 +337,11 @@ impl PartialEq for Trace {
     }
 }
 
+/// The controller of TCP in hosts whose programs are to send by another transport.
+const CONTROLLER_OF_PROGRAMS: &str = "cubic";
+/// The name of the program that runs scenarios.
+const OWN: &str = "shallop";
+
 /// A program of this machine, for hosts that are kernels.
 #[derive(Clone)]
 pub struct Command {
@@ -337,6 +351,26 @@ pub struct Command {
     pub files: Arc<dyn Files>,
     /// Whether it is a shell for somebody who types its input.
     pub is_shell: bool,
+}
+
+impl Command {
+    /// What stands in a word for the name of the other host of a program.
+    pub const OTHER_HOST: &str = "{to}";
+
+    /// The words for a program whose other host has this name. `shallop` is the program that runs, whose
+    /// path is `own`.
+    #[must_use]
+    pub fn words_for(&self, other: &str, own: Option<&str>) -> Vec<String> {
+        let mut words: Vec<String> =
+            self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();
+        let own = own.filter(|path| path.rsplit('/').next() == Some(OWN));
+        if let (Some(first), Some(own)) =
+            (words.first_mut().filter(|word| word.as_str() == OWN), own)
+        {
+            own.clone_into(first);
+        }
+        words
+    }
 }
 
 /// Commands are equal if their words are.

@@ -101,6 +101,12 @@ impl UnscheduledBurst {
         }
     }
 
+    /// Whether the burst goes on: payload is due, or will be.
+    #[must_use]
+    pub fn is_bursting(&self) -> bool {
+        self.phase == Phase::Burst
+    }
+
     /// When [`UnscheduledBurst::on_timer`] is to be called.
     #[must_use]
     pub fn wakeup(&self) -> Option<Time> {

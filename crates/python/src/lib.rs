@@ -3,6 +3,8 @@
 
 mod errors;
 mod progress;
+#[cfg(target_os = "linux")]
+mod quic;
 mod recording_files;
 mod study;
 mod table;
@@ -32,6 +34,9 @@ mod _native {
 
     #[pymodule_export]
     use super::errors::{ScenarioError, ShallopError};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::quic::{Receiver, send};
     #[pymodule_export]
     use super::study::Study;
     #[pymodule_export]

@@ -24,7 +24,7 @@ use crate::progress::SharedProgress;
 use crate::recording_files::RecordingFiles;
 
 /// The interval at which signals are checked and progress is reported.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A checked scenario with its points and seeds.
 #[pyclass(frozen, module = "shallop")]

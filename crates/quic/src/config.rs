@@ -1,5 +1,6 @@
 //! What is said of an endpoint: the rate of its link, the waiting time, the class of each kind of packet.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use shallop_control::flashpass::{Aimd, AimdConfig, Law};
@@ -7,7 +8,9 @@ use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
 use shallop_proto::flashpass::CreditEngineConfig;
 use shallop_proto::wire;
 
-use crate::packet::PacketKind;
+use crate::packet::{EMULATION_BYTES, PacketKind};
+use crate::path::Fallback;
+use crate::unscheduled::Unscheduled;
 
 /// The default waiting time: longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);
@@ -17,6 +20,17 @@ const SLACK: Duration = Duration::from_millis(1);
 const EPOCHS: u32 = 4;
 const JITTER: f64 = 0.49;
 const EXPECTED_LOSS: f64 = 0.1;
+
+/// Waiting times that peers accept.
+const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
+/// Bytes of the headers of IPv4 and UDP, and by how much that of IPv6 is longer (RFC 791, 768 and 8200).
+const IPV4_AND_UDP: u64 = 28;
+const IPV6_OVER_IPV4: u64 = 20;
+
+/// The waiting time is none that peers accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the waiting time is from 1us to 600s")]
+pub struct WaitError;
 
 /// How packets are marked for switches, as DSCP (6 bits), by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +45,8 @@ pub struct Classes {
     pub emulation: u8,
     /// Credits.
     pub credit: u8,
+    /// QUIC packets with data before the first credit, which switches with selective drop drop first.
+    pub unscheduled: u8,
 }
 
 /// ECN-capable, as in the header of IP. Switches with selective drop spare such packets: data on credits, credits, and
@@ -50,7 +66,7 @@ impl Classes {
 
 impl Default for Classes {
     /// AF11 for data, so that it is not in the queue of everything else, and class selectors (RFC 2474) CS1 to
-    /// CS4, as the switches of rehearsals read them.
+    /// CS5, as the switches of rehearsals read them.
     fn default() -> Self {
         Self {
             data: Class::DSCP_ON_CREDITS,
@@ -58,6 +74,7 @@ impl Default for Classes {
             control: Class::Control.dscp(),
             emulation: Class::Emulation.dscp(),
             credit: Class::Credit.dscp(),
+            unscheduled: Class::Unscheduled.dscp(),
         }
     }
 }
@@ -74,7 +91,11 @@ pub struct Config {
     pub slack: Duration,
     /// Emulation packets that one credit packet answers, 1 to 6.
     pub batch: u8,
-    /// The longest UDP payload, bytes: 1,472 for an MTU of 1,500 over IPv4.
+    /// Data packets that leave as one for the system (segmentation offload), 1 or 2. With two, one waits for the next
+    /// if that is planned within half the slack.
+    pub segments: u8,
+    /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 it is 20 bytes less, as the
+    /// header is longer.
     pub datagram: u16,
     /// The class of each kind of packet.
     pub classes: Classes,
@@ -90,8 +111,12 @@ pub struct Config {
     pub over_provision: bool,
     /// The full rate of emulation packets, on the wire; without one, such that data packets fill the rest of the link.
     pub emulation: Option<BitsPerSec>,
-    /// Whether data goes on credits at all; without them this is QUIC with CUBIC.
+    /// Data before the first credit (Aeolus); none without it.
+    pub unscheduled: Option<Unscheduled>,
+    /// Whether data goes on credits at all; without them this is QUIC with the fallback controller.
     pub credits: bool,
+    /// The congestion controller without credits.
+    pub fallback: Fallback,
     /// Where random numbers start: the jitter of emulation packets.
     pub seed: u64,
 }
@@ -105,6 +130,7 @@ impl Config {
             wait: WAIT,
             slack: SLACK,
             batch: 1,
+            segments: 1,
             datagram: 1_472,
             classes: Classes::default(),
             law: Law::Aimd(Aimd::new(AimdConfig::default())),
@@ -113,21 +139,55 @@ impl Config {
             expected_loss: EXPECTED_LOSS,
             over_provision: false,
             emulation: None,
+            unscheduled: None,
             credits: true,
+            fallback: Fallback::Cubic,
             seed: 0,
         }
     }
 
-    /// The full rate of emulation packets, on the wire.
-    #[must_use]
-    pub fn emulation_rate(&self) -> BitsPerSec {
-        self.emulation.unwrap_or_else(|| self.emulation_of_link())
+    /// An endpoint whose link has this rate, in a network that needs this waiting time.
+    ///
+    /// # Errors
+    /// If peers would refuse the waiting time.
+    pub fn in_network(link: BitsPerSec, wait: Span) -> Result<Self, WaitError> {
+        let (least, most) = WAITS;
+        if wait < least || wait > most {
+            return Err(WaitError);
+        }
+        let wait = Duration::from_nanos(wait.as_ps() / 1_000);
+        Ok(Self { wait, ..Self::new(link) })
     }
 
-    fn emulation_of_link(&self) -> BitsPerSec {
-        let data = wire::frame(u64::from(self.datagram) + 28);
-        let share = Share::of(Bytes::new(u64::from(wire::MIN_FRAME)), Bytes::new(u64::from(data)));
+    /// The full rate of emulation packets over IPv4, on the wire, preamble and gap included: 5.2 % of the link with
+    /// packets of 1,500 bytes. Over IPv6, whose emulation packets are 104 bytes long and not 84, it is 6.3 %.
+    #[must_use]
+    pub fn emulation_rate(&self) -> BitsPerSec {
+        self.emulation.unwrap_or_else(|| self.emulation_of_link(wire::MIN_FRAME))
+    }
+
+    /// The rate of emulation packets of this length on the wire with which data packets fill the rest of the link.
+    fn emulation_of_link(&self, frame: u16) -> BitsPerSec {
+        let data = wire::frame(u64::from(self.datagram) + IPV4_AND_UDP);
+        let share = Share::of(Bytes::new(u64::from(frame)), Bytes::new(u64::from(data)));
         share.map_or(self.link, |share| self.link.share(share))
+    }
+
+    /// The same for connections with a peer of this address. The header of IPv6 makes emulation packets longer and
+    /// leaves data packets less payload.
+    pub(crate) fn towards(&self, peer: IpAddr) -> Self {
+        if peer.to_canonical().is_ipv4() {
+            return *self;
+        }
+        let frame = wire::frame(EMULATION_BYTES as u64 + IPV4_AND_UDP + IPV6_OVER_IPV4);
+        let on_wire = self.emulation.unwrap_or_else(|| self.emulation_of_link(frame));
+        // The credit engine takes each packet for a smallest frame.
+        let as_smallest = Share::new(u64::from(wire::MIN_FRAME), u64::from(frame));
+        Self {
+            datagram: self.datagram.saturating_sub(IPV6_OVER_IPV4 as u16),
+            emulation: Some(as_smallest.map_or(on_wire, |share| on_wire.share(share))),
+            ..*self
+        }
     }
 
     /// The credit engine of a sender that waits this long.
@@ -140,6 +200,11 @@ impl Config {
             expected_loss: self.expected_loss,
             over_provision: self.over_provision,
         }
+    }
+
+    /// DSCP and ECN of packets of which two may leave as one.
+    pub(crate) fn paired(&self) -> Option<u8> {
+        (self.segments > 1).then_some(self.classes.data << 2 | ECT)
     }
 
     /// How long a credit may wait for others: not at all without a batch.
@@ -169,5 +234,51 @@ mod tests {
             [PacketKind::Emulation, PacketKind::TaggedEmulation, PacketKind::Credit]
                 .map(|kind| classes.tos_of(kind));
         assert_eq!((emulation, tagged, credit), (24 << 2 | 2, 24 << 2, 32 << 2 | 2));
+    }
+
+    /// Emulation packets a second, and data packets a second at that rate, as parts of what the link takes.
+    fn parts(config: &Config, engine: BitsPerSec, frame: f64) -> (f64, f64) {
+        let packets = engine.get() as f64 / f64::from(8 * wire::MIN_FRAME);
+        let link = config.link.get() as f64;
+        (packets * frame * 8.0 / link, packets * 1_538.0 * 8.0 / link)
+    }
+
+    #[test]
+    fn emulation_and_data_fill_the_link_over_either_family() {
+        let config = Config::new(BitsPerSec::at_least_one(1_000_000_000));
+        for (peer, frame, emulation) in
+            [("192.0.2.1", 84.0, 0.0518), ("2001:db8::1", 104.0, 0.0633)]
+        {
+            let towards = config.towards(peer.parse().unwrap());
+            let (small, data) = parts(&config, towards.emulation_rate(), frame);
+            assert!((small - emulation).abs() < 1e-4, "{peer}: {small}");
+            assert!((small + data - 1.0).abs() < 1e-6, "{peer}: {small} and {data}");
+        }
+        let lengths = ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1"]
+            .map(|peer| config.towards(peer.parse().unwrap()).datagram);
+        assert_eq!(lengths, [1_472, 1_472, 1_452]);
+    }
+
+    #[test]
+    fn a_rate_that_was_given_holds_on_the_wire_of_either_family() {
+        let given = BitsPerSec::at_least_one(10_000_000);
+        let config = Config {
+            emulation: Some(given),
+            ..Config::new(BitsPerSec::at_least_one(1_000_000_000))
+        };
+        for (peer, frame) in [("192.0.2.1", 84.0), ("2001:db8::1", 104.0)] {
+            let towards = config.towards(peer.parse().unwrap());
+            let (small, _) = parts(&config, towards.emulation_rate(), frame);
+            assert!((small - 0.01).abs() < 1e-6, "{peer}: {small}");
+        }
+    }
+
+    #[test]
+    fn waiting_times_that_peers_refuse_are_refused() {
+        let of = |wait| Config::in_network(BitsPerSec::at_least_one(1_000_000), wait);
+        assert_eq!(of(Span::from_ms(20)).unwrap().wait, Duration::from_millis(20));
+        for wait in [Span::ZERO, Span::from_ns(999), Span::from_secs(601)] {
+            assert_eq!(of(wait).err(), Some(WaitError));
+        }
     }
 }

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
-    ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint,
+    Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
 };
 use shallop_core::{Seed, Stream, Time};
 
 use crate::config::{Config, span};
 use crate::connection::{Connection, Datagram, End};
+use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::gate::{Gate, Gates, Mode};
 use crate::packet::{Malformed, Parsed, is_ours};
@@ -25,9 +26,13 @@ const CONNECTIONS: usize = 1_024;
 /// From so many connections on, clients have to show that they receive at their address (RFC 9000, 8.1.2), so that
 /// nobody fills the others with first packets from addresses of others.
 const UNVALIDATED: usize = 64;
-/// Windows of flow control, bytes: of a stream and of a connection.
-const STREAM_WINDOW: u32 = 16 << 20;
-const WINDOW: u32 = 64 << 20;
+/// Packets for which peers are asked to send one acknowledgement, if they can be asked (draft-ietf-quic-ack-frequency).
+/// They acknowledge at once what shows a loss, and anything within 25 ms.
+const ACKNOWLEDGED_TOGETHER: u32 = 10;
+/// The least and the largest flow-control window of a stream, and the least of a connection, bytes.
+const LEAST_STREAM_WINDOW: u64 = 16 << 20;
+const MOST_STREAM_WINDOW: u64 = 256 << 20;
+const LEAST_WINDOW: u64 = 64 << 20;
 /// A connection that hears nothing for so long is lost.
 const IDLE: u32 = 60_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -49,7 +54,7 @@ pub(crate) struct Core {
     endpoint: Endpoint,
     /// The settings of servers, but for the transport, which each connection has of its own.
     server: Option<ServerConfig>,
-    pub(crate) connections: BTreeMap<usize, Connection>,
+    pub(crate) connections: Connections,
     tags: BTreeMap<u16, usize>,
     random: Stream,
     /// Connections that have come and were not accepted yet.
@@ -87,7 +92,7 @@ impl Core {
                 random,
             ),
             server,
-            connections: BTreeMap::new(),
+            connections: Connections::default(),
             tags: BTreeMap::new(),
             random: Seed::new(seed).stream("tags", 0),
             arrived: VecDeque::new(),
@@ -113,7 +118,7 @@ impl Core {
     ) -> Result<usize, ConnectError> {
         let mut client = ClientConfig::new(crypto);
         let gate = Gate::new(Mode::Open);
-        client.transport_config(transport(&self.config, &gate));
+        client.transport_config(transport(&self.config.towards(to.ip()), &gate));
         let (handle, quic) = self.endpoint.connect(now, client, to, name)?;
         Ok(self.add(now, handle, quic, gate))
     }
@@ -130,8 +135,8 @@ impl Core {
             tag = tag.wrapping_add(1);
         }
         self.tags.insert(tag, handle.0);
-        self.connections
-            .insert(handle.0, Connection::new(now, (handle, quic, gate), &self.config, tag));
+        let config = self.config.towards(quic.remote_address().ip());
+        self.connections.insert(handle.0, Connection::new(now, (handle, quic, gate), &config, tag));
         handle.0
     }
 
@@ -145,7 +150,7 @@ impl Core {
         let bytes = BytesMut::from(arrival.bytes);
         match self.endpoint.handle(now, arrival.from, arrival.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(connection) = self.connections.get_mut(&handle.0) {
+                if let Some(connection) = self.connections.get_mut(handle.0) {
                     connection.quic.handle_event(event);
                     connection.on_arrival(arrival);
                 }
@@ -165,8 +170,8 @@ impl Core {
         };
         let time = self.time(now);
         let number = self.tags.get(&parsed.tag());
-        match number.and_then(|number| self.connections.get_mut(number)) {
-            Some(connection) => connection.on_small(time, arrival, &parsed, &mut self.out),
+        match number.and_then(|number| self.connections.get_mut(*number)) {
+            Some(connection) => connection.on_small((now, time), arrival, &parsed, &mut self.out),
             None => self.dropped.unknown_tag += 1,
         }
     }
@@ -183,7 +188,8 @@ impl Core {
         };
         let gate = Gate::new(Mode::Open);
         let server = self.server.clone().map(|mut server| {
-            server.transport_config(transport(&self.config, &gate));
+            let config = self.config.towards(incoming.remote_address().ip());
+            server.transport_config(transport(&config, &gate));
             Arc::new(server)
         });
         match self.endpoint.accept(incoming, now, &mut answer, server) {
@@ -221,7 +227,7 @@ impl Core {
     /// Passes on what a connection and the endpoint tell each other.
     fn settle(&mut self, now: Instant, number: usize) {
         let time = self.time(now);
-        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let Some(connection) = self.connections.get_untouched(number) else { return };
         let mut is_drained = false;
         while let Some(event) = connection.quic.poll_endpoint_events() {
             is_drained |= event.is_drained();
@@ -235,7 +241,7 @@ impl Core {
             connection.wake();
             self.tags.remove(&connection.tag);
             if connection.is_abandoned {
-                self.connections.remove(&number);
+                self.connections.remove(number);
             }
         }
     }
@@ -244,26 +250,32 @@ impl Core {
     pub(crate) fn transmit(&mut self, now: Instant) -> Vec<Datagram> {
         let time = self.time(now);
         let mut out = std::mem::take(&mut self.out);
-        let numbers: Vec<usize> = self.connections.keys().copied().collect();
-        for number in numbers {
-            if let Some(connection) = self.connections.get_mut(&number) {
+        for number in self.connections.take_active(now) {
+            if let Some(connection) = self.connections.get_untouched(number) {
                 connection.transmit(now, time, &mut out);
             }
             self.settle(now, number);
+            self.update_due(number);
         }
         out
     }
 
+    /// Notes when something of a connection is due.
+    fn update_due(&mut self, number: usize) {
+        let Some(connection) = self.connections.get_untouched(number) else { return };
+        let (quic, credits) = connection.wakeup();
+        let after = |time: Time| {
+            self.start + Duration::from_nanos(time.since_start().as_ps().div_ceil(1_000))
+        };
+        self.connections.set_due(number, quic.into_iter().chain(credits.map(after)).min());
+    }
+
     /// When something is due next.
     pub(crate) fn wakeup(&mut self) -> Option<Instant> {
-        let start = self.start;
-        let after =
-            |time: Time| start + Duration::from_nanos(time.since_start().as_ps().div_ceil(1_000));
-        let due = self.connections.values_mut().flat_map(|connection| {
-            let (quic, credits) = connection.wakeup();
-            [quic, credits.map(after)]
-        });
-        due.flatten().min()
+        for number in self.connections.touched() {
+            self.update_due(number);
+        }
+        self.connections.next_due()
     }
 
     /// Closes all connections.
@@ -290,26 +302,57 @@ impl Core {
 
     /// Nobody asks for this connection any more.
     pub(crate) fn abandon(&mut self, number: usize) {
-        if let Some(connection) = self.connections.get_mut(&number) {
+        if let Some(connection) = self.connections.get_mut(number) {
             connection.is_abandoned = true;
             if connection.quic.is_drained() {
-                self.connections.remove(&number);
+                self.connections.remove(number);
             }
         }
     }
 }
 
+/// Flow-control windows of a stream and of a connection, bytes. A stream alone has to fill the link: its window is what
+/// the link carries in a round trip, which is not longer than the waiting time, and in another one before the update of
+/// the window is back.
+fn windows(config: &Config) -> (u32, u32) {
+    let product = config.link.bytes_in(config.wait_span() * 2).get();
+    let stream = product.clamp(LEAST_STREAM_WINDOW, MOST_STREAM_WINDOW);
+    (stream as u32, (stream * 2).max(LEAST_WINDOW) as u32)
+}
+
 fn transport(config: &Config, gate: &Arc<Gate>) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
+    let mut acks = AckFrequencyConfig::default();
+    acks.ack_eliciting_threshold(VarInt::from_u32(ACKNOWLEDGED_TOGETHER - 1));
+    // At once if a packet is missing, as without that (RFC 9000, 13.2.1): what is lost waits for a credit besides.
+    acks.reordering_threshold(VarInt::from_u32(1));
+    let (stream_window, window) = windows(config);
     transport
-        .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate))))
+        .congestion_controller_factory(Arc::new(Gates(Arc::clone(gate), config.fallback)))
         .initial_mtu(config.datagram.max(1_200))
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .receive_window(VarInt::from_u32(WINDOW))
-        .send_window(u64::from(WINDOW))
+        .ack_frequency_config(Some(acks))
+        .stream_receive_window(VarInt::from_u32(stream_window))
+        .receive_window(VarInt::from_u32(window))
+        .send_window(u64::from(window))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE).into()))
         .keep_alive_interval(Some(KEEP_ALIVE));
     Arc::new(transport)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::BitsPerSec;
+
+    #[test]
+    fn windows_follow_the_link_and_the_waiting_time_within_bounds() {
+        let of = |link, wait| {
+            windows(&Config { wait: Duration::from_millis(wait), ..Config::new(link) })
+        };
+        assert_eq!(of(BitsPerSec::gbps(10), 60), (150_000_000, 300_000_000));
+        assert_eq!(of(BitsPerSec::gbps(1), 1), (16 << 20, 64 << 20));
+        assert_eq!(of(BitsPerSec::gbps(1_000), 60_000), (256 << 20, 512 << 20));
+    }
 }

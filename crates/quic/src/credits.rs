@@ -8,6 +8,7 @@ use shallop_proto::flashpass::CreditEngine;
 
 use crate::config::{Config, span};
 use crate::counters::Counters;
+use crate::evidence::Losses;
 use crate::outstanding::{Departed, Outstanding};
 use crate::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::replay::ReplayWindow;
@@ -20,6 +21,8 @@ const BURST: u32 = 4;
 const BEHIND: Span = Span::from_ms(1);
 /// The steps of send times: 8.192 ns.
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
+/// How much longer than two waiting times it may take until QUIC knows what was lost: delays of acknowledgements.
+const FOUND: Span = Span::from_ms(100);
 /// Emulation packets without any credit after which the path is taken for one without credits.
 const UNANSWERED: u64 = 64;
 /// Stamps of packets that were never sent after which the peer is taken to guess them. Others have no such stamps: the
@@ -51,10 +54,18 @@ pub(crate) enum Heard {
 pub(crate) struct Credits {
     /// When the connection began: its own time is zero then.
     origin: Time,
+    config: Config,
     engine: CreditEngine<Law>,
+    /// Engines before this one.
+    engines: u64,
+    losses: Losses,
     outstanding: Outstanding,
     wait: Span,
     slack: Span,
+    /// Two data packets may leave as one, if their departures are so close to each other.
+    pairs_within: Option<Span>,
+    /// The planned time of the departure that leaves with the one before.
+    partner: Option<Time>,
     /// The newest time of an emulation packet sent: each has its own.
     sent_at: Time,
     /// The next one leaves no sooner: a bucket of `BURST` packets, which fills at twice their rate.
@@ -72,7 +83,17 @@ pub(crate) struct Credits {
     credit_due: Option<Time>,
     /// How long a credit may wait for others.
     credit_delay: Span,
+    /// Counts, without those of the engine.
     stats: CreditStats,
+    /// Credits whose time came when there was nothing to send.
+    unused: u64,
+}
+
+/// The engine of a sender that waits this long for the peer with this tag, after so many others.
+fn engine(config: &Config, (wait, tag): (Span, u16), before: u64) -> CreditEngine<Law> {
+    let stream = u64::from(tag) | before << 16;
+    let random = Seed::new(config.seed).stream("emulation", stream);
+    CreditEngine::new(config.engine(wait), config.law, random)
 }
 
 impl Credits {
@@ -84,15 +105,18 @@ impl Credits {
         peer: Settings,
     ) -> Self {
         let wait = config.wait_span().max(peer.wait);
-        let engine = config.engine(wait);
-        let random = Seed::new(config.seed).stream("emulation", u64::from(peer.tag));
         Self {
             origin: now,
             newest_at: Time::ZERO,
-            engine: CreditEngine::new(engine, config.law, random),
+            config: *config,
+            engine: engine(config, (wait, peer.tag), 0),
+            engines: 0,
+            losses: Losses::new(wait, wait * 2 + FOUND),
             outstanding: Outstanding::default(),
             wait,
             slack: span(config.slack),
+            pairs_within: (config.segments > 1).then(|| span(config.slack) / 2),
+            partner: None,
             sent_at: Time::ZERO,
             not_before: Time::ZERO,
             first_at: None,
@@ -105,6 +129,7 @@ impl Credits {
             credit_due: None,
             credit_delay: config.credit_delay(),
             stats: CreditStats::default(),
+            unused: 0,
         }
     }
 
@@ -135,6 +160,7 @@ impl Credits {
         let room = (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
         self.not_before = self.not_before.max(now - room).saturating_add(gap / 2);
         self.first_at.get_or_insert(at);
+        self.losses.on_emulation(at);
         self.outstanding.expire(now, self.wait);
         let Stamp { sequence, time } = self.outstanding.note(at, late);
         let (tag, tagged) = (self.peer.tag, emulation.tagged);
@@ -151,8 +177,11 @@ impl Credits {
     /// What leaves now, if a departure is due.
     pub(crate) fn depart(&mut self, now: Time) -> Option<Departure> {
         let now = self.own(now);
-        let planned = self.engine.next_departure().filter(|&at| at <= now)?;
+        self.departure_due().filter(|&at| at <= now)?;
+        let planned = self.engine.next_departure()?;
         self.engine.take_departure(now);
+        let is_second = self.partner.take() == Some(planned);
+        self.partner = self.engine.next_departure().filter(|&at| !is_second && at <= now);
         let late = now.saturating_since(planned);
         self.stats.late(late);
         if late > self.slack {
@@ -160,6 +189,50 @@ impl Credits {
             return Some(Departure::Skipped);
         }
         Some(Departure::Data)
+    }
+
+    /// Nothing could leave on a credit whose time had come.
+    pub(crate) fn on_unused(&mut self) {
+        self.unused += 1;
+    }
+
+    /// A data packet leaves on a credit.
+    pub(crate) fn on_data(&mut self, now: Time) {
+        self.losses.on_data(self.own(now));
+    }
+
+    /// Data packets were lost, of which the newest left at this time.
+    pub(crate) fn on_lost(&mut self, sent: Time, packets: u64) {
+        self.losses.on_lost(self.own(sent), packets);
+    }
+
+    /// Gives up all credits, and asks for none until there is a demand. Credits that still come are late. Numbers and
+    /// times go on rising, so that the peer need not know.
+    pub(crate) fn stop(&mut self) {
+        let credits = self.engine.credits();
+        self.stats.emulated += self.engine.emulated();
+        self.stats.granted += credits.granted;
+        self.stats.used += credits.used;
+        self.stats.wasted += credits.granted - credits.used;
+        self.engines += 1;
+        self.engine = engine(&self.config, (self.wait, self.peer.tag), self.engines);
+        self.losses = Losses::new(self.wait, self.wait * 2 + FOUND);
+        self.outstanding.forget_all();
+        self.first_at = None;
+    }
+
+    /// Credits that have come and emulation packets that were sent since it began, or began anew.
+    pub(crate) fn answered(&self) -> (u64, u64) {
+        (self.engine.credits().granted, self.engine.emulated())
+    }
+
+    /// When the next data packet is to leave. Where two may leave as one, it waits for the next one.
+    fn departure_due(&self) -> Option<Time> {
+        let mut departures = self.engine.departures();
+        let (first, second) = (departures.next()?, departures.next());
+        let within = self.pairs_within.filter(|_| self.partner != Some(first));
+        let close = |at: &Time| within.is_some_and(|most| at.saturating_since(first) <= most);
+        Some(second.filter(close).unwrap_or(first))
     }
 
     /// The credit packet that is due, if any.
@@ -219,6 +292,7 @@ impl Credits {
         let mut heard = Heard::Nothing;
         for &stamp in credit.stamps() {
             if let Ok(Departed { time, late }) = self.outstanding.take(stamp) {
+                self.losses.on_credit(time);
                 self.engine.on_credit_of_late(now, time - late, late);
                 heard = Heard::New;
             }
@@ -228,7 +302,7 @@ impl Credits {
 
     /// When something is due.
     pub(crate) fn wakeup(&self) -> Option<Time> {
-        let due = [self.emulation_due(), self.engine.next_departure(), self.credit_due];
+        let due = [self.emulation_due(), self.departure_due(), self.credit_due];
         let due = due.into_iter().flatten().min();
         due.map(|at| self.origin.saturating_add(at.since_start()))
     }
@@ -239,6 +313,16 @@ impl Credits {
         self.engine.credits().granted == 0
             && self.engine.emulated() >= UNANSWERED
             && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
+    }
+
+    /// Whether data is lost where emulation packets are not.
+    pub(crate) fn is_data_lost(&self) -> bool {
+        self.losses.are_of_data()
+    }
+
+    /// The waiting time that both ends have agreed on.
+    pub(crate) fn wait(&self) -> Span {
+        self.wait
     }
 
     /// Whether the peer grants credits for packets that it has not received.
@@ -252,11 +336,11 @@ impl Credits {
         let parts = [self.stats.dropped, self.seen.dropped(), self.outstanding.dropped()];
         let dropped: Counters = parts.into_iter().sum();
         CreditStats {
-            granted: credits.granted,
-            // The engine has used those that were skipped, too.
-            used: credits.used - self.stats.skipped,
-            wasted: credits.wasted,
-            emulated: self.engine.emulated(),
+            granted: self.stats.granted + credits.granted,
+            // The engine has used those that were skipped, too, and those on which nothing left.
+            used: self.stats.used + credits.used - self.stats.skipped - self.unused,
+            wasted: self.stats.wasted + credits.wasted + self.unused,
+            emulated: self.stats.emulated + self.engine.emulated(),
             dropped,
             ..self.stats.clone()
         }
@@ -317,6 +401,46 @@ mod tests {
         }
         assert_eq!(ends[0].stats().dropped.total() + ends[1].stats().dropped.total(), 0);
         assert_eq!(ends[0].stats().granted, ends[1].stats().credits_sent);
+    }
+
+    /// The planned times of departures, us from now, and when each leaves. The slack is 100 us.
+    fn departures(segments: u8, planned: &[u64]) -> Vec<(u64, u64)> {
+        let config = Config {
+            segments,
+            slack: std::time::Duration::from_micros(100),
+            wait: std::time::Duration::from_millis(20),
+            ..Config::new(BitsPerSec::gbps(1))
+        };
+        let settings =
+            Settings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let keys = (MacKey::new([1; 16]), MacKey::new([2; 16]));
+        let mut credits = Credits::new(Time::ZERO, &config, keys, settings);
+        credits.set_demand(Time::ZERO, 100);
+        let start = Time::after_start(Span::from_ms(21));
+        for &us in planned {
+            let sent = Time::after_start(Span::from_ms(1) + Span::from_us(us));
+            credits.engine.on_credit(Time::after_start(Span::from_ms(2)), sent);
+        }
+        let (mut left, mut next) = (Vec::new(), 0);
+        while let Some(at) = credits.departure_due() {
+            while credits.depart(at).is_some() {
+                left.push((planned[next], at.saturating_since(start).as_ps() / 1_000_000));
+                next += 1;
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn two_departures_join_if_they_are_planned_within_half_the_slack_and_no_third_does() {
+        let planned = [0, 30, 60, 90, 200, 251, 300, 350, 360];
+        let one: Vec<(u64, u64)> = planned.iter().map(|&us| (us, us)).collect();
+        assert_eq!(departures(1, &planned), one);
+        let two = [0, 30, 60, 90, 200, 251, 300, 350, 360]
+            .into_iter()
+            .zip([30, 30, 90, 90, 200, 300, 300, 360, 360])
+            .collect::<Vec<_>>();
+        assert_eq!(departures(2, &planned), two);
     }
 
     /// When the first end sends emulation packets, if it looks at the clock so long after each is due.

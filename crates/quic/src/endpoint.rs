@@ -2,6 +2,7 @@
 //! endpoint does the work.
 
 mod incoming;
+mod stream;
 
 use std::future::poll_fn;
 use std::io;
@@ -10,21 +11,26 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use quinn_proto::{Dir, StreamId, VarInt};
+use quinn_proto::{Dir, StreamId};
+use rustls::pki_types::CertificateDer;
 
 use crate::config::Config;
-use crate::connection::{self, End, Path, WITHOUT};
+use crate::connection::{self, WITHOUT};
 use crate::core::Core;
 use crate::counters::Counters;
 use crate::driver::{self, Shared};
 use crate::error::QuicError;
+use crate::identity::Fingerprint;
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::socket::Socket;
 use crate::stats::CreditStats;
-use crate::streams;
+use crate::streams::{self, Effect};
 use crate::tls::Tls;
+use crate::waiting::What;
 
 pub use incoming::AnyStream;
+pub use stream::{RecvStream, SendStream};
 
 /// An address from which connections are made and at which they are accepted. Connections end when the last handle of
 /// the endpoint is dropped.
@@ -59,7 +65,7 @@ impl Endpoint {
     /// If the address is taken, or the settings are out of bounds.
     pub fn bind(address: SocketAddr, config: Config, tls: Tls) -> Result<Self, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
-        let socket = Socket::bind(address)?;
+        let socket = Socket::bind(address)?.pairing(config.paired());
         let address = socket.address()?;
         let secret = tls.reset_secret(address.port());
         let core = Core::new(Instant::now(), config, tls.server_config()?, secret, random_seed())
@@ -149,7 +155,7 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let mut core = self.shared.lock();
-        if let Some(connection) = core.connections.get_mut(&self.number) {
+        if let Some(connection) = core.connections.get_mut(self.number) {
             connection.close(Instant::now(), 0, b"");
         }
         core.abandon(self.number);
@@ -162,26 +168,35 @@ impl Handle {
     /// Waits until something is there. `look` says what, or that it is not.
     async fn wait<T>(
         &self,
+        look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+    ) -> Result<T, QuicError> {
+        self.wait_on(What::Connection, look).await
+    }
+
+    /// As [`Handle::wait`], for `what` in particular.
+    async fn wait_on<T>(
+        &self,
+        what: What,
         mut look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
             let mut core = self.shared.lock();
-            let Some(connection) = core.connections.get_mut(&self.number) else {
+            let Some(connection) = core.connections.get_mut(self.number) else {
                 return Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
             };
+            connection.effect = Effect::Sends;
             let found = look(connection);
+            let effect = connection.effect;
             if found.is_pending() {
-                match &connection.end {
-                    Some(End::ByPeer(why)) => {
-                        return Poll::Ready(Err(QuicError::Closed(why.clone())));
-                    }
-                    Some(End::Lost(why)) => return Poll::Ready(Err(QuicError::Lost(why.clone()))),
-                    None => {}
+                if let Some(end) = &connection.end {
+                    return Poll::Ready(Err(end.into()));
                 }
-                connection.wakers.push(context.waker().clone());
+                connection.waiting.add(what, context.waker());
             }
             drop(core);
-            self.shared.ring();
+            if effect == Effect::Sends {
+                self.shared.ring();
+            }
             found
         })
         .await
@@ -200,7 +215,7 @@ impl Handle {
 
     fn with<T>(&self, act: impl FnOnce(&mut connection::Connection) -> T) -> Option<T> {
         let mut core = self.shared.lock();
-        let found = core.connections.get_mut(&self.number).map(act);
+        let found = core.connections.get_mut(self.number).map(act);
         drop(core);
         self.shared.ring();
         found
@@ -236,7 +251,7 @@ impl Connection {
     /// If the connection is lost.
     pub async fn open_uni(&self) -> Result<SendStream, QuicError> {
         let id = self.open(Dir::Uni).await?;
-        Ok(SendStream { handle: Arc::clone(&self.handle), id, ended: false })
+        Ok(SendStream::new(&self.handle, id))
     }
 
     /// Opens a stream in both directions.
@@ -258,7 +273,7 @@ impl Connection {
     /// If the connection is lost.
     pub async fn accept_uni(&self) -> Result<RecvStream, QuicError> {
         let id = self.accept(Dir::Uni).await?;
-        Ok(RecvStream { handle: Arc::clone(&self.handle), id, ended: false })
+        Ok(RecvStream::new(&self.handle, id))
     }
 
     /// The next stream in both directions that the peer opens.
@@ -275,14 +290,29 @@ impl Connection {
     }
 
     fn both(&self, id: StreamId) -> (SendStream, RecvStream) {
-        let send = SendStream { handle: Arc::clone(&self.handle), id, ended: false };
-        (send, RecvStream { handle: Arc::clone(&self.handle), id, ended: false })
+        (SendStream::new(&self.handle, id), RecvStream::new(&self.handle, id))
     }
 
     /// How data leaves now.
     #[must_use]
     pub fn path(&self) -> Path {
         self.handle.with(|connection| connection.path()).unwrap_or(Path::Unknown)
+    }
+
+    /// Begins again with credits, where they were given up ([`Path::is_fallback`]), as what spoke against them may be
+    /// over. Nothing changes if they were not given up. How the peer sends is for the peer to say.
+    pub fn use_credits(&self) {
+        self.handle.with(connection::Connection::use_credits);
+    }
+
+    /// Waits until data leaves in another way than `before`, and says how.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub async fn path_changed(&self, before: Path) -> Result<Path, QuicError> {
+        let other =
+            |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
+        self.handle.wait_for(other).await
     }
 
     /// Counts of emulation packets and credits.
@@ -303,137 +333,26 @@ impl Connection {
         self.handle.with(|connection| connection.quic.remote_address())
     }
 
-    /// Closes the connection at once, with a code and a reason for the peer. What was not acknowledged may be lost.
+    /// The fingerprint of the certificate that the peer has shown, with the proof that it has the key. `None` before
+    /// the handshake is over, and of clients that were not asked for one ([`Tls::asking`]).
+    #[must_use]
+    pub fn peer_fingerprint(&self) -> Option<Fingerprint> {
+        let identity = self.handle.with(|of| of.quic.crypto_session().peer_identity())??;
+        let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+        chain.first().map(Fingerprint::of)
+    }
+
+    /// Closes the connection at once: streams end in an error on both sides, and what the peer has not acknowledged may
+    /// be lost. The peer is told `code`, whose meaning is the application's, and `reason` (RFC 9000, 10.2). The later
+    /// one of two calls has no effect.
     pub fn close(&self, code: u32, reason: &[u8]) {
         self.handle.with(|connection| connection.close(Instant::now(), code, reason));
     }
 
-    /// Waits until the connection has ended, and says why.
-    pub async fn closed(&self) -> String {
+    /// Waits until the connection has ended, and says why: [`QuicError::Closed`] with the peer's code and reason, or
+    /// [`QuicError::Lost`].
+    pub async fn closed(&self) -> QuicError {
         let ended = self.handle.wait(|_| Poll::<Result<(), QuicError>>::Pending).await;
-        ended.map_or_else(|why| why.to_string(), |()| String::new())
-    }
-}
-
-/// A stream to the peer. If it is dropped before [`SendStream::finish`], the peer is told that it broke off.
-pub struct SendStream {
-    handle: Arc<Handle>,
-    id: StreamId,
-    ended: bool,
-}
-
-impl SendStream {
-    /// Writes some of these bytes, as soon as there is room, and returns how many.
-    ///
-    /// # Errors
-    /// If the connection is lost.
-    pub async fn write(&mut self, bytes: &[u8]) -> Result<usize, QuicError> {
-        let id = self.id;
-        self.handle
-            .wait(|connection| match connection.streams.write(id, bytes) {
-                0 if !bytes.is_empty() => Poll::Pending,
-                count => Poll::Ready(Ok(count)),
-            })
-            .await
-    }
-
-    /// Writes all of these bytes.
-    ///
-    /// # Errors
-    /// If the connection is lost.
-    pub async fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), QuicError> {
-        while !bytes.is_empty() {
-            let count = self.write(bytes).await?;
-            bytes = &bytes[count..];
-        }
-        Ok(())
-    }
-
-    /// Ends the stream behind what was written.
-    pub fn finish(&mut self) {
-        let id = self.id;
-        self.ended = true;
-        self.handle.with(|connection| connection.streams.finish(id));
-    }
-
-    /// Ends the stream, and waits until the peer has everything.
-    ///
-    /// # Errors
-    /// If the connection is lost.
-    pub async fn finished(mut self) -> Result<(), QuicError> {
-        self.finish();
-        let id = self.id;
-        self.handle
-            .wait(
-                |connection| {
-                    if connection.finished.remove(&id) {
-                        Poll::Ready(Ok(()))
-                    } else {
-                        Poll::Pending
-                    }
-                },
-            )
-            .await
-    }
-}
-
-impl Drop for SendStream {
-    fn drop(&mut self) {
-        let id = self.id;
-        if !self.ended {
-            self.handle.with(|connection| connection.streams.reset(&mut connection.quic, id));
-        }
-    }
-}
-
-/// A stream from the peer. If it is dropped before its end, the peer is asked to send no more.
-pub struct RecvStream {
-    handle: Arc<Handle>,
-    id: StreamId,
-    ended: bool,
-}
-
-impl RecvStream {
-    /// Reads some bytes, as soon as there are any, and returns how many: none at the end of the stream.
-    ///
-    /// # Errors
-    /// If the connection is lost, or the peer has broken the stream off.
-    pub async fn read(&mut self, into: &mut [u8]) -> Result<usize, QuicError> {
-        if self.ended || into.is_empty() {
-            return Ok(0);
-        }
-        let id = self.id;
-        let count = self.handle.wait(|connection| streams::read(connection, id, into)).await?;
-        self.ended = count == 0;
-        Ok(count)
-    }
-
-    /// Reads to the end of the stream.
-    ///
-    /// # Errors
-    /// As [`RecvStream::read`], or if there are more than `most` bytes.
-    pub async fn read_to_end(&mut self, most: usize) -> Result<Vec<u8>, QuicError> {
-        let (mut all, mut part) = (Vec::new(), vec![0; 1 << 16]);
-        loop {
-            let count = self.read(&mut part).await?;
-            if count == 0 {
-                return Ok(all);
-            }
-            if all.len() + count > most {
-                return Err(QuicError::TooLong(most));
-            }
-            all.extend_from_slice(&part[..count]);
-        }
-    }
-}
-
-impl Drop for RecvStream {
-    fn drop(&mut self) {
-        let id = self.id;
-        if !self.ended {
-            // A stream that has ended meanwhile needs no stop.
-            self.handle
-                .with(|connection| connection.quic.recv_stream(id).stop(VarInt::from_u32(0)).ok());
-        }
+        ended.err().unwrap_or_else(|| QuicError::Lost("closed".to_owned()))
     }
 }

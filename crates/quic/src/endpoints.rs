@@ -1,7 +1,7 @@
 //! Endpoints of many hosts, which one thread of the caller keeps going without futures. Each has a socket of its own,
 //! perhaps in another namespace. Nothing happens but in [`Endpoints::turn`].
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::task::Poll;
@@ -13,18 +13,17 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 
 use crate::config::Config;
-use crate::connection::{self, Connection, Datagram, End, Path};
+use crate::connection::{self, Connection, Datagram};
 use crate::core::Core;
 use crate::driver::SPIN;
 use crate::error::QuicError;
+use crate::path::Path;
 use crate::path_stats::PathStats;
-use crate::socket::Socket;
+use crate::socket::{Inbox, Socket};
 use crate::stats::CreditStats;
 use crate::streams;
 use crate::tls::Tls;
 
-/// Datagrams that one endpoint receives before others have their turn.
-const BATCH: usize = 16;
 /// Sockets that are served in one turn.
 const EVENTS: usize = 64;
 /// How long after it was full a socket is tried again.
@@ -47,32 +46,33 @@ struct Part {
     core: Core,
     tls: Tls,
     /// What a full socket has not taken.
-    unsent: VecDeque<Datagram>,
+    unsent: Vec<Datagram>,
     /// When something is due.
     next: Option<Instant>,
 }
 
 impl Part {
-    /// Receives what has arrived, and returns whether there was anything.
-    fn receive(&mut self) -> io::Result<bool> {
+    /// Receives some of what has arrived, so that others have their turn, and returns whether there was anything.
+    fn receive(&mut self, inbox: &mut Inbox) -> io::Result<bool> {
         let mut any = false;
-        for _ in 0..BATCH {
-            let Some(arrival) = self.socket.receive()? else { break };
+        self.socket.receive(inbox, |arrival| {
             any = true;
-            self.core.on_datagram(Instant::now(), &arrival);
-        }
+            self.core.on_datagram(Instant::now(), arrival);
+        })?;
         Ok(any)
     }
 
     /// Sends what is due.
     fn transmit(&mut self) -> io::Result<()> {
         self.unsent.extend(self.core.transmit(Instant::now()));
-        while let Some(datagram) = self.unsent.front() {
-            if !self.socket.send(datagram)? {
-                break;
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match self.socket.send(&self.unsent[sent..])? {
+                0 => break,
+                count => sent += count,
             }
-            self.unsent.pop_front();
         }
+        self.unsent.drain(..sent);
         let again = (!self.unsent.is_empty()).then(|| Instant::now() + FULL);
         self.next = [self.core.wakeup(), again].into_iter().flatten().min();
         Ok(())
@@ -88,6 +88,7 @@ pub struct Endpoints {
     /// Endpoints that have been given something to do, or at which something has arrived.
     touched: BTreeSet<usize>,
     events: Vec<Event>,
+    inbox: Inbox,
 }
 
 impl Endpoints {
@@ -103,6 +104,7 @@ impl Endpoints {
             due: BTreeSet::new(),
             touched: BTreeSet::new(),
             events: Vec::with_capacity(EVENTS),
+            inbox: Inbox::default(),
         })
     }
 
@@ -118,13 +120,13 @@ impl Endpoints {
         seed: u64,
     ) -> Result<usize, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[connection::WITHOUT]) };
-        let socket = Socket::new(socket)?;
+        let socket = Socket::new(socket)?.pairing(config.paired());
         let core = Core::new(Instant::now(), config, tls.server_config()?, None, seed)
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let number = self.parts.len();
         let data = EventData::new_u64(number as u64);
         epoll::add(&self.epoll, socket.as_fd(), data, EventFlags::IN).map_err(io::Error::from)?;
-        self.parts.push(Part { socket, core, tls, unsent: VecDeque::new(), next: None });
+        self.parts.push(Part { socket, core, tls, unsent: Vec::new(), next: None });
         Ok(number)
     }
 
@@ -153,7 +155,7 @@ impl Endpoints {
     }
 
     fn with<T>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
-        let connection = self.parts.get_mut(id.endpoint)?.core.connections.get_mut(&id.number)?;
+        let connection = self.parts.get_mut(id.endpoint)?.core.connections.get_mut(id.number)?;
         self.touched.insert(id.endpoint);
         Some(act(connection))
     }
@@ -206,9 +208,13 @@ impl Endpoints {
         let connection = connection.ok_or_else(|| QuicError::Lost("closed".to_owned()))?;
         match &connection.end {
             None => Ok(connection.path()),
-            Some(End::ByPeer(why)) => Err(QuicError::Closed(why.clone())),
-            Some(End::Lost(why)) => Err(QuicError::Lost(why.clone())),
+            Some(end) => Err(end.into()),
         }
+    }
+
+    /// Begins again with credits, where they were given up ([`Path::is_fallback`]). Nothing changes if they were not.
+    pub fn use_credits(&mut self, id: ConnectionId) {
+        self.with(id, Connection::use_credits);
     }
 
     /// Counts of emulation packets and credits of a connection.
@@ -230,7 +236,7 @@ impl Endpoints {
     }
 
     fn connection(&self, id: ConnectionId) -> Option<&Connection> {
-        self.parts.get(id.endpoint)?.core.connections.get(&id.number)
+        self.parts.get(id.endpoint)?.core.connections.get(id.number)
     }
 
     /// Sends what is due, then waits for datagrams and deadlines, until `until` at most, and takes what has come.
@@ -246,7 +252,7 @@ impl Endpoints {
         for event in &self.events {
             let number = event.data.u64() as usize;
             let Some(part) = self.parts.get_mut(number) else { continue };
-            if part.receive()? {
+            if part.receive(&mut self.inbox)? {
                 active.insert(number);
             }
         }

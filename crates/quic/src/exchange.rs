@@ -1,12 +1,16 @@
-//! What both sides tell each other on streams of their own, which no application sees: their settings
+//! What both sides tell each other on streams of their own, which no application sees: their settings and notices
 //! (docs/quic-wire.md), and what both know by TLS: the keys of small packets.
 
 use quinn_proto::{Connection, Dir, StreamId};
 
+use crate::notice::{NOTICE_BYTES, Notice};
 use crate::packet::MacKey;
 use crate::settings::{
     CLIENT_CONTEXT, EXPORTER_LABEL, SERVER_CONTEXT, SETTINGS_BYTES, Settings, SettingsError,
 };
+
+/// Bytes that are read at a time: more of them are no use to anybody.
+const MOST_READ: usize = 1_024;
 
 /// The streams of one connection.
 #[derive(Debug, Default)]
@@ -36,17 +40,41 @@ impl Exchange {
             self.peer = quic.streams().accept(Dir::Uni);
         }
         self.receive(quic);
-        self.read.get(..SETTINGS_BYTES).map(Settings::decode)
+        let message = self.take(SETTINGS_BYTES)?;
+        Some(Settings::decode(&message))
     }
 
-    /// Reads what has arrived of the settings.
+    /// Sends a notice behind the settings.
+    pub(crate) fn tell(&self, quic: &mut Connection, notice: Notice) {
+        if let Some(id) = self.own {
+            // One that finds no room is late: the next one will do.
+            let _ = quic.send_stream(id).write(&notice.encode());
+        }
+    }
+
+    /// The newest notice of the peer that has not been read, once its settings are.
+    pub(crate) fn notice(&mut self, quic: &mut Connection) -> Option<Notice> {
+        self.receive(quic);
+        let mut newest = None;
+        while let Some(message) = self.take(NOTICE_BYTES) {
+            let message = message.try_into().ok().and_then(Notice::decode);
+            newest = message.or(newest);
+        }
+        newest
+    }
+
+    /// Takes so many bytes, if they are there.
+    fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        (self.read.len() >= count).then(|| self.read.drain(..count).collect())
+    }
+
+    /// Reads what has arrived.
     fn receive(&mut self, quic: &mut Connection) {
         let Some(id) = self.peer else { return };
         let mut stream = quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
-        while self.read.len() < SETTINGS_BYTES {
-            let missing = SETTINGS_BYTES - self.read.len();
-            let Ok(Some(chunk)) = chunks.next(missing) else { break };
+        while self.read.len() < MOST_READ {
+            let Ok(Some(chunk)) = chunks.next(MOST_READ - self.read.len()) else { break };
             self.read.extend_from_slice(&chunk.bytes);
         }
         // What follows from it is sent with the next packets.

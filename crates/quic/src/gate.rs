@@ -1,14 +1,16 @@
 //! The congestion controller that QUIC is given. It has no window: while it is open everything may leave, and while it
 //! is shut nothing that has to be acknowledged. When a loss is reported it shuts at once, so that repairs wait for
-//! credits, too. On a path without credits it hands over to CUBIC.
+//! credits, too. Without credits the fallback controller decides, from its start each time.
 
 use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller, ControllerFactory, CubicConfig};
+use quinn_proto::congestion::{Controller, ControllerFactory};
+
+use crate::path::Fallback;
 
 /// What may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +19,29 @@ pub(crate) enum Mode {
     Shut,
     /// Everything.
     Open,
-    /// What CUBIC allows: there are no credits.
-    Cubic,
+    /// What the fallback controller allows: there are no credits.
+    Window,
+}
+
+/// Packets that QUIC has declared lost at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    /// When the newest of them was sent.
+    pub(crate) sent: Instant,
+    /// Bytes of all of them.
+    pub(crate) bytes: u64,
+}
+
+/// What the controller has been told.
+#[derive(Debug, Default)]
+struct Told {
+    losses: Vec<Loss>,
+    /// When the newest packet that was acknowledged was sent.
+    newest_acked: Option<Instant>,
+    /// When the first and the last unscheduled packet was sent.
+    unscheduled: Option<(Instant, Instant)>,
+    /// Packets of that time that were acknowledged.
+    unscheduled_acked: u64,
 }
 
 /// The gate of one connection, which its controller and its driver share.
@@ -26,7 +49,7 @@ pub(crate) enum Mode {
 pub(crate) struct Gate {
     mode: AtomicU8,
     asked: AtomicBool,
-    lost_bytes: AtomicU64,
+    told: Mutex<Told>,
 }
 
 impl Gate {
@@ -34,7 +57,7 @@ impl Gate {
         Arc::new(Self {
             mode: AtomicU8::new(mode as u8),
             asked: AtomicBool::new(false),
-            lost_bytes: AtomicU64::new(0),
+            told: Mutex::default(),
         })
     }
 
@@ -46,7 +69,7 @@ impl Gate {
         match self.mode.load(Ordering::Relaxed) {
             mode if mode == Mode::Shut as u8 => Mode::Shut,
             mode if mode == Mode::Open as u8 => Mode::Open,
-            _ => Mode::Cubic,
+            _ => Mode::Window,
         }
     }
 
@@ -55,31 +78,70 @@ impl Gate {
         self.asked.swap(false, Ordering::Relaxed)
     }
 
-    /// Bytes that were reported lost since this was asked last.
-    pub(crate) fn take_lost(&self) -> u64 {
-        self.lost_bytes.swap(0, Ordering::Relaxed)
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Losses that were reported since this was asked last.
+    pub(crate) fn take_losses(&self) -> Vec<Loss> {
+        std::mem::take(&mut self.told().losses)
+    }
+
+    /// When the newest packet that was acknowledged was sent.
+    pub(crate) fn newest_acked(&self) -> Option<Instant> {
+        self.told().newest_acked
+    }
+
+    /// An unscheduled packet was sent.
+    pub(crate) fn on_unscheduled(&self, now: Instant) {
+        let mut told = self.told();
+        let first = told.unscheduled.map_or(now, |(first, _)| first);
+        told.unscheduled = Some((first, now));
+    }
+
+    /// Packets sent from the first to the last unscheduled one that were acknowledged.
+    pub(crate) fn unscheduled_acked(&self) -> u64 {
+        self.told().unscheduled_acked
     }
 }
 
 /// Makes the controllers of one connection: another one for each path, behind the same gate.
 #[derive(Debug)]
-pub(crate) struct Gates(pub(crate) Arc<Gate>);
+pub(crate) struct Gates(pub(crate) Arc<Gate>, pub(crate) Fallback);
 
 impl ControllerFactory for Gates {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        let cubic = Arc::new(CubicConfig::default()).build(now, mtu);
-        Box::new(Gated { gate: Arc::clone(&self.0), cubic })
+        let controller = self.1.build(now, mtu);
+        let gate = Arc::clone(&self.0);
+        Box::new(Gated { gate, fallback: self.1, controller, mtu, has_decided: false })
     }
 }
 
 struct Gated {
     gate: Arc<Gate>,
-    cubic: Box<dyn Controller>,
+    fallback: Fallback,
+    controller: Box<dyn Controller>,
+    mtu: u16,
+    /// The fallback controller has decided since it was made.
+    has_decided: bool,
+}
+
+impl Gated {
+    /// Whether the fallback controller decides. One that does no more is of no use later: the path has changed.
+    fn decides(&mut self, now: Instant) -> bool {
+        let decides = self.gate.mode() == Mode::Window;
+        if !decides && self.has_decided {
+            self.controller = self.fallback.build(now, self.mtu);
+        }
+        self.has_decided = decides;
+        decides
+    }
 }
 
 impl Controller for Gated {
     fn on_sent(&mut self, now: Instant, bytes: u64, number: u64) {
-        self.cubic.on_sent(now, bytes, number);
+        self.decides(now);
+        self.controller.on_sent(now, bytes, number);
     }
 
     fn on_ack(
@@ -90,8 +152,15 @@ impl Controller for Gated {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        if self.gate.mode() == Mode::Cubic {
-            self.cubic.on_ack(now, sent, bytes, app_limited, rtt);
+        {
+            let mut told = self.gate.told();
+            told.newest_acked = told.newest_acked.max(Some(sent));
+            let is_unscheduled =
+                told.unscheduled.is_some_and(|(first, last)| (first..=last).contains(&sent));
+            told.unscheduled_acked += u64::from(is_unscheduled);
+        }
+        if self.decides(now) {
+            self.controller.on_ack(now, sent, bytes, app_limited, rtt);
         }
     }
 
@@ -102,17 +171,17 @@ impl Controller for Gated {
         app_limited: bool,
         largest: Option<u64>,
     ) {
-        if self.gate.mode() == Mode::Cubic {
-            self.cubic.on_end_acks(now, in_flight, app_limited, largest);
+        if self.decides(now) {
+            self.controller.on_end_acks(now, in_flight, app_limited, largest);
         }
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
-        if self.gate.mode() == Mode::Cubic {
-            self.cubic.on_congestion_event(now, sent, persistent, lost);
+        if self.decides(now) {
+            self.controller.on_congestion_event(now, sent, persistent, lost);
         }
         if lost > 0 {
-            self.gate.lost_bytes.fetch_add(lost, Ordering::Relaxed);
+            self.gate.told().losses.push(Loss { sent, bytes: lost });
             if self.gate.mode() == Mode::Open {
                 self.gate.set(Mode::Shut);
             }
@@ -120,7 +189,8 @@ impl Controller for Gated {
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {
-        self.cubic.on_mtu_update(mtu);
+        self.mtu = mtu;
+        self.controller.on_mtu_update(mtu);
     }
 
     fn window(&self) -> u64 {
@@ -128,16 +198,20 @@ impl Controller for Gated {
         match self.gate.mode() {
             Mode::Shut => 0,
             Mode::Open => u64::MAX,
-            Mode::Cubic => self.cubic.window(),
+            Mode::Window => self.controller.window(),
         }
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Self { gate: Arc::clone(&self.gate), cubic: self.cubic.clone_box() })
+        Box::new(Self {
+            gate: Arc::clone(&self.gate),
+            controller: self.controller.clone_box(),
+            ..*self
+        })
     }
 
     fn initial_window(&self) -> u64 {
-        self.cubic.initial_window()
+        self.controller.initial_window()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

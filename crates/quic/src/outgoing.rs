@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use quinn_proto::{Connection, StreamId, VarInt, WriteError};
 
-/// Bytes that may wait in one stream.
+/// Bytes that may wait in one stream, whatever waits in others.
 const ROOM: usize = 1 << 20;
+/// The most bytes that may wait in all streams together, but for that.
+const MOST_ROOM: u64 = 256 << 20;
 
 /// Data of one stream.
 #[derive(Debug, Default)]
@@ -15,6 +17,8 @@ struct Queue {
     ends: bool,
     /// The peer takes no more for the moment.
     is_blocked: bool,
+    /// Nobody asks what becomes of it.
+    is_released: bool,
 }
 
 /// Data of all streams, which take turns.
@@ -23,6 +27,8 @@ pub(crate) struct Streams {
     queues: BTreeMap<StreamId, Queue>,
     /// The stream whose turn was last.
     last: Option<StreamId>,
+    /// Bytes that may wait in all streams together.
+    room: usize,
 }
 
 impl Streams {
@@ -34,9 +40,17 @@ impl Streams {
         count
     }
 
+    /// Says how many bytes leave while one waits for its credit. Credits are asked for what waits here: with less, the
+    /// link is not filled.
+    pub(crate) fn set_product(&mut self, bytes: u64) {
+        self.room = bytes.min(MOST_ROOM) as usize + ROOM;
+    }
+
     /// Bytes that a stream takes now.
     pub(crate) fn room(&self, id: StreamId) -> usize {
-        ROOM.saturating_sub(self.queues.get(&id).map_or(0, |queue| queue.data.len()))
+        let own = self.queues.get(&id).map_or(0, |queue| queue.data.len());
+        let all: usize = self.queues.values().map(|queue| queue.data.len()).sum();
+        ROOM.saturating_sub(own).max(self.room.saturating_sub(all))
     }
 
     /// The stream ends behind what was written.
@@ -44,11 +58,21 @@ impl Streams {
         self.queues.entry(id).or_default().ends = true;
     }
 
-    /// The stream ends now, without what waits.
-    pub(crate) fn reset(&mut self, quic: &mut Connection, id: StreamId) {
+    /// The stream ends now, without what waits, with this code; where the peer has stopped it, with the peer's.
+    pub(crate) fn reset(&mut self, quic: &mut Connection, id: StreamId, code: u32) {
         self.queues.remove(&id);
+        let mut stream = quic.send_stream(id);
+        let code = stream.stopped().ok().flatten().unwrap_or(VarInt::from_u32(code));
         // A stream that is gone needs no reset.
-        let _ = quic.send_stream(id).reset(VarInt::from_u32(0));
+        let _ = stream.reset(code);
+    }
+
+    /// Nobody asks any more what becomes of a stream that was finished.
+    pub(crate) fn release(&mut self, quic: &mut Connection, id: StreamId) {
+        match self.queues.get_mut(&id) {
+            Some(queue) => queue.is_released = true,
+            None => reset_if_stopped(quic, id),
+        }
     }
 
     /// The peer takes more.
@@ -58,15 +82,20 @@ impl Streams {
         }
     }
 
-    /// Whether any stream has room for half of what it may hold.
-    pub(crate) fn has_room(&self) -> bool {
-        self.queues.is_empty() || self.queues.values().any(|queue| queue.data.len() < ROOM / 2)
+    /// Whether a stream has so much room that its writer is to be woken.
+    pub(crate) fn has_room(&self, id: StreamId) -> bool {
+        self.room(id) > ROOM / 2
     }
 
     /// Bytes that wait and that the peer takes, with one more for the end of a stream.
     pub(crate) fn queued(&self) -> usize {
         let open = self.queues.values().filter(|queue| !queue.is_blocked);
         open.map(|queue| queue.data.len() + usize::from(queue.ends)).sum()
+    }
+
+    /// Whether more data may be written to any of the streams that data was written to.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.queues.values().any(|queue| !queue.ends)
     }
 
     /// Gives QUIC up to this many bytes, and returns how many it took, with one more for the end of a stream.
@@ -87,11 +116,23 @@ impl Streams {
             if queue.data.is_empty() && queue.ends {
                 // A stream that the peer has stopped needs no end.
                 let _ = quic.send_stream(id).finish();
+                if queue.is_released {
+                    reset_if_stopped(quic, id);
+                }
                 self.queues.remove(&id);
                 given += 1;
             }
         }
         given
+    }
+}
+
+/// Answers a peer that wants no more: without it, the peer holds the stream for open, and takes fewer others.
+fn reset_if_stopped(quic: &mut Connection, id: StreamId) {
+    let mut stream = quic.send_stream(id);
+    if let Ok(Some(code)) = stream.stopped() {
+        // One that was reset before needs no second time.
+        let _ = stream.reset(code);
     }
 }
 

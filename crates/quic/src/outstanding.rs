@@ -107,6 +107,13 @@ impl Outstanding {
         lost
     }
 
+    /// Forgets all packets.
+    pub fn forget_all(&mut self) {
+        while !self.sent.is_empty() {
+            self.forget();
+        }
+    }
+
     /// The packets that are remembered, with a credit or without.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,8 +1,9 @@
-//! What `shallop ping` does: round trips over a stream, and credits asked for at a rate, to see what the path does with
-//! emulation packets and with data. What is sent for it carries nothing, and the peer drops it.
+//! What `shallop ping` and `shallop send --for` do: round trips over a stream, credits asked for at a rate, to see what
+//! the path does with emulation packets and with data, and zeros sent for a time, to see how fast they arrive. What is
+//! sent for it carries nothing, and the peer drops it.
 //!
-//! A stream of a ping begins with a byte that says what it is: [`ECHO`], whose bytes come back, or [`LOAD`], whose
-//! bytes are dropped. Files never use streams in both directions.
+//! A stream of this kind begins with a byte that says what it is: [`ECHO`], whose bytes come back, [`LOAD`], whose
+//! bytes are dropped, or [`COUNT`], whose bytes are counted and dropped. Files never use streams in both directions.
 
 use std::time::{Duration, Instant};
 
@@ -10,23 +11,29 @@ use pollster::block_on;
 use shallop_core::BitsPerSec;
 
 use crate::config::span;
-use crate::connection::Path;
 use crate::endpoint::{Connection, RecvStream, SendStream};
 use crate::error::QuicError;
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::stats::{CreditStats, part};
+use crate::transfer::gather;
 use crate::within::within;
 
 /// A stream whose bytes come back.
 const ECHO: u8 = b'E';
 /// A stream whose bytes are dropped.
 const LOAD: u8 = b'L';
+/// A stream whose bytes are dropped, and behind whose end their number comes back, and the time from the first to the
+/// last in nanoseconds, each in 8 bytes, the most significant first.
+const COUNT: u8 = b'C';
 /// Bytes of an echo, at most.
 const MOST_ECHO: usize = 64;
 /// Bytes of a load, at most: more than a minute at 10 Gb/s.
 const MOST_LOAD: u64 = 100 << 30;
+/// Bytes of the answer to a [`COUNT`].
+const ANSWER: usize = 16;
 /// What is written and read at a time, bytes.
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 18;
 
 /// The time until a few bytes have come back over a stream. Over a connection on credits it contains the waiting time
 /// of both ends.
@@ -133,7 +140,46 @@ pub fn load(
     Ok(Load { seconds: offered.as_secs_f64(), on_credits, ..load })
 }
 
-/// Answers one stream of a ping.
+/// What has arrived at the peer, as it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Bytes.
+    pub bytes: u64,
+    /// From the first of them to the last.
+    pub time: Duration,
+}
+
+/// Sends zeros for so long, as fast as they leave. `tell` is told of each part that was written.
+///
+/// # Errors
+/// If the connection is lost, or the peer does not count.
+pub fn send_for(
+    connection: &Connection,
+    time: Duration,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Arrived, QuicError> {
+    let begun = Instant::now();
+    let answer = block_on(async {
+        let (mut send, mut recv) = connection.open_bi().await?;
+        send.write_all(&[COUNT]).await?;
+        let chunk = vec![0; CHUNK];
+        while begun.elapsed() < time {
+            tell(send.write(&chunk).await? as u64);
+        }
+        send.finish();
+        recv.read_to_end(ANSWER).await
+    });
+    let numbers = |answer: Vec<u8>| {
+        let (bytes, time) = answer.split_at_checked(8)?;
+        let bytes = u64::from_be_bytes(bytes.try_into().ok()?);
+        let time = Duration::from_nanos(u64::from_be_bytes(time.try_into().ok()?));
+        Some(Arrived { bytes, time })
+    };
+    let does_not = || QuicError::Lost("the peer does not say what has arrived".to_owned());
+    numbers(answer?).ok_or_else(does_not)
+}
+
+/// Answers one stream of a ping, or counts what arrives.
 ///
 /// # Errors
 /// If the connection is lost, or this is no ping.
@@ -141,7 +187,7 @@ pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicErro
     let mut kind = [0];
     block_on(async {
         match recv.read(&mut kind).await {
-            Ok(0) | Err(QuicError::Broken) => return Ok(()),
+            Ok(0) | Err(QuicError::Reset(_)) => return Ok(()),
             read => read?,
         };
         match kind[0] {
@@ -153,9 +199,16 @@ pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicErro
             }
             LOAD => match drop_all(&mut recv).await {
                 // Who loads breaks off.
-                Err(QuicError::Broken) => Ok(()),
+                Err(QuicError::Reset(_)) => Ok(()),
                 read => read,
             },
+            COUNT => {
+                let Arrived { bytes, time } = count_all(&mut recv).await?;
+                let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+                send.write_all(&[bytes.to_be_bytes(), time.to_be_bytes()].concat()).await?;
+                send.finish();
+                Ok(())
+            }
             other => Err(QuicError::Lost(format!("a stream of kind {other}, which is no ping"))),
         }
     })
@@ -169,5 +222,21 @@ async fn drop_all(recv: &mut RecvStream) -> Result<(), QuicError> {
         if count == 0 || all > MOST_LOAD {
             return Ok(());
         }
+    }
+}
+
+async fn count_all(recv: &mut RecvStream) -> Result<Arrived, QuicError> {
+    let mut buffer = vec![0; CHUNK];
+    let (mut bytes, mut first, mut last) = (0, None, None);
+    loop {
+        let count = recv.read(&mut buffer).await?;
+        if count == 0 {
+            let time = first.zip(last).map(|(first, last): (Instant, Instant)| last - first);
+            return Ok(Arrived { bytes, time: time.unwrap_or_default() });
+        }
+        bytes += count as u64;
+        last = Some(Instant::now());
+        first = first.or(last);
+        gather(count, u64::MAX);
     }
 }

@@ -1,8 +1,8 @@
 //! Files between two hosts: what `shallop send` and `shallop receive` do. It waits in the thread that asks.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
-use std::path::Path;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,27 +11,27 @@ use rustls::server::danger::ClientCertVerifier;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::connection;
+use crate::dual;
 use crate::endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 use crate::error::QuicError;
+use crate::host::anywhere;
 use crate::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::ping;
+use crate::reach::{self, ELSEWHERE};
 use crate::senders::Senders;
 use crate::stats::CreditStats;
 use crate::tls::Tls;
 use crate::transfer::{
     self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, Sources, Summary, TransferError,
 };
-use crate::within::within;
 
 /// The port of receivers.
 pub const PORT: u16 = 4_747;
 
 /// The reason for which a transfer that is over closes its connection.
 const DONE: &str = "done";
-/// How long a receiver is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What came of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +40,8 @@ pub struct Report {
     pub transfer: Summary,
     /// Whether data left on credits at the end.
     pub on_credits: bool,
+    /// How data left at the end.
+    pub leaves: Path,
     /// Emulation packets and credits.
     pub credits: CreditStats,
     /// Round trips and losses.
@@ -55,42 +57,33 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Connects to a receiver: to the one with this fingerprint, or to any.
+    /// Connects to a receiver: to the one with this fingerprint, or to any. Several addresses are tried one after the
+    /// other with a wait of 250 ms, and the first that answers is taken.
     ///
     /// # Errors
-    /// If nobody answers, or somebody else.
+    /// If nobody answers for 10 s, or somebody else.
     pub fn connect(
-        to: SocketAddr,
+        to: impl ToSocketAddrs,
         config: Config,
         known: Option<Fingerprint>,
     ) -> Result<Self, QuicError> {
         let trusts = known.map_or_else(ServerVerifier::first_use, ServerVerifier::pinned);
-        let tls = Tls::client(Arc::clone(&trusts) as Arc<_>);
-        let sending = Self::connect_by(to, SERVER_NAME, config, tls)?;
-        Ok(Self { fingerprint: trusts.seen(), ..sending })
+        Self::connect_by(to, SERVER_NAME, config, Tls::client(trusts))
     }
 
     /// Connects to a receiver of this name that `tls` trusts.
     ///
     /// # Errors
-    /// If nobody answers, or somebody else.
+    /// If nobody answers for 10 s, or somebody else.
     pub fn connect_by(
-        to: SocketAddr,
+        to: impl ToSocketAddrs,
         name: &str,
         config: Config,
         tls: Tls,
     ) -> Result<Self, QuicError> {
-        let any: SocketAddr = if to.is_ipv4() {
-            (std::net::Ipv4Addr::UNSPECIFIED, 0).into()
-        } else {
-            (std::net::Ipv6Addr::UNSPECIFIED, 0).into()
-        };
-        let endpoint = Endpoint::bind(any, config, tls)?;
-        let connect = || block_on(endpoint.connect(to, name));
-        let connection = within(PATIENCE, || endpoint.close(), connect).ok_or_else(|| {
-            QuicError::Lost(format!("nobody has answered for {} s", PATIENCE.as_secs()))
-        })??;
-        Ok(Self { connection, fingerprint: None, _endpoint: endpoint })
+        let addresses: Vec<SocketAddr> = to.to_socket_addrs()?.collect();
+        let (endpoint, connection) = reach::connect(&addresses, name, config, tls)?;
+        Ok(Self { fingerprint: connection.peer_fingerprint(), connection, _endpoint: endpoint })
     }
 
     /// The connection, for pings.
@@ -119,6 +112,24 @@ impl Sending {
         let transfer = transfer::send(&Streams::of(&self.connection), sources, options, progress)?;
         Ok(report(&self.connection, transfer))
     }
+
+    /// Sends zeros for so long, and waits until the receiver has counted them. In the report are the bytes that have
+    /// arrived there, and the seconds from the first to the last.
+    ///
+    /// # Errors
+    /// If the connection is lost, or the receiver does not count.
+    pub fn send_for(
+        self,
+        time: Duration,
+        progress: &dyn Progress,
+    ) -> Result<Report, TransferError> {
+        let arrived = ping::send_for(&self.connection, time, &mut |count| progress.bytes(0, count));
+        let arrived = arrived.map_err(QuicError::into_io)?;
+        let (bytes, seconds) = (arrived.bytes, arrived.time.as_secs_f64());
+        let report = report(&self.connection, Summary { bytes, seconds, ..Summary::default() });
+        self.connection.close(0, DONE.as_bytes());
+        Ok(report)
+    }
 }
 
 /// An address at which files are received.
@@ -144,7 +155,7 @@ impl Receiving {
     /// Receives at this address, as `identity`, from senders whose certificate `clients` accepts, or from all.
     ///
     /// # Errors
-    /// If the address is taken.
+    /// If the address is taken, or is none of this host.
     pub fn bind_by(
         address: SocketAddr,
         config: Config,
@@ -169,6 +180,33 @@ impl Receiving {
         self.fingerprint
     }
 
+    /// Receives at [`PORT`] of all addresses of this host, of IPv4 and, where the machine has it, IPv6.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub fn bind_everywhere(
+        config: Config,
+        identity: &Identity,
+        clients: Option<Arc<dyn ClientCertVerifier>>,
+    ) -> Result<Self, QuicError> {
+        match Self::bind_by(anywhere(PORT), config, identity, clients.clone()) {
+            Err(QuicError::System(why)) if dual::is_without_ipv6(&why) => {
+                Self::bind_by((Ipv4Addr::UNSPECIFIED, PORT).into(), config, identity, clients)
+            }
+            bound => bound,
+        }
+    }
+
+    /// Serves each connection that comes in a thread of its own, until this is closed.
+    pub fn each(&self, serve: impl Fn(Connection) + Sync) {
+        std::thread::scope(|scope| {
+            while let Some(connection) = self.accept() {
+                let serve = &serve;
+                scope.spawn(move || serve(connection));
+            }
+        });
+    }
+
     /// Waits for the next sender; none comes once it is closed.
     #[must_use]
     pub fn accept(&self) -> Option<Connection> {
@@ -190,7 +228,7 @@ impl Receiving {
     pub fn serve(
         &self,
         connection: &Connection,
-        folder: Option<&Path>,
+        folder: Option<&FilePath>,
         options: ReceiveOptions,
         progress: &dyn Progress,
     ) -> Result<Served, TransferError> {
@@ -213,7 +251,10 @@ impl Receiving {
                     let why = "it sends something, and this host answers pings alone";
                     return Err(TransferError::Protocol(why.to_owned()));
                 }
-                (Err(QuicError::Closed(_)), _) if pings > 0 => return Ok(Served::Pings(pings)),
+                (Err(QuicError::Closed { .. }), _) if pings > 0 => return Ok(Served::Pings(pings)),
+                (Err(QuicError::Closed { reason, .. }), _) if reason.as_bytes() == ELSEWHERE => {
+                    return Ok(Served::Pings(0));
+                }
                 (Err(why), _) => return Err(why.into_io().into()),
             }
         }
@@ -225,7 +266,7 @@ impl Receiving {
 pub enum Served {
     /// Files, and what came of them.
     Files(Box<Report>),
-    /// Pings: so many streams of them were answered.
+    /// Pings: so many streams of them were answered. None, if the peer was reached at another address first.
     Pings(u64),
 }
 
@@ -235,7 +276,7 @@ pub enum Served {
 /// If the connection is lost or the sender breaks the rules. Starts of files are kept, and a second try goes on there.
 pub fn receive(
     connection: &Connection,
-    folder: &Path,
+    folder: &FilePath,
     options: ReceiveOptions,
     progress: &dyn Progress,
 ) -> Result<Report, TransferError> {
@@ -244,9 +285,9 @@ pub fn receive(
 }
 
 fn report(connection: &Connection, transfer: Summary) -> Report {
-    let on_credits = connection.path() == connection::Path::Credits;
-    let path = connection.path_stats();
-    Report { transfer, on_credits, credits: connection.stats(), path }
+    let (leaves, path) = (connection.path(), connection.path_stats());
+    let on_credits = leaves == Path::Credits;
+    Report { transfer, on_credits, leaves, credits: connection.stats(), path }
 }
 
 /// The streams of a connection for transfers, which wait.
@@ -275,7 +316,9 @@ impl Link for Streams {
         }
         match block_on(self.connection.accept_uni()) {
             Ok(stream) => Ok(Some(Box::new(Reading(stream)))),
-            Err(QuicError::Closed(why)) if why.is_empty() || why == DONE => Ok(None),
+            Err(QuicError::Closed { reason, .. }) if reason.is_empty() || reason == DONE => {
+                Ok(None)
+            }
             Err(why) => Err(why.into_io()),
         }
     }

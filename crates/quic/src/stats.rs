@@ -3,6 +3,7 @@
 use shallop_core::Span;
 
 use crate::counters::Counters;
+use crate::lateness::Lateness;
 
 /// Counts of emulation packets, credits and what they allowed.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -23,10 +24,14 @@ pub struct CreditStats {
     pub dropped: Counters,
     /// QUIC packets with data of streams that left on credits.
     pub data_packets: u64,
-    /// QUIC packets with data of streams that left without one.
+    /// QUIC packets with data of streams that left without one, unscheduled ones not counted.
     pub without_credit: u64,
+    /// QUIC packets with data of streams that left unscheduled, before the first credit (Aeolus).
+    pub unscheduled: u64,
     /// Data packets that left later than 10, 100 and 1,000 us after their planned time, and the latest, seconds.
     pub late: [u64; 3],
+    /// How late departures were noticed: half and 99 % of them.
+    pub lateness: Lateness,
     /// The latest that a departure was noticed after its planned time, seconds.
     pub latest_s: f64,
 }
@@ -37,6 +42,7 @@ impl CreditStats {
         for (count, bound) in self.late.iter_mut().zip([10, 100, 1_000]) {
             *count += u64::from(late > Span::from_us(bound));
         }
+        self.lateness.add(late);
         self.latest_s = self.latest_s.max(late.as_secs_f64());
     }
 

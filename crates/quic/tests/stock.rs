@@ -56,17 +56,17 @@ fn ours(connection: &Connection) -> Path {
 
 /// The stock end does the same.
 async fn stock(connection: &quinn::Connection) {
-    let (mut send, all) = (connection.open_uni().await.unwrap(), bytes(1));
+    let (mut stream, sent) = (connection.open_uni().await.unwrap(), bytes(1));
     let receive = async {
         let mut recv = connection.accept_uni().await.unwrap();
         recv.read_to_end(COUNT + 1).await.unwrap()
     };
-    let send = async {
-        send.write_all(&all).await.unwrap();
-        send.finish().unwrap();
-        send.stopped().await.unwrap();
+    let sending = async {
+        stream.write_all(&sent).await.unwrap();
+        stream.finish().unwrap();
+        stream.stopped().await.unwrap();
     };
-    let (received, ()) = tokio::join!(receive, send);
+    let (received, ()) = tokio::join!(receive, sending);
     assert!(received == bytes(0), "other bytes arrived at the stock end");
 }
 

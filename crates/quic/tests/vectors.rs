@@ -1,17 +1,21 @@
-//! `vectors/packets.csv` against the packets of this crate, both ways. `UPDATE_VECTORS=1` writes the file anew;
-//! `vectors/check.py` checks it without this crate. The page docs/quic-wire.md shows some of its rows.
+//! `vectors/packets.csv` and `vectors/messages.csv` against the packets and messages of this crate, both ways.
+//! `UPDATE_VECTORS=1` writes the files anew; `vectors/check.py` checks them without this crate. The page
+//! docs/quic-wire.md shows some of their rows.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_methods, reason = "the vectors are a file of the repository")]
 
 use std::fmt::Write;
 
-use shallop_core::{Seed, Stream};
+use shallop_core::{Seed, Span, Stream};
+use shallop_quic::notice::Notice;
 use shallop_quic::packet::{
     Credit, Emulation, MAX_STAMPS, MacKey, Packet, Parsed, Stamp, step_of, time_of,
 };
+use shallop_quic::settings::Settings;
 
 const VECTORS: &str = include_str!("../vectors/packets.csv");
+const MESSAGES: &str = include_str!("../vectors/messages.csv");
 const PAGE: &str = include_str!("../../../docs/quic-wire.md");
 /// Rows that the page shows.
 const SHOWN: [usize; 4] = [0, 1, 2, 7];
@@ -21,6 +25,13 @@ const HEAD: &str = "\
 # times have a place for each stamp. times and reference: full, in steps of 8.192 ns; reference is the time to which
 # those on the wire are the nearest. key: of the side that sends the packet. Bytes are in hexadecimal.
 kind,tag,sequences,times,reference,key,packet
+";
+
+const MESSAGES_HEAD: &str = "\
+# Messages on the first unidirectional stream (docs/quic-wire.md), written by crates/quic/tests/vectors.rs. Values of
+# settings: tag, stamps in a credit, waiting time and delay of credits in ns; of a notice: the DSCP of emulation packets
+# and that of data, - if it is not known. Messages are in hexadecimal.
+kind,values,message
 ";
 
 /// The steps after which the time on the wire is zero again.
@@ -138,20 +149,75 @@ fn row(vector: &Vector) -> String {
     format!("{kind},{tag},{sequences},{times},{reference},{},{packet}", hex(key))
 }
 
+/// Compares a file with what this crate writes, or writes it.
+fn check(name: &str, theirs: &str, ours: &str) {
+    if std::env::var_os("UPDATE_VECTORS").is_some() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors");
+        return std::fs::write(format!("{folder}/{name}"), ours).unwrap();
+    }
+    let how = "UPDATE_VECTORS=1 cargo test -p shallop-quic --test vectors writes the file";
+    for (number, (theirs, ours)) in theirs.lines().zip(ours.lines()).enumerate() {
+        assert_eq!(theirs, ours, "line {} of {name}: {how}", number + 1);
+    }
+    assert_eq!(theirs, ours, "{how}");
+}
+
 #[test]
 fn every_row_is_what_this_crate_writes() {
     let rows: Vec<String> = vectors().iter().map(row).collect();
-    let text = format!("{HEAD}{}\n", rows.join("\n"));
-    if std::env::var_os("UPDATE_VECTORS").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/packets.csv");
-        return std::fs::write(path, text).unwrap();
-    }
-    let how = "UPDATE_VECTORS=1 cargo test -p shallop-quic --test vectors writes the file";
-    for (number, (theirs, ours)) in VECTORS.lines().zip(text.lines()).enumerate() {
-        assert_eq!(theirs, ours, "line {}: {how}", number + 1);
-    }
-    assert_eq!(VECTORS, text, "{how}");
+    check("packets.csv", VECTORS, &format!("{HEAD}{}\n", rows.join("\n")));
     assert!(rows.len() >= 40);
+}
+
+fn settings_row(values: [u64; 4]) -> String {
+    let [tag, batch, wait, credit_delay] = values;
+    let (wait, credit_delay) = (Span::from_ns(wait), Span::from_ns(credit_delay));
+    let settings = Settings { tag: tag as u16, batch: batch as u8, wait, credit_delay };
+    let values = values.map(|value| value.to_string()).join(" ");
+    format!("settings,{values},{}", hex(&settings.encode().unwrap()))
+}
+
+fn notice_row(emulation: u8, data: Option<u8>) -> String {
+    let notice = Notice { emulation, data };
+    let data = data.map_or_else(|| "-".to_owned(), |data| data.to_string());
+    format!("notice,{emulation} {data},{}", hex(&notice.encode()))
+}
+
+#[test]
+fn every_message_is_what_this_crate_writes() {
+    let settings = [
+        [0x1234, 3, 40_000_000, 100_000],
+        [0, 1, 1_000, 0],
+        [65_535, 6, 600_000_000_000, 600_000_000_000],
+    ];
+    let notices = [(0, Some(0)), (24, Some(0)), (0, None), (63, Some(10)), (24, Some(40))];
+    let mut rows: Vec<String> = settings.into_iter().map(settings_row).collect();
+    rows.extend(notices.into_iter().map(|(emulation, data)| notice_row(emulation, data)));
+    check("messages.csv", MESSAGES, &format!("{MESSAGES_HEAD}{}\n", rows.join("\n")));
+    let page: String = PAGE.chars().filter(|c| !c.is_whitespace()).collect();
+    for shown in [&rows[0], &rows[3], &rows[4]] {
+        let message = shown.rsplit(',').next().unwrap();
+        assert!(page.contains(message), "{shown}");
+    }
+}
+
+#[test]
+fn every_message_is_read_as_what_it_says() {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(MESSAGES.as_bytes());
+    for record in reader.records() {
+        let record = record.unwrap();
+        let message = bytes(&record[2]);
+        let said: Vec<Option<u64>> = record[1].split(' ').map(|value| value.parse().ok()).collect();
+        if &record[0] == "settings" {
+            let read = Settings::decode(&message).unwrap();
+            let times = [read.wait, read.credit_delay].map(|span| span.as_ps() / 1_000);
+            let numbers = [u64::from(read.tag), u64::from(read.batch), times[0], times[1]];
+            assert_eq!(said, numbers.map(Some));
+        } else {
+            let read = Notice::decode(message.try_into().unwrap()).unwrap();
+            assert_eq!(said, [Some(read.emulation.into()), read.data.map(u64::from)]);
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
-"""Checks packets.csv without the crate: every packet and its MAC are made again, and read again.
+"""Checks packets.csv and messages.csv without the crate: every packet with its MAC, and every message, is made again
+and read again.
 
-    python3 crates/quic/vectors/check.py [FILE]
+    python3 crates/quic/vectors/check.py [PACKETS [MESSAGES]]
 
 It follows docs/quic-wire.md and needs nothing but Python. It ends with 1 if a row differs.
 """
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 TYPES = {"emulation": 0x08, "tagged": 0x09, "credit": 0x0A}
 WORD = (1 << 64) - 1
 WRAP = 1 << 40
 LEAST_ROWS = 40
+LEAST_MESSAGES = 8
 
 
 def rotate(word: int, bits: int) -> int:
@@ -106,28 +109,81 @@ def objection(row: dict[str, str]) -> str | None:
         return f"{type(error).__name__}: {error}"
 
 
+def message_of(kind: str, values: list[int | None]) -> bytes:
+    """The message of this kind with these values."""
+    if kind == "settings":
+        tag, batch, wait, delay = (value for value in values if value is not None)
+        times = wait.to_bytes(8, "big") + delay.to_bytes(8, "big")
+        return bytes([1]) + tag.to_bytes(2, "big") + bytes([batch]) + times
+    if kind == "notice":
+        emulation, data = values
+        if emulation is None:
+            raise ValueError("a notice has the DSCP of emulation packets")
+        return bytes([1, emulation, 0xFF if data is None else data])
+    raise ValueError(f"no message is a {kind}")
+
+
+def values_of(kind: str, message: bytes) -> list[int | None]:
+    """What a message says."""
+    if kind == "settings":
+        if len(message) != 20 or message[0] != 1:
+            raise ValueError("settings of version 1 have 20 bytes")
+        places = ((1, 3), (3, 4), (4, 12), (12, 20))
+        said = [int.from_bytes(message[start:end], "big") for start, end in places]
+        bounds = ((0, 65_535), (1, 6), (1_000, 600 * 10**9), (0, 600 * 10**9))
+        if any(not low <= value <= high for value, (low, high) in zip(said, bounds)):
+            raise ValueError("a value is out of its bounds")
+        return list(said)
+    if len(message) != 3 or message[0] != 1 or message[1] > 63 or 63 < message[2] < 0xFF:
+        raise ValueError("a notice has 3 bytes, and a DSCP 6 bits")
+    return [message[1], None if message[2] == 0xFF else message[2]]
+
+
+def message_objection(row: dict[str, str]) -> str | None:
+    """What is wrong with a row of messages, if anything is."""
+    try:
+        kind, message = row["kind"], bytes.fromhex(row["message"])
+        values = [None if value == "-" else int(value) for value in row["values"].split()]
+        made = message_of(kind, values)
+        if made != message:
+            return f"the message is {made.hex()}"
+        said = values_of(kind, message)
+        return None if said == values else f"the message says {said}"
+    except (KeyError, ValueError, TypeError, OverflowError, AttributeError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def check(path: Path, least: int, object_to: Callable[[dict[str, str]], str | None]) -> int:
+    """How much is wrong with the rows of a file."""
+    lines = path.read_text().splitlines()
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    wrong = 0
+    for number, row in enumerate(rows, start=1):
+        why = object_to(row)
+        if why is not None:
+            print(f"{path.name}, row {number}: {why}", file=sys.stderr)
+            wrong += 1
+    if len(rows) < least:
+        print(f"{path.name}: {len(rows)} rows, fewer than {least}", file=sys.stderr)
+        wrong += 1
+    if not wrong:
+        print(f"{path.name}: {len(rows)} rows are right")
+    return wrong
+
+
 def main() -> int:
-    """Checks the file; 0 if all is right."""
+    """Checks the files; 0 if all is right."""
     # The example of the paper, and the first and the last row of the authors' vectors.h.
     key = bytes(range(16))
     for length, mac in ((0, 0x726FDB47DD0E0E31), (15, 0xA129CA6149BE45E5), (63, 0x958A324CEB064572)):
         if siphash_2_4(key, bytes(range(length))) != mac:
             print(f"SipHash-2-4 of {length} bytes is not that of its authors", file=sys.stderr)
             return 1
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("packets.csv")
-    lines = path.read_text().splitlines()
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    wrong = 0
-    for number, row in enumerate(rows, start=1):
-        why = objection(row)
-        if why is not None:
-            print(f"row {number}: {why}", file=sys.stderr)
-            wrong += 1
-    if len(rows) < LEAST_ROWS:
-        print(f"{len(rows)} rows, fewer than {LEAST_ROWS}", file=sys.stderr)
-        wrong += 1
-    if not wrong:
-        print(f"{len(rows)} packets are right")
+    given = [Path(name) for name in sys.argv[1:3]]
+    usual = [Path(__file__).with_name(name) for name in ("packets.csv", "messages.csv")]
+    packets, messages = given + usual[len(given) :]
+    wrong = check(packets, LEAST_ROWS, objection)
+    wrong += check(messages, LEAST_MESSAGES, message_objection)
     return 1 if wrong else 0
 
 

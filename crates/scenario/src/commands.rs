@@ -1,20 +1,21 @@
 //! Groups whose traffic is that of programs.
 
 use shallop_core::form::Key;
-use shallop_core::options::{Options, Source};
+use shallop_core::options::{Options, Source, Words};
 use shallop_plan::plan::{Command, Group, Pattern, Starts};
 
-use super::groups::GroupOptions;
+use super::groups::{GroupOptions, PatternKind};
 use super::problem::{Problem, list};
 use super::section::Section;
 use super::traffic::{Reader, hosts, start};
 
 /// The keys that go with `command`.
-const OF_COMMANDS: [&Key; 5] = [
+const OF_COMMANDS: [&Key; 6] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
     GroupOptions::KEY.from,
     GroupOptions::KEY.to,
+    GroupOptions::KEY.pattern,
     GroupOptions::KEY.start,
 ];
 /// The most words of a command.
@@ -35,7 +36,8 @@ pub(super) fn beside(
 }
 
 impl Reader<'_, '_> {
-    /// A group that runs a program in each host of `from`. It has a flow for each pair of hosts.
+    /// A group that runs a program in each host of `from`. It has a flow for each pair of hosts, or, in turn, one for
+    /// each host of `from`.
     pub(super) fn commanded(&self, options: GroupOptions) -> Result<Group, Problem> {
         let (section, keys) = (self.section, GroupOptions::KEY);
         let why = "the program of `command` decides what is sent";
@@ -43,18 +45,22 @@ impl Reader<'_, '_> {
         self.check_words(&options)?;
         let from = hosts(section, (keys.from, options.from.as_ref()), "left", self.network)?;
         let to = hosts(section, (keys.to, options.to.as_ref()), "right", self.network)?;
+        let pattern = self.pattern_of_programs(&options)?;
+        let in_turn = pattern == Pattern::RoundRobin;
         let pairs = from.iter().map(|from| to.iter().filter(|&to| to != from).count()).sum();
-        let start = start(section, pairs, self.duration)?;
-        if !matches!(start, Starts::At(_)) {
+        let flows = if in_turn { from.len() } else { pairs };
+        let start = start(section, flows, self.duration)?;
+        if !in_turn && !matches!(start, Starts::At(_)) {
             let problem = section.reject(keys.start, "a program starts at one time in all hosts");
-            return Err(problem.with_help("write one time, such as \"1s\""));
+            let help = "write one time, such as \"1s\", or pattern = \"turn\"";
+            return Err(problem.with_help(help));
         }
         Ok(Group {
             name: options.name,
             from,
             to,
-            pattern: Pattern::AllToAll,
-            flows: pairs,
+            pattern,
+            flows,
             sizes: None,
             start,
             transport: self.transport()?,
@@ -66,6 +72,26 @@ impl Reader<'_, '_> {
                 is_shell: false,
             }),
         })
+    }
+
+    /// Which hosts programs send to: all of `to`, or one each.
+    fn pattern_of_programs(&self, options: &GroupOptions) -> Result<Pattern, Problem> {
+        let (section, keys) = (self.section, GroupOptions::KEY);
+        let (all, turn) = (PatternKind::AllToAll, PatternKind::Turn);
+        if !section.is_written(keys.pattern) || options.pattern == all {
+            if options.command.iter().any(|word| word.contains(Command::OTHER_HOST)) {
+                let message =
+                    format!("{} is the other host, and there may be several", Command::OTHER_HOST);
+                let help = "write pattern = \"turn\", for one host of `to` for each of `from`";
+                return Err(section.reject(keys.command, message).with_help(help));
+            }
+            return Ok(Pattern::AllToAll);
+        }
+        if options.pattern == turn {
+            return Ok(Pattern::RoundRobin);
+        }
+        let problem = section.reject(keys.pattern, "programs choose whom they send to");
+        Err(problem.with_help(format!("\"{}\" or \"{}\"", turn.word(), all.word())))
     }
 
     /// That the command can be run, and that the group's name can be that of a folder.

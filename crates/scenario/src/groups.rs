@@ -51,6 +51,7 @@ options! {
         key trace: Option<String> = None;
         /// A program of this machine with its arguments, in place of all keys about flows: it runs in each host of
         /// `from`, which are kernels (docs/kernels.md, "Programs"), and what it sends to the hosts of `to` is counted.
+        /// With `pattern = "turn"` each has one host of `to`, whose name `{to}` in its arguments stands for.
         key command: Vec<String> = Vec::new();
         /// TCP: whether each flow opens a connection (`"new"`), or takes an idle one that an earlier flow of the group
         /// between the same hosts has left, with its state (`"kept"`).

@@ -3,7 +3,7 @@
 use shallop_core::Bytes;
 use shallop_plan::kernel::{CONTROLLERS, KernelOptions, controllers};
 use shallop_plan::network::Network;
-use shallop_plan::plan::{Plan, Transport};
+use shallop_plan::plan::Plan;
 
 use super::format::Scenario;
 use super::problem::Problem;
@@ -82,7 +82,7 @@ fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Pr
 fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     let is_kernel = |scheme: usize| {
         let mut groups = 0..plan.groups.len();
-        groups.any(|group| plan.transport(scheme, group).transport.kernel().is_some())
+        groups.any(|group| plan.kernel(scheme, group).is_some())
     };
     let mut schemes = plan.schemes.iter().enumerate();
     let Some((_, of)) = schemes.find(|&(at, of)| of.clean.is_some() && is_kernel(at)) else {
@@ -110,19 +110,18 @@ pub(super) fn check(
     for scheme in 0..plan.schemes.len() {
         for group in 0..plan.groups.len() {
             let of = plan.transport(scheme, group);
-            let is_kernel = of.transport.kernel().is_some();
+            let is_kernel = plan.kernel(scheme, group).is_some();
             if plan.groups[group].command.is_some() && !is_kernel && !in_real_time {
                 let group = &plan.groups[group].name;
                 let message = format!(
                     "group \"{group}\" runs a program, and its hosts are no kernels with \"{}\"",
                     of.name
                 );
-                let help =
-                    "write stack = \"kernel\" at the top, or in the `transport` of the group";
+                let help = "write stack = \"kernel\" at the top, or in the `transport` of the group; with flashpass its \
+                     hosts are kernels";
                 return Err(top.reject(Scenario::KEY.group, message).with_help(help));
             }
-            let Transport::Tcp(tcp) = &of.transport else { continue };
-            let Some(controller) = tcp.kernel else { continue };
+            let Some(controller) = plan.kernel(scheme, group) else { continue };
             found = true;
             let name = &of.name;
             if !in_real_time && !CONTROLLERS.iter().any(|(name, _)| *name == controller) {

@@ -142,7 +142,8 @@ Examples:
   shallop send backup.tar 10.0.0.2
   shallop send photos notes.txt server:4747 --rate-limit 10Gbps --wait 20ms
   shallop send photos server --trust-new --json
-  shallop send photos server --without-credits";
+  shallop send photos server --without-credits
+  shallop send --for 10s server --rate-limit 10Gbps --stats";
 
 /// The examples of `receive`.
 pub const RECEIVE: &str = "\

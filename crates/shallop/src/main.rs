@@ -29,6 +29,8 @@ mod transfer_args;
 #[cfg(target_os = "linux")]
 mod transfer_identity;
 #[cfg(target_os = "linux")]
+mod transfer_path;
+#[cfg(target_os = "linux")]
 mod transfer_stats;
 mod work;
 

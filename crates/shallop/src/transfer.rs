@@ -1,107 +1,100 @@
 //! `send` and `receive`: files between hosts, by QUIC whose data packets leave on credits.
 
 use std::io::IsTerminal;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use shallop_core::Span;
-use shallop_quic::authority::ClientCertVerifier;
-use shallop_quic::identity::Identity;
-use shallop_quic::session::{PORT, Receiving, Report, Served};
-use shallop_quic::transfer::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Sources};
-use shallop_quic::{Config, Connection};
+use shallop_core::{Bytes, Span};
+use shallop_quic::session::{Receiving, Report, Served};
+use shallop_quic::transfer::{
+    Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, Sources,
+};
+use shallop_quic::{Config, Connection, Fallback, Path, Unscheduled};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 
 use crate::print;
 use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
 use crate::transfer_identity::{connect, listen, not_sent};
+use crate::transfer_path;
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
-/// Waiting times that the other side takes.
-const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
+/// As in scenarios.
+const MOST_UNSCHEDULED: Bytes = Bytes::new(1_000_000_000_000);
 
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
-    let (least, most) = WAITS;
-    if network.wait < least || network.wait > most {
-        return Err(plain(&"--wait is a time from 1us to 600s"));
+    if network.unscheduled.is_some_and(|burst| burst > MOST_UNSCHEDULED) {
+        return Err(plain(&"--unscheduled is at most 1 TB"));
     }
-    let wait = Duration::from_nanos(network.wait.as_ps() / 1_000);
-    Ok(Config { wait, ..Config::new(network.rate_limit) })
+    let unscheduled = network.unscheduled.filter(|burst| burst.get() > 0);
+    let unscheduled = unscheduled.map(|burst| Unscheduled { burst, until_first_data: false });
+    let config = Config::in_network(network.rate_limit, network.wait)
+        .map_err(|why| plain(&format!("--wait: {why}")))?;
+    Ok(Config { unscheduled, ..config })
+}
+
+fn duration(of: Span) -> Duration {
+    Duration::from_nanos(of.as_ps() / 1_000)
 }
 
 fn config(leaving: &Leaving) -> Result<Config> {
-    Ok(Config { credits: !leaving.without_credits, ..config_of(leaving.network)? })
+    Ok(Config {
+        credits: !leaving.without_credits,
+        fallback: leaving.fallback.into(),
+        segments: leaving.segments,
+        ..config_of(leaving.network)?
+    })
 }
 
-/// Sends files.
+/// Sends files, or zeros for a time.
 pub fn send(args: &Send) -> Result<ExitCode> {
+    let config = config(&args.leaving)?;
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
-    let (host, address) = address_of(&args.host)?;
-    let sending = connect((&host, address), config(&args.leaving)?, &args.receiver)?;
+    let sending = connect(&args.host, config, &args.receiver)?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
-    let sent = sending.send(&sources, options, &bar);
-    bar.end();
-    ended(&sent.map_err(|why| not_sent(&why.to_string()))?, "sent", args.leaving.printing)
-}
-
-/// The name of a host with its port, and its address.
-pub fn address_of(host: &str) -> Result<(String, SocketAddr)> {
-    let has_port = host.parse::<SocketAddr>().is_ok()
-        || host.rsplit_once(':').is_some_and(|(name, port)| {
-            !name.contains(':') && !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit())
-        });
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let with_port = match (has_port, bare.contains(':')) {
-        (true, _) => host.to_owned(),
-        (false, true) => format!("[{bare}]:{PORT}"),
-        (false, false) => format!("{host}:{PORT}"),
+    let connection = sending.connection().clone();
+    let retry = args.retry_credits.map(duration);
+    let tell = |path: Path| {
+        if !args.leaving.printing.quiet {
+            bar.say(&format!("{}\n", leaves(path, args.leaving.fallback.into())));
+        }
     };
-    let shown = printable(&with_port).into_owned();
-    let found = with_port
-        .to_socket_addrs()
-        .map_err(|why| plain(&format!("\"{shown}\" is no host that can be found: {why}")))?;
-    // Receivers listen at IPv4 unless told otherwise: emulation packets are smaller there.
-    let address = found.min_by_key(SocketAddr::is_ipv6);
-    let address = address.ok_or_else(|| plain(&format!("\"{shown}\" has no address")))?;
-    Ok((with_port, address))
+    let sent = transfer_path::watching(&connection, retry, &tell, || match args.time {
+        Some(time) => sending.send_for(duration(time), &bar),
+        None => sending.send(&sources, options, &bar),
+    });
+    // Its peer waits for the end.
+    drop(connection);
+    bar.end();
+    let done = args.time.is_none().then_some("sent");
+    ended(&sent.map_err(|why| not_sent(&why))?, done, &args.leaving)
 }
 
 /// Receives files, until it is ended or, with `--once`, the first sender is done.
 pub fn receive(args: &Receive) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
-    if !args.folder.is_dir() {
-        let shown = args.folder.display().to_string();
-        return Err(plain(&format!("\"{}\" is no folder", printable(&shown))));
-    }
     let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
     let first = Mutex::new(None);
-    std::thread::scope(|scope| {
-        while let Some(connection) = receiving.accept() {
-            let (receiving, first) = (&receiving, &first);
-            scope.spawn(move || {
-                let done = receive_from(receiving, &connection, args, options);
-                drop(connection);
-                match done {
-                    Some(done) if args.once => {
-                        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
-                        receiving.close();
-                    }
-                    Some(Err(why)) => print::stderr(&format!("{why}\n")),
-                    _ => {}
-                }
-            });
+    receiving.each(|connection| {
+        let done = receive_from(&receiving, &connection, args, options);
+        drop(connection);
+        match done {
+            Some(done) if args.once => {
+                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(done);
+                receiving.close();
+            }
+            Some(Err(why)) => print::stderr(&format!("{why}\n")),
+            _ => {}
         }
     });
     let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +116,7 @@ fn receive_from(
         bar.end();
     }
     match served {
-        Ok(Served::Files(report)) => Some(ended(&report, "received", args.leaving.printing)),
+        Ok(Served::Files(report)) => Some(ended(&report, Some("received"), &args.leaving)),
         Ok(Served::Pings(_)) => None,
         // A sender that does not trust this host leaves; one that was broken off comes again.
         Err(why) => {
@@ -131,18 +124,6 @@ fn receive_from(
             None
         }
     }
-}
-
-/// Listens at an address, or else at the usual port of all addresses.
-pub fn receive_at(
-    bind: Option<SocketAddr>,
-    config: Config,
-    identity: &Identity,
-    clients: Option<Arc<dyn ClientCertVerifier>>,
-) -> Result<Receiving> {
-    let address = bind.unwrap_or_else(|| (std::net::Ipv4Addr::UNSPECIFIED, PORT).into());
-    Receiving::bind_by(address, config, identity, clients)
-        .map_err(|why| plain(&format!("{address}: {why}; --bind takes another address")))
 }
 
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
@@ -155,11 +136,23 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
             &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
         );
     }
-    print::line(&format!("Receiving at {address}. Its fingerprint is\n{fingerprint}"))
+    let place = place(address);
+    print::line(&format!("Receiving at {place}. The fingerprint of this host is\n{fingerprint}"))
 }
 
-/// Says what came of a session.
-fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
+/// Where somebody listens, in words where `[::]` would be read as an address.
+pub fn place(address: SocketAddr) -> String {
+    let port = address.port();
+    match address.ip() {
+        ip if !ip.is_unspecified() => address.to_string(),
+        IpAddr::V4(_) => format!("port {port} of all IPv4 addresses"),
+        IpAddr::V6(_) => format!("port {port} of all addresses, IPv4 and IPv6"),
+    }
+}
+
+/// Says what came of a session: what was done with files, if it was about files.
+fn ended(report: &Report, done: Option<&str>, leaving: &Leaving) -> Result<ExitCode> {
+    let printing = leaving.printing;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
         print::stderr(&transfer_stats::table(report));
@@ -169,28 +162,38 @@ fn ended(report: &Report, done: &str, printing: Printing) -> Result<ExitCode> {
         return Ok(ExitCode::from(code));
     }
     if !printing.quiet {
-        print::line(&sentences(report, done))?;
+        print::line(&sentences(report, done, leaving.fallback.into()))?;
     }
+    // Both sides have the words of the receiver.
     for failed in &report.transfer.failed {
-        print::stderr(&format!("{}: {}\n", printable(&failed.path), printable(&failed.reason)));
+        let (path, reason) = (printable(&failed.path), printable(&failed.reason));
+        print::stderr(&format!("{path}: not in place at the receiver: {reason}\n"));
     }
     Ok(ExitCode::from(code))
 }
 
+/// How data leaves, as a sentence.
+fn leaves(path: Path, fallback: Fallback) -> String {
+    if path.is_fallback() || path == Path::WithoutCredits {
+        format!("Data leaves by {fallback}, {path}.")
+    } else {
+        format!("Data leaves {path}.")
+    }
+}
+
 /// What was moved, and how it left.
-fn sentences(report: &Report, done: &str) -> String {
-    let Report { transfer, on_credits, credits, path: _ } = report;
+fn sentences(report: &Report, done: Option<&str>, fallback: Fallback) -> String {
+    let Report { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
-    let moved = format!(
-        "{} files {done}, {} bytes in {:.1} s: {rate:.1} Mb/s.",
-        transfer.files, transfer.bytes, transfer.seconds
-    );
+    let files = done.map(|done| format!("{} files {done}, ", transfer.files)).unwrap_or_default();
+    let moved =
+        format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
     let skipped =
         (transfer.skipped > 0).then(|| format!(" {} were there already.", transfer.skipped));
     let resumed = (transfer.resumed_bytes > 0)
         .then(|| format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes));
     let left = match (on_credits, credits.emulated) {
-        (false, _) => Some("\nWithout credits: by CUBIC.".to_owned()),
+        (false, _) => Some(format!("\n{}", leaves(*path, fallback))),
         (true, 0) => None,
         (true, emulated) => Some(format!(
             "\nOn credits: {emulated} emulation packets, of which {:.2} % were lost; {} data packets, {} without a \
@@ -206,7 +209,7 @@ fn sentences(report: &Report, done: &str) -> String {
 /// A bar of bytes on a terminal.
 struct Bar {
     bar: ProgressBar,
-    bytes: AtomicU64,
+    position: Position,
 }
 
 impl Bar {
@@ -222,35 +225,41 @@ impl Bar {
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        Self { bar, bytes: AtomicU64::new(0) }
+        Self { bar, position: Position::default() }
     }
 
     fn end(&self) {
         self.bar.finish_and_clear();
     }
 
-    fn add(&self, count: u64) {
-        let all = self.bytes.fetch_add(count, Ordering::Relaxed) + count;
-        self.bar.set_position(all);
+    /// Prints a line while the bar is hidden.
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| print::stderr(line));
+    }
+
+    fn show(&self) {
+        self.bar.set_position(self.position.done());
     }
 }
 
 impl Progress for Bar {
-    fn total(&self, _files: u64, bytes: u64) {
+    fn total(&self, files: u64, bytes: u64) {
+        Progress::total(&self.position, files, bytes);
         self.bar.set_length(bytes);
     }
 
-    fn file_started(&self, _id: u32, _file: &Entry, there: u64) {
-        self.add(there);
+    fn file_started(&self, id: u32, file: &Entry, there: u64) {
+        self.position.file_started(id, file, there);
+        self.show();
     }
 
-    fn bytes(&self, _id: u32, count: u64) {
-        self.add(count);
+    fn bytes(&self, id: u32, count: u64) {
+        self.position.bytes(id, count);
+        self.show();
     }
 
-    fn file_done(&self, _id: u32, file: &Entry, outcome: &FileOutcome) {
-        if *outcome == FileOutcome::Skipped {
-            self.add(file.size);
-        }
+    fn file_done(&self, id: u32, file: &Entry, outcome: &FileOutcome) {
+        self.position.file_done(id, file, outcome);
+        self.show();
     }
 }

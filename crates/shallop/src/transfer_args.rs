@@ -3,9 +3,18 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
-use shallop_core::{BitsPerSec, Span};
+use clap::{Args, ValueEnum};
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_quic::Fallback;
+use shallop_quic::host::Host;
 use shallop_quic::identity::Fingerprint;
+
+/// An address and port to listen at.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let example =
+        "an address of this host and a port, as 192.0.2.1:4747, 0.0.0.0:4747 or [::]:4747";
+    text.parse().map_err(|_| example.to_owned())
+}
 
 /// What is said of the network.
 #[derive(Clone, Copy, Debug, Args)]
@@ -18,6 +27,28 @@ pub struct Network {
     /// longer one of both ends counts
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub wait: Span,
+    /// Send up to this much of a connection's first data before the first credit, at --rate-limit (Aeolus): for paths
+    /// whose switches drop such data first
+    #[arg(long, value_name = "BYTES")]
+    pub unscheduled: Option<Bytes>,
+}
+
+/// Congestion controllers without credits.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum FallbackName {
+    /// CUBIC
+    Cubic,
+    /// BBR, version 1
+    Bbr,
+}
+
+impl From<FallbackName> for Fallback {
+    fn from(name: FallbackName) -> Self {
+        match name {
+            FallbackName::Cubic => Self::Cubic,
+            FallbackName::Bbr => Self::Bbr,
+        }
+    }
 }
 
 /// How data leaves, and what is printed: what both commands have.
@@ -26,9 +57,16 @@ pub struct Leaving {
     /// The network.
     #[command(flatten)]
     pub network: Network,
-    /// Send without credits: QUIC with CUBIC
+    /// Send without credits: QUIC with the controller of --fallback
     #[arg(long)]
     pub without_credits: bool,
+    /// The congestion controller without credits, and where the path is not fit for them
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub fallback: FallbackName,
+    /// Data packets that leave as one (segmentation offload), 1 or 2: with 2, one waits for the next if that is planned
+    /// within half a millisecond, and both leave as a burst, which takes less processor time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub segments: u8,
     /// What is printed.
     #[command(flatten)]
     pub printing: Printing,
@@ -82,16 +120,23 @@ pub struct Receiver {
 
 /// The arguments of `send`.
 #[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub struct Send {
     /// Files and folders
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "time", conflicts_with = "time", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Who receives them: a name or an address, with the port if it is not 4747
     #[arg(value_name = "HOST[:PORT]")]
-    pub host: String,
+    pub host: Host,
+    /// In place of files, send zeros for this time, which the receiver counts and drops: how fast the path is
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Span>,
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: u8,
+    /// Try credits again this often where the path was not fit for them; never without it
+    #[arg(long, value_name = "TIME", conflicts_with = "without_credits")]
+    pub retry_credits: Option<Span>,
     /// Which receiver is trusted.
     #[command(flatten)]
     pub receiver: Receiver,
@@ -106,8 +151,9 @@ pub struct Receive {
     /// The folder that files are put into
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The address and port to listen at; 4747 of all addresses unless given
-    #[arg(long, value_name = "ADDRESS")]
+    /// The address and port to listen at, as `192.0.2.1:4747` or `[::1]:4747`; port 4747 of all addresses, IPv4 and IPv6,
+    /// unless given
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub bind: Option<SocketAddr>,
     /// End after the first sender whose files are there
     #[arg(long)]
@@ -140,7 +186,7 @@ pub struct Ping {
         required_unless_present = "listen",
         conflicts_with = "listen"
     )]
-    pub host: Option<String>,
+    pub host: Option<Host>,
     /// Ask for credits at a tenth of --rate-limit, at all of it and, if nothing is lost, at twice as much, and say
     /// whether emulation packets are what the path drops. Takes bandwidth for three seconds
     #[arg(long, conflicts_with = "listen")]
@@ -148,8 +194,8 @@ pub struct Ping {
     /// Answer pings, and take no files
     #[arg(long)]
     pub listen: bool,
-    /// The address and port to listen at
-    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    /// The address and port to listen at, as 192.0.2.1:4747; port 4747 of all addresses, IPv4 and IPv6, unless given
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "listen", value_parser = address)]
     pub bind: Option<SocketAddr>,
     /// Round trips
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]

@@ -1,136 +1,83 @@
 //! Who both ends of a transfer are: fingerprints that are known, or certificates that an authority has signed.
 
 use std::io::IsTerminal;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use shallop_quic::authority::Authority;
-use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
-use shallop_quic::known_hosts::{Check, KnownHosts};
+use shallop_quic::Config;
+use shallop_quic::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
+use shallop_quic::host::Host;
+use shallop_quic::identity::Fingerprint;
+use shallop_quic::server::{ListenError, Own, listen_for_files};
 use shallop_quic::session::{Receiving, Sending};
-use shallop_quic::{Config, QuicError, Tls};
+use shallop_quic::transfer::TransferError;
 use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
-use shallop_workbench::printable::printable;
 
-use crate::transfer::receive_at;
 use crate::transfer_args::{Certificate, Receive, Receiver};
 
 /// Connects to a receiver that is trusted.
-pub fn connect(
-    (host, address): (&str, SocketAddr),
-    config: Config,
-    trust: &Receiver,
-) -> Result<Sending> {
-    let own = certificate(&trust.own)?;
-    let showing = |tls: Tls| own.iter().fold(tls, Tls::showing);
-    if let Some(file) = &trust.ca {
-        let authority = Authority::load(file).and_then(|of| of.of_servers());
-        let tls = showing(Tls::client(authority.map_err(|why| plain(&why))?));
-        let sending = Sending::connect_by(address, name_of(host), config, tls);
-        return sending.map_err(|why| not_of_authority(host, file, &why));
+pub fn connect(host: &Host, config: Config, trust: &Receiver) -> Result<Sending> {
+    let accepts = |seen| trust.trust_new || is_right(host, seen);
+    let known = || trust.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
+    let whom = match (&trust.ca, trust.fingerprint) {
+        (Some(authorities), _) => Trust::Authority(authorities.clone()),
+        (None, Some(fingerprint)) => Trust::Fingerprint(fingerprint),
+        (None, None) => Trust::Known(known(), &accepts),
+    };
+    client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| unreached(&why))
+}
+
+fn files(own: &Certificate) -> Option<CertificateFiles> {
+    let (certificate, key): (PathBuf, PathBuf) = (own.cert.clone()?, own.key.clone()?);
+    Some(CertificateFiles { certificate, key })
+}
+
+/// Asks whether a receiver that is not known is the right one; without anybody to ask, it is not.
+fn is_right(host: &Host, seen: Fingerprint) -> bool {
+    if !std::io::stdin().is_terminal() {
+        return false;
     }
-    let known_file = trust.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
-    let mut known = KnownHosts::load(&known_file).map_err(|why| plain(&why))?;
-    let pinned = trust.fingerprint.or_else(|| known.fingerprint(host));
-    let verifier = pinned.map_or_else(ServerVerifier::first_use, ServerVerifier::pinned);
-    let tls = showing(Tls::client(Arc::clone(&verifier) as Arc<_>));
-    let sending = Sending::connect_by(address, SERVER_NAME, config, tls)
-        .map_err(|why| refused(host, pinned, &why))?;
-    if let (None, Some(seen)) = (pinned, verifier.seen()) {
-        ask(&mut known, host, seen, trust.trust_new)?;
-    }
-    Ok(sending)
+    let question = format!("{host} is not known, and shows {seen}. Is that what it prints?");
+    dialoguer::Confirm::new().with_prompt(question).default(false).interact().unwrap_or(false)
 }
 
-/// The name in `NAME:PORT`, without brackets.
-fn name_of(host: &str) -> &str {
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name.trim_start_matches('[').trim_end_matches(']')
+/// An option as it is typed.
+fn option(name: &str) -> String {
+    format!("--{}", name.replace('_', "-"))
 }
 
-fn certificate(own: &Certificate) -> Result<Option<Identity>> {
-    let (Some(cert), Some(key)) = (&own.cert, &own.key) else { return Ok(None) };
-    Identity::load(cert, key).map(Some).map_err(|why| plain(&why))
+fn advised(why: &impl ToString, help: Option<String>) -> Report {
+    let why = why.to_string();
+    help.map_or_else(|| plain(&why), |help| with_help(&why, &help))
 }
 
-fn not_of_authority(host: &str, file: &Path, why: &QuicError) -> Report {
-    let what = format!("{}: {why}", printable(host));
-    if !why.to_string().contains("certificate") || asks_for_certificate(&what) {
-        return not_sent(&what);
-    }
-    let file = file.display().to_string();
-    let help = format!(
-        "its certificate has to be for the name {}, valid now, and signed by an authority in {}",
-        printable(name_of(host)),
-        printable(&file)
-    );
-    with_help(&what, &help)
-}
-
-/// Why nobody was reached, or somebody else.
-pub fn refused(host: &str, pinned: Option<Fingerprint>, why: &QuicError) -> Report {
-    let what = format!("{}: {why}", printable(host));
-    match pinned {
-        Some(pinned) if why.to_string().contains("invalid peer certificate") => with_help(
-            &what,
-            &format!(
-                "its fingerprint is not {pinned}: somebody else answers there, or it has a new identity; compare what \
-                 'shallop receive' prints, and correct the file of known hosts"
-            ),
-        ),
-        _ => not_sent(&what),
+/// Why nobody was reached, or nobody that is trusted.
+pub fn unreached(why: &ConnectError) -> Report {
+    let is_file = |host: &Host| Path::new(host.name()).exists();
+    match why {
+        ConnectError::Name { host, .. } if is_file(host) => {
+            let help = "there is a file of that name; the receiver is the last argument: \
+                        shallop send PATH... HOST";
+            with_help(why, &help)
+        }
+        _ => advised(why, why.help(&option)),
     }
 }
 
 /// Why nothing was sent, or not all.
-pub fn not_sent(why: &str) -> Report {
-    if asks_for_certificate(why) {
-        let help =
-            "the receiver takes files of senders with a certificate alone: give --cert and --key";
-        return with_help(&why, &help);
-    }
-    plain(&why)
+pub fn not_sent(why: &TransferError) -> Report {
+    advised(why, help_of_transfer(why, &option))
 }
 
-/// Alert 116 of TLS: a certificate is required. It may come when the connection is there for the sender.
-fn asks_for_certificate(why: &str) -> bool {
-    why.contains("error 116")
-}
-
-/// Asks whether a receiver is the right one, and keeps its fingerprint.
-fn ask(known: &mut KnownHosts, host: &str, seen: Fingerprint, trust_new: bool) -> Result<()> {
-    if let Check::Known = known.check(host, seen) {
-        return Ok(());
-    }
-    let shown = printable(host);
-    if !trust_new {
-        if !std::io::stdin().is_terminal() {
-            let help = format!(
-                "compare with what 'shallop receive' prints there; then --fingerprint {seen}, or --trust-new"
-            );
-            return Err(with_help(&format!("{shown} is not known, and shows {seen}"), &help));
-        }
-        let question = format!("{shown} is not known, and shows {seen}. Is that what it prints?");
-        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).interact();
-        if !answer.map_err(|why| plain(&why))? {
-            return Err(plain(&"nothing was sent"));
-        }
-    }
-    known.add(host, seen).map_err(|why| plain(&why))
+/// Why nobody can be received.
+pub fn unheard(why: &ListenError) -> Report {
+    advised(why, why.help(&option))
 }
 
 /// Listens as the identity that was given, or else as this host's own, which is made the first time.
 pub fn listen(args: &Receive, config: Config) -> Result<Receiving> {
-    let identity = if let Some(identity) = certificate(&args.own)? {
-        identity
-    } else {
-        let folder = args.identity.clone().unwrap_or_else(data_folder);
-        Identity::load_or_make(&folder).map_err(|why| plain(&why))?
-    };
-    let clients = args.client_ca.as_ref().map(|file| {
-        Authority::load(file).and_then(|of| of.of_clients()).map_err(|why| plain(&why))
-    });
-    receive_at(args.bind, config, &identity, clients.transpose()?)
+    let own = files(&args.own)
+        .map_or_else(|| Own::Folder(args.identity.clone().unwrap_or_else(data_folder)), Own::Files);
+    listen_for_files(&args.folder, args.bind, config, (&own, args.client_ca.as_deref()))
+        .map_err(|why| unheard(&why))
 }

@@ -8,7 +8,8 @@ use shallop_workbench::{TableForm, render};
 
 /// The table, with a line end after its last line.
 pub fn table(report: &Report) -> String {
-    let mut rows = credits(&report.credits);
+    let mut rows = vec![row("data leaves at the end", &report.leaves)];
+    rows.extend(credits(&report.credits));
     rows.extend(lateness(&report.credits));
     rows.extend(path(&report.path));
     rows.extend(dropped(&report.credits));
@@ -32,6 +33,7 @@ fn credits(of: &CreditStats) -> Vec<[String; 2]> {
         row("credits sent to the peer", &of.credits_sent),
         row("data packets on credits", &of.data_packets),
         row("data packets without one", &of.without_credit),
+        row("data packets unscheduled, before the first one", &of.unscheduled),
     ]
 }
 
@@ -79,6 +81,7 @@ mod tests {
     use super::*;
     use shallop_quic::counters::Counters;
     use shallop_quic::transfer::Summary;
+    use shallop_quic::{Lateness, Path};
 
     #[test]
     fn every_count_is_in_the_table_and_reasons_only_where_something_was_dropped() {
@@ -93,7 +96,9 @@ mod tests {
             dropped,
             data_packets: 205,
             without_credit: 206,
+            unscheduled: 210,
             late: [209, 208, 207],
+            lateness: Lateness::default(),
             latest_s: 0.0123,
         };
         let path = PathStats {
@@ -103,7 +108,8 @@ mod tests {
             packets_sent: 1_000,
             packets_lost: 7,
         };
-        let report = Report { transfer: Summary::default(), on_credits: true, credits, path };
+        let (transfer, leaves) = (Summary::default(), Path::Credits);
+        let report = Report { transfer, on_credits: true, leaves, credits, path };
         let text = table(&report);
         for (name, value) in [
             ("emulation packets sent", "400"),
@@ -115,6 +121,8 @@ mod tests {
             ("credits sent to the peer", "204"),
             ("data packets on credits", "205"),
             ("data packets without one", "206"),
+            ("data packets unscheduled, before the first one", "210"),
+            ("data leaves at the end", "on credits"),
             ("credits more than 10 us late at this host", "209"),
             ("more than 100 us", "208"),
             ("more than 1 ms", "207"),

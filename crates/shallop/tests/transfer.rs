@@ -21,9 +21,18 @@ fn receiver(
     folder: &Path,
     more: &[&str],
 ) -> (Child, BufReader<std::process::ChildStdout>, Value) {
+    receiver_at("127.0.0.1:0", data, folder, more)
+}
+
+fn receiver_at(
+    address: &str,
+    data: &Path,
+    folder: &Path,
+    more: &[&str],
+) -> (Child, BufReader<std::process::ChildStdout>, Value) {
     let mut command = shallop(data);
     command.arg("receive").arg(folder).args(more);
-    command.args(["--bind", "127.0.0.1:0", "--once", "--json", "--wait", "20ms"]);
+    command.args(["--bind", address, "--once", "--json", "--wait", "20ms"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
@@ -73,6 +82,32 @@ fn files_arrive_at_a_receiver_that_is_known_and_at_no_other() {
     assert_eq!(known.trim(), format!("{address} {}", told["fingerprint"].as_str().unwrap()));
 }
 
+#[test]
+fn zeros_for_a_time_are_counted_where_they_arrive_and_no_file_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    let (mut child, _lines, told) = receiver(&data, &inbox, &[]);
+    let address = told["address"].as_str().unwrap();
+    let mut command = shallop(&data);
+    command.args(["send", "--for", "300ms", address, "--wait", "20ms", "--trust-new", "--json"]);
+    let sent = command.output().unwrap();
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
+    let (bytes, seconds) = (&report["transfer"]["bytes"], &report["transfer"]["seconds"]);
+    let packets = report["credits"]["data_packets"].as_f64().unwrap();
+    let payload = bytes.as_f64().unwrap() / packets;
+    assert!((1_000.0..1_472.0).contains(&payload), "{report}");
+    // The first data leaves a waiting time later, and what waits at the end still leaves.
+    assert!((0.1..2.0).contains(&seconds.as_f64().unwrap()), "{report}");
+    assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let both = shallop(&data).args(["send", "--for", "1s", "file", address]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&both.stderr).contains("cannot be used with"));
+}
+
 /// The figure of a line of a table, by what the line begins with.
 fn figure(table: &str, name: &str) -> f64 {
     let line = table.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
@@ -111,18 +146,188 @@ fn both_sides_say_what_they_counted_and_quiet_ones_nothing() {
 }
 
 #[test]
+fn the_start_and_the_controller_without_credits_can_be_chosen() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, vec![7; 300_000]).unwrap();
+
+    let (mut child, _lines, told) = receiver(&data, &inbox, &[]);
+    let address = told["address"].as_str().unwrap().to_owned();
+    let sent = send(&data, &file, &address, &["--trust-new", "--json", "--unscheduled", "100KB"]);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
+    assert_eq!(report["leaves"], "credits");
+    let unscheduled = report["credits"]["unscheduled"].as_u64().unwrap();
+    assert!((1..=66).contains(&unscheduled), "the list of files comes first: {unscheduled}");
+    assert!(child.wait().unwrap().success());
+
+    let more = ["--without-credits", "--overwrite"];
+    let (mut child, _lines, told) = receiver(&data, &inbox, &more);
+    let address = told["address"].as_str().unwrap().to_owned();
+    fs::write(&file, vec![8; 300_000]).unwrap();
+    let args = ["--trust-new", "--fallback", "bbr", "--retry-credits", "1s"];
+    let sent = send(&data, &file, &address, &args);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let said = String::from_utf8(sent.stdout).unwrap();
+    assert!(said.contains("Data leaves by BBR, without credits: one of both ends"), "{said}");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn bad_input_is_named() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
+    fs::write(folder.join("notes.txt"), "aye").unwrap();
+    std::os::unix::fs::symlink("notes.txt", folder.join("link")).unwrap();
+    let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = port.local_addr().unwrap().to_string();
     for (args, said) in [
-        (["send", "nowhere", "127.0.0.1", "--wait", "20ms"], "nowhere"),
-        (["send", ".", "127.0.0.1", "--wait", "0s"], "--wait is a time from 1us"),
-        (["send", ".", "no such host", "--wait", "20ms"], "is no host that can be found"),
-        (["receive", "nowhere", "--once", "--wait", "20ms"], "is no folder"),
+        (&["send", "nowhere", "127.0.0.1"][..], &["nowhere: No such file"][..]),
+        (
+            &["send", "notes.txt", "127.0.0.1", "--wait", "0s"],
+            &["--wait: the waiting time is from 1us"],
+        ),
+        (&["send", "notes.txt", "no-such-host.invalid"], &["no-such-host.invalid:4747 is no host"]),
+        (&["send", "notes.txt", "no such host"], &["' ' has no place in the name of a host"]),
+        (&["send", "notes.txt", "ship:70000"], &["a port is a number from 1 to 65535"]),
+        (
+            &["send", "notes.txt", "notes.txt"],
+            &["there is a file of that name", "the last argument"],
+        ),
+        (&["send", "notes.txt"], &["HOST[:PORT]"]),
+        (&["send", "link", "127.0.0.1"], &["link: symbolic links are not sent"]),
+        (&["send", "notes.txt", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
+        (&["send", "notes.txt", "127.0.0.1", "--cert", "a"], &["--key"]),
+        (&["receive", "nowhere", "--once"], &["is no folder", "make it first"]),
+        (&["receive", "notes.txt", "--once"], &["\"notes.txt\" is no folder"]),
+        (&["receive", ".", "--bind", "4747"], &["as 192.0.2.1:4747"]),
+        (&["receive", ".", "--bind", "192.0.2.1:4747"], &["--bind takes an address of this host"]),
+        (&["receive", ".", "--bind", &taken], &[&taken, "another program has this port"]),
+        (&["ping", "--listen", "--bind", &taken], &["another program has this port"]),
+        (
+            &["send", ".", "127.0.0.1", "--unscheduled", "2000GB"],
+            &["--unscheduled is at most 1 TB"],
+        ),
+        (&["send", ".", "127.0.0.1", "--unscheduled", "2"], &["--unscheduled"]),
+        (&["send", ".", "127.0.0.1", "--fallback", "reno"], &["cubic, bbr"]),
     ] {
         let output = shallop(folder).args(args).current_dir(folder).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(error.contains(said), "{args:?}: {error}");
+        let error = one_line(&output.stderr);
+        for said in said {
+            assert!(error.contains(said), "{args:?}: {error}");
+        }
     }
+}
+
+/// A message without the line breaks that fit it to the screen.
+fn one_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text).into_owned();
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_said_with_what_to_look_at() {
+    let place = tempfile::tempdir().unwrap();
+    let deaf = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = deaf.local_addr().unwrap();
+    let output = send(place.path(), place.path(), &to.to_string(), &["--trust-new"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = one_line(&output.stderr);
+    assert!(said.contains(&format!("{to}: no answer for 10 s")), "{said}");
+    assert!(said.contains(&format!("let UDP to port {} and back pass?", to.port())), "{said}");
+}
+
+#[test]
+fn a_receiver_of_both_families_is_reached_over_either() {
+    let place = tempfile::tempdir().unwrap();
+    if let Err(why) = std::net::UdpSocket::bind("[::1]:0") {
+        return eprintln!("skipped: no IPv6 here: {why}");
+    }
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    for host in ["127.0.0.1", "[::1]", "localhost"] {
+        let file = place.path().join(host);
+        fs::write(&file, vec![9; 200_000]).unwrap();
+        let (mut child, _lines, told) = receiver_at("[::]:0", &data, &inbox, &[]);
+        let port = told["address"].as_str().unwrap().rsplit_once(':').unwrap().1.to_owned();
+        let sent = send(&data, &file, &format!("{host}:{port}"), &["--trust-new", "--json"]);
+        assert_eq!(sent.status.code(), Some(0), "{host}: {}", one_line(&sent.stderr));
+        let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
+        assert_eq!(report["on_credits"], true, "{host}");
+        assert!(child.wait().unwrap().success());
+        assert_eq!(fs::read(inbox.join(host)).unwrap().len(), 200_000);
+    }
+}
+
+#[test]
+fn odd_names_arrive_and_are_printed_harmlessly() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, source, inbox] = ["data", "source", "inbox"].map(|name| place.path().join(name));
+    let odd = "two\nlines\u{1b}[31m";
+    fs::create_dir_all(source.join("a folder there")).unwrap();
+    fs::create_dir_all(inbox.join("source/a file there")).unwrap();
+    fs::create_dir_all(source.join("empty folder")).unwrap();
+    fs::write(source.join(odd), "aye").unwrap();
+    fs::write(source.join("a file there"), "aye").unwrap();
+    fs::write(source.join("empty"), "").unwrap();
+    fs::write(inbox.join("source/a folder there"), "in the way").unwrap();
+    fs::write(inbox.join("source").join(odd), "other").unwrap();
+
+    let (child, lines, told) = receiver(&data, &inbox, &[]);
+    let address = told["address"].as_str().unwrap().to_owned();
+    let sent = send(&data, &source, &address, &["--trust-new"]);
+    assert_eq!(sent.status.code(), Some(1), "{}", one_line(&sent.stderr));
+    let said = String::from_utf8(sent.stderr).unwrap();
+    assert_eq!(said.lines().count(), 3, "{said}");
+    assert!(
+        said.contains(r"source/two\nlines\u001b[31m: not in place at the receiver: a file"),
+        "{said}"
+    );
+    assert!(said.contains("source/a file there: not in place at the receiver: "), "{said}");
+    assert!(said.contains("source/a folder there: not in place at the receiver: "), "{said}");
+    assert!(said.chars().all(|of| of == '\n' || !of.is_control()), "{said:?}");
+    let received: Value = serde_json::from_reader(lines).unwrap();
+    assert_eq!(received["transfer"]["failed"].as_array().unwrap().len(), 3);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+    assert_eq!(fs::read(inbox.join("source").join(odd)).unwrap(), b"other");
+    assert!(fs::read(inbox.join("source/empty")).unwrap().is_empty());
+    assert!(inbox.join("source/empty folder").is_dir());
+}
+
+#[test]
+fn a_full_disk_fails_the_file_and_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
+    fs::create_dir(&inbox).unwrap();
+    let [large, small] = ["large", "small"].map(|name| place.path().join(name));
+    fs::write(&large, vec![1; 3_000_000]).unwrap();
+    fs::write(&small, "aye").unwrap();
+    // A file system of 1 MB, in a namespace of the receiver's own.
+    let script = "mount -t tmpfs -o size=1m none \"$0\" && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(&inbox);
+    command.arg(env!("CARGO_BIN_EXE_shallop")).arg("receive").arg(&inbox);
+    command.args(["--bind", "127.0.0.1:0", "--once", "--json", "--wait", "20ms"]);
+    command.env("XDG_DATA_HOME", &data).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    if first.is_empty() {
+        let why = child.wait_with_output().unwrap().stderr;
+        return eprintln!("skipped: no namespaces for this user: {}", one_line(&why));
+    }
+    let told: Value = serde_json::from_str(&first).unwrap();
+    let to = told["address"].as_str().unwrap();
+    let mut command = shallop(&data);
+    command.arg("send").args([&large, &small]).arg(to).args(["--wait", "20ms", "--trust-new"]);
+    let sent = command.output().unwrap();
+    assert_eq!(sent.status.code(), Some(1));
+    let said = one_line(&sent.stderr);
+    assert!(said.contains("large: not in place at the receiver: No space left"), "{said}");
+    let what = one_line(&sent.stdout);
+    assert!(what.contains("1 files sent"), "{what}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -49,8 +49,8 @@ impl Session {
     pub fn new(study: &Study, host: Option<&str>, files: Arc<dyn Files>) -> Result<Self> {
         let point = study.points.first().ok_or_else(|| plain(&"the scenario has no points"))?;
         let mut plan = point.plan.clone();
-        let transports = (0..plan.groups.len()).map(|group| plan.transport(0, group));
-        let kernel = transports.into_iter().find(|of| of.transport.kernel().is_some()).cloned();
+        let kernel = (0..plan.groups.len()).find(|&group| plan.kernel(0, group).is_some());
+        let kernel = kernel.map(|group| plan.transport(0, group).clone());
         let Some(transport) = kernel else {
             let help = "write stack = \"kernel\" at the top of the scenario";
             return Err(with_help(&"no host of the scenario is a real kernel", &help));

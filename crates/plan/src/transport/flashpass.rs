@@ -9,7 +9,7 @@ use shallop_core::{BufferSize, Bytes, Class, Span, options, words};
 use shallop_proto::flashpass::{
     CreditEngineConfig, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use shallop_proto::{FlashPassEnd, Peer};
+use shallop_proto::{FlashPassEnd, Peer, aeolus};
 
 use super::aeolus::{Burst, Switched, Until};
 use super::{
@@ -83,6 +83,19 @@ impl FlashPass {
             expected_loss,
             over_provision,
         }
+    }
+
+    /// The burst of a flow before the first credit, if it has one.
+    #[must_use]
+    pub fn unscheduled(&self, flow: &FlowContext) -> Option<aeolus::Config> {
+        let duration = if self.bursts_until_first_data() { flow.wait } else { flow.base_rtt };
+        self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration))
+    }
+
+    /// Whether the burst goes on until the first credit may be used, and not only until the first answer.
+    #[must_use]
+    pub fn bursts_until_first_data(&self) -> bool {
+        self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData)
     }
 }
 
@@ -233,17 +246,14 @@ impl Protocol for FlashPass {
         let FlashPassOptions { batch, timeout, .. } = self.options;
         let engine = self.engine(flow);
         let wait = flow.wait;
-        let until_first_data =
-            self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData);
-        let duration = if until_first_data { wait } else { flow.base_rtt };
         let sender = SenderConfig {
             engine,
             payload: flow.payload,
             size: flow.size,
             // Acknowledgements may be delayed, so a timeout of less than two waiting times would be spurious.
             timeout: timeout.max(wait * 2),
-            unscheduled: self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration)),
-            burst_until_first_data: until_first_data,
+            unscheduled: self.unscheduled(flow),
+            burst_until_first_data: self.bursts_until_first_data(),
             send_buffer: self.send_buffer,
         };
         let sender = Sender::new(sender, self.law.begin(), flow.stream("emulation"));

@@ -186,6 +186,11 @@ impl<R: Rate> CreditEngine<R> {
         self.departures.front().copied()
     }
 
+    /// When all data packets are to be sent that have a credit, earliest first.
+    pub fn departures(&self) -> impl Iterator<Item = Time> {
+        self.departures.iter().copied()
+    }
+
     /// Takes the departure time that is due by `now`: true if there is one, and a data packet is to be sent.
     pub fn take_departure(&mut self, now: Time) -> bool {
         let due = self.departures.front().is_some_and(|&due| due <= now);

@@ -1,6 +1,5 @@
 //! The next stream of the peer of either kind, and whether the peer is there.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quinn_proto::Dir;
@@ -31,9 +30,8 @@ impl Connection {
             of(Dir::Bi).or_else(|| of(Dir::Uni))
         };
         let (dir, id) = self.handle.wait_for(accept).await?;
-        let handle = Arc::clone(&self.handle);
         Ok(match dir {
-            Dir::Uni => AnyStream::Uni(RecvStream { handle, id, ended: false }),
+            Dir::Uni => AnyStream::Uni(RecvStream::new(&self.handle, id)),
             Dir::Bi => {
                 let (send, recv) = self.both(id);
                 AnyStream::Bi(send, recv)

@@ -32,7 +32,7 @@ pub use error::TransferError;
 pub use folder::PART_SUFFIX;
 pub use link::{Link, Outgoing};
 pub use manifest::{Entry, Kind, MAX_ENTRIES, MAX_PATH, MAX_PATHS, Manifest};
-pub use progress::{Failure, FileOutcome, Progress, Summary};
+pub use progress::{Failure, FileOutcome, Position, Progress, Summary};
 pub use receiver::{ReceiveOptions, receive};
 pub use sender::{SendOptions, send};
 pub use sources::Sources;
@@ -42,6 +42,17 @@ pub const MAX_STREAMS: usize = 64;
 
 /// What is read, hashed and written at a time.
 const CHUNK: usize = 256 * 1024;
+
+/// What has arrived of a stream is gathered for so long if it is less than half of [`CHUNK`] and more than a whole one
+/// is still to come: a reader that is woken for each packet costs more than the packet.
+const GATHER: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// Lets more arrive behind `got` bytes, with `left` still to come.
+pub(crate) fn gather(got: usize, left: u64) {
+    if got < CHUNK / 2 && left > CHUNK as u64 {
+        std::thread::sleep(GATHER);
+    }
+}
 
 /// What a stream of a file begins with.
 const FILE_STREAM: u8 = b'F';

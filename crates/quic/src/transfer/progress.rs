@@ -2,6 +2,7 @@
 
 use crate::transfer::manifest::Entry;
 use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Hears how far a transfer is, from several threads at a time.
 ///
@@ -32,6 +33,51 @@ pub trait Progress: Send + Sync {
 /// Nobody listens.
 impl Progress for () {}
 
+/// How much of a transfer is done, for a bar of the whole.
+#[derive(Debug, Default)]
+pub struct Position {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Position {
+    /// Bytes of files that are at the receiver.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all files; zero until it is known.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Progress for Position {
+    fn total(&self, _files: u64, bytes: u64) {
+        self.total.store(bytes, Ordering::Relaxed);
+    }
+
+    fn file_started(&self, _id: u32, _file: &Entry, there: u64) {
+        self.add(there);
+    }
+
+    fn bytes(&self, _id: u32, count: u64) {
+        self.add(count);
+    }
+
+    fn file_done(&self, _id: u32, file: &Entry, outcome: &FileOutcome) {
+        if *outcome == FileOutcome::Skipped {
+            self.add(file.size);
+        }
+    }
+}
+
 /// What came of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileOutcome {
@@ -56,7 +102,7 @@ pub struct Summary {
     pub skipped: u64,
     /// Bytes of files that the receiver had the start of, which did not go over the link again.
     pub resumed_bytes: u64,
-    /// How long it took.
+    /// How long it took, seconds.
     pub seconds: f64,
     /// Files and folders that are not in place.
     pub failed: Vec<Failure>,
@@ -69,4 +115,23 @@ pub struct Failure {
     pub path: String,
     /// Why.
     pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transfer::manifest::Kind;
+
+    #[test]
+    fn a_position_reaches_the_total_by_what_was_there_and_what_came() {
+        let file = |size| Entry { path: "a".to_owned(), kind: Kind::File, size };
+        let position = Position::default();
+        Progress::total(&position, 3, 100);
+        position.file_started(0, &file(60), 20);
+        position.bytes(0, 40);
+        position.file_done(0, &file(60), &FileOutcome::Moved);
+        position.file_done(1, &file(30), &FileOutcome::Skipped);
+        position.file_done(2, &file(10), &FileOutcome::Failed("full".to_owned()));
+        assert_eq!((position.done(), position.total()), (90, 100));
+    }
 }

@@ -8,7 +8,7 @@ use crate::transfer::manifest::{Entry, Kind, MAX_ENTRIES, Manifest};
 use crate::transfer::message::{Message, PROTOCOL, Part, Sum, tidy};
 use crate::transfer::progress::{Failure, FileOutcome, Progress, Summary};
 use crate::transfer::slots::{Found, Heard, Kept, Slots, Start, Verdict, lock};
-use crate::transfer::{CHUNK, FILE_STREAM};
+use crate::transfer::{CHUNK, FILE_STREAM, gather};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -349,6 +349,7 @@ impl Receiver<'_> {
                     left -= got as u64;
                     lock(&self.summary).bytes += got as u64;
                     self.progress.bytes(id, got as u64);
+                    gather(got, left);
                 }
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
                 Err(why) => break Some(why),

@@ -1,8 +1,10 @@
 //! Data on credits, over a network without faults and with some.
 
+use std::time::Instant;
+
 use super::link::Way;
 use super::network::{Direction, Network, config, ms, secs};
-use crate::config::Classes;
+use crate::config::{Classes, Config};
 use crate::stats::CreditStats;
 
 const MB: u64 = 1_000_000;
@@ -30,6 +32,23 @@ fn data_fills_the_link_and_none_is_dropped() {
     assert_eq!(data.len() as u64, stats.data_packets);
     assert!(stats.data_packets <= stats.used && stats.used < 5 * MB / 1_400, "{stats:?}");
     assert_eq!(stats.without_credit, 1, "the settings");
+}
+
+#[test]
+fn where_two_leave_as_one_no_credit_is_skipped_and_all_arrives() {
+    let config = Config { segments: 2, ..config(100, 40) };
+    let mut network = Network::connected_with(config, &Way::new(100e6, ms(10)));
+    network.watch();
+    network.upload(5 * MB, secs(5));
+    let stats = network.client.stats();
+    assert_eq!((stats.skipped, network.there.drops.data), (0, 0), "{stats:?}");
+    let data = network.sent(Direction::There, |seen| seen.dscp == Classes::default().data);
+    let mut times: Vec<Instant> = data.iter().map(|seen| seen.at).collect();
+    let all = times.len();
+    times.dedup();
+    // A packet takes 123 us of this link: the next one is planned within half the slack, 500 us.
+    assert!(times.len() * 2 < all + all / 10, "{all} packets left at {} times", times.len());
+    assert!(stats.latest_s <= 0.0005, "{stats:?}");
 }
 
 /// Every loss, one way and both ways at once.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::link::Way;
 use super::network::{Direction, Network, Sighting, config, ms, secs};
 use crate::config::Classes;
-use crate::connection::{End, Path};
+use crate::connection::End;
+use crate::path::Path;
 
 const MB: u64 = 1_000_000;
 

@@ -8,8 +8,9 @@ use quinn_proto::VarInt;
 use super::network::{Direction, Network, Sighting, ms, secs};
 use crate::bypass::MAX_ACK_DELAY;
 use crate::config::Classes;
-use crate::connection::{End, Path};
+use crate::connection::End;
 use crate::gate::Mode;
+use crate::path::Path;
 
 /// Of [`Network::connected`].
 const DELAY: Duration = Duration::from_millis(10);
@@ -96,7 +97,9 @@ fn the_end_passes_at_once() {
     network.client.connection().close(now, 0, b"enough");
     let took = network.until(ms(100), |network| network.server.connection().end.is_some());
     assert!(took <= DELAY + ms(1), "{took:?}");
-    assert!(matches!(&network.server.connection().end, Some(End::ByPeer(why)) if why == "enough"));
+    assert!(
+        matches!(&network.server.connection().end, Some(End::ByPeer { reason, .. }) if reason == "enough")
+    );
     // Nor is a credit asked for what is not sent any more.
     network.watch();
     network.run(secs(1));

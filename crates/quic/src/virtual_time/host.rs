@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use quinn_proto::{Dir, StreamId};
 
-use crate::connection::{Connection, Datagram, Path};
+use crate::connection::{Connection, Datagram};
 use crate::core::{Arrival, Core};
+use crate::path::Path;
 use crate::stats::CreditStats;
+use crate::streams;
 
 /// A host of the network.
 pub(super) trait Host {
@@ -74,7 +76,7 @@ impl Ours {
     }
 
     pub(super) fn connection(&mut self) -> &mut Connection {
-        self.core.connections.get_mut(&self.number.unwrap()).unwrap()
+        self.core.connections.get_mut(self.number.unwrap()).unwrap()
     }
 
     pub(super) fn path(&mut self) -> Path {
@@ -92,14 +94,14 @@ impl Ours {
         }
         let ids: Vec<StreamId> = self.sending.keys().copied().collect();
         let connection = self.connection();
-        ids.iter().all(|id| connection.finished.contains(id))
+        ids.iter().all(|&id| streams::over(connection, id).is_ready())
     }
 
     fn serve(&mut self) {
         if self.number.is_none() {
             self.number = self.core.arrived.pop_front();
         }
-        let connection = self.number.and_then(|number| self.core.connections.get_mut(&number));
+        let connection = self.number.and_then(|number| self.core.connections.get_mut(number));
         let Some(connection) = connection.filter(|connection| connection.is_ready()) else {
             return;
         };

@@ -9,11 +9,12 @@ use shallop_core::{Seed, Span, Stream, Time};
 
 use super::link::{Attacker, Packet};
 use super::network::{CLIENT, Direction, Network, SERVER, Sighting, config, ms, secs};
-use crate::connection::{Datagram, End, Path};
+use crate::connection::{Datagram, End};
 use crate::core::{Arrival, Core};
 use crate::exchange;
 use crate::identity::{SERVER_NAME, ServerVerifier};
 use crate::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
+use crate::path::Path;
 use crate::tls::Tls;
 
 const MB: u64 = 1_000_000;
@@ -302,7 +303,10 @@ fn credits_for_packets_that_did_not_arrive_cannot_be_guessed_and_end_the_connect
     assert!(stats.granted <= network.server.stats().credits_sent, "{stats:?}");
     network.run(ms(50));
     let why = network.server.connection().end.clone();
-    assert!(matches!(&why, Some(End::ByPeer(why)) if why.contains("not sent")), "{why:?}");
+    assert!(
+        matches!(&why, Some(End::ByPeer { reason, .. }) if reason.contains("not sent")),
+        "{why:?}"
+    );
 }
 
 #[test]

@@ -75,6 +75,12 @@ pub(super) struct Way {
     pub(super) down: Option<Range<Instant>>,
     /// Packets with this DSCP do not pass.
     pub(super) blocked: Option<u8>,
+    /// Packets lose their DSCP before the bottleneck, which then knows no classes.
+    pub(super) is_erasing: bool,
+    /// The bottleneck has a queue for emulation packets that does not meter them.
+    pub(super) is_unmetered: bool,
+    /// The longest queue of data, in packets, that takes what is not ECN-capable.
+    pub(super) selective: Option<u32>,
 }
 
 impl Way {
@@ -90,6 +96,9 @@ impl Way {
             mtu: 1_472,
             down: None,
             blocked: None,
+            is_erasing: false,
+            is_unmetered: false,
+            selective: None,
         }
     }
 
@@ -104,6 +113,8 @@ impl Way {
 pub(super) struct Drops {
     /// Data packets that found a full queue.
     pub(super) data: u64,
+    /// Data before the first credit.
+    pub(super) unscheduled: u64,
     pub(super) emulation: u64,
     pub(super) credits: u64,
     /// Packets lost to faults.
@@ -143,12 +154,15 @@ fn port(way: &Way) -> (Port<u32>, PortBuffer) {
     let packets = |count| Limit::of(BufferSize::Packets(count), rate);
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let meter = Meter::new(rate.scale(EMULATION_SHARE), Bytes::new(u64::from(wire::MIN_FRAME)));
-    let select = Some(SelectiveDrop { above: packets(TAGGED) });
-    let emulation = QueueConfig { meter: Some(meter), select, ..queue(0) };
+    let drop_above = |count| SelectiveDrop { above: packets(count) };
+    let select = Some(drop_above(TAGGED));
+    let meter = Some(meter).filter(|_| !way.is_unmetered);
+    let emulation = QueueConfig { meter, select, ..queue(0) };
+    let data = QueueConfig { select: way.selective.map(drop_above), ..queue(2) };
     let config = PortConfig {
         rate,
         delay: Span::ZERO,
-        queues: vec![emulation, queue(1), queue(2)],
+        queues: vec![emulation, queue(1), data],
         queue_of: QUEUE_OF,
         impairment: None,
         changes: Vec::new(),
@@ -186,10 +200,13 @@ impl Link {
     }
 
     /// A host sends a packet.
-    pub(super) fn send(&mut self, now: Instant, packet: Packet) {
+    pub(super) fn send(&mut self, now: Instant, mut packet: Packet) {
         if !self.way.passes(now, &packet) {
             self.drops.faults += 1;
             return;
+        }
+        if self.way.is_erasing {
+            packet.tos &= 3;
         }
         let number = self.next_number();
         if self.is_foreseen && is_data(&packet) {
@@ -203,6 +220,7 @@ impl Link {
             Err(_) => match envelope.class {
                 Class::Emulation => self.drops.emulation += 1,
                 Class::Credit | Class::Ack => self.drops.credits += 1,
+                Class::Unscheduled => self.drops.unscheduled += 1,
                 _ => self.drops.data += 1,
             },
         }

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
 mod addresses;
+mod aeolus;
 mod credits;
+mod fallback;
 mod faults;
 mod held;
 mod host;

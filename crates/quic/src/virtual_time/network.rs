@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::host::{Host, Ours};
 use super::link::{Link, Packet, Way};
 use crate::config::Config;
-use crate::connection::Path;
 use crate::core::{Arrival, Core};
 use crate::identity::{Identity, SERVER_NAME, ServerVerifier};
+use crate::path::Path;
 use crate::tls::Tls;
 
 /// Steps at one instant after which the hosts are taken to spin.
@@ -31,6 +31,7 @@ pub(super) struct Sighting {
     pub(super) at: Instant,
     pub(super) direction: Direction,
     pub(super) dscp: u8,
+    pub(super) ecn: u8,
     pub(super) first_byte: u8,
     pub(super) bytes: usize,
     pub(super) to: SocketAddr,
@@ -244,7 +245,8 @@ impl<C: Host, S: Host> Network<C, S> {
         if let Some(seen) = &mut self.seen {
             let (dscp, first_byte) = (packet.dscp(), packet.bytes[0]);
             let (bytes, to) = (packet.bytes.len(), packet.to);
-            seen.push(Sighting { at: self.now, direction, dscp, first_byte, bytes, to });
+            let (at, ecn) = (self.now, packet.tos % 4);
+            seen.push(Sighting { at, direction, dscp, ecn, first_byte, bytes, to });
         }
         let link = match direction {
             Direction::There => &mut self.there,

@@ -13,9 +13,14 @@ use quinn_proto::{
 use super::host::{Host, Ours, Pattern, read};
 use super::link::Way;
 use super::network::{CLIENT, Network, SERVER, client_of_ours, config, identities, ms, secs};
-use crate::connection::{Datagram, Path};
+use shallop_core::Bytes;
+
+use crate::config::Config;
+use crate::connection::Datagram;
 use crate::core::{Arrival, Core};
 use crate::identity::SERVER_NAME;
+use crate::path::Path;
+use crate::unscheduled::Unscheduled;
 
 const MB: u64 = 1_000_000;
 /// What the stock host speaks.
@@ -135,14 +140,21 @@ impl Host for Stock {
     }
 }
 
+fn ours() -> Config {
+    let burst = Bytes::new(250_000);
+    let unscheduled = Some(Unscheduled { burst, until_first_data: false });
+    Config { unscheduled, ..config(100, 40) }
+}
+
 fn way() -> Way {
     Way { buffer: 100, ..Way::new(100e6, ms(10)) }
 }
 
 fn check(ours: &mut Ours, received: [u64; 2]) {
     assert_eq!(received, [5 * MB, 5 * MB]);
+    assert!(!ours.connection().use_credits(), "the peer has none");
     assert_eq!(ours.path(), Path::WithoutCredits);
-    assert_eq!(ours.stats().emulated, 0);
+    assert_eq!((ours.stats().emulated, ours.stats().unscheduled), (0, 0));
     let quic = ours.connection().quic.stats();
     assert!(quic.path.cwnd < 10 * MB, "CUBIC has a window: {}", quic.path.cwnd);
 }
@@ -153,8 +165,7 @@ fn a_stock_client_talks_to_our_server() {
     let (client_tls, server_tls) = identities();
     // Our server, and a client that knows nothing of credits.
     let server_tls = server_tls.speaking(&[crate::settings::ALPN, ALPN]);
-    let core =
-        Core::new(base, config(100, 40), server_tls.server_config().unwrap(), None, 2).unwrap();
+    let core = Core::new(base, ours(), server_tls.server_config().unwrap(), None, 2).unwrap();
     let mut client = Stock::new(None, CLIENT);
     client.connect(base, client_tls.speaking(&[ALPN]).client_config().unwrap());
     client.to_send = 5 * MB;
@@ -170,13 +181,22 @@ fn a_stock_client_talks_to_our_server() {
 
 #[test]
 fn our_client_talks_to_a_stock_server() {
+    talk_to_a_stock_server(&way());
+}
+
+#[test]
+fn a_path_that_erases_classes_is_nothing_to_a_stock_server() {
+    talk_to_a_stock_server(&Way { is_erasing: true, ..way() });
+}
+
+fn talk_to_a_stock_server(way: &Way) {
     let base = Instant::now();
     let (client_tls, server_tls) = identities();
     let client_tls = client_tls.speaking(&[crate::settings::ALPN, ALPN]);
-    let client = client_of_ours(base, config(100, 40), client_tls.client_config().unwrap());
+    let client = client_of_ours(base, ours(), client_tls.client_config().unwrap());
     let mut server = Stock::new(server_tls.speaking(&[ALPN]).server_config().unwrap(), SERVER);
     server.to_send = 5 * MB;
-    let mut network = Network::new(base, client, server, &way());
+    let mut network = Network::new(base, client, server, way);
     network.client.send(5 * MB);
     network.until(secs(10), |network| {
         network.client.received == 5 * MB && network.server.received == 5 * MB

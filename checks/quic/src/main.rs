@@ -1,0 +1,93 @@
+//! What QUIC on credits costs: processor time beside quinn, and the largest rate without a skipped credit.
+
+mod measure;
+mod network;
+mod of_quinn;
+mod ours;
+mod report;
+mod usage;
+mod worker;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::worker::{Error, Sender, Worker};
+
+/// What `FlashPass` over QUIC costs.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Processor time for each Gb of payload, beside quinn's
+    Cost(Cost),
+    /// Lateness and skipped credits at rising rates of the link
+    Sweep(Sweep),
+    /// A process of a measurement
+    #[command(hide = true)]
+    Receive(Worker),
+    /// A process of a measurement
+    #[command(hide = true)]
+    Send(Sender),
+}
+
+/// What all measurements have.
+#[derive(Args, Clone, Debug)]
+struct Common {
+    /// How long each transfer lasts, s
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// `T_wait`, us
+    #[arg(long, default_value_t = 10_000)]
+    wait: u64,
+    /// Credits in a packet, 1 to 6
+    #[arg(long, default_value_t = 1)]
+    batch: u8,
+    /// Data packets of one departure, 1 or 2
+    #[arg(long, default_value_t = 1)]
+    segments: u8,
+    /// Other connections between both processes, at rest, of shallop-quic
+    #[arg(long, default_value_t = 0)]
+    idle: u16,
+    /// Both processes have FIFO priority of this level
+    #[arg(long, value_name = "LEVEL")]
+    fifo: Option<u8>,
+}
+
+#[derive(Args)]
+struct Cost {
+    #[command(flatten)]
+    common: Common,
+    /// The rate of the link of which credits are a part, Mb/s
+    #[arg(long, default_value_t = 1_000)]
+    link: u64,
+    /// Transfers of each kind, in turn
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// The slack, us
+    #[arg(long, default_value_t = 1_000)]
+    slack: u64,
+}
+
+#[derive(Args)]
+struct Sweep {
+    #[command(flatten)]
+    common: Common,
+    /// Rates of the link, Mb/s
+    #[arg(long, value_delimiter = ',', default_value = "100,200,500,1000,2000,3000,5000")]
+    links: Vec<u64>,
+    /// Slacks, us
+    #[arg(long, value_delimiter = ',', default_value = "1000,100")]
+    slacks: Vec<u64>,
+}
+
+fn main() -> Result<(), Error> {
+    match Arguments::parse().command {
+        Command::Cost(cost) => measure::cost(&cost),
+        Command::Sweep(sweep) => measure::sweep(&sweep),
+        Command::Receive(worker) => worker::receive(&worker),
+        Command::Send(sender) => worker::send(&sender),
+    }
+}

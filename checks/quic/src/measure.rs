@@ -1,0 +1,115 @@
+//! Measurements: pairs of processes, one in each namespace and on one core each.
+
+use std::io::{BufReader, Read};
+use std::process::{Command, Stdio};
+
+use crate::network::{ADDRESSES, Pair};
+use crate::report;
+use crate::worker::{Done, Error, Ready, Stack, hear};
+use crate::{Common, Cost, Sweep};
+
+/// A transfer, as both of its ends saw it.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The sender's.
+    pub sent: Done,
+    /// The receiver's.
+    pub received: Done,
+}
+
+impl Transfer {
+    /// Payload, Gb/s.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.gigabits() / self.received.usage.elapsed
+    }
+
+    fn gigabits(&self) -> f64 {
+        self.received.bytes as f64 * 8.0 / 1e9
+    }
+
+    /// Processor time of the sender, of its driver alone, and of the receiver, s for each Gb of payload.
+    #[must_use]
+    pub fn costs(&self) -> [f64; 3] {
+        let (sent, received) = (&self.sent.usage, &self.received.usage);
+        [sent.total(), sent.driver, received.total()].map(|of| of / self.gigabits())
+    }
+}
+
+/// One kind of transfer.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    stack: Stack,
+    link: u64,
+    slack: u64,
+}
+
+/// Processor time of all kinds, in turn.
+pub fn cost(cost: &Cost) -> Result<(), Error> {
+    let pair = Pair::new()?;
+    let stacks = [Stack::Credits, Stack::Without, Stack::Quinn];
+    let mut all: [Vec<Transfer>; 3] = Default::default();
+    for _ in 0..cost.rounds {
+        for (stack, of) in stacks.iter().zip(&mut all) {
+            let kind = Kind { stack: *stack, link: cost.link, slack: cost.slack };
+            of.push(transfer(&pair, &cost.common, kind)?);
+        }
+    }
+    report::costs(&stacks, &all);
+    Ok(())
+}
+
+/// Rates of the link, one after the other.
+pub fn sweep(sweep: &Sweep) -> Result<(), Error> {
+    let pair = Pair::new()?;
+    report::sweep_head();
+    for &slack in &sweep.slacks {
+        for &link in &sweep.links {
+            let kind = Kind { stack: Stack::Credits, link, slack };
+            report::sweep_row(link, slack, &transfer(&pair, &sweep.common, kind)?);
+        }
+    }
+    Ok(())
+}
+
+fn transfer(pair: &Pair, common: &Common, kind: Kind) -> Result<Transfer, Error> {
+    let mut receiver = command(common, kind, "receive", 1)?;
+    let mut receiver = pair.spawn(1, &mut receiver)?;
+    let mut said = BufReader::new(receiver.stdout.take().ok_or("no output")?);
+    let Ready { port, identity } = hear(&mut said)?;
+    let mut sender = command(common, kind, "send", 0)?;
+    sender.args(["--seconds", &common.seconds.to_string(), "--identity", &identity]);
+    sender.args(["--to", &format!("{}:{port}", ADDRESSES[1])]);
+    let mut sender = pair.spawn(0, &mut sender)?;
+    let sent: Done = hear(&mut BufReader::new(sender.stdout.take().ok_or("no output")?))?;
+    let done: Done = hear(&mut said)?;
+    // What they say last is nothing: they have ended.
+    said.read_to_end(&mut Vec::new())?;
+    sender.wait()?;
+    receiver.wait()?;
+    Ok(Transfer { sent, received: done })
+}
+
+/// A process of a measurement, on the core of its number.
+fn command(common: &Common, kind: Kind, role: &str, number: usize) -> Result<Command, Error> {
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &number.to_string()]);
+    if let Some(level) = common.fifo {
+        command.args(["chrt", "--fifo", &level.to_string()]);
+    }
+    command.arg(std::env::current_exe()?).arg(role).args(["--stack", &kind.stack.name()]);
+    let numbers = [
+        ("--link", kind.link),
+        ("--slack", kind.slack),
+        ("--wait", common.wait),
+        ("--batch", u64::from(common.batch)),
+        ("--segments", u64::from(common.segments)),
+        ("--idle", u64::from(common.idle)),
+    ];
+    for (name, value) in numbers {
+        command.args([name, &value.to_string()]);
+    }
+    command.args(["--address", ADDRESSES[number]]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Ok(command)
+}

@@ -1,0 +1,79 @@
+//! Processor time of this process and of its threads.
+
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use serde::{Deserialize, Serialize};
+
+/// The name of the thread of an endpoint of `shallop-quic`.
+const DRIVER: &str = "shallop-quic";
+
+/// Processor time, s.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Since when it is counted, or for how long it was.
+    pub elapsed: f64,
+    /// In user mode.
+    pub user: f64,
+    /// In the system.
+    pub system: f64,
+    /// Of the endpoint's thread alone, in both; zero if there is none.
+    pub driver: f64,
+}
+
+impl Usage {
+    /// User and system.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// What a process had used at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter {
+    at: Instant,
+    before: Usage,
+}
+
+impl Meter {
+    /// From now on.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn start() -> io::Result<Self> {
+        Ok(Self { at: Instant::now(), before: used()? })
+    }
+
+    /// What was used since then.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn stop(&self) -> io::Result<Usage> {
+        let now = used()?;
+        Ok(Usage {
+            elapsed: self.at.elapsed().as_secs_f64(),
+            user: now.user - self.before.user,
+            system: now.system - self.before.system,
+            driver: now.driver - self.before.driver,
+        })
+    }
+}
+
+fn used() -> io::Result<Usage> {
+    let all = getrusage(UsageWho::RUSAGE_SELF)?;
+    let seconds = |of: nix::sys::time::TimeVal| of.tv_sec() as f64 + of.tv_usec() as f64 / 1e6;
+    let (user, system) = (seconds(all.user_time()), seconds(all.system_time()));
+    let mut driver = Duration::ZERO;
+    for thread in fs::read_dir("/proc/self/task")? {
+        let folder = thread?.path();
+        if fs::read_to_string(folder.join("comm"))?.trim() == DRIVER {
+            let said = fs::read_to_string(folder.join("schedstat"))?;
+            let on_processor = said.split(' ').next().and_then(|of| of.parse::<u64>().ok());
+            driver += Duration::from_nanos(on_processor.unwrap_or(0));
+        }
+    }
+    Ok(Usage { elapsed: 0.0, user, system, driver: driver.as_secs_f64() })
+}

@@ -1,0 +1,122 @@
+//! A file over a stream: what a program does that moves bytes of its own, without the protocol of `shallop send`
+//! (`shallop_quic::session`), which resumes and verifies.
+//!
+//! ```sh
+//! cargo run -p shallop-quic --example file -- receive 127.0.0.1:4750 copy
+//! cargo run -p shallop-quic --example file -- send original 127.0.0.1:4750 FINGERPRINT
+//! ```
+//!
+//! `receive` prints its fingerprint, takes one file and ends.
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use pollster::block_on;
+use shallop_core::BitsPerSec;
+use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use shallop_quic::{Config, CreditStats, Endpoint, Tls};
+
+/// What is read and written at a time, bytes.
+const CHUNK: usize = 64 << 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["receive", address, path] => {
+            let identity = Identity::make()?;
+            let endpoint = listen(address.parse()?, &identity)?;
+            println!("{} {}", endpoint.address(), identity.fingerprint());
+            println!("{} bytes", receive(&endpoint, Path::new(path))?);
+        }
+        ["send", path, address, fingerprint] => {
+            let stats = send(Path::new(path), address.parse()?, fingerprint.parse()?)?;
+            println!("{} packets on {} credits", stats.data_packets, stats.used);
+        }
+        _ => return Err("receive ADDRESS FILE, or send FILE ADDRESS FINGERPRINT".into()),
+    }
+    Ok(())
+}
+
+/// A link of 100 Mb/s. The waiting time has to be longer than round trips to the peer.
+fn config() -> Config {
+    let wait = Duration::from_millis(40);
+    Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
+}
+
+fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoint, Box<dyn Error>> {
+    Ok(Endpoint::bind(address, config(), Tls::server(identity))?)
+}
+
+/// Takes the first stream of the first connection, and returns how many bytes came.
+fn receive(endpoint: &Endpoint, path: &Path) -> Result<u64, Box<dyn Error>> {
+    let mut file = File::create(path)?;
+    block_on(async {
+        let connection = endpoint.accept().await.ok_or("the endpoint is closed")?;
+        let mut stream = connection.accept_uni().await?;
+        let (mut chunk, mut bytes) = (vec![0; CHUNK], 0);
+        loop {
+            // The end of the stream; one that was broken off is an error.
+            let count = stream.read(&mut chunk).await?;
+            if count == 0 {
+                break;
+            }
+            file.write_all(&chunk[..count])?;
+            bytes += count as u64;
+        }
+        file.sync_all()?;
+        // The sender closes once it knows that everything is here.
+        connection.closed().await;
+        Ok(bytes)
+    })
+}
+
+/// Sends a file, and returns what was counted of credits.
+fn send(path: &Path, to: SocketAddr, who: Fingerprint) -> Result<CreditStats, Box<dyn Error>> {
+    let mut file = File::open(path)?;
+    let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
+    let endpoint = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;
+    block_on(async {
+        let connection = endpoint.connect(to, SERVER_NAME).await?;
+        let mut stream = connection.open_uni().await?;
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let count = file.read(&mut chunk)?;
+            if count == 0 {
+                break;
+            }
+            stream.write_all(&chunk[..count]).await?;
+        }
+        stream.finished().await?;
+        let stats = connection.stats();
+        connection.close(0, b"done");
+        Ok(stats)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_arrives_whole_on_credits() {
+        let folder = tempfile::tempdir().unwrap();
+        let [original, copy] = ["original", "copy"].map(|name| folder.path().join(name));
+        let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at.wrapping_mul(at) >> 5) as u8).collect();
+        std::fs::write(&original, &bytes).unwrap();
+        let identity = Identity::make().unwrap();
+        let endpoint = listen(([127, 0, 0, 1], 0).into(), &identity).unwrap();
+        let address = endpoint.address();
+        let to = copy.clone();
+        let thread = std::thread::spawn(move || receive(&endpoint, &to).unwrap());
+        let stats = send(&original, address, identity.fingerprint()).unwrap();
+        assert_eq!(thread.join().unwrap(), 300_000);
+        assert!(std::fs::read(&copy).unwrap() == bytes);
+        assert!(stats.used >= stats.data_packets && stats.data_packets > 200, "{stats:?}");
+    }
+}

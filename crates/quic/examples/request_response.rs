@@ -1,0 +1,129 @@
+//! Requests and answers: a server that says how long texts are, and a client that asks it several things at a time,
+//! each on a stream of its own.
+//!
+//! ```sh
+//! cargo run -p shallop-quic --example request_response -- serve 127.0.0.1:4750
+//! cargo run -p shallop-quic --example request_response -- ask 127.0.0.1:4750 FINGERPRINT "how long" "am I?"
+//! ```
+//!
+//! `serve` prints its fingerprint. A request is the bytes of a stream up to its end, and the answer those of the other
+//! direction.
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
+
+use std::error::Error;
+use std::net::SocketAddr;
+
+use pollster::block_on;
+use shallop_core::BitsPerSec;
+use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
+
+/// The longest request and the longest answer, bytes.
+const LONGEST: usize = 1 << 20;
+/// The code of a stream that the server does not answer: the application's own number.
+const TOO_LONG: u32 = 1;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["serve", address] => {
+            let identity = Identity::make()?;
+            let server = listen(address.parse()?, &identity)?;
+            println!("{} {}", server.address(), identity.fingerprint());
+            serve(&server);
+            Ok(())
+        }
+        ["ask", address, fingerprint, ref requests @ ..] => {
+            for answer in ask(address.parse()?, fingerprint.parse()?, requests)? {
+                println!("{answer}");
+            }
+            Ok(())
+        }
+        _ => Err("serve ADDRESS, or ask ADDRESS FINGERPRINT REQUEST...".into()),
+    }
+}
+
+/// A link of 100 Mb/s. The waiting time has to be longer than round trips to the peer.
+fn config() -> Config {
+    let wait = std::time::Duration::from_millis(40);
+    Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
+}
+
+fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoint, QuicError> {
+    Endpoint::bind(address, config(), Tls::server(identity))
+}
+
+/// Serves each connection in a thread of its own, until the endpoint is closed.
+fn serve(server: &Endpoint) {
+    std::thread::scope(|scope| {
+        while let Some(connection) = block_on(server.accept()) {
+            // The peer may leave whenever it likes.
+            scope.spawn(move || block_on(serve_one(&connection)).ok());
+        }
+    });
+}
+
+async fn serve_one(connection: &Connection) -> Result<(), QuicError> {
+    loop {
+        let (mut answer, mut request) = connection.accept_bi().await?;
+        match request.read_to_end(LONGEST).await {
+            Ok(text) => {
+                answer.write_all(format!("{} bytes", text.len()).as_bytes()).await?;
+                answer.finish();
+            }
+            Err(QuicError::TooLong(_)) => {
+                request.stop(TOO_LONG);
+                answer.reset(TOO_LONG);
+            }
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+/// Asks all of it at once, and returns the answers in the order of the requests.
+fn ask(to: SocketAddr, who: Fingerprint, requests: &[&str]) -> Result<Vec<String>, QuicError> {
+    let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
+    let client = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;
+    block_on(async {
+        let connection = client.connect(to, SERVER_NAME).await?;
+        let mut waiting = Vec::new();
+        for request in requests {
+            let (mut send, answer) = connection.open_bi().await?;
+            send.write_all(request.as_bytes()).await?;
+            send.finish();
+            waiting.push(answer);
+        }
+        let mut answers = Vec::new();
+        for mut answer in waiting {
+            let bytes = answer.read_to_end(LONGEST).await?;
+            answers.push(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        connection.close(0, b"done");
+        Ok(answers)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_answered_in_their_order_and_those_that_are_too_long_are_refused() {
+        let identity = Identity::make().unwrap();
+        let server = listen(([127, 0, 0, 1], 0).into(), &identity).unwrap();
+        let (address, who) = (server.address(), identity.fingerprint());
+        let thread = std::thread::spawn({
+            let server = server.clone();
+            move || serve(&server)
+        });
+        let answers = ask(address, who, &["one", "", "three more"]).unwrap();
+        assert_eq!(answers, ["3 bytes", "0 bytes", "10 bytes"]);
+
+        let long = "x".repeat(2 * LONGEST);
+        let why = ask(address, who, &["short", &long]).unwrap_err();
+        assert!(matches!(why, QuicError::Stopped(1) | QuicError::Reset(1)), "{why}");
+        server.close();
+        thread.join().unwrap();
+    }
+}

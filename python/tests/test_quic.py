@@ -1,0 +1,205 @@
+"""Files over loopback: between Python and Python, and beside the command."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import shallop
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="endpoints need Linux")
+
+WAIT = "20ms"
+
+
+@pytest.fixture(autouse=True)
+def _own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Identities and known hosts of a test are its own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def receiver(tmp_path: Path, **more: object) -> shallop.quic.Receiver:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir(exist_ok=True)
+    return shallop.quic.receive(inbox, bind="127.0.0.1:0", wait=WAIT, **more)  # type: ignore[arg-type]
+
+
+def test_files_arrive_and_both_sides_have_a_report(tmp_path: Path) -> None:
+    folder = tmp_path / "ship"
+    folder.mkdir()
+    (folder / "log").write_bytes(bytes(range(256)) * 2000)
+    (folder / "empty").write_bytes(b"")
+    seen: list[tuple[int, int]] = []
+    with receiver(tmp_path) as inbox:
+        sent = shallop.quic.send(
+            folder,
+            inbox.address,
+            wait=WAIT,
+            fingerprint=inbox.fingerprint,
+            progress=lambda done, total: seen.append((done, total)),
+        )
+        received = next(inbox)
+    assert sent["transfer"]["files"] == received["transfer"]["files"] == 2
+    assert sent["transfer"]["bytes"] == received["transfer"]["bytes"] == 512_000
+    assert sent["on_credits"]
+    assert sent["credits"]["data_packets"] > 340
+    assert received["credits"]["credits_sent"] >= sent["credits"]["granted"]
+    assert seen[-1] == (512_000, 512_000)
+    assert (tmp_path / "inbox/ship/log").read_bytes() == (folder / "log").read_bytes()
+    assert (tmp_path / "inbox/ship/empty").stat().st_size == 0
+
+
+def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
+    command = Path(__file__).parents[2] / "target/release/shallop"
+    if not command.exists():
+        pytest.skip("the command is not built")
+    file = tmp_path / "note"
+    file.write_text("aye")
+    with receiver(tmp_path) as inbox:
+        args: list[str | Path] = [
+            "send",
+            file,
+            inbox.address,
+            "--wait",
+            WAIT,
+            "--trust-new",
+            "--json",
+        ]
+        output = subprocess.run([command, *args], capture_output=True, check=True, text=True)
+        of_command = json.loads(output.stdout)
+        next(inbox)
+        # The command has noted the fingerprint where Python looks for it.
+        of_python = shallop.quic.send([file], inbox.address, wait=WAIT)
+        next(inbox)
+    for part, of_part in of_command.items():
+        same = of_python[part]  # type: ignore[literal-required]
+        assert not isinstance(of_part, dict) or of_part.keys() == same.keys()
+    assert of_python["transfer"]["skipped"] == 1
+
+
+def test_what_is_wrong_is_said_in_the_words_of_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "note"
+    file.write_text("aye")
+    with receiver(tmp_path) as inbox:
+        with pytest.raises(shallop.ShallopError, match=r"is not known, and shows") as unknown:
+            shallop.quic.send(file, inbox.address, wait=WAIT)
+        assert "trust_new=" in str(unknown.value)
+        with pytest.raises(shallop.ShallopError, match="somebody else answers there"):
+            shallop.quic.send(file, inbox.address, wait=WAIT, fingerprint="0" * 64)
+        with pytest.raises(shallop.ShallopError, match=r"(?s)cannot listen at.*port") as taken:
+            shallop.quic.receive(tmp_path, bind=inbox.address)
+        assert "bind=" in str(taken.value)
+    assert not (tmp_path / "inbox/note").exists()
+    with pytest.raises(shallop.ShallopError, match="nothing-here"):
+        shallop.quic.send(tmp_path / "nothing-here", "127.0.0.1", wait=WAIT)
+    with pytest.raises(shallop.ShallopError, match="is no folder"):
+        shallop.quic.receive(file)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("rate_limit", "fast", "rate_limit"),
+        ("wait", "0s", "1us to 600s"),
+        ("streams", 65, "from 1 to 64"),
+        ("fingerprint", "12", "64 hexadecimal digits"),
+        ("cert", "a.pem", "go together"),
+    ],
+)
+def test_options_are_checked_before_anything_is_sent(
+    tmp_path: Path, option: str, value: object, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        shallop.quic.send(tmp_path, "127.0.0.1", **{option: value})  # type: ignore[arg-type]
+
+
+def test_hosts_and_paths_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a port is a number"):
+        shallop.quic.send(tmp_path, "ship:0")
+    with pytest.raises(ValueError, match="nothing is to be sent"):
+        shallop.quic.send([], "ship")
+    with pytest.raises(ValueError, match="bind"):
+        shallop.quic.receive(tmp_path, bind="ship")
+
+
+def test_a_sender_that_breaks_off_is_warned_of_and_a_closed_receiver_ends(tmp_path: Path) -> None:
+    file = tmp_path / "note"
+    file.write_text("aye")
+    inbox = receiver(tmp_path)
+    with pytest.raises(shallop.ShallopError, match="is not known"):
+        shallop.quic.send(file, inbox.address, wait=WAIT)
+    shallop.quic.send(file, inbox.address, wait=WAIT, trust_new=True)
+    with pytest.warns(RuntimeWarning, match="a sender broke off"):
+        assert next(inbox)["transfer"]["files"] == 1
+    inbox.close()
+    assert list(inbox) == []
+
+
+def test_progress_that_raises_ends_the_transfer(tmp_path: Path) -> None:
+    file = tmp_path / "much"
+    file.write_bytes(b"\0" * 4_000_000)
+
+    def refuse(done: int, total: int) -> None:
+        if total:
+            raise RuntimeError("enough")
+
+    with receiver(tmp_path) as inbox, pytest.raises(RuntimeError, match="enough"):
+        shallop.quic.send(
+            file,
+            inbox.address,
+            wait=WAIT,
+            rate_limit="10Mbps",
+            trust_new=True,
+            progress=refuse,
+        )
+    assert not (tmp_path / "inbox/much").exists()
+
+
+def test_ctrl_c_ends_a_transfer_and_other_threads_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "much"
+    file.write_bytes(b"\0" * 40_000_000)
+    script = textwrap.dedent(
+        """
+        import sys, threading, time
+        import shallop
+        ticks = []
+        def tick():
+            while True:
+                ticks.append(time.monotonic())
+                time.sleep(0.01)
+        threading.Thread(target=tick, daemon=True).start()
+        file, address, fingerprint = sys.argv[1:]
+        print("begins", flush=True)
+        try:
+            shallop.quic.send(
+                file, address, wait="20ms", rate_limit="10Mbps", fingerprint=fingerprint
+            )
+        except KeyboardInterrupt:
+            gaps = [later - earlier for earlier, later in zip(ticks, ticks[1:])]
+            print(max(gaps), flush=True)
+            sys.exit(7)
+        """
+    )
+    with receiver(tmp_path) as inbox:
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(file), inbox.address, inbox.fingerprint],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(1.5)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+        assert time.monotonic() - begun < 5
+    assert process.returncode == 7
+    # A thread that had to wait for the transfer would have had a gap of all of it.
+    assert float(output) < 1.0
