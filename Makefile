@@ -30,7 +30,7 @@ AXE = 4.14.1
 
 # For how long `make fuzz` runs each of its targets, and what each starts from besides what earlier runs have kept.
 FUZZ_SECONDS ?= 20
-FUZZ = scenario network tables port tcp expresspass flashpass kernel emulator quic_packet
+FUZZ = scenario network tables port tcp expresspass flashpass kernel emulator quic_packet quic_transfer
 FUZZ_FROM_scenario = experiments examples crates/scenario/tests/scenarios
 FUZZ_FROM_network = examples fuzz/seeds
 FUZZ_FROM_tables = crates/workload/data fuzz/seeds

@@ -21,6 +21,8 @@ pub(crate) struct Bypass {
     /// left.
     arrived: u64,
     acknowledged: u64,
+    /// All frames that have arrived.
+    frames: u64,
     /// Since when the peer waits for an acknowledgement, or something else than data waits to leave.
     held_since: Option<Instant>,
     /// When the last packet of QUIC left.
@@ -36,6 +38,7 @@ impl Bypass {
         Self {
             arrived: 0,
             acknowledged: 0,
+            frames: 0,
             held_since: None,
             left_at: now,
             unanswered: 0,
@@ -43,10 +46,15 @@ impl Bypass {
         }
     }
 
-    /// A packet of QUIC arrived.
-    pub(crate) fn on_arrival(&mut self, received: &FrameStats) {
+    /// A datagram arrived, which QUIC has read. False if no frame of it counted: it was not authentic, or not new.
+    pub(crate) fn on_arrival(&mut self, received: &FrameStats) -> bool {
         self.arrived = ack_eliciting(received);
-        self.unanswered = 0;
+        let frames = self.arrived + received.acks + received.connection_close;
+        let is_heard = frames > std::mem::replace(&mut self.frames, frames);
+        if is_heard {
+            self.unanswered = 0;
+        }
+        is_heard
     }
 
     /// A packet of QUIC left, with an acknowledgement or without.

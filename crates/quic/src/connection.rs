@@ -7,7 +7,6 @@
 mod choice;
 mod leaving;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use shallop_core::Time;
 
 use crate::bypass::Bypass;
 use crate::config::Config;
-use crate::credits::{Credits, Departure};
+use crate::credits::{Credits, Departure, Heard};
 use crate::datagram::Arrival;
 pub(crate) use crate::datagram::Datagram;
 use crate::evidence::Answers;
@@ -24,7 +23,7 @@ use crate::exchange::Exchange;
 use crate::gate::Gate;
 #[cfg(test)]
 use crate::gate::Mode;
-use crate::new_address::NewAddress;
+use crate::new_address::{CreditAddress, NewAddress};
 use crate::notice::Watch;
 use crate::outgoing::Streams;
 use crate::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
@@ -86,7 +85,7 @@ pub(crate) struct Connection {
     silence: Silence,
     address: NewAddress,
     /// Where the emulation packets of a client come from.
-    credits_to: Option<SocketAddr>,
+    credits_to: CreditAddress,
     /// STREAM and ACK frames that QUIC has sent, and those that have to be acknowledged.
     stream_frames: u64,
     ack_frames: u64,
@@ -116,7 +115,7 @@ impl Connection {
         let patience = config.wait * 4 + PATIENCE;
         Self {
             address: NewAddress::first(quic.remote_address()),
-            credits_to: None,
+            credits_to: CreditAddress::default(),
             handle,
             quic,
             streams: Streams::default(),
@@ -218,11 +217,13 @@ impl Connection {
         }
     }
 
-    /// A packet of QUIC arrived.
+    /// A datagram of QUIC arrived. Nothing follows from one that is not authentic and new.
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival<'_>) {
-        self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
         let frames = self.quic.stats().frame_rx;
-        self.bypass.on_arrival(&frames);
+        if !self.bypass.on_arrival(&frames) {
+            return;
+        }
+        self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
         if frames.stream > std::mem::replace(&mut self.stream_frames_received, frames.stream) {
             self.watch.on_data(arrival.tos >> 2);
         }
@@ -242,18 +243,19 @@ impl Connection {
         out: &mut Vec<Datagram>,
     ) {
         let Some(credits) = &mut self.credits else { return };
-        if let Some(is_new) = credits.on_packet(now, parsed) {
+        let heard = credits.on_packet(now, parsed);
+        if heard != Heard::Nothing {
             self.silence.on_arrival();
             match parsed.kind() {
                 PacketKind::Credit => self.burst.on_answer(),
-                _ if is_new => self.watch.on_emulation(instant, arrival.tos >> 2),
-                _ => {}
+                _ => self.watch.on_emulation(instant, arrival.tos >> 2),
             }
             self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
-            // The address of a client changes before QUIC knows.
-            if self.quic.side().is_server() && parsed.kind() != PacketKind::Credit {
-                self.credits_to = Some(arrival.from);
-            }
+        }
+        // A packet that is not the newest says nothing of an address: anybody may have kept it.
+        if heard == Heard::NewestEmulation && self.quic.side().is_server() {
+            let (current, wait) = (self.quic.remote_address(), self.config.wait_span());
+            self.credits_to.on_newest(now, arrival.from, current, wait);
         }
         self.grant(now, out);
     }
@@ -311,7 +313,7 @@ impl Connection {
     /// Sends the credits that are due.
     pub(crate) fn grant(&mut self, time: Time, out: &mut Vec<Datagram>) {
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.grant(time)) {
-            let to = self.credits_to.unwrap_or(self.quic.remote_address());
+            let to = self.credits_to.get().unwrap_or(self.quic.remote_address());
             out.push(Datagram { to, ..self.datagram_of(&packet) });
         }
     }

@@ -24,6 +24,9 @@ use crate::reset::ResetSecret;
 
 /// The most connections at a time; more are refused.
 const CONNECTIONS: usize = 1_024;
+/// From so many connections on, clients have to show that they receive at their address (RFC 9000, 8.1.2), so that
+/// nobody fills the others with first packets from addresses of others.
+const UNVALIDATED: usize = 64;
 /// Packets for which peers are asked to send one acknowledgement, if they can be asked (draft-ietf-quic-ack-frequency).
 /// They acknowledge at once what shows a loss, and anything within 25 ms.
 const ACKNOWLEDGED_TOGETHER: u32 = 10;
@@ -170,6 +173,10 @@ impl Core {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.answer(&transmit, answer);
         }
+        let incoming = match self.ask(incoming, &mut answer) {
+            Ok(incoming) => incoming,
+            Err(transmit) => return self.answer(&transmit, answer),
+        };
         let gate = Gate::new(Mode::Open);
         let server = self.server.clone().map(|mut server| {
             let config = self.config.towards(incoming.remote_address().ip());
@@ -188,6 +195,17 @@ impl Core {
                     self.answer(&transmit, answer);
                 }
             }
+        }
+    }
+
+    /// Asks a client for the token that shows its address, if there are many and it has none.
+    fn ask(&mut self, incoming: Incoming, answer: &mut Vec<u8>) -> Result<Incoming, Transmit> {
+        if self.connections.len() < UNVALIDATED || !incoming.may_retry() {
+            return Ok(incoming);
+        }
+        match self.endpoint.retry(incoming, answer) {
+            Ok(transmit) => Err(transmit),
+            Err(why) => Ok(why.into_incoming()),
         }
     }
 

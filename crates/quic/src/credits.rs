@@ -38,6 +38,17 @@ pub(crate) enum Departure {
     Skipped,
 }
 
+/// What a packet of the peer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing: it was not authentic, or it had come before.
+    Nothing,
+    /// Something new.
+    New,
+    /// An emulation packet that is newer than all others.
+    NewestEmulation,
+}
+
 /// The credits of a connection.
 #[derive(Debug)]
 pub(crate) struct Credits {
@@ -235,9 +246,8 @@ impl Credits {
         Some((PacketKind::Credit, credit.encode(&self.own_key)))
     }
 
-    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new. Says whether
-    /// it is new, if its MAC is that of the peer.
-    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> Option<bool> {
+    /// A packet with this connection's tag arrived. Nothing happens unless it is authentic and new.
+    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> Heard {
         let now = self.own(now);
         // The peer's clock has gone on since its last packet.
         let pause = now.saturating_since(self.newest_at);
@@ -250,19 +260,21 @@ impl Credits {
         match parsed.verify(&self.peer_key, reference) {
             None => {
                 self.stats.dropped.wrong_mac += 1;
-                None
+                Heard::Nothing
             }
-            Some(Packet::Emulation(emulation)) => Some(self.on_emulation(now, emulation.stamp())),
-            Some(Packet::Credit(credit)) => Some(self.on_credit(now, &credit)),
+            Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
+            Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
         }
     }
 
-    fn on_emulation(&mut self, now: Time, stamp: Stamp) -> bool {
+    fn on_emulation(&mut self, now: Time, stamp: Stamp) -> Heard {
+        // The first packet may have been sent at time zero.
         let newest = self.seen.newest();
         if self.seen.accept(stamp).is_err() {
-            return false;
+            return Heard::Nothing;
         }
-        if self.seen.newest() > newest {
+        let is_newest = stamp.time > newest || newest == Time::ZERO;
+        if is_newest {
             self.newest_at = now;
         }
         match &mut self.filling {
@@ -273,19 +285,19 @@ impl Credits {
             None => self.filling = Some(Credit::new(self.peer.tag, stamp)),
         }
         self.credit_due.get_or_insert(now.saturating_add(self.credit_delay));
-        true
+        if is_newest { Heard::NewestEmulation } else { Heard::New }
     }
 
-    fn on_credit(&mut self, now: Time, credit: &Credit) -> bool {
-        let mut any = false;
+    fn on_credit(&mut self, now: Time, credit: &Credit) -> Heard {
+        let mut heard = Heard::Nothing;
         for &stamp in credit.stamps() {
             if let Ok(Departed { time, late }) = self.outstanding.take(stamp) {
                 self.losses.on_credit(time);
                 self.engine.on_credit_of_late(now, time - late, late);
-                any = true;
+                heard = Heard::New;
             }
         }
-        any
+        heard
     }
 
     /// When something is due.

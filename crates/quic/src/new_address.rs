@@ -4,7 +4,39 @@
 
 use std::net::SocketAddr;
 
+use shallop_core::{Span, Time};
+
 const FACTOR: u64 = 3;
+
+/// Where a server sends credits. The address of a client changes before QUIC knows; but who sees emulation packets and
+/// is faster than the network could send one first, from another address. So credits follow to another address only
+/// once none has come from the one before for a waiting time.
+#[derive(Debug, Default)]
+pub(crate) struct CreditAddress {
+    /// The address, and when an emulation packet came from there that was the newest.
+    known: Option<(SocketAddr, Time)>,
+}
+
+impl CreditAddress {
+    /// The address, if emulation packets have come.
+    pub(crate) fn get(&self) -> Option<SocketAddr> {
+        self.known.map(|(address, _)| address)
+    }
+
+    /// The newest emulation packet came from `from`, while QUIC has the client at `current`.
+    pub(crate) fn on_newest(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        current: SocketAddr,
+        wait: Span,
+    ) {
+        let (address, heard_at) = *self.known.get_or_insert((current, now));
+        if from == address || now.saturating_since(heard_at) > wait {
+            self.known = Some((from, now));
+        }
+    }
+}
 
 /// The address of a peer, since it has changed.
 #[derive(Debug)]

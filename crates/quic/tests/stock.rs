@@ -1,4 +1,4 @@
-//! The library quinn as it is, over loopback: its client and its server talk to ours. Neither knows of credits.
+//! The library quinn as it is, over loopback: its client and its server talk to ours, and know nothing of credits.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

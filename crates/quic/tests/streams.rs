@@ -98,7 +98,7 @@ fn stopped_streams_leave_room_for_others() {
         block_on(async {
             for _ in 0..STREAMS {
                 let mut send = client.open_uni().await.unwrap();
-                send.write_all(&[1; 20_000]).await.unwrap();
+                send.write_all(&vec![1; 20_000]).await.unwrap();
                 if finishes {
                     send.finish();
                     drop(send);

@@ -96,8 +96,7 @@ options! {
         key reordering_delay: Span [= DELAY] = Span::from_ms(1), "\"1ms\"";
         /// The probability that a packet arrives twice.
         key duplicates: f64 [Number(0.0, 1.0)] = 0.0;
-        /// When nothing passes in either direction, such as `[{ at = "2s", lasts = "500ms", every = "10s" }]`.
-        /// Packets that are on the wire then are lost.
+        /// When nothing passes and what is on the wire is lost: `[{ at = "2s", lasts = "500ms", every = "10s" }]`.
         other down [List(&DOWN)];
         /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`.
         other changes [List(&CHANGE)];

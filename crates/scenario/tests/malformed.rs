@@ -356,6 +356,14 @@ const NETWORKS: &[Case] = &[
     ("to = \"b\"", "", "[[group]]", &["lacks the key `to`"]),
     ("loss = 0.1", "loss = 1.1", "loss", &["from 0 to 1"]),
     ("loss = 0.1", "mtu = \"20KB\"", "20KB", &["9.216KB"]),
+    ("loss = 0.1", "reordering = -0.1", "reordering", &["from 0 to 1"]),
+    ("loss = 0.1", "down = [{ at = \"1s\" }]", "{ at = \"1s\" }", &["lacks the key `lasts`"]),
+    (
+        "loss = 0.1",
+        "down = [{ at = \"1s\", lasts = \"2s\", every = \"2s\" }]",
+        "every",
+        &["not longer than it lasts"],
+    ),
     ("{ at = \"1s\", rate = \"2Gbps\" }", "{ at = \"1s\" }", "{ at", &["changes nothing"]),
     (
         "{ at = \"1s\", rate = \"2Gbps\" }",

@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::real::can_rehearse;
 use support::{Folder, text};
 
 const SCENARIO: &str = r#"
@@ -34,14 +35,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn folder() -> Option<(Folder, MutexGuard<'static, ()>)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::with(SCENARIO);
-    let found = folder.json(&["doctor", "--format", "json"]);
-    let hosts =
-        found["abilities"].as_array().unwrap().iter().find(|of| of["what"] == "hosts").unwrap();
-    if hosts["can"] == Value::Bool(true) {
-        return Some((folder, alone));
-    }
-    skipped(hosts["found"].as_str().unwrap());
-    None
+    can_rehearse(&folder).then_some((folder, alone))
 }
 
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]

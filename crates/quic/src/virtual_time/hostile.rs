@@ -1,13 +1,22 @@
 //! Peers that cheat, and somebody on the path who sees everything and has no key.
 
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
 use shallop_core::{Seed, Span, Stream, Time};
 
 use super::link::{Attacker, Packet};
-use super::network::{Network, ms, secs};
-use crate::connection::End;
+use super::network::{CLIENT, Direction, Network, SERVER, Sighting, config, ms, secs};
+use crate::connection::{Datagram, End};
+use crate::core::Core;
+use crate::datagram::Arrival;
 use crate::exchange;
+use crate::identity::{SERVER_NAME, ServerVerifier};
 use crate::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
 use crate::path::Path;
+use crate::tls::Tls;
 
 const MB: u64 = 1_000_000;
 
@@ -79,6 +88,166 @@ fn who_has_no_key_takes_nothing_from_others() {
     }
     assert_eq!((network.client.path(), network.server.path()), (Path::Credits, Path::Credits));
     assert!(network.client.core.dropped.wrong_length > 10_000);
+}
+
+/// An address of somebody else.
+fn anywhere(random: &mut Stream) -> SocketAddr {
+    let [a, b, c] = [random.draw() as u8, random.draw() as u8, random.draw() as u8];
+    SocketAddr::from(([11, a, b, c], 1 + random.below(65_535) as u16))
+}
+
+/// What somebody without the key makes of what has passed, of QUIC as well: changed, cut, repeated, or made up behind
+/// the header of a packet that has passed. Half of it comes from other addresses.
+fn forge(random: &mut Stream, before: &[Packet]) -> Packet {
+    let mut forged = before[random.below(before.len() as u64) as usize].clone();
+    let bytes = &mut forged.bytes;
+    match random.below(6) {
+        0 | 1 => {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << random.below(8);
+        }
+        2 => bytes.truncate(1 + random.below(bytes.len() as u64 - 1) as usize),
+        // Behind the tag, or the connection's identifier.
+        3 => {
+            let keep = if is_ours(bytes[0]) { 3 } else { 9 }.min(bytes.len());
+            bytes[keep..].iter_mut().for_each(|byte| *byte = random.draw() as u8);
+        }
+        4 => bytes.iter_mut().skip(1).for_each(|byte| *byte = random.draw() as u8),
+        // As it was.
+        _ => {}
+    }
+    if random.chance(0.5) {
+        forged.from = anywhere(random);
+    }
+    forged
+}
+
+/// So many forged datagrams for each that passes, of those that have passed lately.
+fn forger(name: &str, each: u64, made: &Rc<Cell<u64>>) -> Attacker {
+    let mut random = Seed::new(9).stream(name, 0);
+    let (mut before, made) = (Vec::new(), Rc::clone(made));
+    Box::new(move |packet: &Packet| {
+        // What is forged arrives before the packet itself, which its author is therefore not to know.
+        let forged: Vec<Packet> = if before.is_empty() {
+            Vec::new()
+        } else {
+            (0..each).map(|_| forge(&mut random, &before)).collect()
+        };
+        made.set(made.get() + forged.len() as u64);
+        if before.len() < 4_096 {
+            before.push(packet.clone());
+        } else {
+            before[random.below(4_096) as usize] = packet.clone();
+        }
+        forged
+    })
+}
+
+/// `SHALLOP_FORGERIES` says how many datagrams there are at least.
+#[test]
+fn datagrams_of_any_address_without_the_key_change_nothing() {
+    let forgeries = std::env::var("SHALLOP_FORGERIES");
+    let forgeries: u64 = forgeries.map_or(200_000, |text| text.parse().unwrap());
+    let quiet = goodput(&mut Network::connected());
+    let mut network = Network::connected();
+    network.watch();
+    let made = Rc::new(Cell::new(0));
+    // Some 110,000 packets pass while both directions are measured.
+    let each = forgeries.div_ceil(100_000);
+    network.there.attacker = Some(forger("there", each, &made));
+    network.back.attacker = Some(forger("back", each, &made));
+    let attacked = goodput(&mut network);
+    assert!(made.get() >= forgeries, "{} forged", made.get());
+    assert!((0..2).all(|host| attacked[host] > quiet[host] * 0.98), "{quiet:?} {attacked:?}");
+    network.until(secs(8), |network| network.client.is_done() && network.server.is_done());
+    let all = [network.client.received, network.server.received];
+    assert_eq!(all, [60 * MB, 60 * MB]);
+    assert_eq!((network.client.path(), network.server.path()), (Path::Credits, Path::Credits));
+    // Credits that count are those that were sent.
+    let (client, server) = (network.client.stats(), network.server.stats());
+    assert!(client.granted <= server.credits_sent && server.granted <= client.credits_sent);
+    assert_eq!(client.dropped.stamp_unknown + server.dropped.stamp_unknown, 0);
+    assert!(client.dropped.wrong_mac > 10_000 && server.dropped.wrong_mac > 10_000);
+    // An unknown connection is told so by QUIC, 50 times a second at most, and that is all that others get.
+    let others = |seen: &Sighting| ![CLIENT, SERVER].contains(&seen.to);
+    let answers = [Direction::There, Direction::Back].map(|way| network.sent(way, others));
+    let answers: Vec<Sighting> = answers.into_iter().flatten().collect();
+    let least = answers.iter().map(|seen| seen.first_byte).min().unwrap_or(255);
+    assert!(answers.len() <= 2 * 50 * 10 && least >= 64, "{} to others", answers.len());
+    assert!(answers.iter().all(|seen| seen.bytes <= 1_200), "{answers:?}");
+}
+
+#[test]
+fn emulation_packets_that_somebody_sends_again_draw_no_credits_elsewhere() {
+    let mut network = Network::connected();
+    network.watch();
+    let (mut random, mut before) = (Seed::new(4).stream("again", 0), Vec::new());
+    network.there.attacker = Some(Box::new(move |packet| {
+        if !is_ours(packet.bytes[0]) {
+            return Vec::new();
+        }
+        // These arrive before the packet itself, as if another way were shorter; three times in ten it is among them.
+        before.push(packet.clone());
+        let from = anywhere(&mut random);
+        let first = usize::from(random.chance(0.7));
+        let recent = before.iter().rev().skip(first).take(5);
+        recent.map(|packet: &Packet| Packet { from, ..packet.clone() }).collect()
+    }));
+    network.upload(3 * MB, secs(1));
+    let elsewhere = network.sent(Direction::Back, |seen| seen.to != CLIENT);
+    assert!(elsewhere.is_empty(), "{} {:?}", elsewhere.len(), elsewhere[0]);
+    let stats = network.server.stats();
+    assert!(stats.dropped.emulation_repeated > 5_000, "{stats:?}");
+}
+
+/// Emulation packets to a peer that is gone, which somebody imitates.
+fn emulated_into_silence(is_imitated: bool) -> u64 {
+    let mut network = Network::connected();
+    network.client.send(20 * MB);
+    network.run(ms(300));
+    let genuine = network.back.last.clone().unwrap();
+    network.there.way.down = Some(network.now..network.now + secs(100));
+    network.run(ms(300));
+    let emulated = network.client.stats().emulated;
+    for byte in 0..=255 {
+        // The identifier is right, and the rest is not.
+        let mut forged = genuine.clone();
+        forged.bytes.iter_mut().skip(9).for_each(|at| *at = byte);
+        if is_imitated {
+            network.back.inject(network.now, forged);
+        }
+        network.run(ms(10));
+    }
+    network.client.stats().emulated - emulated
+}
+
+#[test]
+fn forged_datagrams_keep_nobody_from_seeing_that_the_peer_is_gone() {
+    let emulated = [false, true].map(emulated_into_silence);
+    assert_eq!(emulated[0], emulated[1]);
+    assert!(emulated[0] < 60, "{emulated:?}");
+}
+
+#[test]
+fn first_packets_from_other_addresses_leave_room_for_clients() {
+    let mut network = Network::connected();
+    let crypto = Tls::client(ServerVerifier::first_use()).client_config().unwrap();
+    let mut random = Seed::new(6).stream("first", 0);
+    for number in 0..2_000 {
+        let mut core = Core::new(network.now, config(100, 40), None, None, number).unwrap();
+        core.connect(network.now, Arc::clone(&crypto), SERVER, SERVER_NAME).unwrap();
+        let from = anywhere(&mut random);
+        for Datagram { tos, bytes, .. } in core.transmit(network.now) {
+            let arrival = Arrival { from, to: None, tos, bytes: &bytes };
+            network.server.core.on_datagram(network.now, &arrival);
+        }
+    }
+    assert_eq!(network.server.core.connections.len(), 64);
+    // A client that comes now shows its address, and is served.
+    let connect = |core: &mut Core| core.connect(network.now, crypto, SERVER, SERVER_NAME);
+    network.client.number = Some(connect(&mut network.client.core).unwrap());
+    network.until(secs(5), |network| !network.client.connection().quic.is_handshaking());
+    assert_eq!(network.server.core.connections.len(), 65);
 }
 
 /// A server that adds these stamps to each credit that it sends: the newest stamps are given, earlier ones first.

@@ -142,6 +142,8 @@ pub(super) struct Link {
     count: u64,
     random: Stream,
     pub(super) attacker: Option<Attacker>,
+    /// The last packet of QUIC that has passed.
+    pub(super) last: Option<Packet>,
     /// The receiver has a copy of data as soon as it is sent.
     pub(super) is_foreseen: bool,
 }
@@ -183,6 +185,7 @@ impl Link {
             count: 0,
             random,
             attacker: None,
+            last: None,
             is_foreseen: false,
         }
     }
@@ -224,7 +227,7 @@ impl Link {
     }
 
     /// Puts a packet behind the bottleneck.
-    fn inject(&mut self, at: Instant, packet: Packet) {
+    pub(super) fn inject(&mut self, at: Instant, packet: Packet) {
         let number = self.next_number();
         self.flying.insert((at + self.way.delay, number), packet);
     }
@@ -263,6 +266,9 @@ impl Link {
         if lost {
             self.drops.faults += 1;
             return;
+        }
+        if packet.bytes[0] >= 64 {
+            self.last = Some(packet.clone());
         }
         let more = self.attacker.as_mut().map(|attacker| attacker(&packet));
         for forged in more.into_iter().flatten() {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod pages;
+pub mod real;
 
 use std::fs;
 use std::path::{Path, PathBuf};
