@@ -158,6 +158,7 @@ check-rehearsals: compiler ## Rehearsals: all tests, the long ones too, with fif
 	SHALLOP_KILLS=50 $(CARGO) test --release --locked --package shallop-linux --test rehearse --test tapes -- \
 	    --include-ignored --skip rehearses_until_it_is_killed
 	SHALLOP_KILLS=50 $(CARGO) test --release --locked --package shallop --test real_hosts
+	$(CARGO) test --release --locked --package shallop --test quic_faults -- --include-ignored
 
 # What programs for the running kernel take: says what is missing if it is not there and cannot be installed.
 LINUX_READY = [ "$$(uname -s)" = Linux ] || { echo "this is not Linux"; exit 1; }; \

@@ -33,6 +33,7 @@ fn read(path: PathBuf) -> String {
 }
 
 #[test]
+#[ignore = "takes the whole machine; make check-rehearsals runs it"]
 fn a_file_arrives_whole_over_a_path_with_every_fault() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let scenario = SCENARIO.replace(r#"at = "5s""#, r#"at = "1500ms""#);
@@ -162,6 +163,7 @@ fn median(mut of: Vec<f64>) -> f64 {
 /// send to a port that nobody reads; one unless it is set. All share the processors of this machine.
 /// `SHALLOP_ATTACK` is the rate of each attacker in datagrams a second; 10,000 unless it is set.
 #[test]
+#[ignore = "takes the whole machine; make check-rehearsals runs it"]
 fn who_sees_all_packets_and_has_no_key_changes_nothing() {
     let number =
         |name: &str, default| std::env::var(name).map_or(default, |of| of.parse().unwrap());
