@@ -117,6 +117,8 @@ pub struct Config {
     pub credits: bool,
     /// The congestion controller without credits.
     pub fallback: Fallback,
+    /// Whether data stays on credits where some were answered and the path is not fit for them: to measure it.
+    pub keeps_credits: bool,
     /// Where random numbers start: the jitter of emulation packets.
     pub seed: u64,
 }
@@ -142,6 +144,7 @@ impl Config {
             unscheduled: None,
             credits: true,
             fallback: Fallback::Cubic,
+            keeps_credits: false,
             seed: 0,
         }
     }

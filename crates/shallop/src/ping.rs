@@ -138,7 +138,7 @@ fn loads(
     let mut found: Vec<Found> = Vec::new();
     for (name, part) in [("a tenth of the rate", 0.1), ("the rate", 1.0), ("twice the rate", 2.0)] {
         let rate = args.network.rate_limit.scale(part);
-        let sending = connect(Config { link: rate, ..config })?;
+        let sending = connect(Config { link: rate, keeps_credits: true, ..config })?;
         let settle = config.wait * 2 + SETTLE;
         let load = load(sending.connection(), rate, LOAD, settle).map_err(|why| plain(&why))?;
         found.push(Found { name, rate_bps: rate.get(), load });

@@ -77,6 +77,8 @@ impl Connection {
         self.answers.observe(now, (granted, emulated), self.demand > 0);
         let why = if credits.is_unanswered(time) {
             Path::Unanswered
+        } else if self.config.keeps_credits {
+            return;
         } else if self.answers.have_stopped() {
             Path::CreditsStopped
         } else if let Some(told) = self.objection {
