@@ -17,7 +17,10 @@ def check(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_every_packet_and_message_is_right() -> None:
     done = check()
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == ["packets.csv", "messages.csv"]
+    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == [
+        "packets.csv",
+        "messages.csv",
+    ]
 
 
 def test_a_changed_bit_and_a_short_file_are_noticed(tmp_path: Path) -> None:
