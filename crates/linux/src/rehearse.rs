@@ -257,11 +257,12 @@ fn perform(
             });
         }
         let mut observer = UntilOver { observer, is_over: stage.is_over };
+        let stops = Stops(stage.stop);
         let outcome = match is_ready.recv() {
             Ok(true) => emulate(setup, traffic, (lines, stage.start, news), &mut observer),
             _ => Err(gone()),
         };
-        stage.stop.store(true, Ordering::Relaxed);
+        drop(stops);
         let mut report = sockets.join().unwrap_or_else(|_| Err(gone()));
         for other in [datagrams, quic].into_iter().flatten() {
             let more = other.join().unwrap_or_else(|_| Err(gone()));
@@ -274,6 +275,15 @@ fn perform(
         let ended = ended.collect::<Result<Vec<_>, _>>();
         (outcome, report, ended)
     })
+}
+
+/// Stops the threads of the hosts when it is dropped, even by a panic: the panic goes on when they have ended.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// An observer that stops the run when its shell has ended.

@@ -171,6 +171,12 @@ impl<E: Endpoint> FlowTable<E> {
         End(self.slots[(number >> 1) as usize].flow << 1 | number & 1)
     }
 
+    /// Whether the flow with this number has started and has not retired.
+    pub fn is_open(&self, flow: u32) -> bool {
+        let entry = flow.checked_sub(self.first).and_then(|at| self.flows.get(at as usize));
+        entry.is_some_and(|entry| entry.slot != VACANT)
+    }
+
     /// The state of an endpoint whose flow has not retired.
     #[inline]
     pub fn get(&mut self, end: End) -> &mut EndState<E> {
@@ -249,5 +255,36 @@ impl<E: Endpoint> FlowTable<E> {
             let (first, second) = (End::sender(slot.flow), End::receiver(slot.flow));
             [(first, &sender.machine), (second, &receiver.machine)]
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::{BitsPerSec, Bytes};
+    use shallop_proto::udp::{Config, Sender};
+
+    #[test]
+    fn a_flow_is_open_from_its_start_until_it_retires() {
+        let config = Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(1_000) };
+        let end = || EndState {
+            machine: Sender::new(&config, Some(1)),
+            port: 0,
+            waiting: None,
+            complete: true,
+        };
+        let mut table = FlowTable::default();
+        let open = |table: &FlowTable<Sender>| [0, 1, 2].map(|flow| table.is_open(flow));
+        assert_eq!(open(&table), [false; 3]);
+        for _ in 0..2 {
+            table.start([end(), end()], [Node(0), Node(1)], None);
+        }
+        assert_eq!(open(&table), [true, true, false]);
+        table.retire_flow(End::sender(0));
+        assert_eq!(open(&table), [false, true, false]);
+        // Its entry goes, too.
+        assert_eq!(table.take_retired().len(), 1);
+        assert_eq!(open(&table), [false, true, false]);
+        assert!(!table.is_open(u32::MAX));
     }
 }
