@@ -42,6 +42,11 @@ impl Connections {
         Some(&mut entry.connection)
     }
 
+    /// Something is done to a connection: it has its turn at the next occasion.
+    pub(crate) fn touch(&mut self, number: usize) {
+        self.touched.insert(number);
+    }
+
     /// A connection whose turn it is, or of which nothing new is to leave.
     pub(crate) fn get_untouched(&mut self, number: usize) -> Option<&mut Connection> {
         self.all.get_mut(&number).map(|entry| &mut entry.connection)

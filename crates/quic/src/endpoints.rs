@@ -1,7 +1,7 @@
 //! Endpoints of many hosts, which one thread of the caller keeps going without futures. Each has a socket of its own,
 //! perhaps in another namespace. Nothing happens but in [`Endpoints::turn`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::task::Poll;
@@ -21,11 +21,15 @@ use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::socket::{Inbox, Socket};
 use crate::stats::CreditStats;
-use crate::streams;
+use crate::streams::{self, Effect};
 use crate::tls::Tls;
 
 /// Sockets that are served in one turn.
 const EVENTS: usize = 64;
+/// The most times that one is served.
+const RECEIVES: usize = 128;
+/// Datagrams that one of them receives before others have their turn.
+const MESSAGES: usize = 4;
 /// How long after it was full a socket is tried again.
 const FULL: Duration = Duration::from_micros(100);
 
@@ -52,14 +56,15 @@ struct Part {
 }
 
 impl Part {
-    /// Receives some of what has arrived, so that others have their turn, and returns whether there was anything.
-    fn receive(&mut self, inbox: &mut Inbox) -> io::Result<bool> {
+    /// Receives some of what has arrived, so that others have their turn, and returns whether there was anything, and
+    /// whether there may be more.
+    fn receive(&mut self, inbox: &mut Inbox) -> io::Result<(bool, bool)> {
         let mut any = false;
-        self.socket.receive(inbox, |arrival| {
+        let is_more = self.socket.receive(inbox, |arrival| {
             any = true;
             self.core.on_datagram(Instant::now(), arrival);
         })?;
-        Ok(any)
+        Ok((any, is_more))
     }
 
     /// Sends what is due.
@@ -104,7 +109,7 @@ impl Endpoints {
             due: BTreeSet::new(),
             touched: BTreeSet::new(),
             events: Vec::with_capacity(EVENTS),
-            inbox: Inbox::default(),
+            inbox: Inbox::of(MESSAGES),
         })
     }
 
@@ -154,10 +159,17 @@ impl Endpoints {
         Some(ConnectionId { endpoint, number })
     }
 
+    /// Does something to a connection. It has its turn at the next occasion, if QUIC may have something to send then.
     fn with<T>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
-        let connection = self.parts.get_mut(id.endpoint)?.core.connections.get_mut(id.number)?;
-        self.touched.insert(id.endpoint);
-        Some(act(connection))
+        let connections = &mut self.parts.get_mut(id.endpoint)?.core.connections;
+        let connection = connections.get_untouched(id.number)?;
+        connection.effect = Effect::Sends;
+        let done = act(connection);
+        if connection.effect == Effect::Sends {
+            connections.touch(id.number);
+            self.touched.insert(id.endpoint);
+        }
+        Some(done)
     }
 
     /// Opens a stream to the peer; `None` while it is not known how data leaves, or if the peer takes no more streams.
@@ -171,8 +183,8 @@ impl Endpoints {
     }
 
     /// Bytes that a stream takes now.
-    pub fn room(&mut self, id: ConnectionId, stream: StreamNumber) -> usize {
-        self.with(id, |of| of.streams.room(stream.0)).unwrap_or(0)
+    pub fn room(&self, id: ConnectionId, stream: StreamNumber) -> usize {
+        self.connection(id).map_or(0, |of| of.streams.room(stream.0))
     }
 
     /// Writes some of these bytes, and returns how many.
@@ -245,33 +257,56 @@ impl Endpoints {
     /// # Errors
     /// If the system refuses a socket.
     pub fn turn(&mut self, until: Instant) -> io::Result<Vec<usize>> {
-        let mut active = std::mem::take(&mut self.touched);
-        self.transmit(&active)?;
-        self.wait(until)?;
-        active.clear();
-        for event in &self.events {
-            let number = event.data.u64() as usize;
+        let mut active = BTreeSet::new();
+        for number in std::mem::take(&mut self.touched) {
+            self.transmit_first(&mut active)?;
+            self.transmit_of(number)?;
+        }
+        self.wait(if active.is_empty() { until } else { Instant::now() })?;
+        let ready = self.events.iter().map(|event| event.data.u64() as usize);
+        let mut ready: VecDeque<usize> = ready.collect();
+        for _ in 0..RECEIVES {
+            let Some(number) = ready.pop_front() else { break };
+            self.transmit_first(&mut active)?;
             let Some(part) = self.parts.get_mut(number) else { continue };
-            if part.receive(&mut self.inbox)? {
+            let (any, is_more) = part.receive(&mut self.inbox)?;
+            if any {
                 active.insert(number);
+                self.transmit_of(number)?;
+            }
+            if is_more {
+                // An endpoint of many connections gets more than others.
+                ready.push_back(number);
             }
         }
         let now = Instant::now();
-        let due = self.due.iter().take_while(|(at, _)| *at <= now).map(|&(_, number)| number);
-        active.extend(due);
-        self.transmit(&active)?;
+        let due: Vec<usize> =
+            self.due.iter().take_while(|(at, _)| *at <= now).map(|&(_, of)| of).collect();
+        for number in due {
+            active.insert(number);
+            self.transmit_of(number)?;
+        }
         Ok(active.into_iter().collect())
     }
 
-    fn transmit(&mut self, numbers: &BTreeSet<usize>) -> io::Result<()> {
-        for &number in numbers {
-            let Some(part) = self.parts.get_mut(number) else { continue };
-            let before = part.next;
-            part.transmit()?;
-            if before != part.next {
-                before.map(|at| self.due.remove(&(at, number)));
-                self.due.extend(part.next.map(|at| (at, number)));
-            }
+    /// Sends what was due first, if anything is due, and notes of which endpoint. Not more than that: where more is due
+    /// than this thread can send, credits are still to arrive.
+    fn transmit_first(&mut self, active: &mut BTreeSet<usize>) -> io::Result<()> {
+        let now = Instant::now();
+        let Some(&(_, number)) = self.due.first().filter(|(at, _)| *at <= now) else {
+            return Ok(());
+        };
+        active.insert(number);
+        self.transmit_of(number)
+    }
+
+    fn transmit_of(&mut self, number: usize) -> io::Result<()> {
+        let Some(part) = self.parts.get_mut(number) else { return Ok(()) };
+        let before = part.next;
+        part.transmit()?;
+        if before != part.next {
+            before.map(|at| self.due.remove(&(at, number)));
+            self.due.extend(part.next.map(|at| (at, number)));
         }
         Ok(())
     }

@@ -33,7 +33,14 @@ pub(crate) struct Inbox {
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self { buffer: vec![0; LONGEST * MESSAGES] }
+        Self::of(MESSAGES)
+    }
+}
+
+impl Inbox {
+    /// One for so many messages of one system call.
+    pub(crate) fn of(messages: usize) -> Self {
+        Self { buffer: vec![0; LONGEST * messages] }
     }
 }
 
@@ -79,8 +86,9 @@ impl Socket {
         inbox: &mut Inbox,
         mut take: impl FnMut(&Arrival<'_>),
     ) -> io::Result<bool> {
+        let most = inbox.buffer.len() / LONGEST;
         let mut headers =
-            MultiHeaders::<SockaddrStorage>::preallocate(MESSAGES, Some(cmsg_space!(i32, i32)));
+            MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32)));
         let slots = inbox.buffer.chunks_exact_mut(LONGEST);
         let mut slots: Vec<_> = slots.map(|slot| [IoSliceMut::new(slot)]).collect();
         let fd = self.udp.as_raw_fd();
@@ -100,7 +108,7 @@ impl Socket {
                 take(&Arrival { from, to: None, tos, bytes });
             }
         }
-        Ok(count == MESSAGES)
+        Ok(count == most)
     }
 
     /// Sends the first of these datagrams, as many as one system call takes, and returns how many; none if there is no
