@@ -147,7 +147,8 @@ impl LinkShares {
                 Accounting::TwoWay => true,
                 Accounting::PerLink => traffic.data && traffic.returns,
             };
-        let returned = own * if counts { credit } else { 0 };
+        let returns = credit + requirements.acknowledgements * batch;
+        let returned = own * if counts { returns } else { 0 };
         let whole = (own * metered + all * frame) * batch + returned;
         let metered = Share::new(own * metered * batch, whole);
         let returned = if counts { Share::new(returned, whole) } else { None };

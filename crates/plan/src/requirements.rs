@@ -6,9 +6,12 @@ use shallop_topology::Paths;
 use crate::error::SetupError;
 use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
-use crate::plan::Plan;
+use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{Credits, Transport};
+
+/// The tenth of the longest small packet of QUIC, which acknowledges ten data packets.
+const ACKNOWLEDGEMENTS: u64 = 17;
 
 /// What the transports in use require of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,9 @@ pub struct Requirements {
     pub credits: Option<&'static Credits>,
     /// The least number of timestamps in a full credit packet of `FlashPass`.
     pub batch: u8,
+    /// Bytes of acknowledgements for each data packet, on the wire, which share the queue of returned credits: those of
+    /// QUIC in a rehearsal. Simulated ones carry their acknowledgements in credits.
+    pub acknowledgements: u64,
     /// Whether transports without credits are in use beside one with credits.
     pub mixed: bool,
     /// Whether transports without credits have a queue of their own at any switch.
@@ -41,7 +47,9 @@ impl Requirements {
         let with_credits = transports.iter().filter(|transport| transport.credits().is_some());
         let mixed =
             first.is_some() && transports.iter().any(|transport| transport.credits().is_none());
+        let is_quic = matches!(plan.driver, Driver::Rehearsal { .. });
         Ok(Self {
+            acknowledgements: if is_quic { ACKNOWLEDGEMENTS } else { 0 },
             credits: first,
             batch: with_credits.map(|transport| transport.batch()).min().unwrap_or(1),
             mixed,
