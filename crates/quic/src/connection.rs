@@ -67,8 +67,8 @@ pub(crate) struct Connection {
     path: Path,
     credits: Option<Credits>,
     burst: Burst,
-    /// Packets that need credits, as was said last.
-    demand: u64,
+    /// Packets that wait for credits, asked for or not.
+    waiting_packets: u64,
     /// Whether credits still come, and what the peer has told against them.
     answers: Answers,
     objection: Option<Path>,
@@ -129,7 +129,7 @@ impl Connection {
             path: Path::Unknown,
             credits: None,
             burst: Burst::new(config),
-            demand: 0,
+            waiting_packets: 0,
             answers: Answers::new(config.wait, patience),
             objection: None,
             watch: Watch::new(config.classes, config.wait * 2),
@@ -192,7 +192,9 @@ impl Connection {
             }
             has_news = true;
             match event {
-                Event::Connected => self.choose_path(),
+                // A server knows all that it needs with the client's first packet.
+                Event::HandshakeDataReady if self.quic.side().is_server() => self.choose_path(),
+                Event::Connected if self.quic.side().is_client() => self.choose_path(),
                 Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
                     let reason = String::from_utf8_lossy(&close.reason).into_owned();
                     self.end = Some(End::ByPeer { code: close.error_code.into_inner(), reason });
@@ -322,9 +324,9 @@ impl Connection {
     /// time, or more than its new address may get.
     fn update_demand(&mut self, now: Instant, time: Time) {
         let may_ask = self.silence.may_call(now) && self.address.allows(EMULATION_BYTES);
-        self.demand = if may_ask { self.waiting_packets() } else { 0 };
+        self.waiting_packets = self.waiting_packets();
         if let Some(credits) = &mut self.credits {
-            credits.set_demand(time, self.demand);
+            credits.set_demand(time, if may_ask { self.waiting_packets } else { 0 });
         }
     }
 

@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 use shallop_core::{Span, Time};
 
 /// Emulation packets without any credit before it is asked whether other packets arrive.
-const UNANSWERED: u64 = 32;
-/// Questions that have to be answered while emulation packets are not.
-const QUESTIONS: u32 = 8;
+const UNANSWERED: u64 = 16;
+/// Questions that have to be answered, and emulation packets from the first of them to the last that are not.
+const QUESTIONS: u64 = 8;
 
 /// Whether credits still come.
 ///
 /// A path that is cut for a while lets nothing through, and must not look like one that lets all but credits through.
-/// So when no credit has come for long, packets of QUIC are sent that have to be acknowledged, one after the other.
-/// Each one that is, with an emulation packet beside it that has no credit, counts.
+/// So when no credit has come for long, packets of QUIC are sent that have to be acknowledged, one after the other. If
+/// they are, and the emulation packets beside them have no credit, credits have stopped. Those become rare by then, since
+/// the law takes all of them for lost, and not each question has one.
 #[derive(Debug)]
 pub(crate) struct Answers {
     /// How long no credit comes before a question is asked, and how long one waits for its answer.
@@ -30,7 +31,10 @@ pub(crate) struct Answers {
     /// When the question was asked that waits for its answer, and emulation packets until then.
     asked: Option<(Instant, u64)>,
     last_asked: Option<Instant>,
-    answered: u32,
+    answered: u64,
+    /// Emulation packets until the first question that was answered, and from there to the last one.
+    first: Option<u64>,
+    beside: u64,
 }
 
 impl Answers {
@@ -45,6 +49,8 @@ impl Answers {
             asked: None,
             last_asked: None,
             answered: 0,
+            first: None,
+            beside: 0,
         }
     }
 
@@ -72,7 +78,8 @@ impl Answers {
         }
         if let Some((at, before)) = self.asked {
             if newest_acked.is_some_and(|newest| newest >= at) {
-                self.answered += u32::from(emulated > before);
+                self.answered += 1;
+                self.beside = before - *self.first.get_or_insert(before);
                 self.asked = None;
             } else if now < at + self.limit {
                 return false;
@@ -87,7 +94,7 @@ impl Answers {
 
     /// Whether credits have stopped.
     pub(crate) fn have_stopped(&self) -> bool {
-        self.answered >= QUESTIONS
+        self.answered.min(self.beside) >= QUESTIONS
     }
 }
 

@@ -14,7 +14,7 @@ use crate::path::Path;
 use crate::settings::{ALPN, Settings};
 
 impl Connection {
-    /// The handshake is complete.
+    /// It is known what the peer speaks.
     pub(super) fn choose_path(&mut self) {
         let data = self.quic.crypto_session().handshake_data();
         let data = data
@@ -32,6 +32,10 @@ impl Connection {
 
     /// Reads the peer's settings: true if they are there, and credits begin.
     pub(super) fn read_settings(&mut self, time: Time) -> bool {
+        // This side's own settings leave first: they need no credit.
+        if self.stream_frames == 0 {
+            return false;
+        }
         let Some(settings) = self.exchange.settings(&mut self.quic) else { return false };
         match (settings, exchange::keys(&self.quic)) {
             (Ok(peer), Some(keys)) => {
@@ -65,7 +69,7 @@ impl Connection {
         self.path = path;
         self.pending = false;
         self.lost_bytes = 0;
-        self.demand = 0;
+        self.waiting_packets = 0;
         self.gate.set(Mode::Window);
         self.wake();
     }
@@ -74,7 +78,8 @@ impl Connection {
     pub(super) fn judge(&mut self, now: Instant, time: Time, out: &mut Vec<Datagram>) {
         let Some(credits) = &mut self.credits else { return };
         let (granted, emulated) = credits.answered();
-        self.answers.observe(now, (granted, emulated), self.demand > 0);
+        // Also while none are asked for, since nothing answers: a question finds out.
+        self.answers.observe(now, (granted, emulated), self.waiting_packets > 0);
         let why = if credits.is_unanswered(time) {
             Path::Unanswered
         } else if self.config.keeps_credits {
