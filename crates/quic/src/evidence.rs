@@ -15,8 +15,8 @@ const QUESTIONS: u64 = 8;
 ///
 /// A path that is cut for a while lets nothing through, and must not look like one that lets all but credits through.
 /// So when no credit has come for long, packets of QUIC are sent that have to be acknowledged, one after the other. If
-/// they are, and the emulation packets beside them have no credit, credits have stopped. Those become rare by then, since
-/// the law takes all of them for lost, and not each question has one.
+/// they are, and the emulation packets beside them have no credit, credits have stopped. Those become rare by then,
+/// since the law takes all of them for lost, and not each question has one.
 #[derive(Debug)]
 pub(crate) struct Answers {
     /// How long no credit comes before a question is asked, and how long one waits for its answer.
