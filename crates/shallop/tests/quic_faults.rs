@@ -61,7 +61,7 @@ fn a_file_arrives_whole_over_a_path_with_every_fault() {
 /// take nothing from its data but what the hosts do with them.
 const WATCHED: &str = r#"
 title = "a file, and somebody who sees all of its packets"
-duration = "16s"
+duration = "24s"
 scheme = [{ transport = "flashpass" }]
 switch.default.buffer = "100KB"
 topology = { kind = "dumbbell", senders = 3, receivers = 3, rate = "400Mbps", access_rate = "1Gbps", delay = "5ms" }
@@ -86,7 +86,8 @@ start = "500ms"
 transport = { transport = "newreno" }
 command = ["sh", "-ec", """
     export XDG_DATA_HOME=$PWD
-    shallop send $DATA r0 --trust-new --json --rate-limit 100Mbps --wait 30ms > report.json"""]
+    to=$(getent ahostsv4 r0 | awk '{ print $1; exit }')
+    shallop send $DATA $to --trust-new --json --rate-limit 100Mbps --wait 30ms > report.json"""]
 
 [[group]]
 name = "attack-receiver"
@@ -209,9 +210,10 @@ fn check(run: &Watched) -> u64 {
     }
     for attack in &run.attacks {
         let number = |key: &str| attack[key].as_u64().unwrap();
-        // QUIC tells who uses an unknown connection that there is none, 50 times a second at most.
+        // QUIC tells who uses an unknown connection that there is none, 50 times a second at most. It asks an address
+        // from which a copy comes before the packet itself to show that it is there (RFC 9000, 8.2.1: 1,200 bytes).
         assert_eq!(number("answers_of_ours"), 0, "{attack}");
-        assert!(number("answers") < 50 * 12 && number("longest_answer") < 1_200, "{attack}");
+        assert!(number("answers") < 50 * 12 && number("longest_answer") <= 1_200, "{attack}");
     }
     run.attacks.iter().map(|attack| attack["sent"].as_u64().unwrap()).sum()
 }
