@@ -176,6 +176,8 @@ if sys.platform == "linux":
             rate_limit: str,
             wait: str,
             without_credits: bool,
+            fallback: str,
+            unscheduled: str,
         ) -> Receiver:
             """Begins to receive into a folder."""
         @property
@@ -193,6 +195,8 @@ if sys.platform == "linux":
         rate_limit: str,
         wait: str,
         without_credits: bool,
+        fallback: str,
+        unscheduled: str,
         streams: int,
         fingerprint: str | None,
         trust_new: bool,

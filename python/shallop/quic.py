@@ -59,7 +59,9 @@ class Credits(TypedDict):
     dropped: dict[str, int]
     data_packets: int
     without_credit: int
+    unscheduled: int
     late: list[int]
+    lateness: dict[str, float]
     latest_s: float
 
 
@@ -78,6 +80,8 @@ class Report(TypedDict):
 
     transfer: Transfer
     on_credits: bool
+    leaves: str
+    """How data leaves at the end: ``"credits"``, ``"without_credits"``, or why credits were left."""
     credits: Credits
     path: Path
 
@@ -89,6 +93,8 @@ def send(
     rate_limit: str = "1Gbps",
     wait: str = "100ms",
     without_credits: bool = False,
+    fallback: str = "cubic",
+    unscheduled: str = "0B",
     streams: int = 4,
     fingerprint: str | None = None,
     trust_new: bool = False,
@@ -113,7 +119,12 @@ def send(
     wait
         The time from an emulation packet to its data packet: longer than the longest round trip of the network.
     without_credits
-        QUIC with CUBIC.
+        QUIC with the controller of `fallback`.
+    fallback
+        The congestion controller without credits: ``"cubic"`` or ``"bbr"`` (version 1). It takes over on a path that
+        is not fit for credits.
+    unscheduled
+        Up to this much of the first data leaves before the first credit, as ``"250KB"``.
     streams
         Files that are sent at a time, 1 to 64.
     fingerprint
@@ -153,6 +164,8 @@ def send(
             rate_limit=rate_limit,
             wait=wait,
             without_credits=without_credits,
+            fallback=fallback,
+            unscheduled=unscheduled,
             streams=streams,
             fingerprint=fingerprint,
             trust_new=trust_new,
@@ -227,6 +240,8 @@ def receive(
     rate_limit: str = "1Gbps",
     wait: str = "100ms",
     without_credits: bool = False,
+    fallback: str = "cubic",
+    unscheduled: str = "0B",
 ) -> Receiver:
     """Begins to receive files into a folder; ``next(receive("inbox"))`` waits for the first sender.
 
@@ -268,6 +283,8 @@ def receive(
             rate_limit=rate_limit,
             wait=wait,
             without_credits=without_credits,
+            fallback=fallback,
+            unscheduled=unscheduled,
         )
     )
 

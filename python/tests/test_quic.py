@@ -109,6 +109,9 @@ def test_what_is_wrong_is_said_in_the_words_of_the_command(tmp_path: Path) -> No
         ("rate_limit", "fast", "rate_limit"),
         ("wait", "0s", "1us to 600s"),
         ("streams", 65, "from 1 to 64"),
+        ("fallback", "reno", '"cubic" or "bbr"'),
+        ("unscheduled", "2TB", "at most 1 TB"),
+        ("unscheduled", "much", "unscheduled"),
         ("fingerprint", "12", "64 hexadecimal digits"),
         ("cert", "a.pem", "go together"),
     ],
@@ -118,6 +121,27 @@ def test_options_are_checked_before_anything_is_sent(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         shallop.quic.send(tmp_path, "127.0.0.1", **{option: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fallback", ["cubic", "bbr"])
+def test_data_leaves_before_the_first_credit_or_without_any(tmp_path: Path, fallback: str) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(bytes(100_000))
+    with receiver(tmp_path, overwrite=True) as inbox:
+        trust = {"wait": WAIT, "fingerprint": inbox.fingerprint}
+        early = shallop.quic.send(file, inbox.address, unscheduled="50KB", **trust)  # type: ignore[arg-type]
+        assert early["leaves"] == "credits" and early["credits"]["unscheduled"] > 0
+        file.write_bytes(bytes(range(250)) * 400)
+        plain = shallop.quic.send(
+            file,
+            inbox.address,
+            without_credits=True,
+            fallback=fallback,
+            **trust,  # type: ignore[arg-type]
+        )
+    assert plain["leaves"] == "without_credits" and not plain["on_credits"]
+    assert plain["transfer"]["bytes"] == 100_000
+    assert plain["credits"]["emulated"] == 0
 
 
 def test_hosts_and_paths_are_checked(tmp_path: Path) -> None:

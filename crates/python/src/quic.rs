@@ -9,7 +9,7 @@ use std::thread;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use shallop_core::{BitsPerSec, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_quic::client::{self, CertificateFiles, Trust, help_of_transfer};
 use shallop_quic::host::Host;
 use shallop_quic::identity::Fingerprint;
@@ -24,7 +24,11 @@ use crate::errors::{checked, plain};
 use crate::study::POLL_INTERVAL;
 
 /// The options of the network as the command has them.
-fn config(rate_limit: &str, wait: &str, without_credits: bool) -> PyResult<Config> {
+fn config(
+    (rate_limit, wait): (&str, &str),
+    without_credits: bool,
+    (fallback, unscheduled): (&str, &str),
+) -> PyResult<Config> {
     let said = |why: &dyn ToString| why.to_string();
     let rate = checked("rate_limit", &rate_limit, |text| {
         text.parse::<BitsPerSec>().map_err(|why| said(&why))
@@ -33,7 +37,12 @@ fn config(rate_limit: &str, wait: &str, without_credits: bool) -> PyResult<Confi
         let wait = text.parse::<Span>().map_err(|why| said(&why))?;
         Config::in_network(rate, wait).map_err(|why| said(&why))
     })?;
-    Ok(Config { credits: !without_credits, ..config })
+    let fallback = checked("fallback", &fallback, |text| text.parse().map_err(str::to_owned))?;
+    let config = checked("unscheduled", &unscheduled, |text| {
+        let burst = text.parse::<Bytes>().map_err(|why| said(&why))?;
+        config.starting_with(burst).map_err(|why| said(&why))
+    })?;
+    Ok(Config { credits: !without_credits, fallback, ..config })
 }
 
 fn files(cert: Option<PathBuf>, key: Option<PathBuf>) -> PyResult<Option<CertificateFiles>> {
@@ -126,8 +135,8 @@ fn json(report: &Report) -> Result<String, String> {
 /// Sends files and folders, and returns the report as JSON.
 #[pyfunction]
 #[pyo3(signature = (
-    paths, to, *, rate_limit, wait, without_credits, streams, fingerprint, trust_new, known_hosts, ca, cert, key,
-    progress
+    paths, to, *, rate_limit, wait, without_credits, fallback, unscheduled, streams, fingerprint, trust_new,
+    known_hosts, ca, cert, key, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn send(
@@ -137,6 +146,8 @@ pub fn send(
     rate_limit: &str,
     wait: &str,
     without_credits: bool,
+    fallback: &str,
+    unscheduled: &str,
     streams: &Bound<'_, PyAny>,
     fingerprint: Option<&str>,
     trust_new: bool,
@@ -161,7 +172,7 @@ pub fn send(
     let order = Order {
         paths,
         host: checked("to", &to, |text| text.parse::<Host>().map_err(|why| why.to_string()))?,
-        config: config(rate_limit, wait, without_credits)?,
+        config: config((rate_limit, wait), without_credits, (fallback, unscheduled))?,
         trusted: (fingerprint.transpose()?, trust_new, known_hosts, ca),
         own: files(cert, key)?,
         options: SendOptions { streams },
@@ -219,7 +230,8 @@ impl Receiver {
     /// Begins to receive into a folder.
     #[staticmethod]
     #[pyo3(signature = (
-        folder, *, bind, overwrite, identity, cert, key, client_ca, rate_limit, wait, without_credits
+        folder, *, bind, overwrite, identity, cert, key, client_ca, rate_limit, wait, without_credits, fallback,
+        unscheduled
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn listen(
@@ -234,8 +246,10 @@ impl Receiver {
         rate_limit: &str,
         wait: &str,
         without_credits: bool,
+        fallback: &str,
+        unscheduled: &str,
     ) -> PyResult<Self> {
-        let config = config(rate_limit, wait, without_credits)?;
+        let config = config((rate_limit, wait), without_credits, (fallback, unscheduled))?;
         let bind = bind.map(|text| {
             let read = |text: &str| text.parse::<SocketAddr>().map_err(|why| why.to_string());
             checked("bind", &text, read)

@@ -32,6 +32,14 @@ const IPV6_OVER_IPV4: u64 = 20;
 #[error("the waiting time is from 1us to 600s")]
 pub struct WaitError;
 
+/// The most data before the first credit, as in scenarios.
+const MOST_UNSCHEDULED: Bytes = Bytes::new(1_000_000_000_000);
+
+/// More data before the first credit than there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at most 1 TB leave before the first credit")]
+pub struct UnscheduledError;
+
 /// How packets are marked for switches, as DSCP (6 bits), by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
@@ -160,6 +168,18 @@ impl Config {
         }
         let wait = Duration::from_nanos(wait.as_ps() / 1_000);
         Ok(Self { wait, ..Self::new(link) })
+    }
+
+    /// The same, which sends up to so much of the first data before the first credit (Aeolus's start).
+    ///
+    /// # Errors
+    /// If it is more than 1 TB.
+    pub fn starting_with(self, burst: Bytes) -> Result<Self, UnscheduledError> {
+        if burst > MOST_UNSCHEDULED {
+            return Err(UnscheduledError);
+        }
+        let unscheduled = Some(Unscheduled { burst, until_first_data: false });
+        Ok(Self { unscheduled: unscheduled.filter(|_| burst.get() > 0), ..self })
     }
 
     /// The full rate of emulation packets over IPv4, on the wire, preamble and gap included: 5.2 % of the link with

@@ -183,6 +183,7 @@ impl Endpoints {
     }
 
     /// Bytes that a stream takes now.
+    #[must_use]
     pub fn room(&self, id: ConnectionId, stream: StreamNumber) -> usize {
         self.connection(id).map_or(0, |of| of.streams.room(stream.0))
     }

@@ -134,7 +134,7 @@ mod virtual_time;
 mod waiting;
 mod within;
 
-pub use config::{Classes, Config, WaitError};
+pub use config::{Classes, Config, UnscheduledError, WaitError};
 pub use endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 pub use endpoints::Endpoints;
 pub use error::QuicError;

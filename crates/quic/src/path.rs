@@ -1,6 +1,7 @@
 //! How data leaves, and what replaces credits where they cannot be used.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -74,6 +75,19 @@ impl Fallback {
         match self {
             Self::Cubic => Arc::new(CubicConfig::default()).build(now, mtu),
             Self::Bbr => Arc::new(BbrConfig::default()).build(now, mtu),
+        }
+    }
+}
+
+impl FromStr for Fallback {
+    type Err = &'static str;
+
+    /// As the option `--fallback` of the commands has it.
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "cubic" => Ok(Self::Cubic),
+            "bbr" => Ok(Self::Bbr),
+            _ => Err("\"cubic\" or \"bbr\""),
         }
     }
 }

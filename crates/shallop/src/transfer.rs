@@ -13,7 +13,7 @@ use shallop_quic::session::{Receiving, Report, Served};
 use shallop_quic::transfer::{
     Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, Sources,
 };
-use shallop_quic::{Config, Connection, Fallback, Path, Unscheduled};
+use shallop_quic::{Config, Connection, Fallback, Path};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 
@@ -25,19 +25,13 @@ use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
-/// As in scenarios.
-const MOST_UNSCHEDULED: Bytes = Bytes::new(1_000_000_000_000);
 
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
-    if network.unscheduled.is_some_and(|burst| burst > MOST_UNSCHEDULED) {
-        return Err(plain(&"--unscheduled is at most 1 TB"));
-    }
-    let unscheduled = network.unscheduled.filter(|burst| burst.get() > 0);
-    let unscheduled = unscheduled.map(|burst| Unscheduled { burst, until_first_data: false });
-    let config = Config::in_network(network.rate_limit, network.wait)
-        .map_err(|why| plain(&format!("--wait: {why}")))?;
-    Ok(Config { unscheduled, ..config })
+    Config::in_network(network.rate_limit, network.wait)
+        .map_err(|why| plain(&format!("--wait: {why}")))?
+        .starting_with(network.unscheduled.unwrap_or(Bytes::ZERO))
+        .map_err(|why| plain(&format!("--unscheduled: {why}")))
 }
 
 fn duration(of: Span) -> Duration {

@@ -209,7 +209,7 @@ fn bad_input_is_named() {
         (&["ping", "--listen", "--bind", &taken], &["another program has this port"]),
         (
             &["send", ".", "127.0.0.1", "--unscheduled", "2000GB"],
-            &["--unscheduled is at most 1 TB"],
+            &["--unscheduled: at most 1 TB leave before the first credit"],
         ),
         (&["send", ".", "127.0.0.1", "--unscheduled", "2"], &["--unscheduled"]),
         (&["send", ".", "127.0.0.1", "--fallback", "reno"], &["cubic, bbr"]),
