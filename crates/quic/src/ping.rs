@@ -30,6 +30,8 @@ const COUNT: u8 = b'C';
 const MOST_ECHO: usize = 64;
 /// Bytes of a load, at most: more than a minute at 10 Gb/s.
 const MOST_LOAD: u64 = 100 << 30;
+/// Bytes of a full packet on the wire.
+const FRAME: u64 = 1_538;
 /// Bytes of the answer to a [`COUNT`].
 const ANSWER: usize = 16;
 /// What is written and read at a time, bytes.
@@ -68,6 +70,8 @@ fn echo(connection: &Connection) -> Result<Duration, QuicError> {
 pub struct Load {
     /// How long data was offered, seconds.
     pub seconds: f64,
+    /// Full packets that the rate carries in that time: as many emulation packets were to be sent.
+    pub asked: u64,
     /// Emulation packets sent.
     pub emulated: u64,
     /// Credits that came back for them.
@@ -120,6 +124,7 @@ pub fn load(
     settle: Duration,
 ) -> Result<Load, QuicError> {
     let mut left = rate.bytes_in(span(time)).get();
+    let asked = left / FRAME;
     let count = || (connection.stats(), connection.path_stats());
     let (before, begun) = (count(), Instant::now());
     let offered = block_on(async {
@@ -137,7 +142,7 @@ pub fn load(
     std::thread::sleep(settle);
     let load = Load::between(&before, &count());
     let on_credits = connection.path() == Path::Credits;
-    Ok(Load { seconds: offered.as_secs_f64(), on_credits, ..load })
+    Ok(Load { seconds: offered.as_secs_f64(), asked, on_credits, ..load })
 }
 
 /// What has arrived at the peer, as it says.

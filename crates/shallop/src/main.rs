@@ -108,9 +108,9 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         #[cfg(target_os = "linux")]
         Command::Edge(args) => edge::edge(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]
-        Command::Send(args) => transfer::send(args),
+        Command::Send(args) => transfer::send(args, &|| listen(&stop)),
         #[cfg(target_os = "linux")]
-        Command::Receive(args) => transfer::receive(args),
+        Command::Receive(args) => transfer::receive(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]
         Command::Ping(args) => ping::ping(args),
         // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.

@@ -33,6 +33,9 @@ const NOTICED: f64 = 0.002;
 /// Data is spared where less than this part of the loss of emulation packets is lost of it. One queue for all drops
 /// about as much of both.
 const SPARED: f64 = 0.25;
+/// Where less than one in this many of the emulation packets was sent that the rate asks for, losses are of a rate that
+/// nobody has there: of a host that carries less, or a bottleneck far below.
+const LEAST_SENT: u64 = 8;
 /// Emulation packets that have to be sent for a verdict.
 const LEAST_EMULATED: u64 = 100;
 
@@ -191,6 +194,11 @@ impl Verdict {
                        queue at the bottleneck, or their DSCP was erased before it.";
             return said(Some(false), true, why);
         }
+        if heaviest.emulated * LEAST_SENT < heaviest.asked {
+            let why = "Not known: far fewer emulation packets were sent than the rate asks for, since the hosts or the \
+                       path carry much less; give a lower --rate-limit.";
+            return said(None, true, why);
+        }
         if emulation <= NOTICED {
             let why = "Not known: nothing was lost, so it was not seen what the path drops first.";
             return said(None, false, why);
@@ -241,7 +249,16 @@ mod tests {
     use super::*;
 
     fn load(emulated: u64, granted: u64, data_packets: u64, data_lost: u64) -> Load {
-        Load { emulated, granted, data_packets, data_lost, on_credits: true, ..Load::default() }
+        let asked = emulated;
+        Load {
+            asked,
+            emulated,
+            granted,
+            data_packets,
+            data_lost,
+            on_credits: true,
+            ..Load::default()
+        }
     }
 
     fn verdict(loads: &[Load]) -> (Option<bool>, bool) {
@@ -271,5 +288,8 @@ mod tests {
         let by_chance = load(1_000, 900, 900, 0);
         assert_eq!(verdict(&[by_chance, load(10_000, 9_000, 9_000, 1)]), (None, true));
         assert_eq!(verdict(&[]), (None, false));
+        // 10 Gb/s asked of a host that sends a twentieth of that.
+        let overloaded = Load { asked: 770_000, ..load(40_000, 36_000, 36_000, 0) };
+        assert_eq!(verdict(&[light, overloaded]), (None, true));
     }
 }

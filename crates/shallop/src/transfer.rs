@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,6 +26,8 @@ use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
+/// The exit code after Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
@@ -47,11 +50,12 @@ fn config(leaving: &Leaving) -> Result<Config> {
     })
 }
 
-/// Sends files, or zeros for a time.
-pub fn send(args: &Send) -> Result<ExitCode> {
+/// Sends files, or zeros for a time. Once it is connected, `listen` gives what Ctrl-C sets.
+pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
     let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
     let sending = connect(&args.host, config, &args.receiver)?;
+    let stop = listen()?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
@@ -61,25 +65,31 @@ pub fn send(args: &Send) -> Result<ExitCode> {
             bar.say(&format!("{}\n", leaves(path, args.leaving.fallback.into())));
         }
     };
-    let sent = transfer_path::watching(&connection, retry, &tell, || match args.time {
+    let sent = transfer_path::watching(&connection, (retry, &stop), &tell, || match args.time {
         Some(time) => sending.send_for(duration(time), &bar),
         None => sending.send(&sources, options, &bar),
     });
     // Its peer waits for the end.
     drop(connection);
     bar.end();
+    if sent.is_err() && stop.load(Ordering::Relaxed) {
+        print::stderr(
+            "Interrupted. What has arrived is kept: the same command goes on from there.\n",
+        );
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     let done = args.time.is_none().then_some("sent");
     ended(&sent.map_err(|why| not_sent(&why))?, done, &args.leaving)
 }
 
-/// Receives files, until it is ended or, with `--once`, the first sender is done.
-pub fn receive(args: &Receive) -> Result<ExitCode> {
+/// Receives files, until Ctrl-C sets `stop` or, with `--once`, the first sender is done.
+pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
     let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite };
     let first = Mutex::new(None);
-    receiving.each(|connection| {
+    let serve = |connection: Connection| {
         let done = receive_from(&receiving, &connection, args, options);
         drop(connection);
         match done {
@@ -90,7 +100,11 @@ pub fn receive(args: &Receive) -> Result<ExitCode> {
             Some(Err(why)) => print::stderr(&format!("{why}\n")),
             _ => {}
         }
-    });
+    };
+    transfer_path::receiving(&receiving, stop, || receiving.each(serve));
+    if stop.load(Ordering::Relaxed) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
     first.unwrap_or(Ok(ExitCode::SUCCESS))
 }

@@ -1,18 +1,21 @@
-//! How data of a transfer leaves, while it goes on: what has changed is told, and credits are tried again.
+//! What is looked at while a transfer goes on: how data leaves, of which changes are told, whether credits are to be
+//! tried again, and Ctrl-C, after which the peer is told that this is the end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use shallop_quic::session::Receiving;
 use shallop_quic::{Connection, Path};
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Does `act`, and meanwhile tells each way in which data leaves that is another one than before. Where credits were
-/// given up, they are tried again after `retry`, each time.
+/// given up, they are tried again after `retry`, each time. The connection is closed when `stop` is set.
 pub fn watching<T>(
     connection: &Connection,
-    retry: Option<Duration>,
+    (retry, stop): (Option<Duration>, &AtomicBool),
     tell: &(dyn Fn(Path) + Sync),
     act: impl FnOnce() -> T,
 ) -> T {
@@ -21,6 +24,9 @@ pub fn watching<T>(
         scope.spawn(move || {
             let (mut path, mut since) = (connection.path(), Instant::now());
             while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if stop.load(Ordering::Relaxed) {
+                    connection.close(0, b"interrupted");
+                }
                 let now = connection.path();
                 // A connection that has ended leaves in no way.
                 if now != path && now != Path::Unknown {
@@ -30,6 +36,23 @@ pub fn watching<T>(
                 if path.is_fallback() && retry.is_some_and(|retry| since.elapsed() >= retry) {
                     connection.use_credits();
                     since = Instant::now();
+                }
+            }
+        });
+        let acted = act();
+        drop(done);
+        acted
+    })
+}
+
+/// Does `act`, and meanwhile ends what is received when `stop` is set.
+pub fn receiving<T>(receiving: &Receiving, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if stop.load(Ordering::Relaxed) {
+                    return receiving.close();
                 }
             }
         });

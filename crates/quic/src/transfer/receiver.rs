@@ -415,7 +415,9 @@ impl Receiver<'_> {
 }
 
 fn different() -> io::Error {
-    io::Error::other("a file of that name is there, with other bytes")
+    io::Error::other(
+        "a file of that name is there, with other bytes, and the receiver was not started with --overwrite",
+    )
 }
 
 fn abandoned(reason: &str) -> io::Error {
