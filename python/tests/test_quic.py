@@ -130,7 +130,8 @@ def test_data_leaves_before_the_first_credit_or_without_any(tmp_path: Path, fall
     with receiver(tmp_path, overwrite=True) as inbox:
         trust = {"wait": WAIT, "fingerprint": inbox.fingerprint}
         early = shallop.quic.send(file, inbox.address, unscheduled="50KB", **trust)  # type: ignore[arg-type]
-        assert early["leaves"] == "credits" and early["credits"]["unscheduled"] > 0
+        assert early["leaves"] == "credits"
+        assert early["credits"]["unscheduled"] > 0
         file.write_bytes(bytes(range(250)) * 400)
         plain = shallop.quic.send(
             file,
@@ -139,7 +140,8 @@ def test_data_leaves_before_the_first_credit_or_without_any(tmp_path: Path, fall
             fallback=fallback,
             **trust,  # type: ignore[arg-type]
         )
-    assert plain["leaves"] == "without_credits" and not plain["on_credits"]
+    assert plain["leaves"] == "without_credits"
+    assert not plain["on_credits"]
     assert plain["transfer"]["bytes"] == 100_000
     assert plain["credits"]["emulated"] == 0
 
