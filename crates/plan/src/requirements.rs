@@ -10,7 +10,8 @@ use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{Credits, Transport};
 
-/// The tenth of the longest small packet of QUIC, which acknowledges ten data packets.
+/// Bytes on the wire of an acknowledgement of QUIC, 166 at most, for each of the ten data packets that it acknowledges
+/// (`ACKNOWLEDGED_TOGETHER` of the crate `quic`).
 const ACKNOWLEDGEMENTS: u64 = 17;
 
 /// What the transports in use require of ports.

@@ -67,8 +67,6 @@ pub(crate) struct Connection {
     path: Path,
     credits: Option<Credits>,
     burst: Burst,
-    /// Packets that wait for credits, asked for or not.
-    waiting_packets: u64,
     /// Whether credits still come, and what the peer has told against them.
     answers: Answers,
     objection: Option<Path>,
@@ -129,7 +127,6 @@ impl Connection {
             path: Path::Unknown,
             credits: None,
             burst: Burst::new(config),
-            waiting_packets: 0,
             answers: Answers::new(config.wait, patience),
             objection: None,
             watch: Watch::new(config.classes, config.wait * 2),
@@ -324,9 +321,9 @@ impl Connection {
     /// time, or more than its new address may get.
     fn update_demand(&mut self, now: Instant, time: Time) {
         let may_ask = self.silence.may_call(now) && self.address.allows(EMULATION_BYTES);
-        self.waiting_packets = self.waiting_packets();
+        let demand = if may_ask { self.waiting_packets() } else { 0 };
         if let Some(credits) = &mut self.credits {
-            credits.set_demand(time, if may_ask { self.waiting_packets } else { 0 });
+            credits.set_demand(time, demand);
         }
     }
 

@@ -73,9 +73,11 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
     drop(connection);
     bar.end();
     if sent.is_err() && stop.load(Ordering::Relaxed) {
-        print::stderr(
-            "Interrupted. What has arrived is kept: the same command goes on from there.\n",
-        );
+        print::stderr(if args.time.is_some() {
+            "Interrupted.\n"
+        } else {
+            "Interrupted. What has arrived is kept: the same command goes on from there.\n"
+        });
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let done = args.time.is_none().then_some("sent");

@@ -19,41 +19,42 @@ pub fn watching<T>(
     tell: &(dyn Fn(Path) + Sync),
     act: impl FnOnce() -> T,
 ) -> T {
-    let (done, is_done) = channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let (mut path, mut since) = (connection.path(), Instant::now());
-            while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if stop.load(Ordering::Relaxed) {
-                    connection.close(0, b"interrupted");
-                }
-                let now = connection.path();
-                // A connection that has ended leaves in no way.
-                if now != path && now != Path::Unknown {
-                    (path, since) = (now, Instant::now());
-                    tell(path);
-                }
-                if path.is_fallback() && retry.is_some_and(|retry| since.elapsed() >= retry) {
-                    connection.use_credits();
-                    since = Instant::now();
-                }
-            }
-        });
-        let acted = act();
-        drop(done);
-        acted
-    })
+    let (mut path, mut since) = (connection.path(), Instant::now());
+    let look = move || {
+        if stop.load(Ordering::Relaxed) {
+            connection.close(0, b"interrupted");
+        }
+        let now = connection.path();
+        // A connection that has ended leaves in no way.
+        if now != path && now != Path::Unknown {
+            (path, since) = (now, Instant::now());
+            tell(path);
+        }
+        if path.is_fallback() && retry.is_some_and(|retry| since.elapsed() >= retry) {
+            connection.use_credits();
+            since = Instant::now();
+        }
+    };
+    meanwhile(look, act)
 }
 
 /// Does `act`, and meanwhile ends what is received when `stop` is set.
 pub fn receiving<T>(receiving: &Receiving, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
+    let look = || {
+        if stop.load(Ordering::Relaxed) {
+            receiving.close();
+        }
+    };
+    meanwhile(look, act)
+}
+
+/// Does `act`, and looks from time to time in another thread.
+fn meanwhile<T>(mut look: impl FnMut() + Send, act: impl FnOnce() -> T) -> T {
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if stop.load(Ordering::Relaxed) {
-                    return receiving.close();
-                }
+                look();
             }
         });
         let acted = act();

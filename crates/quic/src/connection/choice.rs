@@ -69,17 +69,17 @@ impl Connection {
         self.path = path;
         self.pending = false;
         self.lost_bytes = 0;
-        self.waiting_packets = 0;
         self.gate.set(Mode::Window);
         self.wake();
     }
 
     /// Leaves credits if the path is not fit for them, or finds out.
     pub(super) fn judge(&mut self, now: Instant, time: Time, out: &mut Vec<Datagram>) {
+        let waits = self.waiting_packets() > 0;
         let Some(credits) = &mut self.credits else { return };
         let (granted, emulated) = credits.answered();
-        // Also while none are asked for, since nothing answers: a question finds out.
-        self.answers.observe(now, (granted, emulated), self.waiting_packets > 0);
+        // A silent peer is asked for no credits. Data that waits is enough: a question finds out.
+        self.answers.observe(now, (granted, emulated), waits);
         let why = if credits.is_unanswered(time) {
             Path::Unanswered
         } else if self.config.keeps_credits {
