@@ -73,6 +73,7 @@ class Path(TypedDict):
     max_smoothed_rtt_s: float
     packets_sent: int
     packets_lost: int
+    path_challenges: int
 
 
 class Report(TypedDict):

@@ -19,6 +19,8 @@ pub struct PathStats {
     pub packets_sent: u64,
     /// QUIC packets that were declared lost.
     pub packets_lost: u64,
+    /// How often the peer was asked whether it is at another address (`PATH_CHALLENGE`, RFC 9000, 8.2).
+    pub path_challenges: u64,
 }
 
 impl PathStats {
@@ -30,6 +32,7 @@ impl PathStats {
             max_smoothed_rtt_s: longest.max(path.rtt).as_secs_f64(),
             packets_sent: path.sent_packets,
             packets_lost: path.lost_packets,
+            path_challenges: quic.frame_tx.path_challenge,
         }
     }
 
@@ -63,10 +66,12 @@ mod tests {
         quic.path.min_rtt = Duration::from_millis(10);
         quic.path.rtt = Duration::from_millis(12);
         (quic.path.sent_packets, quic.path.lost_packets) = (200, 3);
+        quic.frame_tx.path_challenge = 4;
         let path = PathStats::new(&quic, Duration::from_millis(15));
         assert!((path.queueing_s() - 0.002).abs() < 1e-9, "{path:?}");
         assert!((path.max_queueing_s() - 0.005).abs() < 1e-9, "{path:?}");
         assert!((path.loss() - 0.015).abs() < 1e-9, "{path:?}");
+        assert_eq!(path.path_challenges, 4);
         let shorter = PathStats::new(&quic, Duration::from_millis(3));
         assert!((shorter.max_queueing_s() - 0.002).abs() < 1e-9, "{shorter:?}");
         assert!(PathStats::default().loss().abs() < 1e-9);

@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
-use shallop_workbench::diagnostic::{Missing, Result, plain};
+use shallop_workbench::diagnostic::{Missing, Result, keep_words_whole, plain};
 use shallop_workbench::printable::printable;
 use shallop_workbench::rehearsal;
 
@@ -53,6 +53,7 @@ const BAD_INPUT: u8 = 2;
 const MISSING: u8 = 3;
 
 fn main() -> ExitCode {
+    keep_words_whole();
     let arguments = Arguments::try_parse().unwrap_or_else(|error| printable_values(error).exit());
     match carry_out(&arguments.command) {
         Ok(code) => code,

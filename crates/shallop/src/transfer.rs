@@ -81,7 +81,7 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let done = args.time.is_none().then_some("sent");
-    ended(&sent.map_err(|why| not_sent(&why))?, done, &args.leaving)
+    ended(&sent.map_err(|why| not_sent(&why))?, ("", done), &args.leaving)
 }
 
 /// Receives files, until Ctrl-C sets `stop` or, with `--once`, the first sender is done.
@@ -121,16 +121,17 @@ fn receive_from(
     // Several bars at a time would be in each other's way.
     let bar = args.once.then(|| Bar::new(args.leaving.printing));
     let progress: &dyn Progress = bar.as_ref().map_or(&(), |bar| bar);
+    let from = connection.remote_address().map(|from| format!("{from}: ")).unwrap_or_default();
     let served = receiving.serve(connection, Some(&args.folder), options, progress);
     if let Some(bar) = &bar {
         bar.end();
     }
     match served {
-        Ok(Served::Files(report)) => Some(ended(&report, Some("received"), &args.leaving)),
+        Ok(Served::Files(report)) => Some(ended(&report, (&from, Some("received")), &args.leaving)),
         Ok(Served::Pings(_)) => None,
         // A sender that does not trust this host leaves; one that was broken off comes again.
         Err(why) => {
-            print::stderr(&format!("{why}\n"));
+            print::stderr(&format!("{from}{why}\n"));
             None
         }
     }
@@ -160,8 +161,12 @@ pub fn place(address: SocketAddr) -> String {
     }
 }
 
-/// Says what came of a session: what was done with files, if it was about files.
-fn ended(report: &Report, done: Option<&str>, leaving: &Leaving) -> Result<ExitCode> {
+/// Says what came of a session: whose it was, and what was done with files, if it was about files.
+fn ended(
+    report: &Report,
+    (from, done): (&str, Option<&str>),
+    leaving: &Leaving,
+) -> Result<ExitCode> {
     let printing = leaving.printing;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
@@ -172,12 +177,12 @@ fn ended(report: &Report, done: Option<&str>, leaving: &Leaving) -> Result<ExitC
         return Ok(ExitCode::from(code));
     }
     if !printing.quiet {
-        print::line(&sentences(report, done, leaving.fallback.into()))?;
+        print::line(&format!("{from}{}", sentences(report, done, leaving.fallback.into())))?;
     }
     // Both sides have the words of the receiver.
     for failed in &report.transfer.failed {
         let (path, reason) = (printable(&failed.path), printable(&failed.reason));
-        print::stderr(&format!("{path}: not in place at the receiver: {reason}\n"));
+        print::stderr(&format!("{from}{path}: not in place at the receiver: {reason}\n"));
     }
     Ok(ExitCode::from(code))
 }
@@ -195,7 +200,12 @@ fn leaves(path: Path, fallback: Fallback) -> String {
 fn sentences(report: &Report, done: Option<&str>, fallback: Fallback) -> String {
     let Report { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
-    let files = done.map(|done| format!("{} files {done}, ", transfer.files)).unwrap_or_default();
+    let failed = match transfer.failed.len() {
+        0 => String::new(),
+        failed => format!("{failed} not, "),
+    };
+    let files = done.map(|done| format!("{} files {done}, {failed}", transfer.files));
+    let files = files.unwrap_or_default();
     let moved =
         format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
     let skipped =

@@ -51,6 +51,7 @@ fn path(of: &PathStats) -> Vec<[String; 2]> {
     vec![
         row("QUIC packets sent", &of.packets_sent),
         row("  lost, %", &percent(of.loss())),
+        row("questions whether the peer is at another address", &of.path_challenges),
         row("least round trip, ms", &millis(of.min_rtt_s)),
         row("smoothed round trip at the end, ms", &millis(of.smoothed_rtt_s)),
         row("queueing inferred at the end, ms", &millis(of.queueing_s())),
@@ -107,6 +108,7 @@ mod tests {
             max_smoothed_rtt_s: 0.0125,
             packets_sent: 1_000,
             packets_lost: 7,
+            path_challenges: 211,
         };
         let (transfer, leaves) = (Summary::default(), Path::Credits);
         let report = Report { transfer, on_credits: true, leaves, credits, path };
@@ -129,6 +131,7 @@ mod tests {
             ("the latest, ms", "12.300"),
             ("QUIC packets sent", "1000"),
             ("lost, %", "0.70"),
+            ("questions whether the peer is at another address", "211"),
             ("least round trip, ms", "10.000"),
             ("smoothed round trip at the end, ms", "11.500"),
             ("queueing inferred at the end, ms", "1.500"),

@@ -329,6 +329,6 @@ fn a_full_disk_fails_the_file_and_says_so() {
     let said = one_line(&sent.stderr);
     assert!(said.contains("large: not in place at the receiver: No space left"), "{said}");
     let what = one_line(&sent.stdout);
-    assert!(what.contains("1 files sent"), "{what}");
+    assert!(what.contains("1 files sent, 1 not, "), "{what}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }

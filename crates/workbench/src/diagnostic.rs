@@ -5,7 +5,11 @@ use std::fmt::Display;
 use std::path::Path;
 
 pub use miette::Report;
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, MietteHandlerOpts,
+    NamedSource,
+};
+use textwrap::{WordSeparator, WordSplitter};
 
 use super::error::WorkError;
 use super::printable::{printable, printable_lines, printable_source};
@@ -81,11 +85,25 @@ fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<
     short.then(|| start..span.end.clamp(start, end_of_line))
 }
 
+/// Diagnostics printed with `{:?}` from now on keep options, fingerprints and paths whole, to be copied.
+pub fn keep_words_whole() {
+    let whole = MietteHandlerOpts::new()
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    // A hook that is there already stays.
+    let _ = miette::set_hook(Box::new(move |_| Box::new(whole.clone().build())));
+}
+
 /// The diagnostic as text without colours.
 #[must_use]
 pub fn text(report: &Report) -> String {
     let theme = GraphicalTheme::unicode_nocolor();
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(COLUMNS);
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_width(COLUMNS)
+        .with_break_words(false)
+        .with_word_separator(WordSeparator::AsciiSpace)
+        .with_word_splitter(WordSplitter::NoHyphenation);
     let mut text = String::new();
     match handler.render_report(&mut text, report.as_ref()) {
         Ok(()) => text.trim_end().to_owned(),
@@ -102,6 +120,15 @@ pub fn name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_to_be_copied_is_on_one_line() {
+        let fingerprint = ["0123abcd"; 8].join("-");
+        let what = format!("the host at 127.0.0.1:4747 of that name shows {fingerprint}, not it");
+        assert!(text(&plain(&what)).contains(&fingerprint));
+        let path = format!("/{}", "a-folder/".repeat(20));
+        assert!(text(&plain(&path)).contains(&path));
+    }
 
     #[test]
     fn what_a_terminal_obeys_is_escaped_in_the_message_and_in_the_line() {
