@@ -3,11 +3,9 @@
 //! A crate depends on exactly the crates of its line. Its tests may also use indirect dependencies. Optional
 //! dependencies count like all others.
 
-use std::process::Command;
-
 use serde_json::Value;
 
-use crate::tree::{Finding, root};
+use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
 pub const RULE: [(&str, &[&str]); 26] = [
@@ -194,16 +192,8 @@ struct Dependency {
 
 /// Compares the dependencies that cargo reports with the rule.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(root())
-        .output()
-        .map_err(|why| format!("cargo metadata could not be started: {why}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
-    }
-    let metadata = serde_json::from_slice(&output.stdout)
+    let listed = cargo(&["metadata", "--no-deps", "--offline", "--format-version", "1"])?;
+    let metadata = serde_json::from_slice(&listed)
         .map_err(|why| format!("cargo metadata gave no JSON: {why}"))?;
     Ok(check(&packages(&metadata).ok_or("cargo metadata gave something unexpected")?))
 }

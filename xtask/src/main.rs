@@ -7,6 +7,7 @@ mod layers;
 mod page;
 mod picture;
 mod record;
+mod shared;
 mod tidy;
 mod tokens;
 mod tree;
@@ -20,7 +21,7 @@ use tree::Finding;
 type Check = fn() -> Result<Vec<Finding>, String>;
 
 /// The verbs with their rules.
-const VERBS: [(&str, &str, Check); 5] = [
+const VERBS: [(&str, &str, Check); 6] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
     (
         "circles",
@@ -28,6 +29,11 @@ const VERBS: [(&str, &str, Check); 5] = [
         circles::check_tree,
     ),
     ("picture", "the picture of the crates is that of the rule", picture::check_tree),
+    (
+        "shared",
+        "libraries are built once for the command and the Python module",
+        shared::check_tree,
+    ),
     ("walls", "machines touch no file, thread, clock, environment or socket", walls::check_tree),
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
 ];

@@ -55,6 +55,19 @@ pub fn root() -> PathBuf {
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
+/// What cargo prints when it is called in the root with these arguments.
+pub fn cargo(arguments: &[&str]) -> Result<Vec<u8>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let called = format!("cargo {}", arguments.join(" "));
+    let output = Command::new(cargo).args(arguments).current_dir(root()).output();
+    let output = output.map_err(|why| format!("{called} could not be started: {why}"))?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(format!("{called}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
 /// The tracked text files under the root, in order of their paths. Without git or outside a clone, all files that were
 /// not generated.
 pub fn sources() -> Result<Vec<Source>, String> {
