@@ -8,9 +8,9 @@ use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
 use shallop_proto::flashpass::CreditEngineConfig;
 use shallop_proto::wire;
 
-use crate::packet::{EMULATION_BYTES, PacketKind};
-use crate::path::Fallback;
-use crate::unscheduled::Unscheduled;
+use crate::credit::packet::{EMULATION_BYTES, PacketKind};
+use crate::credit::path::Fallback;
+use crate::credit::unscheduled::Unscheduled;
 
 /// The default waiting time: longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);

@@ -13,26 +13,26 @@ use std::time::{Duration, Instant};
 use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
 use shallop_core::Time;
 
-use crate::bypass::Bypass;
 use crate::config::Config;
-use crate::credits::{Credits, Departure, Heard};
-use crate::datagram::Arrival;
-pub(crate) use crate::datagram::Datagram;
-use crate::evidence::Answers;
-use crate::exchange::Exchange;
-use crate::gate::Gate;
+use crate::credit::bypass::Bypass;
+use crate::credit::credits::{Credits, Departure, Heard};
+use crate::credit::evidence::Answers;
+use crate::credit::exchange::Exchange;
+use crate::credit::gate::Gate;
 #[cfg(test)]
-use crate::gate::Mode;
+use crate::credit::gate::Mode;
+use crate::credit::notice::Watch;
+use crate::credit::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
+use crate::credit::path::Path;
+use crate::credit::stats::CreditStats;
+use crate::credit::unscheduled::Burst;
 use crate::new_address::{CreditAddress, NewAddress};
-use crate::notice::Watch;
 use crate::outgoing::Streams;
-use crate::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
-use crate::path::Path;
 use crate::path_stats::PathStats;
 use crate::silence::Silence;
-use crate::stats::CreditStats;
+use crate::sockets::datagram::Arrival;
+pub(crate) use crate::sockets::datagram::Datagram;
 use crate::streams::Effect;
-use crate::unscheduled::Burst;
 use crate::waiting::Waiting;
 
 /// The application protocol (ALPN) without credits.

@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::core::Core;
-    use crate::identity::ServerVerifier;
-    use crate::tls::Tls;
+    use crate::trust::identity::ServerVerifier;
+    use crate::trust::tls::Tls;
 
     #[test]
     fn a_connection_has_a_turn_when_it_is_touched_or_something_is_due_and_not_otherwise() {

@@ -16,11 +16,11 @@ use shallop_core::{Seed, Stream, Time};
 use crate::config::{Config, span};
 use crate::connection::{Connection, Datagram, End};
 use crate::connections::Connections;
-use crate::counters::Counters;
-use crate::datagram::Arrival;
-use crate::gate::{Gate, Gates, Mode};
-use crate::packet::{Malformed, Parsed, is_ours};
+use crate::credit::counters::Counters;
+use crate::credit::gate::{Gate, Gates, Mode};
+use crate::credit::packet::{Malformed, Parsed, is_ours};
 use crate::reset::ResetSecret;
+use crate::sockets::datagram::Arrival;
 
 /// The most connections at a time; more are refused.
 const CONNECTIONS: usize = 1_024;

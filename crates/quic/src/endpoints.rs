@@ -15,14 +15,14 @@ use rustix::time::Timespec;
 use crate::config::Config;
 use crate::connection::{self, Connection, Datagram};
 use crate::core::Core;
-use crate::driver::SPIN;
+use crate::credit::path::Path;
+use crate::credit::stats::CreditStats;
 use crate::error::QuicError;
-use crate::path::Path;
 use crate::path_stats::PathStats;
-use crate::socket::{Inbox, Socket};
-use crate::stats::CreditStats;
+use crate::sockets::driver::SPIN;
+use crate::sockets::socket::{Inbox, Socket};
 use crate::streams::{self, Effect};
-use crate::tls::Tls;
+use crate::trust::tls::Tls;
 
 /// Sockets that are served in one turn.
 const EVENTS: usize = 64;

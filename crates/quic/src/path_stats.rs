@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quinn_proto::ConnectionStats;
 
-use crate::stats::part;
+use crate::credit::stats::part;
 
 /// Round trips and losses as QUIC has them (RFC 9002), of all packets but emulation packets and credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]

@@ -62,7 +62,7 @@ impl HmacKey for Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::Identity;
+    use crate::trust::identity::Identity;
 
     #[test]
     fn an_endpoint_has_the_same_secret_again_and_no_other_endpoint_has_it() {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use shallop_core::{Span, Time};
 
 use super::{Connection, Datagram, PATIENCE};
-use crate::credits::Credits;
-use crate::evidence::Answers;
-use crate::exchange;
-use crate::gate::Mode;
-use crate::path::Path;
-use crate::settings::{ALPN, Settings};
+use crate::credit::credits::Credits;
+use crate::credit::evidence::Answers;
+use crate::credit::exchange;
+use crate::credit::gate::Mode;
+use crate::credit::path::Path;
+use crate::credit::settings::{ALPN, Settings};
 
 impl Connection {
     /// It is known what the peer speaks.

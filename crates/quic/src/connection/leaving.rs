@@ -6,11 +6,11 @@ use std::time::Instant;
 use shallop_core::Time;
 
 use super::{Connection, Datagram};
-use crate::bypass::ack_eliciting;
 use crate::config::{ECT, span};
-use crate::gate::Mode;
-use crate::path::Path;
-use crate::unscheduled::Next;
+use crate::credit::bypass::ack_eliciting;
+use crate::credit::gate::Mode;
+use crate::credit::path::Path;
+use crate::credit::unscheduled::Next;
 
 /// Bytes of a packet that are not payload of a stream: short header 13, authentication 16, frame header 19, and room
 /// for a short acknowledgement.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::network::{CLIENT, Direction, Network, ms, secs};
 use crate::config::Classes;
-use crate::path::Path;
+use crate::credit::path::Path;
 
 const MB: u64 = 1_000_000;
 

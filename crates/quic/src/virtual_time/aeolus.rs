@@ -7,9 +7,9 @@ use shallop_core::Bytes;
 use super::link::Way;
 use super::network::{Direction, Network, Sighting, config, ms, secs};
 use crate::config::{Classes, Config};
-use crate::path::Path;
-use crate::stats::CreditStats;
-use crate::unscheduled::Unscheduled;
+use crate::credit::path::Path;
+use crate::credit::stats::CreditStats;
+use crate::credit::unscheduled::Unscheduled;
 
 /// The round trip of the network, and the waiting time.
 const ROUND_TRIP: Duration = Duration::from_millis(20);

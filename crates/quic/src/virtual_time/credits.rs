@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::link::Way;
 use super::network::{Direction, Network, config, ms, secs};
 use crate::config::{Classes, Config};
-use crate::stats::CreditStats;
+use crate::credit::stats::CreditStats;
 
 const MB: u64 = 1_000_000;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::link::Way;
 use super::network::{Network, config, ms, secs};
 use crate::config::{Classes, Config};
-use crate::path::{Fallback, Path};
+use crate::credit::path::{Fallback, Path};
 
 const MB: u64 = 1_000_000;
 const CONTROLLERS: [Fallback; 2] = [Fallback::Cubic, Fallback::Bbr];

@@ -7,7 +7,7 @@ use super::link::Way;
 use super::network::{Direction, Network, Sighting, config, ms, secs};
 use crate::config::Classes;
 use crate::connection::End;
-use crate::path::Path;
+use crate::credit::path::Path;
 
 const MB: u64 = 1_000_000;
 

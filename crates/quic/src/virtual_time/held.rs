@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use quinn_proto::VarInt;
 
 use super::network::{Direction, Network, Sighting, ms, secs};
-use crate::bypass::MAX_ACK_DELAY;
 use crate::config::Classes;
 use crate::connection::End;
-use crate::gate::Mode;
-use crate::path::Path;
+use crate::credit::bypass::MAX_ACK_DELAY;
+use crate::credit::gate::Mode;
+use crate::credit::path::Path;
 
 /// Of [`Network::connected`].
 const DELAY: Duration = Duration::from_millis(10);

@@ -8,9 +8,9 @@ use quinn_proto::{Dir, StreamId};
 
 use crate::connection::{Connection, Datagram};
 use crate::core::Core;
-use crate::datagram::Arrival;
-use crate::path::Path;
-use crate::stats::CreditStats;
+use crate::credit::path::Path;
+use crate::credit::stats::CreditStats;
+use crate::sockets::datagram::Arrival;
 use crate::streams;
 
 /// A host of the network.

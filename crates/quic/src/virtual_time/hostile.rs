@@ -11,12 +11,12 @@ use super::link::{Attacker, Packet};
 use super::network::{CLIENT, Direction, Network, SERVER, Sighting, config, ms, secs};
 use crate::connection::{Datagram, End};
 use crate::core::Core;
-use crate::datagram::Arrival;
-use crate::exchange;
-use crate::identity::{SERVER_NAME, ServerVerifier};
-use crate::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
-use crate::path::Path;
-use crate::tls::Tls;
+use crate::credit::exchange;
+use crate::credit::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
+use crate::credit::path::Path;
+use crate::sockets::datagram::Arrival;
+use crate::trust::identity::{SERVER_NAME, ServerVerifier};
+use crate::trust::tls::Tls;
 
 const MB: u64 = 1_000_000;
 

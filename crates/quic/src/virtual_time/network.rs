@@ -11,10 +11,10 @@ use super::host::{Host, Ours};
 use super::link::{Link, Packet, Way};
 use crate::config::Config;
 use crate::core::Core;
-use crate::datagram::Arrival;
-use crate::identity::{Identity, SERVER_NAME, ServerVerifier};
-use crate::path::Path;
-use crate::tls::Tls;
+use crate::credit::path::Path;
+use crate::sockets::datagram::Arrival;
+use crate::trust::identity::{Identity, SERVER_NAME, ServerVerifier};
+use crate::trust::tls::Tls;
 
 /// Steps at one instant after which the hosts are taken to spin.
 const STUCK: u32 = 100_000;

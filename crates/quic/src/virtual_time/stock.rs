@@ -18,10 +18,10 @@ use shallop_core::Bytes;
 use crate::config::Config;
 use crate::connection::Datagram;
 use crate::core::Core;
-use crate::datagram::Arrival;
-use crate::identity::SERVER_NAME;
-use crate::path::Path;
-use crate::unscheduled::Unscheduled;
+use crate::credit::path::Path;
+use crate::credit::unscheduled::Unscheduled;
+use crate::sockets::datagram::Arrival;
+use crate::trust::identity::SERVER_NAME;
 
 const MB: u64 = 1_000_000;
 /// What the stock host speaks.
@@ -165,7 +165,7 @@ fn a_stock_client_talks_to_our_server() {
     let base = Instant::now();
     let (client_tls, server_tls) = identities();
     // Our server, and a client that knows nothing of credits.
-    let server_tls = server_tls.speaking(&[crate::settings::ALPN, ALPN]);
+    let server_tls = server_tls.speaking(&[crate::credit::settings::ALPN, ALPN]);
     let core = Core::new(base, ours(), server_tls.server_config().unwrap(), None, 2).unwrap();
     let mut client = Stock::new(None, CLIENT);
     client.connect(base, client_tls.speaking(&[ALPN]).client_config().unwrap());
@@ -193,7 +193,7 @@ fn a_path_that_erases_classes_is_nothing_to_a_stock_server() {
 fn talk_to_a_stock_server(way: &Way) {
     let base = Instant::now();
     let (client_tls, server_tls) = identities();
-    let client_tls = client_tls.speaking(&[crate::settings::ALPN, ALPN]);
+    let client_tls = client_tls.speaking(&[crate::credit::settings::ALPN, ALPN]);
     let client = client_of_ours(base, ours(), client_tls.client_config().unwrap());
     let mut server = Stock::new(server_tls.speaking(&[ALPN]).server_config().unwrap(), SERVER);
     server.to_send = 5 * MB;

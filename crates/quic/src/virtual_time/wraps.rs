@@ -2,7 +2,7 @@
 
 use super::link::Way;
 use super::network::{Network, config, ms, secs};
-use crate::path::Path;
+use crate::credit::path::Path;
 
 const MB: u64 = 1_000_000;
 

@@ -1,0 +1,196 @@
+//! What each side tells the other before it sends anything else: a message on its first unidirectional stream
+//! (docs/quic-wire.md).
+
+use shallop_core::Span;
+use thiserror::Error;
+
+use crate::credit::packet::MAX_STAMPS;
+
+/// The protocol, as TLS negotiates it.
+pub const ALPN: &[u8] = b"shallop-flashpass/1";
+/// The label under which TLS exports the keys of packets (RFC 8446, 7.5), of 16 bytes each.
+pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-shallop-flashpass/1";
+/// The context of the key of packets that the client sends.
+pub const CLIENT_CONTEXT: &[u8] = b"client";
+/// The context of the key of packets that the server sends.
+pub const SERVER_CONTEXT: &[u8] = b"server";
+
+/// The first byte of the message.
+pub const VERSION: u8 = 1;
+/// Bytes of the message.
+pub const SETTINGS_BYTES: usize = 20;
+/// The shortest waiting time.
+pub const MIN_WAIT: Span = Span::from_us(1);
+/// The longest waiting time, as in scenarios, and the longest delay of a credit.
+pub const MAX_WAIT: Span = Span::from_secs(600);
+
+const PS_PER_NS: u64 = 1_000;
+
+/// What a side tells the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What packets to this side carry as the number of their connection.
+    pub tag: u16,
+    /// The stamps in one credit that this side sends, from 1 to [`MAX_STAMPS`].
+    pub batch: u8,
+    /// `T_wait` that this side uses as a sender, in whole ns; from [`MIN_WAIT`] to [`MAX_WAIT`].
+    pub wait: Span,
+    /// The longest that this side may hold back a credit, in whole ns; at most [`MAX_WAIT`].
+    pub credit_delay: Span,
+}
+
+/// Why settings cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// Another version, whose message may be any.
+    #[error("the settings are of version {0}, and this side knows version {VERSION} alone")]
+    Version(u8),
+    /// Too few bytes, or more than the message has.
+    #[error("the settings have {0} bytes, not {SETTINGS_BYTES}")]
+    Length(usize),
+    /// Stamps in a credit.
+    #[error("a credit has 1 to {MAX_STAMPS} stamps, and the settings say {0}")]
+    Batch(u8),
+    /// The waiting time, in ns.
+    #[error("the waiting time is 1 us to 600 s, and the settings say {0} ns")]
+    Wait(u64),
+    /// The delay of credits, in ns.
+    #[error("a credit is held back for at most 600 s, and the settings say {0} ns")]
+    CreditDelay(u64),
+}
+
+impl Settings {
+    /// The message. What is less than a ns is cut off the waiting time and added to the delay of credits.
+    ///
+    /// # Errors
+    /// If a value is out of its bounds.
+    pub fn encode(&self) -> Result<[u8; SETTINGS_BYTES], SettingsError> {
+        let wait = self.wait.as_ps() / PS_PER_NS;
+        let credit_delay = self.credit_delay.as_ps().div_ceil(PS_PER_NS);
+        check(self.batch, wait, credit_delay)?;
+        let mut message = [0; SETTINGS_BYTES];
+        message[0] = VERSION;
+        message[1..3].copy_from_slice(&self.tag.to_be_bytes());
+        message[3] = self.batch;
+        message[4..12].copy_from_slice(&wait.to_be_bytes());
+        message[12..].copy_from_slice(&credit_delay.to_be_bytes());
+        Ok(message)
+    }
+
+    /// Reads the message.
+    ///
+    /// # Errors
+    /// If it is of another version or length, or if a value is out of its bounds.
+    pub fn decode(message: &[u8]) -> Result<Self, SettingsError> {
+        if let Some(&version) = message.first().filter(|&&version| version != VERSION) {
+            return Err(SettingsError::Version(version));
+        }
+        let length = SettingsError::Length(message.len());
+        let message: &[u8; SETTINGS_BYTES] = message.try_into().map_err(|_| length)?;
+        let [_, high, low, batch, times @ ..] = *message;
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
+        let (wait, credit_delay) = (number(&times[..8]), number(&times[8..]));
+        check(batch, wait, credit_delay)?;
+        Ok(Self {
+            tag: u16::from_be_bytes([high, low]),
+            batch,
+            wait: Span::from_ns(wait),
+            credit_delay: Span::from_ns(credit_delay),
+        })
+    }
+}
+
+fn check(batch: u8, wait: u64, credit_delay: u64) -> Result<(), SettingsError> {
+    let ns = |span: Span| span.as_ps() / PS_PER_NS;
+    if !(1..=MAX_STAMPS).contains(&usize::from(batch)) {
+        return Err(SettingsError::Batch(batch));
+    }
+    if !(ns(MIN_WAIT)..=ns(MAX_WAIT)).contains(&wait) {
+        return Err(SettingsError::Wait(wait));
+    }
+    if credit_delay > ns(MAX_WAIT) {
+        return Err(SettingsError::CreditDelay(credit_delay));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const USUAL: Settings = Settings {
+        tag: 0x1234,
+        batch: 3,
+        wait: Span::from_ms(40),
+        credit_delay: Span::from_us(100),
+    };
+    /// [`USUAL`], as docs/quic-wire.md has it.
+    const MESSAGE: &str = "01 1234 03 0000000002625a00 00000000000186a0";
+
+    #[test]
+    fn the_page_has_the_message() {
+        let message = MESSAGE.replace(' ', "");
+        let message = u128::from_str_radix(&message[8..], 16).unwrap().to_be_bytes();
+        let usual = USUAL.encode().unwrap();
+        assert!(MESSAGE.starts_with("01 1234 03 ") && usual[..4] == [0x01, 0x12, 0x34, 0x03]);
+        assert_eq!(usual[4..], message);
+        assert!(include_str!("../../../../docs/quic-wire.md").contains(MESSAGE));
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_why() {
+        let usual = USUAL.encode().unwrap();
+        for length in 0..SETTINGS_BYTES {
+            let error = Settings::decode(&usual[..length]).unwrap_err();
+            assert_eq!(error, SettingsError::Length(length));
+        }
+        let longer = [&usual[..], &[0]].concat();
+        assert_eq!(Settings::decode(&longer), Err(SettingsError::Length(21)));
+        let changed = |at: usize, bytes: &[u8]| {
+            let mut message = usual;
+            message[at..at + bytes.len()].copy_from_slice(bytes);
+            Settings::decode(&message).unwrap_err().to_string()
+        };
+        let said = [
+            changed(0, &[2]),
+            changed(3, &[0]),
+            changed(3, &[7]),
+            changed(4, &999u64.to_be_bytes()),
+            changed(4, &600_000_000_001u64.to_be_bytes()),
+            changed(12, &u64::MAX.to_be_bytes()),
+        ];
+        let expected = [
+            "the settings are of version 2, and this side knows version 1 alone",
+            "a credit has 1 to 6 stamps, and the settings say 0",
+            "a credit has 1 to 6 stamps, and the settings say 7",
+            "the waiting time is 1 us to 600 s, and the settings say 999 ns",
+            "the waiting time is 1 us to 600 s, and the settings say 600000000001 ns",
+            "a credit is held back for at most 600 s, and the settings say 18446744073709551615 ns",
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(Settings::decode(&[9]), Err(SettingsError::Version(9)));
+        let settings = Settings { wait: Span::from_ps(999_999), ..USUAL };
+        assert_eq!(settings.encode(), Err(SettingsError::Wait(999)));
+    }
+
+    proptest! {
+        #[test]
+        fn settings_are_read_as_they_were_written(
+            (tag, batch, wait, credit_delay) in
+                (any::<u16>(), 1..=6u8, 1_000..=600_000_000_000u64, 0..=600_000_000_000u64)
+        ) {
+            let (wait, credit_delay) = (Span::from_ns(wait), Span::from_ns(credit_delay));
+            let sent = Settings { tag, batch, wait, credit_delay };
+            prop_assert_eq!(Settings::decode(&sent.encode().unwrap()), Ok(sent));
+        }
+
+        #[test]
+        fn what_is_read_is_written_the_same(message in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(settings) = Settings::decode(&message) {
+                prop_assert_eq!(&settings.encode().unwrap()[..], &message[..]);
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What is sent: files and folders, by paths that cannot lead out of the receiver's folder.
+
+use crate::files::transfer::error::TransferError;
+use crate::files::transfer::folder::PART_SUFFIX;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// Bytes of a path, at most.
+pub const MAX_PATH: usize = 4096;
+
+/// Entries of a transfer, at most.
+pub const MAX_ENTRIES: usize = 1_000_000;
+
+/// Bytes of all paths of a transfer, at most.
+pub const MAX_PATHS: usize = 256 << 20;
+
+/// Bytes of a name within a path, at most.
+const MAX_NAME: usize = 255;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A folder.
+    Folder,
+    /// A file.
+    File,
+    /// A file that may be run as a program.
+    Executable,
+}
+
+impl Kind {
+    /// Whether it has bytes of its own.
+    #[must_use]
+    pub fn is_file(self) -> bool {
+        self != Kind::Folder
+    }
+}
+
+/// A file or folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path from the receiver's folder, with `/` between names.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its bytes; 0 of a folder.
+    pub size: u64,
+}
+
+/// The entries of a transfer; the number of each is its place. Every one has passed every rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manifest {
+    entries: Vec<Entry>,
+    bytes: u64,
+    path_bytes: usize,
+}
+
+impl Manifest {
+    /// Adds an entry, if it keeps the rules that hold for each by itself; [`check`](Self::check) sees to the others.
+    ///
+    /// # Errors
+    ///
+    /// When it breaks a rule.
+    pub(crate) fn push(&mut self, entry: Entry) -> Result<(), TransferError> {
+        check_path(&entry.path).map_err(|why| refuse(&entry.path, why))?;
+        if entry.kind == Kind::Folder && entry.size != 0 {
+            return Err(refuse(&entry.path, "is a folder with a size"));
+        }
+        if self.entries.len() == MAX_ENTRIES {
+            return Err(TransferError::Manifest(format!("more than {MAX_ENTRIES} entries")));
+        }
+        self.path_bytes += entry.path.len();
+        if self.path_bytes > MAX_PATHS {
+            return Err(TransferError::Manifest(format!("more than {MAX_PATHS} bytes of paths")));
+        }
+        let bytes = self.bytes.checked_add(entry.size);
+        self.bytes = bytes.ok_or_else(|| refuse(&entry.path, "makes more bytes than can be"))?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// Checks that no path is there twice, and that no file is a folder of another's.
+    ///
+    /// # Errors
+    ///
+    /// Names the first path that is.
+    pub(crate) fn check(&self) -> Result<(), TransferError> {
+        let mut sorted: Vec<&Entry> = self.entries.iter().collect();
+        sorted.sort_unstable_by(|a, b| by_names(&a.path, &b.path));
+        for pair in sorted.windows(2) {
+            // What lies in a folder follows it directly.
+            let Some(rest) = pair[1].path.strip_prefix(&pair[0].path) else { continue };
+            if rest.is_empty() {
+                return Err(refuse(&pair[1].path, "is there twice"));
+            }
+            if rest.starts_with('/') && pair[0].kind.is_file() {
+                return Err(refuse(&pair[0].path, "is a file and a folder"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries; the number of each is its place.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry of a number.
+    #[must_use]
+    pub fn entry(&self, id: u32) -> Option<&Entry> {
+        self.entries.get(id as usize)
+    }
+
+    /// Bytes of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many entries are files.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.kind.is_file()).count() as u64
+    }
+}
+
+fn refuse(path: &str, why: &str) -> TransferError {
+    let shown: String = path.chars().take(200).collect();
+    TransferError::Manifest(format!("{shown:?} {why}"))
+}
+
+/// Order by names, one after the other: a folder comes before what lies in it, and nothing else lies between.
+fn by_names(a: &str, b: &str) -> Ordering {
+    let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
+    a.bytes().map(rank).cmp(b.bytes().map(rank))
+}
+
+/// Says what is wrong with a path.
+fn check_path(path: &str) -> Result<(), &'static str> {
+    if path.is_empty() {
+        return Err("is an empty path");
+    }
+    if path.len() > MAX_PATH {
+        return Err("is too long a path");
+    }
+    if path.starts_with('/') {
+        return Err("is not relative");
+    }
+    path.split('/').try_for_each(check_name)
+}
+
+/// Says what is wrong with a name within a path.
+fn check_name(name: &str) -> Result<(), &'static str> {
+    match name {
+        "" => Err("has an empty name in it"),
+        "." | ".." => Err("leads elsewhere"),
+        name if name.len() > MAX_NAME => Err("has too long a name in it"),
+        name if name.contains('\0') => Err("has a zero byte in it"),
+        name if name.ends_with(PART_SUFFIX) => Err("is named like the start of an unfinished file"),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, Kind, MAX_PATH, Manifest};
+    use proptest::prelude::{prop, proptest};
+    use std::collections::BTreeSet;
+
+    fn manifest(entries: &[(&str, Kind, u64)]) -> Result<Manifest, String> {
+        let mut manifest = Manifest::default();
+        for &(path, kind, size) in entries {
+            let entry = Entry { path: path.to_owned(), kind, size };
+            manifest.push(entry).map_err(|why| why.to_string())?;
+        }
+        manifest.check().map_err(|why| why.to_string())?;
+        Ok(manifest)
+    }
+
+    #[test]
+    fn paths_that_lead_elsewhere_are_refused() {
+        let long_name = "n".repeat(256);
+        let long_path = "n/".repeat(MAX_PATH / 2) + "n";
+        let bad =
+            ["", "/", "/a", "a/", "a//b", "..", "../a", "a/..", "a/../b", ".", "a/./b", "a\0b"];
+        let part = ["a.shallop-part", "a.shallop-part/b", &long_name, &long_path];
+        for path in bad.into_iter().chain(part) {
+            assert!(manifest(&[(path, Kind::File, 1)]).is_err(), "{path:?}");
+        }
+        for path in ["a", "a b/ü/…", "a\\b", "..a", "a../b", ".hidden", " "] {
+            assert!(manifest(&[(path, Kind::File, 1)]).is_ok(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn paths_that_get_in_each_others_way_are_refused() {
+        use Kind::{File, Folder};
+        let twice = manifest(&[("a", File, 1), ("b", File, 1), ("a", File, 1)]);
+        assert!(twice.is_err_and(|why| why.contains("\"a\" is there twice")));
+        let both = [("a", Folder, 0), ("a", File, 1)];
+        assert!(manifest(&both).is_err());
+        let inside = [("a/b", File, 1), ("a-b", File, 1), ("a b", File, 1), ("a", File, 1)];
+        let why = manifest(&inside).expect_err("a is a file with a folder's contents");
+        assert!(why.contains("\"a\" is a file and a folder"), "{why}");
+        let deep = [("a/b/c/d", File, 1), ("a/b!", File, 1), ("a/b", Kind::Executable, 1)];
+        assert!(manifest(&deep).is_err());
+        let fine = [("a", Folder, 0), ("a/b", File, 1), ("a-b", File, 1), ("a/b-c/d", File, 1)];
+        assert_eq!(
+            manifest(&fine).map(|manifest| (manifest.files(), manifest.bytes())),
+            Ok((3, 3))
+        );
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        assert!(manifest(&[("a", Kind::Folder, 1)]).is_err());
+        assert!(manifest(&[("a", Kind::File, u64::MAX), ("b", Kind::File, 1)]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn files_in_each_others_way_are_found(paths in prop::collection::vec("[ab!/]{1,6}", 1..8)) {
+            let paths: Vec<&String> = paths.iter().filter(|path| super::check_path(path).is_ok()).collect();
+            let entries: Vec<_> = paths.iter().map(|path| (path.as_str(), Kind::File, 1)).collect();
+            let all: BTreeSet<_> = paths.iter().copied().collect();
+            let within = |path: &String| all.iter().any(|other| path.starts_with(&format!("{other}/")));
+            let fine = all.len() == paths.len() && !paths.iter().any(|path| within(path));
+            assert_eq!(manifest(&entries).is_ok(), fine, "{paths:?}");
+        }
+    }
+}
