@@ -45,7 +45,7 @@ KERNEL_CORE ?= 0
 # Where the Python package is installed, with what its tests need.
 VENV ?= .venv
 
-.PHONY: help demo test python wheel check-full check-report bench-quic bench-quic-lints check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench compiler lints docs book wasm msrv \
+.PHONY: help demo test workspace python wheel check-full check-report bench-quic bench-quic-lints check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench compiler lints docs book wasm msrv \
     page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
 
 help: ## What there is
@@ -60,16 +60,20 @@ demo: compiler ## The headline experiment, its report in results/demo
 
 test: compiler lints ## All checks and tests, and every experiment in its quick form
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) test --workspace --locked
-	$(CARGO) run --quiet --locked --package xtask -- all
 	@if why=$$($(LINUX_READY)); then \
-	    $(MAKE) --no-print-directory check-linux; \
+	    $(MAKE) --no-print-directory workspace FEATURES="$(LINUX_FEATURES)"; \
 	else \
 	    echo "make test: programs for the running kernel are not tested, since $$why."; \
+	    $(MAKE) --no-print-directory workspace; \
 	fi
+	$(CARGO) run --quiet --locked --package xtask -- all
 	$(MAKE) --no-print-directory python
 	$(if $(QUICK_EXPERIMENTS),$(SHALLOP) $(QUICK_EXPERIMENTS))
+
+# With the programs for the running kernel where they can be built: one build tests all.
+workspace: compiler lints
+	$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
+	$(CARGO) test --workspace --locked $(FEATURES)
 
 # In the release profile, after the command: with the same features, so all but the module itself is shared.
 python: compiler ## The Python package in .venv, its lints, types and tests
@@ -161,6 +165,7 @@ check-rehearsals: compiler ## Rehearsals: all tests, the long ones too, with fif
 	$(CARGO) test --release --locked --package shallop --test quic_faults -- --include-ignored
 
 # What programs for the running kernel take: says what is missing if it is not there and cannot be installed.
+LINUX_FEATURES = --features shallop/bpf
 LINUX_READY = [ "$$(uname -s)" = Linux ] || { echo "this is not Linux"; exit 1; }; \
     has() { command -v clang > /dev/null && \
         printf '\#include <libelf.h>\n\#include <zlib.h>\n' | $${CC:-cc} -fsyntax-only -x c - 2> /dev/null; }; \
