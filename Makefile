@@ -30,6 +30,8 @@ AXE = 4.14.1
 
 # For how long `make fuzz` runs each of its targets, and what each starts from besides what earlier runs have kept.
 FUZZ_SECONDS ?= 20
+# Further options of libFuzzer, such as -runs=1000000.
+FUZZ_OPTIONS ?=
 FUZZ = scenario network tables port tcp expresspass flashpass kernel emulator quic_packet quic_transfer
 FUZZ_FROM_scenario = experiments examples crates/scenario/tests/scenarios
 FUZZ_FROM_network = examples fuzz/seeds
@@ -276,7 +278,8 @@ FUZZ_DIR = $${CARGO_TARGET_DIR:-target}/fuzz
 $(FUZZ:%=fuzz-%): fuzz-%: $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ)
 	@mkdir -p fuzz/corpus/$*
 	$(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none --target-dir $(FUZZ_DIR) $* fuzz/corpus/$* $(FUZZ_FROM_$*) -- \
-	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -verbosity=0 -print_final_stats=1
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -verbosity=0 -print_final_stats=1 \
+	    $(FUZZ_OPTIONS)
 
 $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ): | compiler
 	$(CARGO) install --locked --quiet --root $(TOOLS) cargo-fuzz@$(CARGO_FUZZ)

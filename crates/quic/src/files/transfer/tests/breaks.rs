@@ -174,6 +174,8 @@ fn process_to_be_killed() {
 
 #[test]
 fn a_killed_process_leaves_nothing_half() {
+    // Tests are named without their crate.
+    let (_, this) = module_path!().split_once("::").unwrap();
     let mut numbers = Numbers(3);
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     plant(from.path(), &mut numbers, 40, 100_000);
@@ -181,7 +183,7 @@ fn a_killed_process_leaves_nothing_half() {
     let mut killed = 0;
     for _ in 0..30 {
         let mut process = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "transfer::tests::breaks::process_to_be_killed"])
+            .args(["--exact", "--ignored", &format!("{this}::process_to_be_killed")])
             .env(FROM, from.path())
             .env(TO, to.path())
             .stdout(std::process::Stdio::null())
