@@ -195,7 +195,8 @@ fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     let trusts = ServerVerifier::pinned(identity.fingerprint());
     let client = Endpoint::bind(any(), config(), Tls::client(trusts as Arc<_>)).unwrap();
     let connection = block_on(client.connect(endpoint.address(), "shallop")).unwrap();
-    // A server that has granted credits has ended its handshake: before, it may not say why it closes (RFC 9000, 10.2.3).
+    // A server that has granted credits has ended its handshake: before, it may not say why it closes (RFC 9000,
+    // 10.2.3).
     let mut stream = block_on(connection.open_uni()).unwrap();
     block_on(stream.write_all(b"ahoy")).unwrap();
     let begun = Instant::now();

@@ -1,5 +1,5 @@
-//! Files and folders between two hosts, and pings: what the commands `send`, `receive` and `ping` do. All of it waits in
-//! the calling thread.
+//! Files and folders between two hosts, and pings: what the commands `send`, `receive` and `ping` do. All of it waits
+//! in the calling thread.
 
 pub mod client;
 pub mod host;
