@@ -63,7 +63,8 @@ demo: compiler ## The headline experiment, its report in results/demo
 test: compiler lints ## All checks and tests, and every experiment in its quick form
 	$(CARGO) fmt --all --check
 	@if why=$$($(LINUX_READY)); then \
-	    $(MAKE) --no-print-directory workspace FEATURES="$(LINUX_FEATURES)"; \
+	    $(MAKE) --no-print-directory workspace FEATURES="$(LINUX_FEATURES)" && \
+	    $(CARGO) test --workspace --locked --test host; \
 	else \
 	    echo "make test: programs for the running kernel are not tested, since $$why."; \
 	    $(MAKE) --no-print-directory workspace; \
@@ -72,7 +73,8 @@ test: compiler lints ## All checks and tests, and every experiment in its quick 
 	$(MAKE) --no-print-directory python
 	$(if $(QUICK_EXPERIMENTS),$(SHALLOP) $(QUICK_EXPERIMENTS))
 
-# With the programs for the running kernel where they can be built: one build tests all.
+# With the programs for the running kernel where they can be built. What the command says without them is a test of its
+# own then (host.rs).
 workspace: compiler lints
 	$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 	$(CARGO) test --workspace --locked $(FEATURES)
@@ -188,7 +190,7 @@ linux: compiler ## The command with programs for the running kernel: shallop hos
 check-linux: compiler ## Programs for the running kernel: their lints and tests, as root
 	@why=$$($(LINUX_READY)) || { echo "make check-linux: $$why." >&2; exit 1; }
 	$(CARGO) clippy --locked --package shallop-bpf --package shallop-linux --package shallop-workbench --package shallop \
-	    --features shallop/bpf --all-targets -- -D warnings
+	    $(LINUX_FEATURES) --all-targets -- -D warnings
 	$(CARGO) test --locked --package shallop-bpf --features load
 	$(CARGO) test --locked --package shallop --features bpf --test host --test edge
 	$(CARGO) test --locked --package shallop-linux --features bpf

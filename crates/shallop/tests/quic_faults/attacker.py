@@ -93,13 +93,14 @@ def main():
                 continue
             sent[kind] += 1
         time.sleep(0.001)
-    # What asks whether the connection has moved here is as long as this (RFC 9000, 8.2.1).
-    challenges = [answer for answer in answers if len(answer) == 1200]
-    short_headers = sum(answer[0] >> 6 == 1 for answer in challenges)
-    longest = max((len(answer) for answer in answers if len(answer) != 1200), default=0)
+    # A packet with PATH_CHALLENGE, which asks whether the connection has moved to this address,
+    # is padded to this length (RFC 9000, 8.2.1).
+    lengths = [len(answer) for answer in answers]
+    challenges = lengths.count(1200)
+    longest = max((length for length in lengths if length != 1200), default=0)
     ours = sum(answer[0] in IS_OURS for answer in answers)
     told = {"answers": len(answers), "longest_answer": longest, "answers_of_ours": ours}
-    told |= {"challenges": len(challenges), "short_headers": short_headers}
+    told |= {"challenges": challenges}
     print(json.dumps({"sent": sum(sent.values()), **sent, **told}), flush=True)
 
 
