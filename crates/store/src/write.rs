@@ -16,15 +16,19 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use serde_json::{Value, json};
 
 use crate::error::StoreError;
 use crate::table::{Table, Values};
 
 /// The note with the name of the table.
 pub(crate) const NAME_NOTE: &str = "shallop_table";
-/// Notes that the file itself needs.
-pub(crate) const RESERVED_NOTES: [&str; 2] = [NAME_NOTE, "ARROW:schema"];
-/// Keys of a column's metadata.
+/// The note with the units and definitions of columns: a JSON object with a member for each column, in their order:
+/// `{"fct_s":{"unit":"s","description":"Completion time."}}`. docs/results.md promises this form to other programs.
+pub(crate) const COLUMNS_NOTE: &str = "shallop_columns";
+/// Notes that the file itself needs. Arrow's is in files that other libraries rewrote.
+pub(crate) const RESERVED_NOTES: [&str; 3] = [NAME_NOTE, COLUMNS_NOTE, "ARROW:schema"];
+/// Keys of a column's unit and definition.
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
@@ -213,11 +217,17 @@ pub(crate) fn schema(heading: &Table) -> SchemaRef {
 
 fn properties(heading: &Table) -> WriterProperties {
     let name = KeyValue::new(NAME_NOTE.to_owned(), heading.name.clone());
+    let meanings = heading.columns.iter().map(|column| {
+        let meaning = json!({ UNIT: column.unit, DESCRIPTION: column.description });
+        (column.name.clone(), meaning)
+    });
+    let meanings = Value::Object(meanings.collect()).to_string();
+    let columns = KeyValue::new(COLUMNS_NOTE.to_owned(), meanings);
     let notes = heading.notes.iter().map(|(name, text)| KeyValue::new(name.clone(), text.clone()));
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP))
-        .set_key_value_metadata(Some(std::iter::once(name).chain(notes).collect()))
+        .set_key_value_metadata(Some([name, columns].into_iter().chain(notes).collect()))
         .build()
 }
 
