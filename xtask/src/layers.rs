@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 26] = [
+pub const RULE: [(&str, &[&str]); 27] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -151,6 +151,7 @@ pub const RULE: [(&str, &[&str]); 26] = [
             "shallop-quic",
         ],
     ),
+    ("shallop-testing", &[]),
     ("xtask", &["shallop-results"]),
 ];
 
@@ -174,7 +175,7 @@ const BELONGS: [(&[&str], &[&str]); 7] = [
 ];
 
 /// Libraries that the tests of any crate may use.
-const FOR_TESTS: [&str; 1] = ["tempfile"];
+const FOR_TESTS: [&str; 2] = ["tempfile", "shallop-testing"];
 
 /// A crate of the workspace, as cargo describes it.
 struct Package {
@@ -241,15 +242,15 @@ fn check(packages: &[Package]) -> Vec<Finding> {
 
 fn objection(package: &str, dependency: &Dependency) -> Option<String> {
     let name = dependency.name.as_str();
+    if dependency.dev && FOR_TESTS.contains(&name) {
+        return None;
+    }
     if dependency.local || rule(name).is_some() {
         let below = if dependency.dev { all_below(package) } else { rule(package)?.to_vec() };
         let kind = if dependency.dev { "tests may use" } else { "may build on" };
         let allowed =
             if below.is_empty() { "none of the workspace".into() } else { below.join(", ") };
         return (!below.contains(&name)).then(|| format!("uses {name}; it {kind} {allowed}"));
-    }
-    if dependency.dev && FOR_TESTS.contains(&name) {
-        return None;
     }
     let covers = |library: &&str| {
         name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -330,6 +331,8 @@ mod tests {
     #[test]
     fn tests_may_use_what_is_below_and_nothing_else() {
         assert!(planted("shallop-sim", "shallop-control", true).is_empty());
+        assert!(planted("shallop-kernel", "shallop-testing", true).is_empty());
+        assert_eq!(planted("shallop-kernel", "shallop-testing", false).len(), 1);
         assert_eq!(planted("shallop-sim", "shallop-control", false).len(), 1);
         assert_eq!(planted("shallop-proto", "shallop-switch", true).len(), 1);
         assert_eq!(planted("xtask", "shallop-core", true).len(), 1);

@@ -1,0 +1,132 @@
+//! Causes of skips, and the causes that the environment turns into failures.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The environment variable that lists causes for which a skip is a failure.
+pub const REQUIRE: &str = "SHALLOP_REQUIRE";
+
+/// What a test needs and a machine may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A Linux kernel for virtual time: `shallop kernel build`.
+    Kernel,
+    /// The rights of root.
+    Root,
+    /// Network namespaces, TUN devices and what else a rehearsal needs.
+    Namespaces,
+    /// Programs (BPF) that the running kernel loads, and a build that contains them.
+    Bpf,
+    /// A browser, for pages.
+    Chromium,
+    /// The simulator ns-3.
+    Ns3,
+    /// A program of the system, such as a C compiler, curl or tcpdump.
+    Programs,
+    /// Time: tests that belong to the full check.
+    Long,
+}
+
+impl Cause {
+    /// All causes, in the order of the documentation.
+    pub const ALL: [Self; 8] = [
+        Self::Kernel,
+        Self::Root,
+        Self::Namespaces,
+        Self::Bpf,
+        Self::Chromium,
+        Self::Ns3,
+        Self::Programs,
+        Self::Long,
+    ];
+
+    /// The word for the cause in `SHALLOP_REQUIRE` and in the output of tests.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Root => "root",
+            Self::Namespaces => "namespaces",
+            Self::Bpf => "bpf",
+            Self::Chromium => "chromium",
+            Self::Ns3 => "ns3",
+            Self::Programs => "programs",
+            Self::Long => "long",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
+/// The causes for which a skip is a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Required(BTreeSet<Cause>);
+
+impl Required {
+    /// Reads `SHALLOP_REQUIRE`. A variable that is unset or empty requires nothing.
+    ///
+    /// # Errors
+    /// A word that is no cause, or a value that is no text.
+    pub fn from_environment() -> Result<Self, String> {
+        match std::env::var(REQUIRE) {
+            Ok(text) => Self::parse(&text),
+            Err(std::env::VarError::NotPresent) => Ok(Self::default()),
+            Err(why) => Err(format!("{REQUIRE}: {why}")),
+        }
+    }
+
+    /// Reads a list of causes with commas between them, or `all`.
+    ///
+    /// # Errors
+    /// A word that is no cause.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut required = BTreeSet::new();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            if word == "all" {
+                required.extend(Cause::ALL);
+                continue;
+            }
+            let cause = Cause::ALL.into_iter().find(|cause| cause.word() == word);
+            required.insert(cause.ok_or_else(|| {
+                let known = Cause::ALL.map(Cause::word).join(", ");
+                format!("{REQUIRE}: {word:?} is no cause of skips; known are {known} and all")
+            })?);
+        }
+        Ok(Self(required))
+    }
+
+    /// Whether a skip for this cause is a failure.
+    #[must_use]
+    pub fn contains(&self, cause: Cause) -> bool {
+        self.0.contains(&cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<&'static str> {
+        let required = Required::parse(text).unwrap();
+        Cause::ALL.into_iter().filter(|&cause| required.contains(cause)).map(Cause::word).collect()
+    }
+
+    #[test]
+    fn a_list_requires_its_causes_and_no_other() {
+        assert_eq!(words("kernel, bpf"), ["kernel", "bpf"]);
+        assert_eq!(words("ns3,"), ["ns3"]);
+        assert!(words("").is_empty());
+        assert_eq!(words("root,all").len(), Cause::ALL.len());
+    }
+
+    #[test]
+    fn a_word_that_is_no_cause_is_an_error_that_names_the_causes() {
+        let why = Required::parse("kernel,kernels").unwrap_err();
+        assert!(why.contains("\"kernels\" is no cause") && why.contains("namespaces"), "{why}");
+        assert!(Required::parse("Kernel").is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! Tests that need something of the machine: a kernel, the rights of root, network namespaces, a program.
+//!
+//! A test that cannot run on a machine is reported as ignored, with a [`Cause`] and a reason, and never as passed. The
+//! environment variable `SHALLOP_REQUIRE` lists causes, with commas between them, or `all`: for these a skip is a
+//! failure, and tests with the cause `long` run. A word in it that is no cause is an error.
+//!
+//! An executable of such tests has `harness = false` in Cargo.toml and lists its functions:
+//!
+//! ```text
+//! shallop_testing::tests! {
+//!     tests: [
+//!         rehearse::flows_fill_a_link,
+//!         #[long] rehearse::nothing_is_left_after_a_thousand_kills,
+//!     ]
+//!     children: [rehearse::runs_until_killed]
+//! }
+//! ```
+//!
+//! A function that is in no list is dead code, which lints refuse. A test begins with what it needs:
+//!
+//! ```text
+//! pub fn flows_fill_a_link() -> Outcome {
+//!     root()?;
+//!     programs(&["curl"])?;
+//!     let kernel = need(Cause::Kernel, find_kernel())?;
+//!     ...
+//! }
+//! ```
+//!
+//! Tests return [`Outcome`], `()` or any other `Result<(), E>` whose error is a [`std::error::Error`]. A panic is a
+//! failure. Arguments are those of libtest, with one filter at most; standard output is not captured, so that a test
+//! writes what it has to say to standard error. Functions under `children` are no tests: [`child::command`] runs them
+//! in a process of their own.
+//!
+//! # Output
+//!
+//! One line a test on standard output, where spaces follow the name up to the width of the longest:
+//!
+//! ```text
+//! test rehearse::flows_fill_a_link  ... ok
+//! test rehearse::a_late_run_is_void ... FAILED
+//! test rehearse::programs_talk      ... ignored (programs: not installed: curl)
+//! ```
+//!
+//! So a skip is `test NAME ... ignored (CAUSE: REASON)`, CAUSE is a word of [`Cause::word`], and neither CAUSE nor NAME
+//! has spaces. Tests of the built-in harness that are `#[ignore = "CAUSE: REASON"]` print `test NAME ... ignored, CAUSE:
+//! REASON`. `--quiet` and `--format json` print no causes.
+
+mod cause;
+pub mod child;
+mod needs;
+mod runner;
+
+pub use cause::{Cause, Required};
+pub use needs::{Outcome, Stop, need, programs, root, skip};
+pub use runner::{Ended, Test, main};
+
+/// The `main` of an executable of tests: lists of functions, and of children that tests start.
+#[macro_export]
+macro_rules! tests {
+    (tests: [$($tests:tt)*] $(children: [$($children:tt)*])?) => {
+        $crate::list! { const TESTS = [$($tests)*] }
+        $crate::list! { const CHILDREN = [$($($children)*)?] }
+
+        fn main() -> std::process::ExitCode {
+            $crate::main(TESTS, CHILDREN)
+        }
+    };
+}
+
+/// A constant list of [`Test`]s, each the path of a function; `#[long]` before a path marks a test of the full check.
+#[macro_export]
+macro_rules! list {
+    (const $list:ident = [$($(#[$long:ident])? $test:path),* $(,)?]) => {
+        const $list: &[$crate::Test] = &[$($crate::Test {
+            name: stringify!($test),
+            is_long: $crate::is_long!($($long)?),
+            run: || $crate::Ended::outcome($test()),
+        }),*];
+    };
+}
+
+/// Whether a test is marked as long; no other mark exists.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! is_long {
+    () => {
+        false
+    };
+    (long) => {
+        true
+    };
+}
