@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // One run of the check in ns-3: flows without end from hosts of their own through one router to one receiver.
 //
 // Reads `key=value` words: transport (an ns-3 TypeId); rate and access (bits a second, as an ns-3 link counts them);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A controller that holds its window, whatever happens: the least that Linux asks of a module with a controller. */
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -38,4 +38,4 @@ static void __exit fixed_end(void)
 module_init(fixed_start);
 module_exit(fixed_end);
 
-MODULE_LICENSE("Dual MIT/GPL");
+MODULE_LICENSE("Dual BSD/GPL");

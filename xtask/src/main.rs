@@ -2,6 +2,7 @@
 //! and on planted violations; `cargo run -p xtask -- VERB` runs one or all.
 
 mod circles;
+mod files;
 mod follow;
 mod layers;
 mod page;
@@ -21,7 +22,7 @@ use tree::Finding;
 type Check = fn() -> Result<Vec<Finding>, String>;
 
 /// The verbs with their rules.
-const VERBS: [(&str, &str, Check); 6] = [
+const VERBS: [(&str, &str, Check); 7] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
     (
         "circles",
@@ -35,6 +36,7 @@ const VERBS: [(&str, &str, Check); 6] = [
         shared::check_tree,
     ),
     ("walls", "machines touch no file, thread, clock, environment or socket", walls::check_tree),
+    ("files", "git holds no binary and no file above 300 KB without a reason", files::check_tree),
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
 ];
 

@@ -1,5 +1,5 @@
-//! Limits of files: length, width, and no unfinished code. A list has the files that are longer than the limit; it may
-//! only shrink.
+//! Limits of files: length, width, no unfinished code, and the licence of C. A list has the files that are longer than
+//! the limit; it may only shrink.
 
 use toml::{Table, Value};
 
@@ -27,6 +27,10 @@ const MACHINE: [&str; 4] = [
     concat!("arti", "factory"),
 ];
 
+/// The folders of C that runs in a kernel, or is linked with GPL-2.0-only code (ns-3).
+const GPL_C: [&str; 4] =
+    ["checks/ns3/", "crates/bpf/c/", "crates/kernel/modules/", "examples/controllers/"];
+
 /// Checks the files of the tree.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     Ok(check(&sources()?, &RATCHET))
@@ -46,6 +50,7 @@ fn check(sources: &[Source], ratchet: &[(&str, usize)]) -> Vec<Finding> {
         if let Some(what) = whole_objection(source) {
             findings.push(Finding::new(&source.path, 0, what));
         }
+        findings.extend(licence(source));
     }
     for (path, _) in ratchet {
         if !sources.iter().any(|source| source.path == *path) {
@@ -140,6 +145,20 @@ fn whole_objection(source: &Source) -> Option<&'static str> {
     let inherits = lints.and_then(Value::as_bool) == Some(true);
     let is_crate = manifest.contains_key("package");
     (is_crate && !inherits).then_some("does not take over the lints: [lints] workspace = true")
+}
+
+/// What is wrong with the licence of a file of C, which its first line names.
+fn licence(source: &Source) -> Option<Finding> {
+    if !matches!(source.extension(), "c" | "cc" | "h") {
+        return None;
+    }
+    let in_kernel = source.path.ends_with(".bpf.c")
+        || GPL_C.iter().any(|folder| source.path.starts_with(folder));
+    let licence = if in_kernel { "GPL-2.0-only OR BSD-2-Clause" } else { "Apache-2.0" };
+    let wanted = format!("SPDX-License-Identifier: {licence}");
+    let first = source.text.lines().next().unwrap_or_default();
+    let named = first.trim_start_matches(['/', '*', ' ']).trim_end_matches(['/', '*', ' ']);
+    (named != wanted).then(|| Finding::new(&source.path, 1, &format!("is not \"{wanted}\"")))
 }
 
 #[cfg(test)]
@@ -242,5 +261,20 @@ mod tests {
         for whole in [format!("{package}[lints]\nworkspace = true\n"), "[workspace]\n".into()] {
             assert!(found_in("crates/x/Cargo.toml", &whole).is_empty());
         }
+    }
+    #[test]
+    fn c_names_the_licence_of_its_place() {
+        let kernel = "// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause\n";
+        let user = "/* SPDX-License-Identifier: Apache-2.0 */\n";
+        for (path, text) in
+            [("crates/bpf/c/x.h", kernel), ("a/tests/x.bpf.c", kernel), ("a/agent/x.c", user)]
+        {
+            assert_eq!(found_in(path, text), Vec::<String>::new());
+            let other = if text == kernel { user } else { kernel };
+            for wrong in [other, "", "int x;\n", &format!("int x;\n{text}")] {
+                assert_eq!(found_in(path, wrong).len(), 1, "{path}: {wrong:?}");
+            }
+        }
+        assert!(found_in("a/x.py", "x = 1\n").is_empty());
     }
 }

@@ -68,15 +68,21 @@ pub fn cargo(arguments: &[&str]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The tracked text files under the root, in order of their paths. Without git or outside a clone, all files that were
+/// The paths of the tracked files under the root, sorted. Without git or outside a clone, those of all files that were
 /// not generated.
-pub fn sources() -> Result<Vec<Source>, String> {
+pub fn paths() -> Result<Vec<String>, String> {
     let root = root();
     let mut paths = match tracked(&root) {
         Some(paths) => paths,
         None => walk(&root, "").map_err(|why| format!("{}: {why}", root.display()))?,
     };
     paths.sort();
+    Ok(paths)
+}
+
+/// The text files among them.
+pub fn sources() -> Result<Vec<Source>, String> {
+    let (root, paths) = (root(), paths()?);
     let read = |path: String| {
         // Binary files are skipped, and tracked files that do not exist are being removed.
         let text = fs::read_to_string(root.join(&path)).ok()?;

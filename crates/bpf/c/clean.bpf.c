@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * CLEAN on a Linux machine in the path: three programs for devices (tc, clsact). `clean_edge` makes packets ECN-capable
  * where they enter the network. At the last hop `clean_data` counts the marks of what goes to receivers, clears them,

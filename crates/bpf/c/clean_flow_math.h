@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A flow at a CLEAN proxy: its law (clean_math.h), the right edge of the window that its sender was offered, and the
  * packets of its last two round trips. The right edge never moves back: a smaller window takes effect as

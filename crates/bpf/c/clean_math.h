@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * CLEAN in integers: the window that a proxy enforces on a flow, from the marks of the data that passes it. After a mark
  * it is reduced, once in a window of data, and returns along CUBIC's function of time. Formats are those of

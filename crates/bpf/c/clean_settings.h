@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the programs of CLEAN and the command that attaches them both know: crates/bpf/src/clean/ has the same. */
 #ifndef SHALLOP_CLEAN_SETTINGS_H
 #define SHALLOP_CLEAN_SETTINGS_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * DCTCP as a controller of a running kernel, for kernels without their own: dctcp_math.h has its arithmetic. Windows
  * grow as Reno's, and losses are answered as Reno's. Source: RFC 8257.

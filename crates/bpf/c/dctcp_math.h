@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * DCTCP in integers: the part of segments whose marks were echoed, as an average over windows of data, and the window
  * that a mark leaves. There are no types and no functions of a kernel here. Source: RFC 8257, 3.3 and 3.4; the formats

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * ECN* as a controller of a running kernel: Reno, whose packets are ECN-capable. A mark halves the window, at most once
  * in a round trip: Linux asks for the threshold on the first echo, and next when all that was sent by then is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Gemini as a controller of a running kernel: gemini.h has its arithmetic, this what Linux asks of a controller. A mark
  * puts Linux into its state CWR, in which it asks for the threshold once and approaches it over a round trip; delay is

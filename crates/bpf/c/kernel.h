@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The types of Linux that these programs read, each with the members in use only. Where a member lies is found in the
  * running kernel's type information when a program is loaded (CO-RE), so that one object fits all kernels.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Packets of TCP over IPv4 and IPv6 that pass a device, and what is changed in them. */
 #ifndef SHALLOP_PACKET_H
 #define SHALLOP_PACKET_H

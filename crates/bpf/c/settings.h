@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What controllers and the command that loads them both know: prefix.rs, connection.rs and controller.rs of the crate. */
 #ifndef SHALLOP_SETTINGS_H
 #define SHALLOP_SETTINGS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What controllers of TCP in BPF have in common: their sockets, and the echo of marks (RFC 8257, 3.2). */
 #ifndef SHALLOP_TCP_H
 #define SHALLOP_TCP_H

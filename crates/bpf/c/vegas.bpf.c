@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Vegas as a controller of a running kernel, for kernels without their own: vegas_math.h has its arithmetic. Losses and
  * marks are answered as Reno does; until the connection is back in the state Open, windows grow as Reno's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Vegas in integers: the window at the end of a round trip, so that 2 to 4 packets of the connection are queued. There
  * are no types and no functions of a kernel here. The twin is crates/control/src/vegas.rs, with which tests/vegas.rs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The agent in a kernel: it is the kernel's first process, makes a network namespace with a card for each host, and
  * opens the connections that its orders name (src/orders.rs lists them). Its data is zeroes; its peers read and

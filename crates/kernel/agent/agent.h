@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the agent have in common. */
 #ifndef AGENT_H
 #define AGENT_H

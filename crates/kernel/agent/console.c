@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The console of a run: a shell in one of the hosts, whose lines come from outside and whose output goes there, as
  * datagrams through a card of its own. A datagram to us is a line. One from us begins with 'o', and output follows, or

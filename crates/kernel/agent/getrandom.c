@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Preloaded into a kernel's process: its random numbers are a function of SHALLOP_SEED (splitmix64). */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Programs of this machine in a host. They see its file system, read-only beneath a file system in memory that takes
  * what they write, and the processes and the network of their host alone. Each works in a folder of its own,

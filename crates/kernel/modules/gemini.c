@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Gemini as a controller of Linux: gemini.h has its arithmetic, this what Linux asks of a controller. A mark puts Linux
  * into its state CWR, in which it asks for the threshold once and approaches it over a round trip; delay is answered
@@ -214,4 +214,4 @@ module_init(gemini_start);
 module_exit(gemini_end);
 
 MODULE_DESCRIPTION("Gemini: congestion control across data centres");
-MODULE_LICENSE("Dual MIT/GPL");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Gemini in integers: marks reduce the window by f_dcn = alpha F with F = 4K / (C RTT_base + K), delay by f_wan = beta,
  * both signals by the larger one, and an acknowledgement without either adds h / cwnd segments, h = H C RTT_base.

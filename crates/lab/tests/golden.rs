@@ -1,5 +1,5 @@
-//! Golden digests: ten quick runs of shipped experiments. A digest covers every figure of the run's summary, so a result
-//! that moves changes its digest. `UPDATE_GOLDEN=1 cargo test -p shallop-lab golden` writes the new digests to
+//! Golden digests: ten quick runs of shipped experiments. A digest covers every figure of the run's summary, so a
+//! result that moves changes its digest. `UPDATE_GOLDEN=1 cargo test -p shallop-lab golden` writes the new digests to
 //! `experiments/golden.csv`; the commit says which figure moved, from what to what, and why.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

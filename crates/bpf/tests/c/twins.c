@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: Apache-2.0
 /*
  * Reads steps and writes what the arithmetic of the programs makes of each: 12 numbers of 64 bits in, of which the
  * first says what to do, and 6 out. tests/twins.rs compares them with the laws of the simulator.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: Apache-2.0
 /* Reads window, threshold, base and smallest round trip, and whether the window limits; writes what vegas_round does. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Reads lines of vectors (tests/gemini.rs says what they are) and writes them with the results of gemini.h. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Loses one packet of a hundred, and puts one of twenty into the slower class of the queue, which others overtake. */
 typedef unsigned int u32;
 struct __sk_buff {

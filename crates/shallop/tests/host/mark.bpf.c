@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A switch of a test: marks every 16th packet that is ECN-capable. */
 struct __sk_buff;
 static long (*const skb_ecn_set_ce)(struct __sk_buff *skb) = (void *)97;
