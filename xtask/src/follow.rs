@@ -14,8 +14,8 @@ const PAGE: &str = "docs/add-a-controller.md";
 const RUNS: [&[&str]; 5] = [
     &["fmt", "--all", "--check"],
     &["clippy", "--locked", "--package=shallop-control", "--all-targets", "--", "-Dwarnings"],
-    &["test", "--locked", "--package=shallop-control", "--test=options"],
-    &["test", "--locked", "--package=shallop-proto", "--test=tcp_aimd", "--test=tcp_random"],
+    &["test", "--locked", "--package=shallop-control", "--test=it", "options"],
+    &["test", "--locked", "--package=shallop-proto", "--test=it", "--", "tcp_aimd", "tcp_random"],
     &["test", "--locked", "--package=shallop-scenario", "--lib"],
 ];
 

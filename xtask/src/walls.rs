@@ -176,9 +176,11 @@ mod tests {
         for path in ["crates/core/src/a/b.rs", "crates/sim/src/lib.rs"] {
             assert_eq!(found_in(path, code).len(), 1, "{path}");
         }
-        for path in
-            ["crates/workbench/src/clock.rs", "crates/proto/tests/pair.rs", "crates/core/src/a.md"]
-        {
+        for path in [
+            "crates/workbench/src/clock.rs",
+            "crates/proto/tests/it/pair.rs",
+            "crates/core/src/a.md",
+        ] {
             assert!(found_in(path, code).is_empty(), "{path}");
         }
         assert_eq!(found_in("crates/core/clippy.toml", "").len(), 1);

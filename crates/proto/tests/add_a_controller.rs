@@ -33,12 +33,13 @@ const PAGE: &str = include_str!("../../../docs/add-a-controller.md");
 /// The files of the page, as they are compiled here.
 const FILES: [(&str, &str); 2] = [
     ("crates/control/src/aimd.rs", include_str!("add_a_controller/aimd.rs")),
-    ("crates/proto/tests/tcp_aimd.rs", include_str!("add_a_controller/tcp_aimd.rs")),
+    ("crates/proto/tests/it/tcp_aimd.rs", include_str!("add_a_controller/tcp_aimd.rs")),
 ];
 /// The files that the page's lines go into, in the page's order.
-const CHANGED: [(&str, &str); 2] = [
+const CHANGED: [(&str, &str); 3] = [
     ("crates/control/src/lib.rs", include_str!("../../control/src/lib.rs")),
     ("crates/control/src/any.rs", include_str!("../../control/src/any.rs")),
+    ("crates/proto/tests/it/main.rs", include_str!("it/main.rs")),
 ];
 
 #[test]

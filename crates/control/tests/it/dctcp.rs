@@ -1,0 +1,187 @@
+//! DCTCP: alpha and reductions in the kernel's integers; the response to marks and losses of RFC 8257.
+
+use crate::support::{FixedRtt, SEGMENT, number, start, table};
+use shallop_control::binary::{Fraction, Gain};
+use shallop_control::dctcp::{Config, reduced_cwnd};
+use shallop_control::ewma::{Alpha, update_alpha};
+use shallop_control::{Ack, Dctcp, Loss, Reno, Start, Window, loss, reno};
+use shallop_core::{Bytes, Span};
+
+/// DCTCP with this cwnd in packets and this ssthresh.
+fn dctcp(config: &Config, cwnd: u64, initial_ssthresh: Bytes) -> Dctcp {
+    let start = Start { initial_window: SEGMENT * cwnd, initial_ssthresh, ..start() };
+    Dctcp::new(config, &start)
+}
+
+/// The same with alpha in units of 2^-10 at first.
+fn alpha(alpha: u32, config: Config) -> Config {
+    Config { alpha_initial: Fraction::new(alpha), ..config }
+}
+
+fn packets(window: &impl Window) -> u64 {
+    assert_eq!(window.window().get() % SEGMENT.get(), 0, "whole packets");
+    window.window().get() / SEGMENT.get()
+}
+
+fn path() -> FixedRtt {
+    FixedRtt::new(Span::from_us(100))
+}
+
+/// An ACK of `acked` segments, of which `marked` are acknowledged with ECN-Echo.
+fn ack(path: &mut FixedRtt, window: &impl Window, acked: u64, marked: u64) -> Ack {
+    let acked = SEGMENT * acked;
+    path.snd_una += acked.get();
+    Ack { marked: SEGMENT * marked, ..path.ack(window, acked) }
+}
+
+#[test]
+fn alpha_and_reductions_are_the_kernels_integers() {
+    for row in table(include_str!("../../vectors/dctcp.csv")) {
+        let [shift, before, delivered, marked, alpha, cwnd, reduced] =
+            [0, 1, 2, 3, 4, 5, 6].map(|field| number(row[field]) as u64);
+        let (shift, before, alpha) = (shift as u32, before as u32, alpha as u32);
+        assert_eq!(update_alpha(before, shift, delivered, marked), alpha, "{row:?}");
+        assert_eq!(reduced_cwnd(cwnd, alpha), reduced, "{row:?}");
+        // The controller, which counts the bytes of full-sized segments, gives the same.
+        let config = Config {
+            gain: Gain::new(shift),
+            alpha_initial: Fraction::new(before),
+            ..Config::LINUX_IDEAL
+        };
+        let mut dctcp = dctcp(&config, cwnd, Bytes::MAX);
+        let mut path = path();
+        let ack = ack(&mut path, &dctcp, delivered, marked);
+        dctcp.on_ack(&Ack { in_cwnd_reduction: true, ..ack });
+        assert_eq!(dctcp.alpha(), alpha, "{row:?}");
+        dctcp.on_mark(&path.loss(&dctcp));
+        assert_eq!(packets(&dctcp), reduced, "{row:?}");
+    }
+}
+
+#[test]
+fn alpha_decays_by_a_sixteenth_without_marks_and_is_zero_after_75_windows() {
+    let mut alpha = Alpha::MAX;
+    let mut alphas = vec![alpha];
+    for _ in 0..75 {
+        alpha = update_alpha(alpha, 4, 100, 0);
+        alphas.push(alpha);
+    }
+    assert_eq!(alphas[..8], [1024, 960, 900, 844, 792, 743, 697, 654]);
+    assert_eq!((alphas[74] > 0, alphas[75]), (true, 0));
+    // The decay of each window is rounded down, so the integer exceeds the real number by less than 1/1024 per window.
+    for (windows, real) in [(1, 0.9375), (11, 0.492), (16, 0.356)] {
+        let error = f64::from(alphas[windows]) / 1024.0 - real;
+        let max_error = 16.0 * (1.0 - real) / 1024.0;
+        assert!((-5e-4..max_error + 5e-4).contains(&error), "{windows} windows: {error}");
+    }
+    assert_eq!(update_alpha(0, 4, 100, 100), Alpha::MAX / 16, "one window, all of it marked");
+}
+
+#[test]
+fn an_observation_window_ends_when_the_data_in_flight_at_its_start_is_acknowledged() {
+    // Given ten segments in flight, of which three are marked,
+    let mut dctcp = dctcp(&alpha(0, Config::RFC), 10, SEGMENT * 10);
+    let mut path = path();
+    let mut alphas = vec![];
+    let first = ack(&mut path, &dctcp, 1, 1);
+    dctcp.on_ack(&first);
+    alphas.push(dctcp.alpha());
+    for nth in 1..=10 {
+        let ack = ack(&mut path, &dctcp, 1, u64::from(nth % 4 == 0));
+        let snd_nxt = first.snd_nxt + (path.snd_una - first.snd_una);
+        dctcp.on_ack(&Ack { snd_nxt, ..ack });
+        alphas.push(dctcp.alpha());
+    }
+    // then the first ACK ends an observation window of one segment, and the ninth ACK after it the next window, in
+    // which two segments are marked.
+    assert_eq!(alphas[..9], [64; 9]);
+    assert_eq!(alphas[9], 64 - 4 + (2 << 6) / 9);
+    assert_eq!(alphas[10], alphas[9]);
+}
+
+#[test]
+fn the_ack_that_reduces_cwnd_does_not_grow_it_and_later_marked_acks_do() {
+    let mut dctcp = dctcp(&alpha(512, Config::RFC), 40, Bytes::MAX);
+    let mut path = path();
+    let marked = ack(&mut path, &dctcp, 1, 1);
+    dctcp.on_ack(&marked);
+    dctcp.on_mark(&path.loss(&dctcp));
+    let alpha = update_alpha(512, 4, 1, 1);
+    assert_eq!(packets(&dctcp), reduced_cwnd(40, alpha), "from 40, not from 41");
+    assert_eq!(dctcp.slow_start_threshold(), dctcp.window(), "slow start has ended");
+    let reduced = packets(&dctcp);
+    for _ in 0..reduced {
+        let ack = ack(&mut path, &dctcp, 1, 1);
+        dctcp.on_ack(&ack);
+    }
+    assert_eq!(packets(&dctcp), reduced + 1);
+}
+
+#[test]
+fn the_first_mark_halves_cwnd_by_the_rfc_and_reduces_it_by_one_packet_with_the_alpha_of_ns_2() {
+    for (initial, reduced) in [(Alpha::MAX, 20), (0, 39)] {
+        let mut dctcp = dctcp(&alpha(initial, Config::RFC), 40, Bytes::MAX);
+        let mut path = path();
+        let marked = ack(&mut path, &dctcp, 1, 1);
+        dctcp.on_ack(&marked);
+        dctcp.on_mark(&path.loss(&dctcp));
+        assert_eq!(packets(&dctcp), reduced);
+        assert_eq!(dctcp.slow_start_threshold(), SEGMENT * reduced);
+    }
+}
+
+#[test]
+fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
+    let config = Config { loss: loss::Config::LINUX, ..alpha(0, Config::LINUX_IDEAL) };
+    let start = Start { initial_window: SEGMENT * 64, initial_ssthresh: SEGMENT, ..start() };
+    let mut path = path();
+    let mut dctcp = Dctcp::new(&config, &start);
+    for _ in 0..150 {
+        let marked = ack(&mut path, &dctcp, 10, 10);
+        dctcp.on_ack(&Ack { in_cwnd_reduction: true, snd_nxt: path.snd_una, ..marked });
+    }
+    assert_eq!(dctcp.alpha(), Alpha::MAX);
+    let mut reno = Reno::new(&reno::Config::LINUX_IDEAL, &start);
+    dctcp.on_mark(&path.loss(&dctcp));
+    reno.on_mark(&path.loss(&reno));
+    assert_eq!((packets(&dctcp), packets(&reno)), (32, 32));
+}
+
+#[test]
+fn a_loss_halves_cwnd_at_any_alpha_also_together_with_a_mark_in_the_same_window() {
+    let mark_then_loss = |initial| {
+        let mut dctcp = dctcp(&alpha(initial, Config::LINUX_IDEAL), 41, Bytes::MAX);
+        let loss = path().loss(&dctcp);
+        dctcp.on_mark(&loss);
+        let marked = packets(&dctcp);
+        dctcp.on_loss(&Loss { in_cwr: true, ..loss });
+        (marked, packets(&dctcp))
+    };
+    assert_eq!(mark_then_loss(0), (41, 20));
+    assert_eq!(mark_then_loss(128), (39, 20));
+    assert_eq!(mark_then_loss(Alpha::MAX), (21, 20));
+    let mut loss_only = dctcp(&Config::LINUX_IDEAL, 41, Bytes::MAX);
+    loss_only.on_loss(&path().loss(&loss_only));
+    assert_eq!((packets(&loss_only), loss_only.slow_start_threshold()), (20, SEGMENT * 20));
+}
+
+#[test]
+fn for_a_loss_the_rfc_halves_flight_size_and_linux_halves_cwnd() {
+    for (config, reduced) in [(Config::RFC, 10), (Config::LINUX_IDEAL, 20)] {
+        let mut dctcp = dctcp(&config, 40, Bytes::MAX);
+        dctcp.on_loss(&path().loss_with(SEGMENT * 20));
+        assert_eq!(packets(&dctcp), reduced);
+    }
+}
+
+#[test]
+fn an_rto_leaves_one_packet_and_half_of_cwnd_as_ssthresh_and_a_mark_leaves_two_packets() {
+    let mut dctcp = dctcp(&Config::LINUX_IDEAL, 41, Bytes::MAX);
+    let path = path();
+    let loss = path.loss(&dctcp);
+    dctcp.on_rto(&loss, true);
+    dctcp.on_rto(&loss, false);
+    assert_eq!((packets(&dctcp), dctcp.slow_start_threshold()), (1, SEGMENT * 20));
+    dctcp.on_mark(&path.loss(&dctcp));
+    assert_eq!((packets(&dctcp), dctcp.slow_start_threshold()), (2, SEGMENT * 2));
+}

@@ -1,0 +1,288 @@
+//! Gemini: its formulas against exact arithmetic, and its response to marks, delay, losses and RTOs.
+
+use crate::support::{FixedRtt, SEGMENT, number, start, table};
+use shallop_control::binary::Gain;
+use shallop_control::ewma::Alpha;
+use shallop_control::gemini::law::{self, Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
+use shallop_control::gemini::{Config, Gemini, PACKET};
+use shallop_control::{Ack, Loss, Start, Window};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
+
+const THESIS: Config = Config::THESIS;
+/// F, in 2^-20, at 1 Gb/s, 10 ms and a K of 50 frames: 0.2318.
+const F_AT_10_MS: u64 = 243_079;
+
+fn h_parameter() -> u64 {
+    (THESIS.increase * (1u64 << H_BITS) as f64).round() as u64
+}
+
+#[test]
+fn scale_factor_and_increase_step_are_those_of_the_formulas() {
+    for row in table(include_str!("../../vectors/gemini.csv")) {
+        let [capacity, rtt_base, k, f, h] = [0, 1, 2, 3, 4].map(|field| number(row[field]) as u64);
+        let bdp = law::bdp(BitsPerSec::at_least_one(capacity), Span::from_ns(rtt_base));
+        let factor = law::scale_factor(Bytes::new(k), bdp);
+        let step = law::increase_step(h_parameter(), bdp);
+        assert_eq!((factor, step), (f, h), "{row:?}");
+        let near = |fixed: u64, bits: u32, real: f64, tolerance: f64| {
+            let ratio = fixed as f64 / (1u64 << bits) as f64 / real;
+            assert!((ratio - 1.0).abs() < tolerance, "{row:?}: {ratio}");
+        };
+        near(factor, REDUCTION_BITS, number(row[5]), 1.1e-3);
+        near(step, STEP_BITS, number(row[6]), 6.3e-5);
+    }
+}
+
+#[test]
+fn reductions_and_growth_of_cwnd_are_those_of_the_formulas() {
+    for row in table(include_str!("../../vectors/gemini_window.csv")) {
+        let field =
+            |field: usize| if row[field].is_empty() { 0 } else { number(row[field]) as u64 };
+        let cwnd = Cwnd { segments: field(1), cwnd_cnt: field(2) };
+        let new = match row[0] {
+            "reduce" => {
+                let f_dcn = law::f_dcn(field(3) as u32, field(4));
+                law::reduce(cwnd, f_dcn.max(field(5)))
+            }
+            _ => law::grow(cwnd, field(6), field(7)),
+        };
+        assert_eq!(new, Cwnd { segments: field(8), cwnd_cnt: field(9) }, "{row:?}");
+        let exact = new.segments as f64 + new.cwnd_cnt as f64 / (new.segments << STEP_BITS) as f64;
+        // cwnd loses at most 2^-16 segments, and the product of F and alpha is rounded down.
+        let error = (exact / number(row[10]) - 1.0).abs();
+        assert!(error < 1e-4, "{row:?}: {exact}");
+    }
+}
+
+#[test]
+fn rtt_base_is_the_rtt_of_the_handshake_until_a_lower_one_is_measured() {
+    let mut flow = gemini(&THESIS, 100);
+    flow.on_handshake(Time::ZERO, Span::from_ms(10));
+    assert_eq!(flow.rtt_base(), Some(Span::from_ms(10)));
+    let bdp = law::bdp(BitsPerSec::gbps(1), Span::from_ms(10));
+    let k = Bytes::new(50 * PACKET.get());
+    assert_eq!(flow.scale_factor(), law::scale_factor(k, bdp));
+    assert_eq!(flow.increase_step(), law::increase_step(h_parameter(), bdp));
+    for (rtt, rtt_base) in [(14, 10), (9, 9)] {
+        let path = FixedRtt::new(Span::from_ms(rtt));
+        flow.on_ack(&ack(&path, &flow, (1, 101), false));
+        assert_eq!(flow.rtt_base(), Some(Span::from_ms(rtt_base)), "after {rtt} ms");
+    }
+}
+
+/// A flow in congestion avoidance with this cwnd.
+fn gemini(config: &Config, segments: u64) -> Gemini {
+    let cwnd = SEGMENT * segments;
+    Gemini::new(config, &Start { initial_window: cwnd, initial_ssthresh: cwnd, ..start() })
+}
+
+/// An ACK of one segment, with or without ECN-Echo; SND.UNA and SND.NXT in segments.
+fn ack(path: &FixedRtt, gemini: &Gemini, (snd_una, snd_nxt): (u64, u64), marked: bool) -> Ack {
+    Ack {
+        snd_una: snd_una * SEGMENT.get(),
+        snd_nxt: snd_nxt * SEGMENT.get(),
+        marked: if marked { SEGMENT } else { Bytes::ZERO },
+        ..path.ack(gemini, SEGMENT)
+    }
+}
+
+fn segments(gemini: &Gemini) -> f64 {
+    gemini.window().ratio(SEGMENT)
+}
+
+#[test]
+fn marks_reduce_cwnd_by_alpha_f_at_most_once_per_round_trip() {
+    let path = FixedRtt::new(Span::from_ms(10));
+    let mut gemini = gemini(&THESIS, 800);
+    // The first ACK, with ECN-Echo, ends an observation window of one segment: alpha stays 1.
+    gemini.on_ack(&ack(&path, &gemini, (1, 801), true));
+    assert_eq!((gemini.alpha(), gemini.scale_factor()), (Alpha::MAX, F_AT_10_MS));
+    let reduced = f64::floor(800.0 * (1.0 - F_AT_10_MS as f64 / 1_048_576.0));
+    assert!((segments(&gemini) - reduced).abs() < 1e-9);
+    // Marks on all segments in flight are one congestion event, in which cwnd does not grow either.
+    for una in 2..=801 {
+        gemini.on_ack(&ack(&path, &gemini, (una, 801 + una), true));
+        assert!((segments(&gemini) - reduced).abs() < 1e-9);
+    }
+    gemini.on_ack(&ack(&path, &gemini, (802, 1603), true));
+    assert!(segments(&gemini) < reduced, "a mark on data sent after the reduction");
+    assert_eq!(gemini.slow_start_threshold(), gemini.window());
+}
+
+/// cwnd after each of `count` windows of ACKs with this RTT.
+fn windows(gemini: &mut Gemini, path: &mut FixedRtt, rtt: Span, count: u64) -> Vec<f64> {
+    path.rtt = rtt;
+    let round = |_| {
+        path.round(gemini);
+        segments(gemini)
+    };
+    (0..count).map(round).collect()
+}
+
+#[test]
+fn delay_reduces_cwnd_by_beta_when_rtt_min_exceeds_rtt_base_by_more_than_t() {
+    let mut path = FixedRtt::new(Span::from_ms(10));
+    let mut gemini = gemini(&Config { recount: false, ..THESIS }, 100);
+    windows(&mut gemini, &mut path, Span::from_ms(10), 3);
+    let at_threshold = windows(&mut gemini, &mut path, Span::from_ms(15), 6);
+    assert!(at_threshold.is_sorted() && at_threshold[5] > 108.0, "{at_threshold:?}");
+    assert_eq!(gemini.rtt_base(), Some(Span::from_ms(10)));
+    let above = windows(&mut gemini, &mut path, Span::from_us(15_100), 8);
+    let cuts: Vec<usize> = (1..8).filter(|&at| above[at] < above[at - 1] * 0.9).collect();
+    // The window in which the RTT increases has lower samples in it. After a reduction, the first window acknowledged
+    // was sent before it, so delay counts again in the window after.
+    assert_eq!(cuts.first(), Some(&1), "{above:?}");
+    assert!((above[1] / above[0] - 0.8).abs() < 0.02, "{above:?}");
+    assert!(cuts.windows(2).all(|two| two[1] - two[0] >= 2), "one delay, two cuts: {above:?}");
+}
+
+#[test]
+fn with_recount_delay_reduces_cwnd_again_for_the_window_sent_before_the_reduction() {
+    let reductions = |recount| {
+        let mut path = FixedRtt::new(Span::from_ms(10));
+        let mut gemini = gemini(&Config { recount, ..THESIS }, 100);
+        windows(&mut gemini, &mut path, Span::from_ms(10), 3);
+        // The first window with the higher RTT was in flight when the RTT increased.
+        path.rtt = Span::from_ms(16);
+        let mut reductions = vec![];
+        for nth in 0..500 {
+            let before = segments(&gemini);
+            path.segment(&mut gemini);
+            if segments(&gemini) < before {
+                reductions.push(nth);
+            }
+        }
+        reductions
+    };
+    // The first window without a lower sample ends at ACK 202; the next windows are of 105, 84 and 67 segments.
+    assert_eq!(reductions(false), [202, 389]);
+    assert_eq!(reductions(true), [202, 307, 391, 458]);
+}
+
+#[test]
+fn one_low_rtt_sample_per_window_shows_that_the_queue_is_transient() {
+    let mut path = FixedRtt::new(Span::from_ms(10));
+    let mut gemini = gemini(&THESIS, 100);
+    path.round(&mut gemini);
+    for nth in 1..=1_000 {
+        path.rtt = Span::from_ms(if nth % 60 == 0 { 12 } else { 40 });
+        path.segment(&mut gemini);
+    }
+    assert!(segments(&gemini) > 110.0, "{}", segments(&gemini));
+}
+
+#[test]
+fn with_marks_and_delay_the_larger_reduction_applies() {
+    // F is 1/2 with a K of a seventh of the BDP, so marks reduce by up to 1/2, delay by 1/5.
+    let seventh = BufferSize::Bytes(Bytes::new(1_250_000 / 7));
+    let reduction = |k, gain_shift, beta| {
+        let config = Config { k, alpha_gain: Gain::new(gain_shift), decrease: beta, ..THESIS };
+        let (mut gemini, path) = (gemini(&config, 100), FixedRtt::new(Span::from_ms(10)));
+        gemini.on_ack(&ack(&path, &gemini, (1, 101), false));
+        let delayed = FixedRtt { rtt: Span::from_ms(30), ..path };
+        for una in 2..=100 {
+            gemini.on_ack(&ack(&delayed, &gemini, (una, 100 + una), false));
+        }
+        let before = segments(&gemini);
+        gemini.on_ack(&ack(&delayed, &gemini, (101, 201), true));
+        (segments(&gemini) / before, f64::from(gemini.alpha()) / 1024.0)
+    };
+    let (ratio, alpha) = reduction(seventh, 4, 0.2);
+    assert!((0.87..0.89).contains(&alpha), "{alpha}");
+    assert!((ratio - (1.0 - alpha / 2.0)).abs() < 0.01, "{ratio}: marks reduce by more");
+    let (ratio, _) = reduction(BufferSize::Packets(5), 4, 0.2);
+    assert!((ratio - 0.8).abs() < 0.01, "{ratio}: delay reduces by more");
+}
+
+#[test]
+fn each_signal_can_be_disabled() {
+    let mut path = FixedRtt::new(Span::from_ms(10));
+    let mut without_marks = gemini(&Config { dcn: false, ..THESIS }, 100);
+    without_marks.on_ack(&ack(&path, &without_marks, (1, 101), true));
+    without_marks.on_mark(&path.loss(&without_marks));
+    assert!((segments(&without_marks) - 100.0).abs() < 1e-9);
+    let mut without_delay = gemini(&Config { wan: false, ..THESIS }, 100);
+    windows(&mut without_delay, &mut path, Span::from_ms(10), 2);
+    assert!(windows(&mut without_delay, &mut path, Span::from_ms(90), 6).is_sorted());
+}
+
+#[test]
+fn a_loss_halves_cwnd_even_after_a_mark_and_an_rto_sets_it_to_one_segment() {
+    let path = FixedRtt::new(Span::from_ms(10));
+    let mut gemini = gemini(&THESIS, 100);
+    gemini.on_ack(&ack(&path, &gemini, (1, 101), true));
+    let marked = gemini.window();
+    gemini.on_loss(&Loss { in_cwr: true, ..path.loss(&gemini) });
+    let half = SEGMENT * (marked.get() / SEGMENT.get() / 2);
+    assert_eq!((gemini.window(), gemini.slow_start_threshold()), (half, half));
+    gemini.on_rto(&path.loss(&gemini), true);
+    let quarter = SEGMENT * (half.get() / SEGMENT.get() / 2);
+    assert_eq!((gemini.window(), gemini.slow_start_threshold()), (SEGMENT, quarter));
+    gemini.on_rto(&path.loss(&gemini), false);
+    assert_eq!(gemini.slow_start_threshold(), quarter, "the same SND.UNA");
+}
+
+#[test]
+fn cwnd_grows_by_h_per_round_trip_for_any_number_of_segments_per_ack() {
+    let grown = |acked: u64| {
+        let (mut gemini, path) = (gemini(&THESIS, 200), FixedRtt::new(Span::from_ms(10)));
+        for nth in 1..=2_000 / acked {
+            let una = nth * acked;
+            let ack = ack(&path, &gemini, (una, una + 200), false);
+            gemini.on_ack(&Ack { acked_sacked: SEGMENT * acked, ..ack });
+        }
+        gemini.window().get() / SEGMENT.get()
+    };
+    // Ten windows at 1 Gb/s and 10 ms: h = 1.2.
+    assert_eq!([1, 2, 4].map(grown), [211; 3]);
+}
+
+#[test]
+fn rtt_noise_is_uniform_up_to_its_maximum_and_different_for_each_seed() {
+    let rtt_base = |noise, seed| {
+        let config = Config { rtt_noise: Span::from_us(noise), ..THESIS };
+        let mut gemini = Gemini::new(&config, &Start { seed, ..start() });
+        let mut path = FixedRtt::new(Span::from_ms(10));
+        path.segment(&mut gemini);
+        gemini.rtt_base().unwrap().as_ps() / 1_000
+    };
+    assert_eq!(rtt_base(0, 1), 10_000_000);
+    let samples: Vec<u64> = (0..200).map(|seed| rtt_base(1_000, seed)).collect();
+    assert!(samples.iter().all(|ns| (10_000_000..=11_000_000).contains(ns)));
+    let mean = samples.iter().sum::<u64>() / 200;
+    assert!((10_430_000..10_570_000).contains(&mean), "{mean}");
+    assert_eq!(rtt_base(1_000, 3), rtt_base(1_000, 3));
+}
+
+#[test]
+fn the_default_capacity_is_the_rate_of_the_senders_link() {
+    let factors = |config: Config, gbps| {
+        let link_rate = BitsPerSec::gbps(gbps);
+        let mut gemini = Gemini::new(&config, &Start { link_rate, ..start() });
+        FixedRtt::new(Span::from_ms(10)).segment(&mut gemini);
+        (gemini.scale_factor(), gemini.increase_step())
+    };
+    let configured = Config { capacity: Some(BitsPerSec::gbps(1)), ..THESIS };
+    assert_eq!(factors(configured, 10), factors(THESIS, 1));
+    // K is proportional to C, so F does not change; h would be ten times 1.2, and is bounded.
+    assert_eq!(factors(THESIS, 10), (F_AT_10_MS, 5 << STEP_BITS));
+    let frames = Config { k: BufferSize::Packets(50), ..THESIS };
+    assert_eq!(factors(frames, 1), factors(THESIS, 1));
+}
+
+#[test]
+fn the_pacing_rate_is_twice_cwnd_over_srtt_in_slow_start_and_1_2_times_it_afterwards() {
+    let mut gemini = Gemini::new(&THESIS, &start());
+    assert_eq!(gemini.pacing(), None, "there is no RTT sample");
+    let mut path = FixedRtt::new(Span::from_ms(10));
+    let check = |gemini: &Gemini, percent: u64| {
+        let bits = gemini.window().get() * 8 * 100 * percent / 100;
+        assert_eq!(gemini.pacing(), BitsPerSec::new(bits));
+    };
+    path.round(&mut gemini);
+    check(&gemini, 200);
+    let loss = path.loss(&gemini);
+    gemini.on_loss(&loss);
+    path.round(&mut gemini);
+    check(&gemini, 120);
+}

@@ -1,0 +1,137 @@
+//! Options of controllers: their names, their defaults by host stack, and which values are refused.
+
+use std::collections::BTreeSet;
+
+use crate::support::given::{Given, Options};
+use shallop_control::any::Config;
+use shallop_control::binary::Fraction;
+use shallop_control::{
+    Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, reno, vegas,
+};
+use shallop_core::form::Form;
+use shallop_core::{BufferSize, Bytes, Span};
+
+/// The parameters of the controller of this name on this host, with these options.
+fn made(name: &str, host: HostStack, given: &[(&'static str, Given)]) -> Result<Config, String> {
+    Config::read(name, &Options(given), host).expect(name)
+}
+
+fn plain(name: &str, host: HostStack) -> Config {
+    made(name, host, &[]).expect("defaults are valid")
+}
+
+#[test]
+fn names_are_told_apart_and_so_are_the_options_of_each() {
+    let names: BTreeSet<_> = Config::kinds().map(|kind| kind.name).collect();
+    assert_eq!(names.len(), Config::kinds().count());
+    for kind in Config::kinds() {
+        let all = Config::keys(kind.name);
+        let keys: BTreeSet<_> = all.iter().map(|key| key.name).collect();
+        assert_eq!(keys.len(), all.len(), "{}", kind.name);
+        assert!(!all.is_empty());
+    }
+}
+
+#[test]
+fn a_host_has_its_own_ways() {
+    let of = |name| HostStack::SIMULATED.map(|host| plain(name, host));
+    let linux = reno::Config::LINUX_IDEAL;
+    // What ns-3 has like Linux is its `TcpLinuxReno`; Vegas it makes from `TcpNewReno`.
+    let (basis, restart) = (Basis::Window, loss::Restart::First);
+    let ns2 = loss::Config { basis, restart, ..loss::Config::RFC };
+    let paced = reno::Config { pacing: true, ..linux };
+    let renos = [reno::Config { loss: ns2, ..reno::Config::RFC }, linux, paced, linux, linux];
+    assert_eq!(of("newreno"), renos.map(Config::Reno));
+    assert_eq!(of("ecn-star"), renos.map(Config::Reno));
+    let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
+    let exit = hystart::Exit::Classic(patient);
+    let slow_start = hystart::Config { limit: u64::MAX, exit, initial_threshold: None };
+    let cubic = cubic::Config::LINUX_IDEAL;
+    let cubics = [
+        cubic::Config { decrease: 0.2, slow_start: hystart::Config::STANDARD, ..cubic },
+        cubic::Config { decrease: 0.3, slow_start, ..cubic },
+        cubic::Config { pacing: true, form: cubic::Variant::Kernel, ..cubic },
+        cubic::Config { form: cubic::Variant::Kernel, ..cubic },
+        cubic,
+    ];
+    assert_eq!(of("cubic"), cubics.map(Config::Cubic));
+    let exact = vegas::Config::EXACT;
+    let vegas = vegas::Config::LINUX_IDEAL;
+    let paced = vegas::Config { pacing: true, ..vegas };
+    let vegases = [vegas::Config { loss: ns2, ..exact }, exact, paced, vegas, vegas];
+    assert_eq!(of("vegas"), vegases.map(Config::Vegas));
+    let [ns2, ns3, fq, pfifo, ideal] = renos.map(|reno::Config { loss, pacing }| dctcp::Config {
+        loss,
+        pacing,
+        ..dctcp::Config::RFC
+    });
+    let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
+    let [fq, pfifo] =
+        [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
+    assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
+    let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX_IDEAL };
+    let linux = bbr::Config::LINUX_IDEAL;
+    let bbrs = [linux, linux, offload, offload, linux];
+    assert_eq!(of("bbr"), bbrs.map(Config::Bbr));
+    assert_eq!(of("copa"), [copa::Config::PAPER; 5].map(Config::Copa));
+    let geminis = renos.map(|reno| {
+        let loss::Config { basis, slow_start, .. } = reno.loss;
+        Config::Gemini(gemini::Config { basis, slow_start, ..gemini::Config::THESIS })
+    });
+    assert_eq!(of("gemini"), geminis);
+}
+
+#[test]
+fn marks_are_asked_for_by_those_that_live_on_them() {
+    let asks = |marking| {
+        let kinds = Config::kinds().filter(move |kind| kind.marking == marking);
+        kinds.map(|kind| kind.name).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(Marking::Classic), ["ecn-star"]);
+    assert_eq!(asks(Marking::Exact), ["dctcp", "gemini"]);
+}
+
+/// A value that this form allows; the last word of several.
+fn some(form: &Form) -> Given {
+    match *form {
+        Form::Boolean => Given::Boolean(true),
+        Form::Integer(least, _) => Given::Integer(least),
+        Form::Number(_, most) | Form::Above(_, most) => Given::Number(most),
+        Form::Below(least, _) => Given::Number(least),
+        Form::Time(least, _) => Given::Time(least),
+        Form::Rate(least, _) => Given::Rate(least),
+        Form::Size(least, _) => Given::Size(least),
+        Form::Buffer => Given::Buffer(BufferSize::Packets(1)),
+        Form::OneOf(words) => Given::Word(words[words.len() - 1]),
+        _ => panic!("no controller has an option like {form:?}"),
+    }
+}
+
+#[test]
+fn every_option_is_read_as_what_its_form_says() {
+    for kind in Config::kinds() {
+        for key in Config::keys(kind.name) {
+            // A wrong type would panic; what is refused is refused with words that name it.
+            if let Err(why) = made(kind.name, HostStack::LinuxIdeal, &[(key.name, some(&key.form))])
+            {
+                assert!(why.starts_with(key.name), "{}: {why}", kind.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_by_name() {
+    let number = Given::Number;
+    for (name, given, key) in [
+        ("vegas", vec![("alpha", Given::Integer(9))], "alpha"),
+        ("vegas", vec![("beta", Given::Integer(1))], "beta"),
+        ("dctcp", vec![("gain", number(0.3))], "gain"),
+        ("gemini", vec![("alpha_gain", number(0.3))], "alpha_gain"),
+        ("gemini", vec![("decrease", number(0.6))], "decrease"),
+        ("newreno", vec![("hystart_low_window", Given::Integer(9))], "hystart_low_window"),
+    ] {
+        let why = made(name, HostStack::LinuxIdeal, &given).expect_err(name);
+        assert!(why.starts_with(&format!("{key}: ")), "{name}: {why}");
+    }
+}

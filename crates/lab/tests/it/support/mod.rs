@@ -1,0 +1,153 @@
+//! Plans built by hand, with every number filled in, and each transport with its defaults.
+
+use shallop_control::any;
+use shallop_control::expresspass::CodeConfig;
+use shallop_control::flashpass::{AimdConfig, MimdConfig};
+use shallop_control::options::Kind;
+use shallop_core::{BufferSize, Bytes, Span};
+use shallop_plan::plan::{
+    Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
+    Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
+};
+use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
+use shallop_proto::tcp::{self, EcnConfig, Stack};
+use shallop_topology::NicMode;
+use shallop_workload::Sizes;
+
+/// A plan of this network and traffic, under each of the schemes of [`schemes`].
+pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
+    Plan {
+        title: "by hand".to_owned(),
+        driver: shallop_plan::plan::Driver::default(),
+        seed: 1,
+        duration: Span::from_secs(1),
+        sample: Span::from_ms(100),
+        windows: vec![],
+        fairness: Span::from_ms(100),
+        topology,
+        symmetric: true,
+        switches: vec![switch(buffer)],
+        nic: NicMode::Fair,
+        nic_buffer: BufferSize::Packets(100),
+        groups,
+        classes: None,
+        levels: vec![],
+        capture: (vec![], 0),
+        nic_credit_queue: None,
+        kernel: shallop_plan::kernel::KernelOptions::default(),
+        nic_jitter: Some(Span::ZERO),
+        schemes: schemes(),
+    }
+}
+
+pub fn switch(buffer: BufferSize) -> Switch {
+    Switch {
+        name: "default".to_owned(),
+        chip: None,
+        buffer,
+        mark: None,
+        aqm: None,
+        credit_queue: BufferSize::Packets(8),
+        credit_burst: 2,
+        select: Some(BufferSize::Packets(2)),
+        unscheduled_above: BufferSize::Packets(2),
+        accounting: Accounting::PerLink,
+        emulation: true,
+        shared: None,
+        pools: vec![],
+        bcc: None,
+        weights: None,
+    }
+}
+
+pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>) -> Group {
+    Group {
+        name: name.to_owned(),
+        from: vec![from],
+        to: vec![to],
+        flows,
+        sizes: size.map(Sizes::fixed),
+        start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
+        transport: None,
+        uncounted: (0, 0),
+        keeps_connections: false,
+        command: None,
+        pattern: Pattern::RoundRobin,
+    }
+}
+
+pub fn flashpass(law: FlashPassLaw) -> FlashPass {
+    let options = FlashPassOptions {
+        epochs: Some(1),
+        jitter: 0.1,
+        over_provision: true,
+        ..FlashPassOptions::of(())
+    };
+    FlashPass { options, law, aeolus: None, send_buffer: None }
+}
+
+pub fn aimd() -> Transport {
+    Transport::FlashPass(flashpass(FlashPassLaw::Aimd(AimdConfig::default())))
+}
+
+pub fn mimd() -> Transport {
+    Transport::FlashPass(flashpass(FlashPassLaw::Mimd(MimdConfig::default())))
+}
+
+pub fn expresspass() -> Transport {
+    Transport::ExpressPass(ExpressPass {
+        options: ExpressPassOptions {
+            largest_credit: Bytes::new(92),
+            ..ExpressPassOptions::of(())
+        },
+        rule: ExpressPassRule::Code(CodeConfig::default()),
+        aeolus: None,
+        ahead: false,
+        send_buffer: None,
+    })
+}
+
+/// With Aeolus's start.
+pub fn aeolus(transport: &Transport) -> Transport {
+    let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse });
+    match *transport {
+        Transport::ExpressPass(config) => {
+            Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
+        }
+        Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
+        _ => transport.clone(),
+    }
+}
+
+/// With credits that are asked for before the data is there.
+fn ahead(mut transport: Transport) -> Transport {
+    if let Transport::ExpressPass(config) = &mut transport {
+        config.ahead = true;
+    }
+    transport
+}
+
+/// Every transport there is, each by its label.
+pub fn schemes() -> Vec<Scheme> {
+    let linux = Stack::LINUX_IDEAL;
+    let tcp = |kind: &'static Kind| {
+        let config = tcp::Config { ecn: EcnConfig::of(kind.marking, linux.tcp.ecn), ..linux.tcp };
+        let controller = any::Config::of(kind.name, linux.host).expect("a name of its own");
+        (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller, kernel: None }))
+    };
+    let credits = [
+        ("expresspass", expresspass()),
+        ("flashpass", aimd()),
+        ("flashpass-mimd", mimd()),
+        ("expresspass-aeolus", aeolus(&expresspass())),
+        ("expresspass-ideal", ahead(expresspass())),
+        ("flashpass-aeolus", aeolus(&aimd())),
+    ];
+    let scheme = |(name, transport): (&str, _)| Scheme {
+        name: name.to_owned(),
+        transport,
+        switches: None,
+        clean: None,
+    };
+    any::Config::kinds().map(tcp).chain(credits).map(scheme).collect()
+}

@@ -1,0 +1,373 @@
+//! Both ends of `ExpressPass`, packet by packet.
+
+use crate::support::{CapturedPacket, Pair, Path};
+use shallop_control::expresspass::{CodeConfig, CodeRule, Rule};
+use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
+use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
+use shallop_proto::{Endpoint, Out};
+
+/// One way of the test path, without serialisation.
+const DELAY: Span = Span::from_us(500);
+const PAYLOAD: u64 = 1460;
+/// Gap between credits at the maximum rate of 10 Gb/s.
+const GAP: Span = Span::from_ps(1_297_600);
+
+fn at(ms: u64) -> Time {
+    Time::after_start(Span::from_ms(ms))
+}
+
+fn path() -> Path {
+    Path { rate: BitsPerSec::gbps(10), delay: DELAY, ..Path::clean() }
+}
+
+/// No jitter, the rate that `alpha` gives, so that times are known.
+fn config(stop: StopPolicy) -> Config {
+    Config { stop, min_jitter: 0.0, max_jitter: 0.0, ..Config::new(BitsPerSec::gbps(10)) }
+}
+
+fn code(alpha: f64) -> CodeConfig {
+    CodeConfig { alpha, ..CodeConfig::default() }
+}
+
+fn pair(config: &Config, rule: CodeConfig, size: u64) -> Pair<Peer<Rule>> {
+    pair_on(path(), config, rule, size)
+}
+
+fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Peer<Rule>> {
+    let chance = Seed::new(1).stream("credits", 0);
+    let receiver = Receiver::new(config, Rule::Code(CodeRule::new(rule)), chance);
+    let sender = Sender::new(config, Some(size));
+    Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, 1)
+}
+
+/// Runs until both endpoints are complete, and on until there are no further events.
+fn finish(pair: &mut Pair<Peer<Rule>>) {
+    assert!(pair.run(at(60_000)), "not complete after a minute");
+    assert!((0..20_000).any(|_| !pair.run(at(10_000_000))), "something goes on for ever");
+}
+
+type Packet = CapturedPacket<Head>;
+
+fn is_data(packet: &Packet) -> bool {
+    packet.class == Class::Data
+}
+fn is_credit(packet: &Packet) -> bool {
+    packet.class == Class::Credit
+}
+fn is_request(packet: &Packet) -> bool {
+    matches!(packet.head, Head::Request { .. })
+}
+fn is_nack(packet: &Packet) -> bool {
+    matches!(packet.head, Head::Nack { .. })
+}
+fn is_stop(packet: &Packet) -> bool {
+    matches!(packet.head, Head::Stop { .. })
+}
+
+fn times(pair: &Pair<Peer<Rule>>, which: fn(&Packet) -> bool) -> Vec<Span> {
+    pair.capture
+        .iter()
+        .filter(|packet| which(packet))
+        .map(|packet| packet.sent.since_start())
+        .collect()
+}
+
+fn near(span: Span, expected: Span, tolerance: Span) -> bool {
+    span.saturating_sub(expected).max(expected.saturating_sub(span)) <= tolerance
+}
+
+/// A rule that drops packets of some kind, by their number counted from 0.
+fn lose(
+    which: fn(&Packet) -> bool,
+    turns: &'static [usize],
+) -> impl FnMut(&Packet) -> bool + 'static {
+    let mut turn = 0;
+    move |packet| {
+        if !which(packet) {
+            return false;
+        }
+        turn += 1;
+        turns.contains(&(turn - 1))
+    }
+}
+
+#[test]
+fn the_first_byte_leaves_after_a_round_trip_and_the_others_at_the_pace_of_credits() {
+    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 20 * PAYLOAD);
+    finish(&mut pair);
+    let data = times(&pair, is_data);
+    let small = Span::from_us(1);
+    assert!(near(data[0], DELAY * 2, small), "first data at {}", data[0]);
+    for pair in data.windows(2) {
+        assert!(near(pair[1] - pair[0], GAP * 2, Span::from_ns(1)), "{pair:?}");
+    }
+    let sizes: Vec<u16> =
+        pair.capture.iter().filter(|packet| is_data(packet)).map(|packet| packet.size).collect();
+    assert_eq!(sizes, [1538; 20]);
+    let others = pair.capture.iter().filter(|packet| !is_data(packet));
+    assert!(others.into_iter().all(|packet| packet.size == 84 && packet.body.is_empty()));
+}
+
+#[test]
+fn the_first_byte_lands_after_one_and_a_half_round_trips() {
+    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), PAYLOAD);
+    while pair.ends[1].counters().received == 0 {
+        let next = pair.now + Span::from_ns(100);
+        pair.run(next);
+    }
+    assert!(near(pair.now.since_start(), DELAY * 3, Span::from_us(2)), "{}", pair.now);
+}
+
+#[test]
+fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later() {
+    let rule = CodeConfig { w_init: 0.0625, full_start: Some(40), ..code(0.5) };
+    let jitter = Config::new(BitsPerSec::gbps(10));
+    let short = Path { delay: Span::from_us(25), ..path() };
+    let mut pair = pair_on(short, &jitter, rule, 10 * PAYLOAD);
+    finish(&mut pair);
+    let credits = times(&pair, is_credit);
+    // Of a credit and its data: two delays, 84 and 1538 bytes.
+    let round_trip = Span::from_us(50) + Span::from_ps(67_200 + 1_230_400);
+    for pair in credits.windows(2) {
+        let trips = (pair[0] - credits[0]).ratio(round_trip);
+        let rate = if trips < 1.0 { 0.125 } else { 0.1797 };
+        let deviation = (pair[1] - pair[0]).ratio(GAP) * rate - 1.0;
+        assert!(trips >= 2.0 || deviation.abs() <= 0.101, "{deviation} after {trips} round trips");
+    }
+    assert!(credits[10] - credits[0] > round_trip, "{credits:?}");
+}
+
+#[test]
+fn until_the_last_data_comes_a_round_trip_of_credits_is_wasted() {
+    let mut pair = pair(&config(StopPolicy::LastData), code(1.0), 2000 * PAYLOAD);
+    finish(&mut pair);
+    let credits = pair.ends[0].counters().credits;
+    let round_trip = (DELAY * 2).ratio(GAP);
+    assert_eq!(credits.used, 2000);
+    assert!((credits.wasted as f64 - round_trip).abs() < 10.0, "{credits:?} of {round_trip}");
+}
+
+#[test]
+fn an_early_stop_wastes_less() {
+    let mut pair = pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD);
+    finish(&mut pair);
+    let report = pair.ends[0].counters();
+    assert_eq!((report.credits.used, report.timeouts), (2000, 0));
+    // At the end of the second round trip 770 credits have come in each and 460 frames remain.
+    assert!((250..350).contains(&report.credits.wasted), "{report:?}");
+}
+
+#[test]
+fn an_early_stop_that_was_too_early_is_taken_back() {
+    let mut pair =
+        pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD).with_drops(|packet| {
+            is_credit(packet)
+                && (Span::from_us(2_600)..Span::from_us(3_200)).contains(&packet.sent.since_start())
+        });
+    finish(&mut pair);
+    assert_eq!(pair.carried(), [(0, 2000 * PAYLOAD)]);
+    assert_eq!(times(&pair, is_request).len(), 2);
+    assert_eq!(pair.ends[0].counters().retransmits, 0);
+}
+
+#[test]
+fn a_demand_is_covered_exactly() {
+    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD - 7);
+    finish(&mut pair);
+    let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
+    assert_eq!((receiver.metered, sender.credits.used, sender.credits.wasted), (2000, 2000, 0));
+    assert_eq!((times(&pair, is_request).len(), sender.timeouts), (1, 0));
+}
+
+#[test]
+fn a_demand_whose_credits_were_dropped_is_asked_for_again_and_no_more() {
+    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 100 * PAYLOAD)
+        .with_drops(lose(is_credit, &[3, 50, 70]));
+    finish(&mut pair);
+    let demands = pair.capture.iter().filter_map(|packet| match packet.head {
+        Head::Request { demand, .. } => Some(demand),
+        _ => None,
+    });
+    assert_eq!(demands.collect::<Vec<_>>(), [100, 3]);
+    let sender = pair.ends[0].counters();
+    assert_eq!((sender.credits.used, sender.credits.wasted, sender.timeouts), (100, 0, 0));
+}
+
+#[test]
+fn a_demand_whose_last_credits_were_dropped_is_asked_for_after_two_round_trips() {
+    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
+        .with_drops(lose(is_credit, &[8, 9]));
+    finish(&mut pair);
+    let (requests, credits) = (times(&pair, is_request), times(&pair, is_credit));
+    let heard = credits[7] + DELAY;
+    assert!(near(requests[1] - heard, DELAY * 4, Span::from_us(10)), "{requests:?}");
+    assert_eq!(pair.ends[0].counters().timeouts, 1);
+}
+
+#[test]
+fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
+    let mut pair = pair(&config(StopPolicy::LastData), code(1.0), PAYLOAD)
+        .with_drops(lose(is_request, &[0, 1]));
+    finish(&mut pair);
+    let requests = times(&pair, is_request);
+    assert!(near(requests[2], Span::from_ms(200), Span::from_us(1)), "{requests:?}");
+    assert_eq!(pair.ends[0].counters().timeouts, 2);
+    assert_eq!(times(&pair, is_stop).len(), 1, "a round trip of 1 ms leaves no need to repeat it");
+}
+
+#[test]
+fn a_lost_answer_is_asked_for_after_two_round_trips() {
+    let is_done = |packet: &Packet| matches!(packet.head, Head::Complete { .. });
+    let mut first = true;
+    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD)
+        .with_drops(move |packet| is_done(packet) && std::mem::take(&mut first));
+    finish(&mut pair);
+    let stops = times(&pair, is_stop);
+    assert_eq!(stops.len(), 2);
+    assert!(near(stops[1] - stops[0], DELAY * 4, Span::from_us(10)), "{stops:?}");
+}
+
+#[test]
+fn lost_data_sends_the_sender_back_once() {
+    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD)
+        .with_drops(lose(is_data, &[100, 103, 200]));
+    finish(&mut pair);
+    assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
+    assert_eq!(times(&pair, is_nack).len(), 1);
+    let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
+    assert!(
+        sender.retransmits > 100,
+        "all that followed in a round trip is sent again: {sender:?}"
+    );
+    assert_eq!(receiver.duplicates, sender.retransmits - 3);
+}
+
+#[test]
+fn a_lost_repeat_sends_it_back_again() {
+    let mut pair =
+        pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD).with_drops(|packet| {
+            matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. })
+        });
+    finish(&mut pair);
+    assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
+    assert_eq!(times(&pair, is_nack).len(), 2);
+    assert_eq!(pair.ends[0].counters().timeouts, 0);
+}
+
+#[test]
+fn a_lost_report_of_lost_data_is_repeated() {
+    let config = Config { retransmit_timeout: Span::from_ms(3), ..config(StopPolicy::LastData) };
+    let (mut chosen, mut reports) = (lose(is_data, &[100]), lose(is_nack, &[0]));
+    let mut pair = pair(&config, code(0.5), 8000 * PAYLOAD)
+        .with_drops(move |packet| chosen(packet) | reports(packet));
+    finish(&mut pair);
+    assert_eq!(pair.carried(), [(0, 8000 * PAYLOAD)]);
+    let (nacks, stops) = (times(&pair, is_nack), times(&pair, is_stop));
+    assert_eq!((nacks.len(), nacks[1] - nacks[0]), (2, Span::from_ms(3)));
+    assert!(nacks[1] < stops[0], "the sender need not be request_sent to ask");
+}
+
+/// Requests and NACKs are sent again before an answer can have arrived.
+fn impatient(stop: StopPolicy) -> Config {
+    Config { retransmit_timeout: Span::from_us(700), ..config(stop) }
+}
+
+#[test]
+fn a_report_that_is_repeated_too_early_sends_it_back_no_second_time() {
+    let mut pair = pair(&impatient(StopPolicy::LastData), code(0.5), 4000 * PAYLOAD)
+        .with_drops(lose(is_data, &[100]));
+    finish(&mut pair);
+    assert!(times(&pair, is_nack).len() >= 2);
+    let pass = |packet: &Packet| match packet.head {
+        Head::Data { generation, .. } => generation,
+        _ => 0,
+    };
+    assert_eq!(pair.capture.iter().map(pass).max(), Some(1));
+}
+
+#[test]
+fn a_demand_that_is_repeated_too_early_is_not_covered_twice() {
+    let mut pair = pair(&impatient(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD);
+    finish(&mut pair);
+    assert_eq!((times(&pair, is_request).len(), pair.ends[1].counters().metered), (2, 2000));
+}
+
+#[test]
+fn what_is_missing_is_not_reported_while_data_still_comes() {
+    let chance = Seed::new(1).stream("credits", 0);
+    let rule = CodeRule::new(code(1.0));
+    let mut receiver = Receiver::new(&config(StopPolicy::LastData), rule, chance);
+    let mut receive = |us: u64, head: Head| {
+        let now = Time::after_start(Span::from_us(us));
+        receiver.on_packet(now, &head, Ecn::Ect);
+        receiver.poll_metered(now);
+        receiver.poll(now).map(|out| out.head)
+    };
+    let end = 10 * PAYLOAD;
+    receive(0, Head::Request { demand: 10, end: Some(end), sent: Time::ZERO });
+    let data =
+        Head::Data { offset: 0, length: 1460, generation: 0, credit: 0, credit_sent: Time::ZERO };
+    assert_eq!(receive(100, data), None);
+    let stop = |reply_requested| Head::Stop { end, generation: 0, reply_requested };
+    assert_eq!(receive(110, stop(false)), None);
+    assert_eq!(receive(150, stop(true)), None, "a round trip takes 100 us and data came 50 us ago");
+    assert_eq!(receive(210, stop(true)), Some(Head::Nack { expected: PAYLOAD, generation: 0 }));
+}
+
+#[test]
+fn a_lost_tail_is_found_by_asking() {
+    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
+        .with_drops(lose(is_data, &[8, 9]));
+    finish(&mut pair);
+    assert_eq!(pair.carried(), [(0, 10 * PAYLOAD)]);
+    let sender = pair.ends[0].counters();
+    assert_eq!((sender.retransmits, sender.timeouts, times(&pair, is_nack).len()), (2, 1, 1));
+}
+
+#[test]
+fn data_that_is_merely_overtaken_is_not_sent_again() {
+    let late = Path { reorder: 0.2, late: GAP * 2, ..path() };
+    let mut pair = pair_on(late, &config(StopPolicy::LastData), code(1.0), 1000 * PAYLOAD);
+    finish(&mut pair);
+    assert_eq!(times(&pair, is_nack).len(), 0);
+    assert_eq!((pair.ends[0].counters().retransmits, pair.ends[1].counters().duplicates), (0, 0));
+}
+
+#[test]
+fn an_empty_flow_is_agreed_upon() {
+    let mut pair = pair(&config(StopPolicy::LastData), code(1.0), 0);
+    finish(&mut pair);
+    assert_eq!(pair.capture.len(), 2, "a request and its answer");
+}
+
+#[test]
+fn credits_after_the_end_are_wasted_and_late_ones_answered_with_a_stop() {
+    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD);
+    finish(&mut pair);
+    let [sender, _] = &mut pair.ends;
+    let credit = |sent| Head::Credit { sequence: 9, sent, request_sent: Time::ZERO, remaining: 0 };
+    let mut send_credit = |now: Time| {
+        sender.on_packet(now, &credit(now), Ecn::Ect);
+        assert_eq!(sender.wakeup(), None, "a sender that is done has no timer");
+        sender
+            .poll(now)
+            .map(|Out { head, .. }| matches!(head, Head::Stop { reply_requested: true, .. }))
+    };
+    let answers =
+        [3_100, 8_000, 8_100, 12_000].map(|us| send_credit(Time::after_start(Span::from_us(us))));
+    assert_eq!(answers, [None, Some(true), None, Some(true)]);
+    let credits = sender.counters().credits;
+    assert_eq!((credits.granted, credits.used, credits.wasted), (5, 1, 4));
+}
+
+#[test]
+fn credit_sizes_are_drawn_from_their_range() {
+    let config = Config { max_credit: 92, ..config(StopPolicy::LastData) };
+    let mut pair = pair(&config, code(1.0), 3000 * PAYLOAD);
+    finish(&mut pair);
+    let mut counts = [0u32; 9];
+    for packet in pair.capture.iter().filter(|packet| is_credit(packet)) {
+        counts[usize::from(packet.size) - 84] += 1;
+    }
+    assert!(counts.iter().all(|&count| count > 300), "{counts:?}");
+}

@@ -1,0 +1,176 @@
+//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and arbitrary
+//! headers.
+
+use crate::support::{Pair, Path};
+use proptest::prelude::*;
+use shallop_control::expresspass::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
+use shallop_core::{BitsPerSec, Bytes, Ecn, Seed, Span, Time};
+use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
+use shallop_proto::{Endpoint, Nic, Out, aeolus, settle};
+
+fn at(ms: u64) -> Time {
+    Time::after_start(Span::from_ms(ms))
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let adaptive = CodeConfig { full_start: Some(40), ..CodeConfig::default() };
+    prop_oneof![
+        Just(Rule::Code(CodeRule::new(CodeConfig::default()))),
+        Just(Rule::Code(CodeRule::new(adaptive))),
+        Just(Rule::Code(CodeRule::new(CodeConfig { alpha: 1.0, ..CodeConfig::default() }))),
+        Just(Rule::Paper(PaperRule::new(PaperConfig::default()))),
+    ]
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let stop =
+        prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
+    let buffer = prop::option::of(1u64..100_000);
+    (stop, 84u16..=92, 0u32..4, prop::option::of(0u64..200_000), buffer).prop_map(
+        |(stop, max_credit, reordering, burst, buffer)| Config {
+            stop,
+            max_credit,
+            reordering,
+            unscheduled: burst.map(|max_burst| aeolus::Config {
+                link: BitsPerSec::gbps(1),
+                max_burst: Bytes::new(max_burst),
+            }),
+            send_buffer: buffer.map(Bytes::new),
+            ..Config::new(BitsPerSec::gbps(1))
+        },
+    )
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let loss = prop_oneof![Just(0.0), 0.0..0.3];
+    let late = prop_oneof![Just(0), 0u64..100, 0u64..40_000];
+    (loss, 0u64..40_000, 0.0..0.5, late, 0.0..1.0).prop_map(|(loss, delay, reorder, late, mark)| {
+        Path::of(1_000_000_000, delay, loss, (reorder, late), mark)
+    })
+}
+
+fn pair(config: &Config, rule: Rule, size: u64, path: Path, seed: u64) -> Pair<Peer<Rule>> {
+    let receiver = Receiver::new(config, rule, Seed::new(seed).stream("credits", 0));
+    let sender = Sender::new(config, Some(size));
+    Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, seed)
+}
+
+fn head() -> impl Strategy<Value = Head> {
+    let number = || prop_oneof![0u64..10, 0u64..400_000, any::<u64>()];
+    let time = || number().prop_map(|us| Time::after_start(Span::from_ps(us)));
+    let count = || prop_oneof![0u32..10, any::<u32>()];
+    prop_oneof![
+        (count(), prop::option::of(number()), time())
+            .prop_map(|(demand, end, sent)| Head::Request { demand, end, sent }),
+        (number(), time(), time(), count()).prop_map(
+            |(sequence, sent, request_sent, remaining)| {
+                Head::Credit { sequence, sent, request_sent, remaining }
+            }
+        ),
+        (number(), any::<u16>(), count(), number(), time()).prop_map(
+            |(offset, length, generation, credit, credit_sent)| Head::Data {
+                offset,
+                length,
+                generation,
+                credit,
+                credit_sent
+            }
+        ),
+        (number(), count(), any::<bool>()).prop_map(|(end, generation, reply_requested)| {
+            Head::Stop { end, generation, reply_requested }
+        }),
+        (number(), count()).prop_map(|(expected, generation)| Head::Nack { expected, generation }),
+        number().prop_map(|end| Head::Complete { end }),
+        (number(), any::<u16>(), any::<bool>())
+            .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
+        (number(), prop::option::of(number())).prop_map(|(upto, end)| Head::Probe { upto, end }),
+        (number(), any::<u16>())
+            .prop_map(|(offset, length)| Head::UnscheduledAck { offset, length }),
+        (0u64..140).prop_map(|frame| Head::UnscheduledAck { offset: frame * 1460, length: 1460 }),
+    ]
+}
+
+/// A link that is always free and drops every packet.
+struct Nowhere;
+
+impl Nic<Head> for Nowhere {
+    fn meter(&mut self, _now: Time, _out: Out<Head>) {}
+    fn is_free(&mut self, _now: Time) -> bool {
+        true
+    }
+    fn send(&mut self, _now: Time, _out: Out<Head>) {}
+    fn wait(&mut self, _now: Time, _low_priority: bool) {}
+}
+
+/// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
+fn sleep(end: &mut Peer<Rule>, mut now: Time, until: Time) -> bool {
+    let mut wakeup = settle(end, now, &mut Nowhere);
+    while let Some(at) = wakeup.filter(|&at| at <= until) {
+        if at <= now {
+            return false;
+        }
+        now = at;
+        end.on_timer(now);
+        wakeup = settle(end, now, &mut Nowhere);
+    }
+    true
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_and_counts_once_and_then_nothing_more_happens(
+        config in config(),
+        rule in rule(),
+        size in prop_oneof![0u64..5_000, 0u64..300_000],
+        path in path(),
+        seed in any::<u64>(),
+    ) {
+        let mut pair = pair(&config, rule, size, path, seed);
+        prop_assert!(pair.run(at(600_000)), "not complete after ten minutes");
+        let whole = if size == 0 { vec![] } else { vec![(0, size)] };
+        prop_assert_eq!(pair.carried(), whole);
+        let ended = (0..20_000).any(|_| !pair.run(at(100_000_000)));
+        prop_assert!(ended, "something goes on for ever");
+        let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
+        prop_assert_eq!(receiver.received, size);
+        prop_assert_eq!(sender.credits.granted, sender.credits.used + sender.credits.wasted);
+        prop_assert_eq!(sender.credits.used, sender.sent - sender.unscheduled);
+        let fresh = sender.sent - sender.retransmits;
+        prop_assert_eq!(fresh, size.div_ceil(1460));
+        if path.loss == 0.0 {
+            prop_assert_eq!(receiver.metered, sender.credits.granted);
+            prop_assert_eq!(receiver.duplicates, sender.retransmits);
+        }
+    }
+
+    #[test]
+    fn no_head_makes_an_end_panic_or_wake_in_the_past(
+        config in config(),
+        rule in rule(),
+        size in prop::option::of(0u64..300_000),
+        inputs in prop::collection::vec((head(), 0u64..3_000, any::<bool>()), 1..60),
+    ) {
+        let chance = Seed::new(1).stream("credits", 0);
+        let mut ends =
+            [Peer::Sender(Sender::new(&config, size)), Peer::Receiver(Receiver::new(&config, rule, chance))];
+        let mut now = at(1);
+        ends[0].on_timer(now);
+        for (head, us, early) in inputs {
+            let input = now + Span::from_us(us);
+            for end in &mut ends {
+                prop_assert!(sleep(end, now, input), "an end wakes up in the past");
+                if early {
+                    end.on_timer(input);
+                }
+                end.on_packet(input, &head, Ecn::Ce);
+                let wakeup = settle(end, input, &mut Nowhere);
+                prop_assert!(wakeup.is_none_or(|at| at > input), "{wakeup:?} at {input}");
+            }
+            now = input;
+            let credits = ends[0].counters().credits;
+            prop_assert_eq!(credits.granted, credits.used + credits.wasted);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Tests of the public interface of shallop-proto: one executable, one module per subject.
+
+mod clean;
+mod expresspass;
+mod expresspass_aeolus;
+mod expresspass_random;
+mod flashpass;
+mod flashpass_aeolus;
+mod flashpass_random;
+mod pair;
+mod support;
+mod tcp_bbr;
+mod tcp_copa;
+mod tcp_dsack;
+mod tcp_ecn;
+mod tcp_flow;
+mod tcp_gemini;
+mod tcp_kept;
+mod tcp_marks;
+mod tcp_offload;
+mod tcp_random;
+mod tcp_recovery;
+mod tcp_theory;
+mod tcp_undo;
+mod tcp_vegas;
+mod tcp_work;

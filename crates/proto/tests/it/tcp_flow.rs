@@ -1,0 +1,239 @@
+//! What bounds a TCP sender besides losses: the handshake, the receiver's window, the pace, the application; and what
+//! its controller is told.
+
+use crate::support::Path;
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
+use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span, Time};
+use shallop_proto::tcp::{Config, DelayedAcks, Flags, Head, Receiver, Stack};
+use shallop_proto::{Endpoint, wire};
+
+#[test]
+fn a_handshake_takes_a_round_trip_of_smallest_frames() {
+    let time = |handshake| {
+        let config = Config { handshake, ..plain() };
+        let mut pair = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
+        assert!(pair.run(ms(100)));
+        (pair.now, pair.capture)
+    };
+    let ((with, packet), (without, _)) = (time(true), time(false));
+    let extra = (with - without).ratio(Span::from_ms(10));
+    assert!((1.0..1.01).contains(&extra), "{extra} round trips");
+    let handshake: Vec<_> = packet[..2].iter().map(|s| (s.class, s.size, s.head.flags)).collect();
+    let (syn, both) = (Flags::SYN, Flags::SYN | Flags::ACK);
+    assert_eq!(handshake, [(Class::Control, 84, syn), (Class::Control, 84, both)]);
+    assert_eq!(packet[2].size, 1538);
+}
+
+#[test]
+fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight() {
+    let mut pair = spied(&Stack::LINUX_IDEAL.tcp, Spy::new(10), 5 * SEGMENT, Path::clean());
+    assert!(pair.run(ms(100)));
+    let spy = sender(&pair).controller();
+    let round_trips: Vec<_> = spy.handshakes.iter().map(|rtt| rtt.ratio(ms(10) - ms(0))).collect();
+    assert!(round_trips.len() == 1 && (1.0..1.001).contains(&round_trips[0]), "{round_trips:?}");
+    assert_eq!(spy.restarts.len(), 1, "the five segments leave together");
+    // Each of two windows is acknowledged whole before the next leaves; there is data left both times.
+    let mut hand = SenderHarness::new(&plain(), Spy::new(2));
+    assert_eq!(hand.leaving(), [0, 1]);
+    hand.ack(ms(10), 2, &[]);
+    assert_eq!(hand.leaving(), [2, 3]);
+    assert_eq!(hand.spy().restarts, [(ms(0), false), (ms(10), false)]);
+    assert!(hand.spy().handshakes.is_empty() && hand.spy().idles.is_empty());
+}
+
+#[test]
+fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_that() {
+    let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
+    let mut pair = spied(&config, Spy::new(10), SEGMENT, Path::clean())
+        .with_drops(|packet| packet.head.flags.has(Flags::SYN) && packet.sent < ms(3_000));
+    assert!(pair.run(ms(10_000)));
+    let handshake = pair.capture.iter().filter(|s| s.from == 0 && s.head.flags.has(Flags::SYN));
+    let times: Vec<_> = handshake.map(|packet| packet.sent).collect();
+    assert_eq!(times, [ms(0), ms(1_000), ms(3_000)]);
+    assert_eq!(pair.ends[0].counters().timeouts, 2);
+}
+
+#[test]
+fn no_more_is_in_flight_than_the_receiver_allows_and_the_window_is_told_it_is_not_the_limit() {
+    let config = Config { buffer: Bytes::new(8 * SEGMENT), ..plain() };
+    let mut pair = spied(&config, Spy::new(100), 400 * SEGMENT, Path::clean());
+    assert!(pair.run(ms(10_000)));
+    let acks = &sender(&pair).controller().acks;
+    assert!(acks.iter().all(|ack| ack.prior_in_flight <= Bytes::new(8 * SEGMENT)));
+    assert!(acks.iter().all(|ack| !ack.is_cwnd_limited));
+    let rounds = pair.now.since_start().ratio(Span::from_ms(10));
+    assert!((50.0..51.0).contains(&rounds), "8 segments a round trip: {rounds}");
+}
+
+#[test]
+fn a_window_that_is_the_limit_is_told_so() {
+    let mut pair = spied(&plain(), Spy::new(10), 400 * SEGMENT, Path::clean());
+    assert!(pair.run(ms(10_000)));
+    assert!(sender(&pair).controller().acks.iter().all(|ack| ack.is_cwnd_limited));
+}
+
+#[test]
+fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
+    let mut hand = SenderHarness::new(&plain(), Spy::new(4));
+    assert_eq!(hand.leaving(), [0, 1, 2, 3]);
+    let closed = |ack, window| Head { ack, flags: Flags::ACK, window, ..Head::default() };
+    hand.now = ms(10);
+    hand.sender.on_packet(ms(10), &closed(4 * SEGMENT, 0), Ecn::NotEct);
+    assert_eq!(hand.leaving(), [0; 0]);
+    // When the window stays closed, questions without payload leave.
+    let mut asked = vec![];
+    while asked.len() < 4 {
+        hand.now =
+            hand.sender.wakeup().expect("the persist timer must run while the window is closed");
+        hand.sender.on_timer(hand.now);
+        for out in hand.take() {
+            assert_eq!((out.class, out.size, out.head.len), (Class::Control, wire::MIN_FRAME, 0));
+            asked.push(hand.now);
+        }
+    }
+    let gaps: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(gaps, [400, 800, 1_600].map(Span::from_ms));
+    // When it opens by less than a segment, one segment leaves all the same; when it opens, all do.
+    hand.sender.on_packet(hand.now, &closed(4 * SEGMENT, 100), Ecn::NotEct);
+    assert_eq!(hand.leaving(), [0; 0]);
+    hand.now = hand.sender.wakeup().expect("a window smaller than any segment");
+    hand.sender.on_timer(hand.now);
+    assert_eq!(hand.leaving(), [4]);
+    hand.sender.on_packet(hand.now, &closed(5 * SEGMENT, 20_000), Ecn::NotEct);
+    assert_eq!(hand.leaving(), [5, 6, 7, 8]);
+    // An idle time longer than the RTO restarts the controller.
+    assert_eq!(hand.spy().idles.len(), 1);
+}
+
+#[test]
+fn a_receiver_answers_a_question_and_every_duplicate_even_when_it_has_everything() {
+    let mut receiver = Receiver::new(&plain(), Some(SEGMENT));
+    let data = Head { seq: 0, len: SEGMENT as u16, ..Head::default() };
+    for head in [data, data, Head::default()] {
+        receiver.on_packet(ms(1), &head, Ecn::NotEct);
+        let out = receiver.poll(ms(1)).expect("an acknowledgement");
+        assert_eq!((out.head.ack, out.class, out.size), (SEGMENT, Class::Ack, 84));
+    }
+    assert!(receiver.is_complete());
+    assert_eq!((receiver.counters().received, receiver.counters().duplicates), (SEGMENT, 1));
+}
+
+#[test]
+fn what_is_held_out_of_order_narrows_the_window_but_never_takes_back_what_was_offered() {
+    let config = Config { buffer: Bytes::new(10 * SEGMENT), ..plain() };
+    let mut receiver = Receiver::new(&config, None);
+    let mut offered = vec![];
+    for number in [1, 2, 3, 0, 5, 4] {
+        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
+        receiver.on_packet(ms(1), &head, Ecn::NotEct);
+        let head = receiver.poll(ms(1)).expect("an acknowledgement").head;
+        offered.push((head.ack / SEGMENT, head.right_edge() / SEGMENT));
+    }
+    assert_eq!(offered, [(0, 10), (0, 10), (0, 10), (4, 14), (4, 14), (6, 16)]);
+}
+
+#[test]
+fn acknowledgements_are_held_back_as_configured() {
+    let acks = DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 2 };
+    let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
+    let mut arrive = |at, number: u64| {
+        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
+        receiver.on_packet(ms(at), &head, Ecn::NotEct);
+        let said = receiver.poll(ms(at)).map(|out| out.head.ack / SEGMENT);
+        (said, receiver.wakeup())
+    };
+    assert_eq!(arrive(1, 0).0, Some(1), "the first at once");
+    assert_eq!(arrive(1, 1).0, Some(2));
+    assert_eq!(arrive(2, 2), (None, Some(ms(42))));
+    assert_eq!(arrive(3, 3).0, Some(4), "the second of two");
+    assert_eq!(arrive(4, 5).0, Some(4), "out of order, at once");
+    assert_eq!(arrive(5, 4).0, Some(6), "a filled hole, at once");
+    let (said, due) = arrive(30, 6);
+    assert_eq!(
+        (said, due),
+        (None, Some(ms(42))),
+        "the deadline known is early, and is looked at again"
+    );
+    receiver.on_timer(ms(42));
+    assert_eq!((receiver.poll(ms(42)), receiver.wakeup()), (None, Some(ms(70))));
+    receiver.on_timer(ms(70));
+    assert_eq!(receiver.poll(ms(70)).map(|out| out.head.ack / SEGMENT), Some(7));
+    assert_eq!(receiver.wakeup(), None);
+}
+
+#[test]
+fn packets_leave_no_earlier_than_the_pace_allows_and_in_the_long_run_no_later() {
+    // 1460 B at 116.8 Mb/s take 100 us.
+    let pace = BitsPerSec::new(116_800_000);
+    let mut hand = SenderHarness::new(&plain(), Spy { pace, ..Spy::new(50) });
+    assert_eq!(hand.leaving(), [0]);
+    let left = hand.advance(us(4_950));
+    let on_time: Vec<_> = (1..50).map(|n| (us(n * 100), n)).collect();
+    assert_eq!(left, on_time);
+    // A link that takes a packet late by less than a gap does not slow the pace; a longer pause is not made up for.
+    let mut hand = SenderHarness::new(&plain(), Spy { pace, ..Spy::new(50) });
+    let mut times = vec![];
+    for late in [0, 30, 60, 0, 350, 0, 0] {
+        hand.now = hand.sender.wakeup().filter(|_| !times.is_empty()).unwrap_or(Time::ZERO);
+        hand.sender.on_timer(hand.now);
+        hand.now += Span::from_us(late);
+        assert!(hand.sender.poll(hand.now).is_some() && !hand.sender.ready(hand.now));
+        times.push(hand.now);
+    }
+    assert_eq!(times, [0, 130, 260, 300, 750, 850, 950].map(us));
+}
+
+#[test]
+fn every_acknowledgement_carries_the_rate_the_network_delivers_at() {
+    // Given a window far larger than the path of 1 Gb/s and 10 ms,
+    let mut pair = spied(&plain(), Spy::new(2_000), 8_000 * SEGMENT, Path::clean());
+    assert!(pair.run(ms(1_000)));
+    let acks = &sender(&pair).controller().acks;
+    // then after the first window the rate is what the link carries of payload.
+    let carried = 1e9 * 1460.0 / 1538.0;
+    for ack in &acks[2_500..7_900] {
+        let rate = ack.rate_sample.expect("a sample for every acknowledgement");
+        let measured = rate.delivered.per(rate.interval);
+        assert!((measured / carried - 1.0).abs() < 0.01, "{measured}");
+        assert!(!rate.is_app_limited);
+        assert_eq!(ack.delivered, rate.prior_delivered + rate.delivered);
+    }
+    // And round trips are counted in packets: of each, as many as the path holds.
+    let rounds: Vec<_> = acks.iter().filter(|ack| ack.round_start).collect();
+    assert!((9..=11).contains(&rounds.len()), "{}", rounds.len());
+    let round = (rounds[5].delivered - rounds[4].delivered).get() / SEGMENT;
+    assert!((813..=815).contains(&round), "{round}");
+}
+
+#[test]
+fn a_sender_without_data_says_so_in_its_samples() {
+    // Given a message of 20 segments, all of which fit the window: its sender runs out of data at once.
+    let mut pair = spied(&plain(), Spy::new(100), 20 * SEGMENT, Path::clean())
+        .with_drops(|packet| packet.body.start == 5 * SEGMENT && packet.sent < ms(5));
+    assert!(pair.run(ms(1_000)));
+    // When a segment is sent again, the rate measured by it is no measure of the path.
+    let acks = &sender(&pair).controller().acks;
+    let last = acks.last().and_then(|ack| ack.rate_sample).expect("a sample");
+    assert!(last.is_app_limited);
+}
+
+#[test]
+fn facts_add_up() {
+    let path = Path { loss: 0.02, reorder: 0.1, late: Span::from_us(300), ..Path::clean() };
+    for config in [plain(), Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }] {
+        let mut pair = spied(&config, Spy::shrinking(60, 40), 3_000 * SEGMENT, path);
+        assert!(pair.run(ms(60_000)));
+        let acks = &sender(&pair).controller().acks;
+        let acked: Bytes = acks.iter().map(|ack| ack.acked_sacked).sum();
+        assert_eq!(acked, Bytes::new(3_000 * SEGMENT), "every byte is delivered once");
+        let mut delivered = Bytes::ZERO;
+        for ack in acks {
+            delivered += ack.acked_sacked;
+            assert_eq!(ack.delivered, delivered);
+            assert!(ack.snd_una <= ack.snd_nxt && ack.in_flight.get() <= ack.snd_nxt - ack.snd_una);
+            assert!(ack.rtt.is_none_or(|rtt| rtt >= ack.min_rtt && rtt >= Span::from_ms(10)));
+        }
+        let lost: Bytes = acks.iter().map(|ack| ack.losses).sum();
+        assert!(lost.get() >= 40 * SEGMENT, "{lost}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Congestion marks: who is marked, how marks are echoed, and what the sender makes of them.
+
+use std::collections::BTreeSet;
+
+use crate::support::Path;
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
+use shallop_core::{Class, Ecn, Span};
+use shallop_proto::Endpoint;
+use shallop_proto::tcp::{Config, DelayedAcks, EcnCapable, EcnConfig, Flags, Head, Receiver};
+
+fn classic() -> Config {
+    Config { ecn: EcnConfig::CLASSIC, ..plain() }
+}
+
+/// What a receiver echoes when segments with these marks arrive: for each acknowledgement, how far it goes and whether
+/// it echoes a mark.
+fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
+    let mut receiver = Receiver::new(config, None);
+    let mut said = vec![];
+    for (number, &marked) in (0..).zip(marks) {
+        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
+        receiver.on_packet(us(number), &head, if marked { Ecn::Ce } else { Ecn::Ect });
+        while let Some(out) = receiver.poll(us(number)) {
+            said.push((out.head.ack / SEGMENT, out.head.flags.has(Flags::ECE)));
+        }
+    }
+    said
+}
+
+#[test]
+fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
+    let acks = DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 0 };
+    let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
+    let marks = [false, false, false, true, true, true, false, false];
+    let said = echoes(&config, &marks);
+    assert_eq!(said, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
+    // With an acknowledgement for every segment the echo is the mark of that segment.
+    let each = echoes(&Config { acks: DelayedAcks::OFF, ..config }, &marks);
+    assert!(each.iter().map(|&(_, echo)| echo).eq(marks));
+}
+
+#[test]
+fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
+    for every in [1, 2, 4] {
+        let acks = DelayedAcks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
+        let path = Path { mark: 0.3, ..Path::clean() };
+        let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path);
+        assert!(pair.run(ms(60_000)));
+        let told: u64 =
+            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
+        let marked = pair.capture.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
+        assert!(marked > 250);
+        assert_eq!(told, marked as u64);
+    }
+}
+
+#[test]
+fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
+    for every in [1, 2, 4] {
+        let acks = DelayedAcks { every, timeout: Span::from_ms(5), quick: 0 };
+        let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
+        let path = Path { mark: 0.3, ..Path::clean() };
+        let mut data = 0;
+        let mut pair =
+            spied(&config, Spy::new(20), 1_000 * SEGMENT, path).with_drops(move |packet| {
+                data += u64::from(packet.from == 0);
+                packet.from == 0 && data % 37 == 0
+            });
+        assert!(pair.run(ms(60_000)));
+        let told: u64 =
+            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
+        // What comes twice counts as it came first.
+        let mut new = BTreeSet::new();
+        let arrived = pair.capture.iter().filter(|packet| packet.from == 0 && !packet.lost);
+        let came =
+            arrived.filter(|packet| new.insert(packet.body.start) && packet.ecn == Ecn::Ce).count();
+        assert!(came > 250 && pair.ends[0].counters().retransmits > 20);
+        assert_eq!(told, came as u64, "every {every}");
+    }
+}
+
+#[test]
+fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
+    // Given twenty segments in flight,
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
+    let first = hand.take();
+    assert!(first.iter().all(|out| out.ecn == Ecn::Ect));
+    // when marks are echoed for all of them,
+    let echo = Flags::ACK | Flags::ECE;
+    let mut told = vec![];
+    for number in 1..=20 {
+        hand.answer(us(10_000 + number), number, &[], echo);
+        told.extend(hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)));
+    }
+    // then the controller hears of it once, and the next new segment says so.
+    assert_eq!(hand.spy().marks.len(), 1);
+    assert_eq!(told.iter().position(|&cwr| cwr), Some(0));
+    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1);
+    // A mark echoed in the next window counts again.
+    hand.answer(us(30_000), 21, &[], echo);
+    assert_eq!(hand.spy().marks.len(), 2);
+}
+
+#[test]
+fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
+    hand.take();
+    hand.answer(ms(10), 1, &[], Flags::ACK | Flags::ECE);
+    hand.take();
+    hand.answer(ms(11), 1, &[(2, 6)], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().losses.len(), 1);
+    assert!(hand.spy().losses[0].in_cwr);
+    assert_eq!(hand.spy().marks.len(), 1, "and marks during the repair count as part of it");
+}
+
+#[test]
+fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does() {
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
+    hand.take();
+    // Given a loss whose repair ends with an acknowledgement that echoes a mark,
+    hand.ack(ms(10), 0, &[(1, 6)]);
+    assert_eq!(hand.spy().losses.len(), 1);
+    let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
+    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
+    let next = hand.sender.scoreboard().snd_nxt() / SEGMENT;
+    hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().exits.len(), 1);
+    // then that mark is of the window that has shrunk already,
+    assert_eq!(hand.spy().marks.len(), 0);
+    hand.take();
+    // and so it is until what was sent after the loss is acknowledged.
+    hand.answer(ms(30), next, &[], Flags::ACK | Flags::ECE);
+    assert_eq!(hand.spy().marks.len(), 1);
+}
+
+#[test]
+fn a_gradual_reduction_lets_packets_leave_all_along() {
+    let leaving = |gradual| {
+        let marks = EcnConfig { gradual, ..EcnConfig::CLASSIC };
+        let mut hand =
+            SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10));
+        hand.take();
+        let mut left = vec![];
+        for number in 1..=20 {
+            let flags = Flags::ACK | Flags::ECE.when(number == 1);
+            hand.answer(us(10_000 + number), number, &[], flags);
+            left.push(hand.leaving().len());
+        }
+        assert_eq!(hand.sender.scoreboard().pipe(), 10 * SEGMENT);
+        left
+    };
+    assert_eq!(
+        leaving(false)[..12],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
+        "no marks for half a window"
+    );
+    assert_eq!(leaving(true)[..6], [1, 0, 1, 0, 1, 0]);
+}
+
+#[test]
+fn retransmissions_syns_and_acknowledgements_are_ect_only_if_everything_is() {
+    for (capable, l4s, expected) in [
+        (EcnCapable::Nothing, false, [false, false, false]),
+        (EcnCapable::NewData, false, [true, false, false]),
+        (EcnCapable::Everything, false, [true, true, true]),
+        (EcnCapable::Everything, true, [true, true, true]),
+    ] {
+        let marks = EcnConfig { capable, l4s, ..EcnConfig::CLASSIC };
+        let config = Config { ecn: marks, ..plain() };
+        let mut hand = SenderHarness::new(&config, Spy::new(10));
+        let new = hand.take()[0].ecn;
+        hand.ack(ms(10), 0, &[(1, 6)]);
+        let again = hand.take().into_iter().find(|out| out.body.start == 0).map(|out| out.ecn);
+        let mut receiver = Receiver::new(&config, None);
+        receiver.on_packet(ms(1), &Head { len: 1, ..Head::default() }, new);
+        let ack = receiver.poll(ms(1)).map(|out| (out.class, out.ecn));
+        let ect = if l4s { Ecn::Ect1 } else { Ecn::Ect };
+        let ecn = |capable| if capable { ect } else { Ecn::NotEct };
+        let [first, second, third] = expected.map(ecn);
+        assert_eq!((new, again, ack), (first, Some(second), Some((Class::Ack, third))));
+    }
+}
+
+#[test]
+fn a_latched_echo_ends_when_the_reduction_arrives() {
+    let path = Path { mark: 0.002, ..Path::clean() };
+    let mut pair = spied(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
+    assert!(pair.run(ms(60_000)));
+    let echoed =
+        pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
+    let marks = sender(&pair).controller().marks.len();
+    assert!((5..=20).contains(&marks), "{marks}");
+    // From a mark to the reduction's arrival a round trip passes: about a window of acknowledgements.
+    assert!((40 * marks..=60 * marks).contains(&echoed), "{echoed} echoes of {marks} reductions");
+}

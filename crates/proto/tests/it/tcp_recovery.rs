@@ -1,0 +1,295 @@
+//! How TCP finds losses and repairs them.
+
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair, plain, us};
+use crate::support::{CapturedPacket, Path};
+use shallop_control::{any, reno};
+use shallop_core::{Ecn, Span, Time};
+use shallop_proto::Endpoint;
+use shallop_proto::tcp::segment::SegmentState;
+use shallop_proto::tcp::{Config, Detection, Flags, Head, Stack};
+
+const FOREVER: Time = Time::LAST;
+
+fn rack() -> Config {
+    Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }
+}
+
+/// Loses the first transmission of these segments.
+fn losing(segments: Vec<u64>) -> impl FnMut(&CapturedPacket<Head>) -> bool + 'static {
+    let mut left = segments;
+    move |packet| {
+        let number = packet.body.start / SEGMENT;
+        let hit = packet.from == 0 && left.contains(&number);
+        left.retain(|&lost| !(hit && lost == number));
+        hit
+    }
+}
+
+/// When the repeats left of a flow whose window holds 64 segments and that loses 8 of them.
+fn repeats(detection: Detection) -> Vec<Time> {
+    let config = Config { detection, initial_window: 64, ..plain() };
+    let control = any::Config::Reno(reno::Config::RFC);
+    let lost: Vec<_> = (0..8).map(|n| 70 + n * 3).collect();
+    let mut pair = pair(&config, &control, 400 * SEGMENT, Path::clean()).with_drops(losing(lost));
+    assert!(pair.run(ms(2_000)));
+    assert_eq!((pair.carried(), pair.ends[0].counters().timeouts), (vec![(0, 400 * SEGMENT)], 0));
+    let mut known = 0;
+    let again = |packet: &&CapturedPacket<Head>| {
+        let again = packet.body.start < known;
+        known = known.max(packet.body.end);
+        again
+    };
+    let data = pair.capture.iter().filter(|packet| packet.from == 0);
+    let times: Vec<_> = data.filter(again).map(|packet| packet.sent).collect();
+    assert_eq!(times.len(), 8, "each hole is filled once");
+    times
+}
+
+#[test]
+fn without_blocks_each_of_k_holes_takes_a_round_trip_and_with_blocks_all_take_one() {
+    let round_trips = |detection| {
+        let times = repeats(detection);
+        (times[7] - times[0]).ratio(Span::from_ms(10))
+    };
+    let counted = round_trips(Detection::DuplicateAcks);
+    assert!((7.0..7.3).contains(&counted), "{counted}");
+    for detection in [Detection::Sack, Detection::Rack] {
+        let told = round_trips(detection);
+        assert!(told < 1.0, "{detection:?}: {told}");
+    }
+}
+
+#[test]
+fn one_loss_of_twenty_lets_exactly_as_many_leave_as_the_controller_wants() {
+    for target in [10, 14] {
+        // Given twenty segments in flight, the first of which is lost.
+        let mut hand = SenderHarness::new(&plain(), Spy::shrinking(20, target));
+        assert_eq!(hand.leaving().len(), 20);
+        // When the others are acknowledged one by one,
+        let mut left = vec![];
+        for number in 1..22 {
+            hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
+            left.push(hand.leaving());
+        }
+        // then the first two acknowledgements let a new segment out each, and the rest is shared out evenly.
+        assert_eq!(left[..3], [vec![20], vec![21], vec![0]]);
+        let during: usize = left[2..].iter().map(Vec::len).sum();
+        assert_eq!(during as u64, target, "{left:?}");
+        assert!(left[2..].iter().all(|now| now.len() <= 1), "{left:?}");
+        assert_eq!(hand.sender.scoreboard().pipe(), target * SEGMENT);
+        // When the repeat is acknowledged, recovery is over.
+        hand.ack(us(20_000), 22, &[(22, 22 + target - 1)]);
+        assert_eq!((hand.spy().losses.len(), hand.spy().exits.len()), (1, 1));
+        assert_eq!(hand.spy().losses[0].prior_in_flight.get(), 20 * SEGMENT);
+    }
+}
+
+#[test]
+fn a_controller_that_owns_its_window_is_not_held_back_in_recovery() {
+    let mut hand = SenderHarness::new(&plain(), Spy { owns: true, ..Spy::new(20) });
+    hand.take();
+    for number in 1..10 {
+        hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
+        hand.take();
+        assert_eq!(hand.sender.scoreboard().pipe(), 20 * SEGMENT);
+    }
+}
+
+#[test]
+fn three_segments_above_make_a_loss_and_two_do_not() {
+    let mut hand = SenderHarness::new(&plain(), Spy::new(10));
+    hand.take();
+    hand.ack(ms(10), 0, &[(2, 3), (5, 6)]);
+    assert_eq!(hand.leaving(), [10, 11]);
+    hand.ack(ms(11), 0, &[(8, 9), (5, 6), (2, 3)]);
+    let board = hand.sender.scoreboard();
+    let lost: Vec<_> = (0..12)
+        .filter(|&n| board.segment(n).is_some_and(|r| r.state == SegmentState::Lost))
+        .collect();
+    assert_eq!(lost, [0, 1], "3 and 4 have two above them");
+    assert_eq!(hand.spy().losses.len(), 1);
+}
+
+#[test]
+fn when_nothing_else_may_leave_doubtful_segments_and_the_tail_are_sent_again_once() {
+    // Given a message of ten segments, all sent, of which only 2, 5 and 8 arrived.
+    let mut hand = SenderHarness::sized(&plain(), Spy::new(10), Some(10));
+    hand.take();
+    hand.ack(ms(10), 0, &[(2, 3), (5, 6), (8, 9)]);
+    // Then 0 and 1 leave as lost, the doubtful ones as far as the reduction allows, and at last the tail.
+    let mut left = hand.leaving();
+    assert_eq!(left[..2], [0, 1]);
+    for now in 20..26 {
+        let next = left.len() as u64;
+        hand.ack(ms(now), u64::from(next > 1), &[(2, 3), (5, 6), (8, 9)]);
+        left.extend(hand.leaving());
+    }
+    assert_eq!(left, [0, 1, 3, 4, 6, 7, 9]);
+}
+
+#[test]
+fn rack_takes_a_segment_for_lost_a_quarter_round_trip_after_a_later_one_was_delivered() {
+    // Given a path with a shortest round trip of 80 ms that was seen to reorder.
+    let mut hand = SenderHarness::new(&rack(), Spy::new(3));
+    hand.take();
+    hand.ack(ms(80), 0, &[(1, 2)]);
+    hand.ack(ms(80), 2, &[]);
+    hand.ack(ms(85), 3, &[]);
+    assert_eq!(hand.leaving(), [3, 4, 5]);
+    // When a segment sent just after a lost one is acknowledged after 100 ms,
+    hand.ack(ms(185), 3, &[(4, 5)]);
+    let left = hand.leaving();
+    assert!(left.iter().all(|&number| number > 5), "not lost yet: {left:?}");
+    // then the one before is lost 120 ms after it was sent: a round trip and a quarter of the shortest.
+    let left = hand.advance(ms(400));
+    assert_eq!(left.first(), Some(&(ms(85 + 120), 3)));
+}
+
+#[test]
+fn rack_does_not_wait_when_three_segments_beyond_arrived_and_nothing_was_ever_reordered() {
+    let mut hand = SenderHarness::new(&rack(), Spy::new(10));
+    hand.take();
+    hand.ack(ms(80), 0, &[(1, 2)]);
+    assert!(!hand.leaving().contains(&0));
+    hand.ack(ms(81), 0, &[(1, 4)]);
+    assert_eq!(hand.leaving()[0], 0);
+}
+
+#[test]
+fn rack_repairs_a_lost_retransmission_by_time_and_rfc_6675_by_the_timeout() {
+    let timeouts = |config: &Config| {
+        let mut lost = vec![];
+        let mut pair =
+            pair(config, &any::Config::Reno(reno::Config::RFC), 300 * SEGMENT, Path::clean())
+                .with_drops(move |packet| {
+                    let hit =
+                        packet.from == 0 && packet.body.start == 30 * SEGMENT && lost.len() < 2;
+                    if hit {
+                        lost.push(packet.sent);
+                    }
+                    hit
+                });
+        assert!(pair.run(ms(5_000)));
+        pair.ends[0].counters().timeouts
+    };
+    assert_eq!((timeouts(&rack()), timeouts(&plain())), (0, 1));
+}
+
+#[test]
+fn a_probe_of_the_tail_leaves_two_round_trips_after_the_last_segment() {
+    // Given a smoothed round trip of 100 ms and a tail of two segments that is lost,
+    let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(4));
+    hand.take();
+    hand.ack(ms(100), 2, &[]);
+    assert_eq!(hand.leaving(), [2, 3]);
+    // then the last one is sent again 200 ms later, long before the timeout,
+    let left = hand.advance(ms(2_000));
+    assert_eq!(left[0], (ms(300), 3));
+    // and the timeout of 300 ms (the round trip and the least allowance) runs from there.
+    assert_eq!(left[1], (ms(600), 2));
+}
+
+#[test]
+fn a_probe_with_one_segment_in_flight_waits_for_a_delayed_acknowledgement() {
+    let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(3));
+    hand.take();
+    hand.ack(ms(100), 2, &[]);
+    assert_eq!(hand.leaving(), [2]);
+    assert_eq!(hand.advance(ms(2_000))[0], (ms(340), 2));
+}
+
+#[test]
+fn a_probe_that_repaired_a_loss_shrinks_the_window_once_and_a_needless_one_does_not() {
+    for (needless, reductions) in [(false, 1), (true, 0)] {
+        let mut hand = SenderHarness::new(&rack(), Spy::new(2));
+        hand.take();
+        hand.ack(ms(100), 2, &[]);
+        assert_eq!(hand.leaving(), [2, 3]);
+        // A window of two and nothing new allowed to leave: the probe is a repeat.
+        let closed =
+            Head { ack: 2 * SEGMENT, flags: Flags::ACK, window: 2, scale: 10, ..Head::default() };
+        hand.sender.on_packet(ms(100), &closed, Ecn::NotEct);
+        assert_eq!(hand.advance(ms(320)), [(ms(300), 3)]);
+        if needless {
+            hand.ack(ms(400), 4, &[]);
+            hand.ack(ms(401), 4, &[(3, 4)]);
+        } else {
+            hand.ack(ms(400), 4, &[]);
+        }
+        hand.take();
+        hand.answer(ms(500), 6, &[], Flags::ACK | Flags::ECE);
+        assert_eq!(hand.spy().losses.len(), reductions);
+        assert_eq!(
+            hand.spy().marks.len(),
+            1 - reductions,
+            "a mark in the same window is answered with it"
+        );
+    }
+}
+
+#[test]
+fn needless_retransmissions_widen_the_reordering_window_once_a_round_trip() {
+    // Given reordering by more than a quarter of the round trip, much of the time,
+    let path = Path { reorder: 0.02, late: Span::from_ms(9), ..Path::clean() };
+    let control = any::Config::Reno(reno::Config::RFC);
+    let repeats = |config: &Config| {
+        let mut pair = pair(config, &control, 3_000 * SEGMENT, path);
+        assert!(pair.run(ms(60_000)));
+        pair.ends[0].counters().retransmits
+    };
+    // then RACK learns to wait, and RFC 6675 does not.
+    let (by_time, by_order) = (repeats(&rack()), repeats(&plain()));
+    assert!(by_time * 2 < by_order, "{by_time} against {by_order}");
+}
+
+#[test]
+fn at_a_timeout_all_that_was_not_received_is_sent_again_and_nothing_else() {
+    let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 1));
+    hand.take();
+    hand.ack(ms(10), 0, &[(4, 6)]);
+    assert_eq!(hand.leaving(), [10, 11]);
+    // When nothing comes for a timeout, the first missing one leaves, and a doubled timeout later again.
+    let left = hand.advance(ms(1_000));
+    let first = ms(200);
+    assert_eq!(left[..2], [(first, 0), (first + Span::from_ms(400), 0)]);
+    let timeouts: Vec<_> = hand.spy().timeouts.iter().map(|&(_, first)| first).collect();
+    assert_eq!(timeouts, [true, false]);
+    // When acknowledgements come, the others follow, but not those received.
+    let mut repeated = vec![];
+    for (at, next) in [(1_001, 1), (1_002, 2), (1_003, 3), (1_004, 6), (1_005, 7), (1_006, 8)] {
+        hand.ack(ms(at), next, if next < 4 { &[(4, 6)] } else { &[] });
+        repeated.extend(hand.leaving());
+    }
+    assert_eq!(repeated, [1, 2, 3, 6, 7, 8]);
+}
+
+#[test]
+fn the_controller_is_told_when_the_first_gap_closes() {
+    // Given a timeout after which four segments leave again, the first of which is lost once more,
+    let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 4));
+    hand.take();
+    let left = hand.advance(ms(3_500));
+    assert_eq!(left.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    // when the others are acknowledged beyond it and more follow,
+    for (at, last) in [(3_501, 2), (3_502, 3), (3_503, 4), (3_504, 5)] {
+        hand.ack(ms(at), 0, &[(1, last)]);
+        hand.take();
+    }
+    hand.ack(ms(3_505), 5, &[]);
+    // then only the last acknowledgement lets a window grow.
+    let told =
+        hand.spy().acks.iter().map(|ack| (ack.acked_sacked.get(), ack.snd_una_advance.get()));
+    let beyond = (SEGMENT, 0);
+    let last = (SEGMENT, 5 * SEGMENT);
+    assert_eq!(told.collect::<Vec<_>>(), [beyond, beyond, beyond, beyond, last]);
+}
+
+#[test]
+fn the_timeout_is_the_configured_one_until_something_was_measured() {
+    for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX_IDEAL, 1_000)] {
+        let config = Config { detection: Detection::Sack, ..stack.tcp };
+        let mut hand = SenderHarness::new(&config, Spy::new(2));
+        hand.take();
+        assert_eq!(hand.advance(FOREVER.min(ms(first + 1)))[0], (ms(first), 0));
+    }
+}

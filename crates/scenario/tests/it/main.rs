@@ -1,0 +1,16 @@
+//! Tests of the public interface of shallop-scenario: one executable, one module per subject.
+
+mod advice;
+mod buffers;
+mod claims;
+mod commands;
+mod docs;
+mod ineffective;
+mod kernels;
+mod keys;
+mod malformed;
+mod paths;
+mod planted;
+mod scenario;
+mod topologies;
+mod vary;

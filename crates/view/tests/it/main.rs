@@ -1,0 +1,3 @@
+//! Tests of the public interface of shallop-view: one executable, one module per subject.
+
+mod pages;

@@ -1,0 +1,466 @@
+//! Pages and figures from outside: what is shown of which results, that nothing of a text is taken for HTML, that the
+//! same results give the same bytes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use shallop_results::{Run, Summary};
+use shallop_view::colours::colour;
+use shallop_view::{
+    Figure, FigureData, IndexEntry, Page, PageTable, PlotFlow, PlotSample, figures, page,
+};
+
+/// A summary of two schemes at one point, two seeds, with everything a figure can be of.
+fn summary() -> Value {
+    let aggregate = |scheme: &str, rate: f64| {
+        json!({ "scheme": scheme, "point": {}, "n": 2, "metrics": {
+            "goodput_bps": { "mean": rate, "ci95": 1e8, "low": rate - 1e8, "high": rate + 1e8, "n": 3 },
+            "loss_rate": { "mean": 0.017, "ci95": null, "n": 3 },
+            "fct.all.count": { "mean": 3.0, "ci95": null, "n": 3 },
+            "fct.all.mean_s": { "mean": 0.002, "ci95": 0.003, "low": 0.0, "high": 0.005, "n": 3 },
+            "fct.all.p99_s": { "mean": 0.1, "ci95": null, "n": 3, "at_least": true },
+        } })
+    };
+    let queue = |place: &str, class: &str, max_bytes: u64| {
+        json!({ "place": place, "class": class, "max_bytes": max_bytes, "mean_bytes": 0.0, "p50_bytes": 0,
+            "p99_bytes": 0, "p9999_bytes": 0 })
+    };
+    let group = json!({ "name": "all", "transport": "cubic", "flows": 3, "throughput_bps": 0.0, "goodput_bps": 0.0,
+        "loss_rate": 0.0, "rtt": { "mean_s": null, "p50_s": null, "p99_s": null }, "jain": null });
+    let run = |scheme: &str, seed: u64| {
+        let mut run = serde_json::to_value(Run::default()).unwrap();
+        run["scheme"] = scheme.into();
+        run["seed"] = seed.into();
+        run["duration_s"] = 1.0.into();
+        run["flows"] = 3.into();
+        run["groups"] = json!([group]);
+        run["max_queue_bytes"] = 30_000.into();
+        let link = |number: u64| {
+            json!({ "place": format!("a{number}>b"), "rate_bps": 10_000_000_000_u64, "offered": 0.5,
+                "utilization": 1.0 / (number + seed) as f64, "marks": 0,
+                "loss_rate": if number == 14 { 0.11 } else { 0.0 },
+                "max_queue_bytes": 1_000 * seed })
+        };
+        run["links"] = (1..=14).map(link).collect();
+        run["queues"] = json!([
+            queue("host", "data", 900_000),
+            queue("a to b", "credit", 30_000),
+            queue("a to b", "data", 30_000),
+            queue("c to d", "data", 10_000),
+        ]);
+        run
+    };
+    let claim = |what: &str, (paper, measured): (f64, f64)| {
+        json!({ "what": what, "subject": "cubic", "scheme": "cubic", "point": null, "metric": "throughput_bps",
+            "seeds": "each", "paper": paper, "low": 8.0, "high": 10.0, "measured": measured, "measured_min": 8.9,
+            "measured_max": 9.1, "unit": "Gb/s", "verdict": "holds", "why": "", "source": "Fig. 1" })
+    };
+    json!({
+        "id": "x", "scenario": "A title", "about": "A question", "version": "1.2.3", "quick": true, "seeds": [1, 2],
+        "setup": [{ "what": "topology", "value": "dumbbell", "how": "" }],
+        "schemes": [{ "name": "cubic", "transport": "TCP" }, { "name": "flashpass", "transport": "FlashPass" }],
+        "points": [{ "name": "", "set": {}, "schemes": ["cubic", "flashpass"] }],
+        "claims": [
+            claim("one", (9.1, 9.0)),
+            claim("none lost", (0.0, 0.0)),
+        ],
+        "aggregates": [aggregate("cubic", 2.3e9), aggregate("flashpass", 9.1e9)],
+        "runs": [run("cubic", 1), run("cubic", 2), run("flashpass", 1), run("flashpass", 2)],
+    })
+}
+
+fn read(summary: &Value) -> Summary {
+    serde_json::from_value(summary.clone()).unwrap()
+}
+
+/// The figures of these results, with a few flows and rows of each scheme.
+fn drawn(summary: &Summary) -> Vec<Figure> {
+    let mut input = FigureData::new(summary);
+    let (scheme, point) = (["cubic", "flashpass"], "");
+    for scheme in scheme {
+        for flow in 0..3 {
+            let fct_s = (flow < 2).then_some(0.25 * (flow + 1) as f64);
+            input.add_flow(&PlotFlow {
+                point,
+                scheme,
+                seed: 1,
+                flow,
+                start_s: 0.0,
+                size_bytes: Some(1000 * (flow + 1)),
+                fct_s,
+                slowdown: fct_s.map(|fct| fct * 10.0),
+                counted: true,
+            });
+        }
+    }
+    for scheme in scheme {
+        for (what, place, value) in [
+            ("queue_bytes", "a to b data", 10_000.0),
+            ("queue_peak_bytes", "a to b data", 30_000.0),
+            ("queue_bytes", "c to d data", 1.0),
+            ("rate_bps", "all", 1e9),
+            ("rate_bps", "flow 0", 4e8),
+            ("rate_bps", "flow 2", 6e8),
+        ] {
+            for time_s in [0.1, 0.2, 0.3] {
+                input.add_sample(&PlotSample {
+                    point,
+                    scheme,
+                    seed: 1,
+                    time_s,
+                    what,
+                    place,
+                    value,
+                });
+                input.add_sample(&PlotSample {
+                    point,
+                    scheme,
+                    seed: 2,
+                    time_s,
+                    what,
+                    place,
+                    value: 1e12,
+                });
+            }
+        }
+    }
+    figures::all(summary, &input)
+}
+
+fn ids(figures: &[Figure]) -> Vec<&str> {
+    figures.iter().map(|figure| figure.id.as_str()).collect()
+}
+
+fn find<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+    figures
+        .iter()
+        .find(|figure| figure.id == id)
+        .unwrap_or_else(|| panic!("{id} in {:?}", ids(figures)))
+}
+
+#[test]
+fn every_figure_that_has_data_is_there_and_no_other() {
+    let figures = drawn(&read(&summary()));
+    assert_eq!(
+        ids(&figures),
+        [
+            "paper-and-measured",
+            "goodput",
+            "loss",
+            "completion-percentiles",
+            "completion-times",
+            "slowdown-by-size",
+            "queue-over-time",
+            "throughput-over-time",
+            "links",
+            "flow-rates-over-time",
+        ]
+    );
+    let nothing = Summary::default();
+    assert_eq!(figures::all(&nothing, &FigureData::new(&nothing)), []);
+}
+
+/// Calls for each key of an object in a value.
+fn visit(value: &Value, seen: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            seen(key, value);
+            visit(value, seen);
+        }),
+        Value::Array(values) => values.iter().for_each(|value| visit(value, seen)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_figure_of_links_has_those_that_lose_and_the_busiest_as_means_over_seeds() {
+    let figures = drawn(&read(&summary()));
+    let links = find(&figures, "links");
+    assert_eq!(links.rows.rows.len(), 2 * 12, "twelve links under two schemes");
+    // Seeds 1 and 2 use a1>b by 1/2 and 1/3; the longer of the two queues counts.
+    let first = [
+        json!("a1>b"),
+        json!("cubic"),
+        json!(41.6667),
+        json!(2.0),
+        json!(0.0),
+        json!(10.0),
+        json!(50.0),
+    ];
+    assert_eq!(links.rows.rows[0], first);
+    // The least busy of the fourteen is the only one that loses.
+    let order = &links.spec["hconcat"][0]["encoding"]["y"]["sort"];
+    assert_eq!((&order[0], &order[1]), (&json!("a14>b"), &json!("a1>b")));
+    let losing = links.rows.rows.iter().find(|row| row[0] == "a14>b").unwrap();
+    assert_eq!(losing[4], json!(11.0));
+    assert!(links.caption.contains("2 links more are not shown"), "{}", links.caption);
+}
+
+#[test]
+fn every_column_a_spec_names_has_values_and_every_axis_a_title() {
+    for figure in drawn(&read(&summary())) {
+        let columns: BTreeSet<&str> = figure.rows.columns.iter().map(String::as_str).collect();
+        assert_eq!(columns.len(), figure.rows.columns.len(), "{}: a column twice", figure.id);
+        assert!(figure.rows.rows.iter().all(|row| row.len() == columns.len()), "{}", figure.id);
+        let mut axes = 0;
+        visit(&figure.spec, &mut |key, value| {
+            if let ("field", Value::String(field)) = (key, value) {
+                assert!(columns.contains(field.as_str()), "{}: {field} of {columns:?}", figure.id);
+            }
+            let titled =
+                |value: &Value| value["type"] == "quantitative" && value["title"].is_string();
+            axes += usize::from(matches!(key, "x" | "y") && titled(value));
+        });
+        assert!(axes > 0, "{}", figure.id);
+        assert!(figure.caption.ends_with('.') && !figure.title.is_empty(), "{}", figure.id);
+        let whole = figure.whole();
+        assert_eq!(whole["data"]["values"].as_array().unwrap().len(), figure.rows.rows.len());
+        assert_eq!(
+            whole["$schema"], "https://vega.github.io/schema/vega-lite/v6.json",
+            "{}",
+            figure.id
+        );
+    }
+}
+
+#[test]
+fn a_spec_is_this() {
+    let whole = find(&drawn(&read(&summary())), "goodput").whole();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&whole).unwrap());
+}
+
+#[test]
+fn intervals_end_at_what_is_possible_and_lower_bounds_have_none() {
+    let figures = drawn(&read(&summary()));
+    let mean = find(&figures, "completion-percentiles");
+    assert_eq!(mean.rows.rows[0][3..], [json!("mean"), json!(2.0), json!(0.0), json!(5.0)]);
+    assert!(mean.caption.contains("3 seeds"), "{}", mean.caption);
+    assert!(mean.caption.contains("did not finish: cubic all 99 %"), "{}", mean.caption);
+    assert_eq!(find(&figures, "loss").rows.rows[0][3..5], [Value::Null, Value::Null]);
+}
+
+#[test]
+fn curves_of_completion_end_where_flows_are_open_and_say_so() {
+    let figures = drawn(&read(&summary()));
+    let times = find(&figures, "completion-times");
+    let last: Vec<f64> = times.rows.numbers("complete_percent").collect();
+    assert_eq!(last, [33.3333, 66.6667, 33.3333, 66.6667]);
+    assert!(times.caption.contains("cubic 1; flashpass 1"), "{}", times.caption);
+}
+
+#[test]
+fn the_longest_data_queue_of_the_first_seed_is_shown() {
+    let figures = drawn(&read(&summary()));
+    let queue = find(&figures, "queue-over-time");
+    let most = queue.rows.numbers("queue_kb").fold(0.0, f64::max);
+    assert_eq!((most, queue.rows.rows[0][1].as_str()), (30.0, Some("a to b data")));
+    // A flow that is over has no rate: flow 0 ended after 0.25 s.
+    assert_eq!(find(&figures, "flow-rates-over-time").rows.rows.len(), 2 * (2 + 3));
+}
+
+#[test]
+fn the_paper_is_set_beside_what_was_measured_where_that_makes_sense() {
+    let figures = drawn(&read(&summary()));
+    let claims = find(&figures, "paper-and-measured");
+    assert_eq!(claims.rows.rows.len(), 1);
+    assert!(
+        claims.caption.contains("One more claim has no figure of the paper, or zero"),
+        "{}",
+        claims.caption
+    );
+    let ratio: Vec<f64> = claims.rows.numbers("measured_to_paper").collect();
+    assert!((ratio[0] - 9.0 / 9.1).abs() < 1e-5);
+}
+
+#[test]
+fn a_sweep_has_curves_with_bands_in_panels() {
+    let mut summary = summary();
+    let mut aggregates = Vec::new();
+    for buffer in ["8pkt", "20KB"] {
+        for senders in [2, 4, 8] {
+            let mut aggregate = summary["aggregates"][0].clone();
+            aggregate["point"] =
+                json!({ "topology.senders": senders, "switch.default.buffer": buffer });
+            aggregates.push(aggregate);
+        }
+    }
+    summary["aggregates"] = aggregates.into();
+    summary["points"] = json!([]);
+    summary["runs"] = json!([]);
+    let figures = drawn(&read(&summary));
+    let figure = find(&figures, "goodput");
+    assert_eq!(figure.title, "Goodput against topology senders");
+    assert_eq!(
+        figure.spec["facet"]["sort"],
+        json!(["default buffer = 20KB", "default buffer = 8pkt"])
+    );
+    assert_eq!(figure.rows.rows.len(), 6);
+}
+
+#[test]
+fn a_million_flows_take_two_hundred_steps() {
+    let summary = read(&summary());
+    let mut input = FigureData::new(&summary);
+    for flow in 0..100_000u64 {
+        let fct_s = Some(0.001 * (flow % 9973 + 1) as f64);
+        input.add_flow(&PlotFlow {
+            point: "",
+            scheme: "cubic",
+            seed: 1,
+            flow,
+            start_s: 0.0,
+            size_bytes: Some(flow + 1),
+            fct_s,
+            slowdown: Some(2.0),
+            counted: true,
+        });
+    }
+    let figures = figures::all(&summary, &input);
+    let times = find(&figures, "completion-times");
+    assert_eq!(times.rows.rows.len(), 201);
+    let ends: Vec<f64> = times.rows.numbers("completion_time_s").collect();
+    assert_eq!((ends[0], ends[200]), (0.001, 9.973));
+    let all = Page { summary: &summary, tables: &[], figures: &figures }.html();
+    assert!(all.len() < 550_000, "{}", all.len());
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
+    let evil = "</script><script>alert(1)</script><b a='\"'>&";
+    let mut summary = summary();
+    for field in ["scenario", "about", "version"] {
+        summary[field] = evil.into();
+    }
+    summary["setup"][0]["value"] = evil.into();
+    summary["claims"][0]["what"] = evil.into();
+    summary["aggregates"][0]["scheme"] = evil.into();
+    let summary = read(&summary);
+    let figures = drawn(&summary);
+    let table = PageTable {
+        title: evil.into(),
+        header: vec![evil.into()],
+        rows: vec![vec![evil.into()]],
+        words: 1,
+        legend: evil.into(),
+        warnings: vec![evil.into()],
+    };
+    let page = || {
+        Page { summary: &summary, tables: std::slice::from_ref(&table), figures: &figures }.html()
+    };
+    let html = page();
+    assert!(html == page());
+    assert!(!html.contains("<script>alert") && !html.contains("<b a="), "a text got through");
+    // The data, three libraries and the page's own script: nothing else opens or closes one.
+    assert_eq!((html.matches("<script").count(), html.matches("</script").count()), (5, 5));
+    let index = page::index(
+        evil,
+        evil,
+        &[IndexEntry {
+            folder: evil.into(),
+            title: evil.into(),
+            quick: true,
+            claims: evil.into(),
+            worst: "holds",
+        }],
+    );
+    assert!(!index.contains("<script>alert") && !index.contains("<b a="), "{index}");
+}
+
+#[test]
+fn a_page_starts_with_the_answer_and_its_figure() {
+    let summary = read(&summary());
+    let figures = drawn(&summary);
+    let html = Page { summary: &summary, tables: &[], figures: &figures }.html();
+    let places = [
+        "<p class=\"headline\">",
+        "class=\"tally",
+        "<figure id=\"completion-times\"",
+        "<details class=\"setup\">",
+        "<h2>Figures</h2>",
+        "<figure id=\"goodput\"",
+    ];
+    let places = places.map(|part| html.find(part).unwrap_or_else(|| panic!("{part}")));
+    assert!(places.is_sorted(), "{places:?}");
+    assert_eq!(html.matches("<figure id=\"completion-times\"").count(), 1);
+    for figure in &figures {
+        assert!(html.contains(&format!("<figure id=\"{}\"", figure.id)), "{}", figure.id);
+        assert!(
+            figure.alt.contains(|letter: char| letter.is_ascii_digit()),
+            "{}: {}",
+            figure.id,
+            figure.alt
+        );
+    }
+}
+
+#[test]
+fn a_scheme_has_its_colour_in_every_figure() {
+    let figures = drawn(&read(&summary()));
+    let mut scales = 0;
+    for figure in &figures {
+        visit(&figure.spec, &mut |key, value| {
+            if key != "color" || value["field"] != "scheme" {
+                return;
+            }
+            let scale = &value["scale"];
+            assert_eq!(scale["domain"], json!(["cubic", "flashpass"]), "{}", figure.id);
+            assert_eq!(
+                scale["range"],
+                json!([colour("cubic"), colour("flashpass")]),
+                "{}",
+                figure.id
+            );
+            scales += 1;
+        });
+    }
+    assert!(scales >= 5, "{scales}");
+}
+
+#[test]
+fn the_figure_of_the_readme_has_the_colours_of_the_schemes() {
+    let svg = include_str!("../../../../docs/fig10a.svg").to_uppercase();
+    let bars: Vec<&str> =
+        svg.split("STYLE=\"FILL: ").skip(1).filter_map(|part| part.get(..7)).collect();
+    let schemes = ["cubic", "expresspass", "flashpass-mimd", "flashpass"].map(colour);
+    let in_order = bars.windows(4).filter(|four| *four == schemes).count();
+    assert_eq!(in_order, 2, "a panel of throughput and one of loss: {bars:?}");
+    assert_eq!(bars.iter().filter(|fill| schemes.contains(fill)).count(), 8);
+}
+
+#[test]
+fn bars_of_one_colour_differ_in_strength() {
+    let mut summary = summary();
+    // Both names have the same colour by their letters.
+    assert_eq!(colour("mine"), colour("vegas-15"));
+    for (place, name) in ["mine", "vegas-15"].into_iter().enumerate() {
+        summary["aggregates"][place]["scheme"] = name.into();
+        let mut other = summary["aggregates"][place].clone();
+        other["point"] = json!({ "nic": "fair" });
+        summary["aggregates"].as_array_mut().unwrap().push(other);
+    }
+    summary["points"] = json!([]);
+    let summary = read(&summary);
+    let figures = figures::all(&summary, &FigureData::new(&summary));
+    let bar = &find(&figures, "goodput").spec["layer"][0]["encoding"];
+    assert_eq!(bar["fillOpacity"]["scale"]["range"], json!([1.0, 0.5]));
+}
+
+#[test]
+fn a_page_fetches_nothing_and_admits_its_own_scripts_only() {
+    let summary = read(&summary());
+    let html = Page { summary: &summary, tables: &[], figures: &drawn(&summary) }.html();
+    let policy =
+        html.split("Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(
+        policy.starts_with("default-src 'none'") && policy.matches("'sha256-").count() == 4,
+        "{policy}"
+    );
+    assert!(!policy.contains("script-src 'unsafe") && !policy.contains("eval"), "{policy}");
+    // What the scripts themselves hold, their policy answers for.
+    let page = html.split("<script").next().unwrap();
+    assert!(!page.contains("src=\"") && !page.contains("href=\"http"), "an address");
+    let bare = Page { summary: &summary, tables: &[], figures: &[] }.html();
+    assert!(bare.len() < 40_000 && !bare.contains("class=\"library\""), "{}", bare.len());
+}

@@ -1,0 +1,4 @@
+//! Tests of the public interface of shallop-workbench: one executable, one module per subject.
+
+mod imports;
+mod reuse;

@@ -1,0 +1,179 @@
+//! Traces: what is read from them, what is said of those that are wrong, and how fast it goes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use shallop_core::{Node, Span};
+use shallop_workload::trace::{TraceError, TraceReader, TraceRow};
+
+const NAMES: [&str; 4] = ["a0", "a1", "b0", "b1"];
+
+fn read(text: &[u8]) -> Result<Vec<TraceRow>, TraceError> {
+    let hosts: BTreeMap<&str, Node> = NAMES.into_iter().zip((0..).map(Node)).collect();
+    TraceReader::new("flows.csv", text, hosts).collect()
+}
+
+fn row(start: Span, from: u32, to: u32, bytes: u64) -> TraceRow {
+    TraceRow { start, from: Node(from), to: Node(to), bytes }
+}
+
+#[test]
+fn hosts_may_be_called_from_and_to_as_in_network_files() {
+    let usual = read(b"start,source,destination,bytes\n0,a0,b0,5\n");
+    assert_eq!(usual, Ok(vec![row(Span::ZERO, 0, 2, 5)]));
+    assert_eq!(read(b"start,from,to,bytes\n0,a0,b0,5\n"), usual);
+    // Beside the usual name the other one is a column like any other.
+    assert_eq!(read(b"from,start,source,destination,bytes\nx,0,a0,b0,5\n"), usual);
+}
+
+#[test]
+fn rows_are_read_whatever_the_order_of_the_columns_and_the_units() {
+    let text = "# two sites\nstart,source,destination,bytes\n0,a0,b0,1\n0.25,a1,b1,2.5MB\r\n\
+                0.25 , b0 , a0 , 1460\n\n2.5e-1,b1,a0,7\n250.5ms,a0,a1,8\n12.000000000001,a0,a1,9";
+    let ms = Span::from_ms;
+    let expected = [
+        row(Span::ZERO, 0, 2, 1),
+        row(ms(250), 1, 3, 2_500_000),
+        row(ms(250), 2, 0, 1460),
+        row(ms(250), 3, 0, 7),
+        row(Span::from_us(250_500), 0, 1, 8),
+        row(Span::from_secs(12) + Span::from_ps(1), 0, 1, 9),
+    ];
+    assert_eq!(read(text.as_bytes()).unwrap(), expected);
+    let other = "\u{feff}tag,bytes,destination,source,start\nx,5,b0,a0,1\n,6,b0,a1,1.5\n";
+    let expected = [row(ms(1_000), 0, 2, 5), row(ms(1_500), 1, 2, 6)];
+    assert_eq!(read(other.as_bytes()).unwrap(), expected);
+    assert_eq!(read(b"start,source,destination,bytes\n").unwrap(), []);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_line_and_column() {
+    for (text, at, words) in [
+        ("", "line 1: the trace has no lines", "the first line names the columns"),
+        ("# H", "line 1: the trace has no lines", "the first line names the columns"),
+        (
+            "0,a0,b0,1\n",
+            "line 1, column start: the first line does not name this column: \"0,a0,b0,1\"",
+            "names",
+        ),
+        (
+            "start,source,destination,start,bytes\n",
+            "line 1, column start: the first line names twice",
+            "names",
+        ),
+        (
+            "#c\nH\n0,a0,b9,1\n",
+            "line 3, column destination: \"b9\" is no host",
+            "allowed here: a0, a1",
+        ),
+        (
+            "H\n0,a0,b0,1\n\n0,a0,a0,1\n",
+            "line 4, column destination: \"a0\" sends to itself",
+            "two hosts",
+        ),
+        (
+            "H\n2,a0,b0,1\n1.5,a0,b0,1\n",
+            "line 3, column start: 1.5s comes after 2s",
+            "sort the trace",
+        ),
+        ("H\n-1,a0,b0,1\n", "line 2, column start: \"-1\" is out of range", "not negative"),
+        (
+            "H\nsoon,a0,b0,1\n",
+            "line 2, column start: \"soon\" does not start with a number",
+            "250us",
+        ),
+        ("H\n5h,a0,b0,1\n", "line 2, column start: \"5h\" has an unknown unit", "250us"),
+        ("H\n1e9,a0,b0,1\n", "line 2, column start: \"1e9\" is out of range", "200 days"),
+        ("H\n9999999999,a0,b0,1\n", "column start: \"9999999999\" is out of range", "200 days"),
+        ("H\nnan,a0,b0,1\n", "column start: \"nan\" is out of range", "seconds"),
+        (
+            "H\n0,a0,b0,0\n",
+            "line 2, column bytes: \"0\" is no size of a flow",
+            "whole bytes from 1",
+        ),
+        ("H\n0,a0,b0,-3\n", "line 2, column bytes: \"-3\" is no size", "whole bytes from 1"),
+        ("H\n0,a0,b0,1.5\n", "line 2, column bytes: \"1.5\" is no size", "2.5MB"),
+        ("H\n0,\"a0\",b0,1\n", "line 2: there is a quote on the line", "quotes are not read"),
+        (
+            "H\n0,a0,b0\n",
+            "line 2, column bytes: the line has 3 values, and none",
+            "a value for each column",
+        ),
+    ] {
+        let text = text.replacen('H', "start,source,destination,bytes", 1);
+        let error = read(text.as_bytes()).map(|rows| panic!("{text}: {rows:?}")).unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with("flows.csv, line ") && said.contains(at), "{text}: {said}");
+        assert!(error.help.contains(words), "{text}: {}", error.help);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_long_lines_are_refused() {
+    let error = read(b"start,source,destination,bytes\n0,\xff,b0,1\n").unwrap_err();
+    assert!(error.to_string().contains("line 2, column source"), "{error}");
+    let long = format!("start,source,destination,bytes\n0,a0,b0,{}1\n", " ".repeat(5_000));
+    let error = read(long.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("line 2: the line has more than 4096 bytes"), "{error}");
+}
+
+#[test]
+fn after_an_error_there_are_no_more_rows() {
+    let hosts: BTreeMap<&str, Node> = NAMES.into_iter().zip((0..).map(Node)).collect();
+    let text = "start,source,destination,bytes\n0,a0,b0,1\n0,x,b0,1\n0,a0,b0,1\n";
+    let rows: Vec<_> = TraceReader::new("t", text.as_bytes(), hosts).collect();
+    assert_eq!(rows.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(
+        header: bool,
+        lines in prop::collection::vec("[-0-9a-b.,e\" µsMB#]{0,24}", 0..6),
+        end in prop::collection::vec(any::<u8>(), 0..12),
+    ) {
+        let mut text = if header { "start,source,destination,bytes\n".to_owned() } else { String::new() };
+        for line in lines {
+            writeln!(text, "{line}").unwrap();
+        }
+        let mut bytes = text.into_bytes();
+        bytes.extend(end);
+        if let Ok(rows) = read(&bytes) {
+            prop_assert!(rows.iter().all(|row| row.bytes > 0 && row.from != row.to));
+            prop_assert!(rows.is_sorted_by_key(|row| row.start));
+        }
+    }
+
+    #[test]
+    fn starts_keep_every_picosecond(secs in 0u64..1_000_000, ps in 0u64..1_000_000_000_000) {
+        let text = format!("start,source,destination,bytes\n{secs}.{ps:012},a0,b0,1\n");
+        let start = read(text.as_bytes()).unwrap()[0].start;
+        prop_assert_eq!(start, Span::from_secs(secs) + Span::from_ps(ps));
+    }
+}
+
+/// Prints rows per second: `cargo test --release -p shallop-workload --test it trace -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures time, which means something in a release build alone"]
+#[expect(clippy::print_stderr, clippy::disallowed_types, reason = "a measurement")]
+fn a_million_rows_take_well_under_a_second() {
+    let names: Vec<String> =
+        (0..60).map(|host| format!("dc{}-host{}", host / 20, host % 20)).collect();
+    let mut text = "start,source,destination,bytes\n".to_owned();
+    for row in 0u64..1_000_000 {
+        let (from, to) = (row % 60, (row * 7 + 1) % 60);
+        let to = if to == from { (to + 1) % 60 } else { to };
+        let (from, to) = (&names[from as usize], &names[to as usize]);
+        let us = row * 13;
+        writeln!(text, "{}.{:06},{from},{to},{}", us / 1_000_000, us % 1_000_000, row + 1).unwrap();
+    }
+    let hosts = names.iter().map(String::as_str).zip((0..).map(Node)).collect();
+    let begin = std::time::Instant::now();
+    let rows = TraceReader::new("t", text.as_bytes(), hosts).map(Result::unwrap);
+    let sum: u64 = rows.map(|row| row.bytes).sum();
+    let seconds = begin.elapsed().as_secs_f64();
+    eprintln!("{:.0} rows a second ({seconds:.3} s for 1,000,000)", 1e6 / seconds);
+    assert_eq!(sum, 500_000_500_000);
+    assert!(seconds < 1.0, "{seconds} s");
+}
