@@ -1,5 +1,7 @@
-//! docs/reproduction/status.md against the claims of the experiments and what full runs measured of them. With
-//! `UPDATE_DOCS=1` the page is written instead. The records hold figures; the verdicts are those of today's ranges.
+//! The page docs/reproduction/status.md: the verdict on every claim of the experiments, from the figures that the last
+//! full runs left in `docs/reproduction/recorded` and the ranges of today. The page is generated for the site (`make
+//! book` sets `WRITE_STATUS=1`) and is not in git. `docs/reproduction/verdicts.csv` has the counts of verdicts and the
+//! digest of each experiment's section, so that a verdict does not change unnoticed; `UPDATE_DOCS=1` writes that file.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -9,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::LazyLock;
 
+use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};
 use shallop_results::{Claim, RecordedClaim, RecordedRun};
@@ -19,12 +22,13 @@ use support::pages::root;
 
 const RECORDS: &str = "docs/reproduction/recorded";
 const PAGE: &str = "docs/reproduction/status.md";
+const VERDICTS: &str = "docs/reproduction/verdicts.csv";
 
 const HEAD: &str = "# Where every figure stands
 
-Made of the experiments' claims and of what the last full run of each experiment measured, by `UPDATE_DOCS=1 cargo test
--p shallop --test status`. What the verdicts mean and where the accepted ranges come from:
-[paper beside measured](../reproduction.md). The revision is that of the program that made the runs.
+The verdict on each claim of the experiments, from the figures of the last full run of each experiment. `make book`
+generates this page. [Paper beside measured](../reproduction.md) says what the verdicts mean and where the accepted
+ranges come from. The revision is that of the program that made the runs.
 ";
 
 /// What the papers leave open, and a kernel answers: a claim, the experiment that asked kernels, and the claims there
@@ -121,41 +125,67 @@ static STUDIES: LazyLock<Vec<(&str, Study)>> = LazyLock::new(|| {
     experiments::all().into_iter().map(|shipped| (shipped.id, study(shipped.text))).collect()
 });
 
-fn page() -> String {
-    let (mut counts, mut lines) = (String::new(), String::new());
-    let mut all = Vec::new();
-    for (id, study) in STUDIES.iter() {
-        let Some(record) = record(id) else {
-            writeln!(counts, "| {id} | {} | | no full run recorded | | | | | |", study.title)
-                .unwrap();
-            continue;
-        };
-        let claims = judged(study, &record);
-        let anchor = id.replace('.', "");
-        let seeds: Vec<String> = record.seeds.iter().map(ToString::to_string).collect();
-        let (seeds, version) =
-            (seeds.join(", "), format!("{} ({})", record.version, record.revision));
-        writeln!(
-            counts,
-            "| [{id}](#{anchor}) | {} | {seeds} | {version} |{}",
-            study.title,
-            counted(&claims)
-        )
-        .unwrap();
-        write!(lines, "\n## {id}\n\n| claim | paper | accepted | measured | verdict |\n").unwrap();
-        lines.push_str("|---|---|---|---|---|\n");
-        for claim in &claims {
-            lines.push_str(&row(claim));
-        }
-        all.extend(claims);
-    }
+/// An experiment on the page.
+struct Section {
+    id: &'static str,
+    /// Its row of the first table.
+    row: String,
+    claims: Vec<JudgedClaim>,
+    /// Its heading and its table of claims.
+    text: String,
+}
+
+fn sections() -> Vec<Section> {
+    STUDIES.iter().map(|(id, study)| section(id, study)).collect()
+}
+
+fn section(id: &'static str, study: &Study) -> Section {
+    let Some(record) = record(id) else {
+        let row = format!("| {id} | {} | | no full run recorded | | | | | |\n", study.title);
+        return Section { id, row, claims: Vec::new(), text: String::new() };
+    };
+    let claims = judged(study, &record);
+    let anchor = id.replace('.', "");
+    let seeds: Vec<String> = record.seeds.iter().map(ToString::to_string).collect();
+    let (seeds, version) = (seeds.join(", "), format!("{} ({})", record.version, record.revision));
+    let counts = counted(&claims);
+    let row = format!("| [{id}](#{anchor}) | {} | {seeds} | {version} |{counts}\n", study.title);
+    let head = "| claim | paper | accepted | measured | verdict |\n|---|---|---|---|---|\n";
+    let rows: String = claims.iter().map(claim_row).collect();
+    let text = format!("\n## {id}\n\n{head}{rows}");
+    Section { id, row, claims, text }
+}
+
+fn page(sections: &[Section]) -> String {
     let words = Verdict::ALL.map(Verdict::word).join(" | ");
     let rule = "---|".repeat(4 + Verdict::ALL.len());
+    let rows: String = sections.iter().map(|section| section.row.as_str()).collect();
+    let all: Vec<JudgedClaim> =
+        sections.iter().flat_map(|section| section.claims.iter().cloned()).collect();
+    let lines: String = sections.iter().map(|section| section.text.as_str()).collect();
     format!(
         "{HEAD}\n| experiment | about | seeds | version | {words} |\n|{rule}\n\
-         {counts}| all | | | |{}{lines}",
+         {rows}| all | | | |{}{lines}",
         counted(&all) + "\n\n" + &answers()
     )
+}
+
+/// The counts of verdicts of each experiment, with the digest of what the page says of it.
+fn verdicts(sections: &[Section]) -> String {
+    let mut lines = format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
+    for Section { id, claims, row, text } in sections {
+        let counts = Verdict::ALL.map(|verdict| count(claims, verdict).to_string()).join(",");
+        writeln!(lines, "{id},{counts},{}", digest(&format!("{row}{text}"))).unwrap();
+    }
+    let empty = ",".repeat(Verdict::ALL.len());
+    writeln!(lines, "kernels{empty},{}", digest(&answers())).unwrap();
+    lines
+}
+
+/// The first 16 digits of the SHA-256.
+fn digest(text: &str) -> String {
+    let digits = format!("{:x}", Sha256::digest(text.as_bytes()));
+    digits[..16].to_owned()
 }
 
 /// The papers' open questions with what kernels did.
@@ -205,7 +235,7 @@ fn counted(claims: &[JudgedClaim]) -> String {
     Verdict::ALL.map(|verdict| format!(" {} |", count(claims, verdict))).concat()
 }
 
-fn row(claim: &JudgedClaim) -> String {
+fn claim_row(claim: &JudgedClaim) -> String {
     let accepted = match (claim.low, claim.high) {
         (None, None) => "none".to_owned(),
         (Some(low), None) => format!("at least {}", figure(low)),
@@ -236,16 +266,23 @@ fn figure(value: f64) -> String {
 }
 
 #[test]
-fn the_page_has_the_verdict_on_every_claim() {
-    let (path, page) = (root().join(PAGE), page());
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(path, page).unwrap();
-    } else {
-        assert!(
-            fs::read_to_string(path).unwrap() == page,
-            "{PAGE} is not up to date: UPDATE_DOCS=1 cargo test -p shallop --test status"
-        );
+fn the_verdicts_are_those_recorded() {
+    let (sections, path) = (sections(), root().join(VERDICTS));
+    if std::env::var_os("WRITE_STATUS").is_some() {
+        fs::write(root().join(PAGE), page(&sections)).unwrap();
     }
+    let found = verdicts(&sections);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &found).unwrap();
+    }
+    let recorded = fs::read_to_string(path).unwrap();
+    let differ: Vec<&str> =
+        found.lines().filter(|line| !recorded.lines().any(|other| other == *line)).collect();
+    assert!(
+        recorded == found,
+        "verdicts, figures or ranges differ from {VERDICTS} (UPDATE_DOCS=1 writes it):\n{}",
+        differ.join("\n")
+    );
 }
 
 #[test]
