@@ -223,7 +223,7 @@ docs:
 
 # The page with the verdict on every claim is made of the experiments and the records of their full runs.
 book: $(TOOLS)/mdbook-$(MDBOOK) $(TOOLS)/lychee-$(LYCHEE) ## The pages as a site in target/book, its links checked
-	WRITE_STATUS=1 $(CARGO) test --quiet --locked --package shallop --test status
+	WRITE_STATUS=1 $(CARGO) test --quiet --locked --package shallop --test it status::
 	@said=$$($(TOOLS)/bin/mdbook build 2>&1) || { echo "$$said" >&2; exit 1; }; \
 	if grep -qE 'WARN|ERROR' <<< "$$said"; then echo "$$said" >&2; echo "make book: a warning is an error." >&2; exit 1; fi
 	@$(TOOLS)/venv/bin/lychee --offline --include-fragments --no-progress --quiet --root-dir $(CURDIR)/target/book \

@@ -1,4 +1,4 @@
-//! Records of full runs: the measured figures of each claim, without the verdicts. `crates/shallop/tests/status.rs`
+//! Records of full runs: the measured figures of each claim, without the verdicts. `crates/shallop/tests/it/status.rs`
 //! makes the page of all verdicts: it judges the recorded figures by the ranges that the experiments have now.
 
 use std::fs;

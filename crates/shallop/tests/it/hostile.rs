@@ -2,18 +2,13 @@
 //! printed on standard output, and no file is written. The inputs are in `hostile/cases`, the messages, to be read by
 //! whoever changes one, in `hostile/messages.txt`: `UPDATE_HOSTILE=1` writes them anew.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::Folder;
 use serde::Deserialize;
-use support::Folder;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +65,7 @@ fn read(path: &Path) -> Vec<Case> {
 }
 
 fn here() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hostile")
 }
 
 const SCENARIO: &str = include_str!("hostile/scenario.toml");

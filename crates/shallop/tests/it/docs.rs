@@ -11,16 +11,12 @@
 //! A block of `toml` or `csv` that begins with a comment `# NAME` is the file NAME. With `UPDATE_DOCS=1` outputs are
 //! written instead of compared; `SHALLOP` names another binary than the one that cargo built.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use support::pages::{Block, blocks, pages, root};
+use crate::support::pages::{Block, blocks, pages, root};
 use tempfile::TempDir;
 
 /// Why rehearsals are not run.

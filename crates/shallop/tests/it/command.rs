@@ -1,14 +1,10 @@
 //! The command from outside: exit codes, what is printed, what is written. Scenarios are small, since these runs are of
 //! code that checks itself.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fs;
 
+use crate::support::{Folder, text, timeless};
 use serde_json::Value;
-use support::{Folder, text, timeless};
 
 const SCENARIO: &str = r#"
 title = "Four flows"

@@ -1,21 +1,17 @@
 //! docs/results.md against what the program says of its results. With `UPDATE_DOCS=1` the page is written instead.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::fs;
 
+use crate::support::Folder;
+use crate::support::pages::root;
 use serde_json::Value;
-use support::Folder;
-use support::pages::root;
 
 const PAGE: &str = "docs/results.md";
 /// What is above is written by hand, what is below by this.
 const MARK: &str =
-    "<!-- Written by crates/shallop/tests/results.rs from the types, with UPDATE_DOCS=1. -->\n";
+    "<!-- Written by crates/shallop/tests/it/results.rs from the types, with UPDATE_DOCS=1. -->\n";
 
 fn name(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/$defs/")
@@ -153,7 +149,7 @@ fn the_page_of_results_says_what_the_program_writes() {
     } else {
         assert!(
             there == page,
-            "{PAGE} is not up to date: UPDATE_DOCS=1 cargo test -p shallop --test results"
+            "{PAGE} is not up to date: UPDATE_DOCS=1 cargo test -p shallop --test it results"
         );
     }
 }

@@ -1,12 +1,8 @@
 //! `compare` from outside: what is paired, what is refused, and what is run first.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fs;
 
-use support::{Folder, text};
+use crate::support::{Folder, text};
 
 const SCENARIO: &str = r#"
 title = "A few flows"

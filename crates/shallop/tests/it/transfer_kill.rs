@@ -1,7 +1,5 @@
 //! Senders and receivers that are killed at random moments, and started again: files arrive whole, once, and nothing
 //! else stays. `SHALLOP_KILLS` says how often; 4 unless it is set.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
 use std::collections::BTreeMap;
 use std::fs;

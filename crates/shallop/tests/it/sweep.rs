@@ -1,16 +1,12 @@
 //! Sweeps, and runs that resume, from outside: what is run, kept, told and put together.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::support::{Folder, text, timeless};
 use serde_json::Value;
-use support::{Folder, text, timeless};
 
 const SCENARIO: &str = r#"
 title = "A few flows"

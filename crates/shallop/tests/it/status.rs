@@ -3,14 +3,11 @@
 //! book` sets `WRITE_STATUS=1`) and is not in git. `docs/reproduction/verdicts.csv` has the counts of verdicts and the
 //! digest of each experiment's section, so that a verdict does not change unnoticed; `UPDATE_DOCS=1` writes that file.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::sync::LazyLock;
 
+use crate::support::pages::root;
 use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};
@@ -18,7 +15,6 @@ use shallop_results::{Claim, RecordedClaim, RecordedRun};
 use shallop_results::{JudgedClaim, Verdict};
 use shallop_scenario::experiments;
 use shallop_scenario::{Options, read};
-use support::pages::root;
 
 const RECORDS: &str = "docs/reproduction/recorded";
 const PAGE: &str = "docs/reproduction/status.md";

@@ -1,6 +1,4 @@
 //! Senders and receivers with certificates of an authority, as processes of the command.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};

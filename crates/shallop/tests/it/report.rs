@@ -1,16 +1,12 @@
 //! Reports from outside: what is written, that it is the same whoever makes it, and that every figure can be drawn.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::support::{Folder, text};
 use serde_json::Value;
 use shallop_draw::Artist;
 use shallop_results::summary::RehearsalOfRun;
-use support::{Folder, text};
 
 const STATIC: &str = r#"
 title = "A title <b>of ours</b> & theirs"

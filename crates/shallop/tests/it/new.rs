@@ -1,13 +1,9 @@
 //! `new` and `completions` from outside. That every choice of `new` is a good scenario is tested where it is written,
 //! in lab/src/template.rs.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fs;
 
-use support::{Folder, text};
+use crate::support::{Folder, text};
 
 fn fails(folder: &Folder, arguments: &[&str], words: &[&str]) {
     let output = folder.shallop(arguments);

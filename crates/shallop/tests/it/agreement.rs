@@ -1,17 +1,13 @@
 //! docs/agreement.md against the records of the experiments `lx-*`, in which kernels and simulated hosts do the same.
 //! With `UPDATE_DOCS=1` the page is written instead.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fmt::Write as _;
 use std::fs;
 
+use crate::support::pages::root;
 use shallop_plan::Study;
 use shallop_results::RecordedRun;
 use shallop_scenario::{Options, experiments, read};
-use support::pages::root;
 
 const RECORDS: &str = "docs/reproduction/recorded";
 const PAGE: &str = "docs/agreement.md";
@@ -22,7 +18,7 @@ const SIMULATOR: &str = "simulator";
 const HEAD: &str = "# Agreement with real kernels
 
 The same networks with real Linux kernels as hosts and with simulated hosts. This page is made of the last full runs of
-the experiments `lx-*` (`shallop reproduce lx-cubic`) by `UPDATE_DOCS=1 cargo test -p shallop --test agreement`.
+the experiments `lx-*` (`shallop reproduce lx-cubic`) by `UPDATE_DOCS=1 cargo test -p shallop --test it agreement`.
 
 A network **agrees** if the goodput of the simulator is within 10 % of the kernels', and its loss within a factor of 1.5
 of theirs, or both are below 0.05 %. Figures are means over the seeds; hosts have a jitter of a packet time, without
@@ -192,7 +188,7 @@ fn the_page_has_every_network_of_the_records() {
     } else {
         assert!(
             fs::read_to_string(path).unwrap() == page,
-            "{PAGE} is not up to date: UPDATE_DOCS=1 cargo test -p shallop --test agreement"
+            "{PAGE} is not up to date: UPDATE_DOCS=1 cargo test -p shallop --test it agreement"
         );
     }
 }

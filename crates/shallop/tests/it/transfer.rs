@@ -1,6 +1,4 @@
 //! Files between two processes of the command, over loopback.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 #![allow(clippy::print_stderr, reason = "says why a test is skipped")]
 
 use std::fs;

@@ -1,16 +1,11 @@
 //! What is printed, and where: tables that fit the terminal, formats for programs, names that a terminal would obey,
 //! folders that somebody else uses.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
-
 use std::fs;
 use std::process::{Command, Stdio};
 
+use crate::support::{Folder, text};
 use serde_json::Value;
-use support::{Folder, text};
 
 const SCENARIO: &str = include_str!("hostile/scenario.toml");
 

@@ -1,0 +1,30 @@
+//! The command from outside, and the pages that are made of what it knows.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agreement;
+mod command;
+mod compare;
+mod docs;
+#[cfg(unix)]
+mod hostile;
+mod new;
+#[cfg(target_os = "linux")]
+mod ping;
+mod report;
+mod results;
+mod status;
+mod sweep;
+#[cfg(unix)]
+mod terminal;
+#[cfg(target_os = "linux")]
+mod transfer;
+#[cfg(target_os = "linux")]
+mod transfer_identity;
+#[cfg(target_os = "linux")]
+mod transfer_interrupt;
+#[cfg(target_os = "linux")]
+mod transfer_kill;
