@@ -312,7 +312,7 @@ msrv: compiler
 	        cargo check --workspace --all-targets --locked; \
 	fi
 
-# Zstandard, inside the Parquet writer, is C.
+# ring, the cryptography of QUIC, is C and assembly in part.
 compiler:
 	@command -v $(CARGO) > /dev/null || { \
 	    echo "make: Rust $(MSRV) or later is needed: see https://rustup.rs" >&2; exit 1; }

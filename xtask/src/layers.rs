@@ -164,11 +164,12 @@ const IN_TESTS: [(&str, &[&str]); 3] = [
 ];
 
 /// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
-const BELONGS: [(&[&str], &[&str]); 7] = [
+const BELONGS: [(&[&str], &[&str]); 8] = [
     (&["getrandom", "libc"], &["shallop-features"]),
     (&["tempfile"], &["shallop-store", "shallop-kernel"]),
     (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
-    (&["arrow", "parquet"], &["shallop-store"]),
+    (&["arrow"], &["shallop-python"]),
+    (&["parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-workbench", "shallop"]),
     (&["pyo3"], &["shallop-python"]),
     (&["clap", "comfy-table", "miette"], &["shallop-workbench", "shallop"]),

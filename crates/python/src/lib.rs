@@ -1,6 +1,7 @@
 //! The Python module: a thin layer over `shallop-workbench`, as the command is. Its Python part, with the documentation
 //! for users, is in `python/shallop`.
 
+mod arrow;
 mod errors;
 mod progress;
 #[cfg(target_os = "linux")]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use shallop_results::Summary;
-use shallop_store::stream::{CAPSULE, Stream};
 use shallop_store::{Column, TableReader};
 use shallop_workbench::report::read_summary;
 use shallop_workbench::with_point_columns;
 
+use crate::arrow::{CAPSULE, Stream};
 use crate::errors::plain;
 
 /// The rows of a table.
@@ -88,11 +88,16 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let stream = py.detach(|| match &self.source {
-            Rows::File(path, summary) => {
+            Rows::File(path, summary) => TableReader::open(path).map(|reader| {
                 let summary = Arc::clone(summary);
-                Stream::mapped(path, move |batch| with_point_columns(&summary, batch))
+                let heading = with_point_columns(&summary, reader.heading().clone());
+                let batches =
+                    reader.map(move |batch| batch.map(|batch| with_point_columns(&summary, batch)));
+                Stream::new(&heading, batches)
+            }),
+            Rows::Memory(table) => {
+                Ok(Stream::new(&table.heading(), std::iter::once(Ok(table.clone()))))
             }
-            Rows::Memory(table) => Stream::of_table(table),
         });
         let stream = stream.map_err(|why| plain(&why))?;
         PyCapsule::new_with_value(py, stream, CAPSULE)

@@ -81,6 +81,14 @@ pub enum StoreError {
         /// The error of the decoder.
         why: String,
     },
+    /// The file has a compression that shallop does not write; versions before 0.1.0 wrote zstd.
+    #[error("{at}: compressed with {codec}; allowed are snappy and none: make the results again")]
+    OtherCompression {
+        /// The file.
+        at: String,
+        /// Its compression.
+        codec: String,
+    },
     /// A column has a type that shallop does not write.
     #[error("{at}: column {column} holds {kind}; allowed are {allowed}", allowed = crate::table::KINDS)]
     UnknownKind {

@@ -1,11 +1,10 @@
-//! Atomic writing of files, and tables in Parquet. No other crate uses arrow and parquet, and neither is in the public
-//! interface.
+//! Atomic writing of files, and tables in Parquet. No other crate uses the library parquet, and the public interface is
+//! free of its types.
 
 pub mod error;
 pub mod files;
 pub mod lock;
 pub mod read;
-pub mod stream;
 pub mod table;
 pub mod write;
 

@@ -1,30 +1,38 @@
-//! Reading tables from Parquet files that [`crate::write`] wrote.
+//! Tables from Parquet files that [`crate::write`] wrote.
 
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
-use arrow_array::{Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::file::reader::ChunkReader;
+use parquet::basic::{CompressionCodec, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use serde_json::{Map, Value};
 
 use crate::error::StoreError;
 use crate::files;
 use crate::table::{Column, Table, Text, Values};
-use crate::write::{DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
+use crate::write::{COLUMNS_NOTE, DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
 
 /// A Parquet file that is read batch by batch. Each batch is a table, and memory is bounded by a batch.
 pub struct TableReader {
     at: String,
     heading: Table,
     rows: u64,
-    batches: ParquetRecordBatchReader,
+    file: Box<dyn FileReader>,
+    /// The row group after the one that is being read.
+    next_group: usize,
+    /// The columns of the row group that is being read.
+    columns: Vec<ColumnReader>,
+    /// The rows of that row group that have not been read.
+    left: usize,
 }
 
 /// Rows in a batch.
-pub(crate) const BATCH: usize = 1 << 14;
+const BATCH: usize = 1 << 14;
 
 impl TableReader {
     /// Opens a file.
@@ -49,22 +57,50 @@ impl TableReader {
     }
 
     fn over<T: ChunkReader + 'static>(at: &str, input: T) -> Result<Self, StoreError> {
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(input).map_err(|why| unreadable(at, &why))?;
-        let pairs = builder.metadata().file_metadata().key_value_metadata().cloned();
-        let mut notes = pairs.unwrap_or_default().into_iter().map(|pair| {
-            let text = pair.value.unwrap_or_default();
-            (pair.key, text)
-        });
-        let (own, notes): (Vec<_>, Vec<_>) =
-            notes.by_ref().partition(|note| RESERVED_NOTES.contains(&note.0.as_str()));
-        let name = own.into_iter().find(|note| note.0 == NAME_NOTE).map(|note| note.1);
-        let fields = builder.schema().fields().clone();
-        let columns = fields.iter().map(|field| heading(at, field)).collect::<Result<_, _>>()?;
-        let heading = Table { name: name.unwrap_or_default(), notes, columns };
-        let rows = builder.metadata().file_metadata().num_rows().try_into().unwrap_or(0);
-        let batches = builder.with_batch_size(BATCH).build().map_err(|why| unreadable(at, &why))?;
-        Ok(Self { at: at.to_owned(), heading, rows, batches })
+        let file = SerializedFileReader::new(input).map_err(|why| unreadable(at, &why))?;
+        check_compression(at, file.metadata())?;
+        let about = file.metadata().file_metadata();
+        let mut heading = Table { name: String::new(), notes: Vec::new(), columns: Vec::new() };
+        let mut meanings = Map::new();
+        for pair in about.key_value_metadata().into_iter().flatten() {
+            let text = pair.value.clone().unwrap_or_default();
+            match pair.key.as_str() {
+                NAME_NOTE => heading.name = text,
+                COLUMNS_NOTE => {
+                    meanings = serde_json::from_str(&text).map_err(|why| {
+                        unreadable(at, &format!("its note {COLUMNS_NOTE}: {why}"))
+                    })?;
+                }
+                key if RESERVED_NOTES.contains(&key) => {}
+                key => heading.notes.push((key.to_owned(), text)),
+            }
+        }
+        let columns = about.schema_descr().columns().iter();
+        heading.columns =
+            columns.map(|column| empty_column(at, column, &meanings)).collect::<Result<_, _>>()?;
+        let rows = about.num_rows().try_into().unwrap_or(0);
+        let (at, file) = (at.to_owned(), Box::new(file));
+        Ok(Self { at, heading, rows, file, next_group: 0, columns: Vec::new(), left: 0 })
+    }
+
+    /// Adds rows to `table`, at most a batch, and returns their number; 0 after the last row.
+    fn read(&mut self, table: &mut Table) -> Result<usize, ParquetError> {
+        while self.left == 0 {
+            if self.next_group == self.file.num_row_groups() {
+                return Ok(0);
+            }
+            let group = self.file.get_row_group(self.next_group)?;
+            self.next_group += 1;
+            self.left = group.metadata().num_rows().try_into()?;
+            let columns = (0..group.num_columns()).map(|column| group.get_column_reader(column));
+            self.columns = columns.collect::<Result<_, _>>()?;
+        }
+        let rows = self.left.min(BATCH);
+        for (column, reader) in table.columns.iter_mut().zip(&mut self.columns) {
+            extend(&mut column.values, reader, rows)?;
+        }
+        self.left -= rows;
+        Ok(rows)
     }
 }
 
@@ -72,12 +108,16 @@ impl Iterator for TableReader {
     type Item = Result<Table, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.batches.next()?;
-        Some(batch.map_err(|why| unreadable(&self.at, &why)).map(|batch| {
-            let mut table = self.heading.clone();
-            append(&mut table, &batch);
-            table
-        }))
+        let mut table = self.heading.clone();
+        match self.read(&mut table) {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(table)),
+            Err(why) => {
+                // No row after the damage is read.
+                (self.left, self.next_group) = (0, self.file.num_row_groups());
+                Some(Err(unreadable(&self.at, &why)))
+            }
+        }
     }
 }
 
@@ -98,81 +138,140 @@ pub fn from_parquet(at: &str, bytes: Vec<u8>) -> Result<Table, StoreError> {
     whole(TableReader::over(at, Bytes::from(bytes))?)
 }
 
-fn whole(reader: TableReader) -> Result<Table, StoreError> {
-    let TableReader { at, heading: mut table, batches, .. } = reader;
-    for batch in batches {
-        append(&mut table, &batch.map_err(|why| unreadable(&at, &why))?);
-    }
+fn whole(mut reader: TableReader) -> Result<Table, StoreError> {
+    let mut table = reader.heading.clone();
+    while reader.read(&mut table).map_err(|why| unreadable(&reader.at, &why))? > 0 {}
     Ok(table)
 }
 
-pub(crate) fn unreadable(at: &str, why: &dyn std::fmt::Display) -> StoreError {
+fn unreadable(at: &str, why: &dyn std::fmt::Display) -> StoreError {
     StoreError::Unreadable { at: at.to_owned(), why: why.to_string() }
 }
 
-/// An empty column for a field of the file.
-fn heading(at: &str, field: &Field) -> Result<Column, StoreError> {
-    let values = match field.data_type() {
-        DataType::Float64 => Values::F64(Vec::new()),
-        DataType::UInt64 => Values::U64(Vec::new()),
-        DataType::Int64 => Values::I64(Vec::new()),
-        DataType::Boolean => Values::Bool(Vec::new()),
-        DataType::Dictionary(key, value)
-            if (&**key, &**value) == (&DataType::Int32, &DataType::Utf8) =>
-        {
-            Values::Text(Text::default())
-        }
-        other => {
-            let (at, column, kind) = (at.to_owned(), field.name().clone(), other.to_string());
-            return Err(StoreError::UnknownKind { at, column, kind });
-        }
-    };
-    let meaning = |key| field.metadata().get(key).map_or("", String::as_str);
-    Ok(Column::new(field.name(), meaning(UNIT), meaning(DESCRIPTION), values))
-}
-
-fn append(table: &mut Table, batch: &RecordBatch) {
-    for (column, array) in table.columns.iter_mut().zip(batch.columns()) {
-        match &mut column.values {
-            Values::F64(values) => values.extend(array.as_primitive::<Float64Type>()),
-            Values::U64(values) => values.extend(array.as_primitive::<UInt64Type>()),
-            Values::I64(values) => values.extend(array.as_primitive::<Int64Type>()),
-            Values::Bool(values) => values.extend(array.as_boolean()),
-            Values::Text(text) => {
-                let array = array.as_dictionary::<Int32Type>();
-                match array.downcast_dict::<StringArray>() {
-                    Some(words) => text.extend(words),
-                    None => debug_assert!(
-                        false,
-                        "the file's schema was checked: {:?}",
-                        array.data_type()
-                    ),
-                }
-            }
+fn check_compression(at: &str, file: &ParquetMetaData) -> Result<(), StoreError> {
+    use CompressionCodec::{SNAPPY, UNCOMPRESSED};
+    let chunks = file.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let mut codecs = chunks.map(ColumnChunkMetaData::compression_codec);
+    match codecs.find(|codec| !matches!(codec, SNAPPY | UNCOMPRESSED)) {
+        None => Ok(()),
+        Some(codec) => {
+            let (at, codec) = (at.to_owned(), format!("{codec:?}").to_lowercase());
+            Err(StoreError::OtherCompression { at, codec })
         }
     }
+}
+
+/// A column of the file without rows. A file without the note has columns without units.
+fn empty_column(
+    at: &str,
+    column: &ColumnDescriptor,
+    meanings: &Map<String, Value>,
+) -> Result<Column, StoreError> {
+    let name = column.path().string();
+    let (physical, logical) = (column.physical_type(), column.logical_type_ref());
+    let alone = column.path().parts().len() == 1;
+    let flat = alone && column.max_rep_level() == 0 && column.max_def_level() <= 1;
+    let values = match (physical, logical) {
+        (Physical::DOUBLE, None) if flat => Values::F64(Vec::new()),
+        (Physical::INT64, Some(LogicalType::Integer(of))) if flat && !of.is_signed => {
+            Values::U64(Vec::new())
+        }
+        (Physical::INT64, None | Some(LogicalType::Integer(_))) if flat => Values::I64(Vec::new()),
+        (Physical::BOOLEAN, None) if flat => Values::Bool(Vec::new()),
+        (Physical::BYTE_ARRAY, Some(LogicalType::String)) if flat => Values::Text(Text::default()),
+        _ => {
+            let logical = logical.map_or(String::new(), |logical| format!(" as {logical:?}"));
+            let (at, nested) = (at.to_owned(), if flat { "" } else { "groups or lists of " });
+            let kind = format!("{nested}{physical}{logical}");
+            return Err(StoreError::UnknownKind { at, column: name, kind });
+        }
+    };
+    let meaning = |key: &str| meanings.get(&name).and_then(|of| of[key].as_str()).unwrap_or("");
+    Ok(Column::new(&name, meaning(UNIT), meaning(DESCRIPTION), values))
+}
+
+/// Adds the next `rows` rows of a column.
+fn extend(all: &mut Values, reader: &mut ColumnReader, rows: usize) -> Result<(), ParquetError> {
+    match (all, reader) {
+        (Values::F64(all), ColumnReader::DoubleColumnReader(reader)) => {
+            all.extend(read(reader, rows)?);
+        }
+        (Values::U64(all), ColumnReader::Int64ColumnReader(reader)) => {
+            all.extend(read(reader, rows)?.map(|value| value.map(i64::cast_unsigned)));
+        }
+        (Values::I64(all), ColumnReader::Int64ColumnReader(reader)) => {
+            all.extend(read(reader, rows)?);
+        }
+        (Values::Bool(all), ColumnReader::BoolColumnReader(reader)) => {
+            all.extend(read(reader, rows)?);
+        }
+        (Values::Text(all), ColumnReader::ByteArrayColumnReader(reader)) => {
+            for word in read(reader, rows)? {
+                all.push(word.as_ref().map(|word| word.as_utf8()).transpose()?);
+            }
+        }
+        _ => return Err(ParquetError::General("a column has two types".to_owned())),
+    }
+    Ok(())
+}
+
+/// The next `rows` rows of a column.
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<impl Iterator<Item = Option<T::T>> + use<T>, ParquetError> {
+    let (mut levels, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (found, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if found != rows {
+        return Err(ParquetError::EOF(format!("a column lacks {} rows", rows - found)));
+    }
+    // Columns that cannot have nulls have no definition levels.
+    levels.resize(rows, 1);
+    let mut values = values.into_iter();
+    Ok(levels.into_iter().map(move |level| (level == 1).then(|| values.next()).flatten()))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::Int32Array;
-    use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
 
     use super::*;
 
+    /// A file without rows with these columns, in Parquet's notation.
+    fn file(columns: &str) -> Vec<u8> {
+        let schema = parse_message_type(&format!("message schema {{ {columns} }}")).unwrap();
+        let writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::default());
+        writer.unwrap().into_inner().unwrap()
+    }
+
     #[test]
     fn a_column_of_another_kind_is_named_with_what_is_allowed() {
-        let column = Arc::new(Int32Array::from(vec![1, 2])) as Arc<dyn Array>;
-        let batch = RecordBatch::try_from_iter([("port", column)]).unwrap();
-        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
-        let error = from_parquet("theirs.parquet", writer.into_inner().unwrap()).unwrap_err();
-        let text = error.to_string();
-        assert!(
-            text.starts_with("theirs.parquet: column port holds Int32; allowed are "),
-            "{text}"
-        );
+        for (column, kind) in [
+            ("optional int32 port;", "INT32"),
+            ("optional binary port;", "BYTE_ARRAY"),
+            ("repeated double port;", "groups or lists of DOUBLE"),
+        ] {
+            let error = from_parquet("theirs.parquet", file(column)).unwrap_err().to_string();
+            let start = format!("theirs.parquet: column port holds {kind}; allowed are ");
+            assert!(error.starts_with(&start), "{error}");
+        }
+    }
+    #[test]
+    fn a_file_that_an_earlier_version_compressed_is_named_with_what_to_do() {
+        let bytes = Bytes::from(file("optional double fct_s;"));
+        let file = SerializedFileReader::new(bytes).unwrap();
+        let schema = file.metadata().file_metadata().schema_descr_ptr();
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let column = ColumnChunkMetaData::builder(schema.column(0)).set_compression(zstd);
+        let group = RowGroupMetaData::builder(schema).add_column_metadata(column.build().unwrap());
+        let metadata = file.metadata().clone().into_builder();
+        let metadata = metadata.add_row_group(group.build().unwrap()).build();
+        let error = check_compression("flows.parquet", &metadata).unwrap_err().to_string();
+        assert!(error.starts_with("flows.parquet: compressed with zstd; "), "{error}");
+        assert!(check_compression("flows.parquet", file.metadata()).is_ok());
     }
 }

@@ -2,6 +2,7 @@
 //! millions of rows is written in batches, which are tables themselves.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::StoreError;
@@ -183,6 +184,18 @@ impl Values {
         }
     }
 
+    /// Adds these rows of `values`, which must be of the same type.
+    pub(crate) fn extend(&mut self, values: &Self, rows: Range<usize>) {
+        match (self, values) {
+            (Self::F64(all), Self::F64(values)) => all.extend_from_slice(&values[rows]),
+            (Self::U64(all), Self::U64(values)) => all.extend_from_slice(&values[rows]),
+            (Self::I64(all), Self::I64(values)) => all.extend_from_slice(&values[rows]),
+            (Self::Bool(all), Self::Bool(values)) => all.extend_from_slice(&values[rows]),
+            (Self::Text(all), Self::Text(text)) => all.extend(rows.map(|row| text.row(row))),
+            _ => debug_assert!(false, "a batch is compared with the heading before it is added"),
+        }
+    }
+
     /// The type of the values, in words.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -225,6 +238,16 @@ impl Text {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The different texts.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| &**word)
+    }
+
+    /// The place in [`Self::words`] of the text of each row.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Option<usize>> {
+        self.rows.iter().map(|row| row.map(|number| number as usize))
     }
 
     fn number(&mut self, text: &str) -> u32 {

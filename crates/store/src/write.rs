@@ -1,21 +1,16 @@
-//! Writing tables to Parquet files in batches, with zstd compression. Rows are collected into chunks of one size, so
-//! that the bytes of a file depend on its rows alone and not on the batches. Memory holds one chunk and the compressed
-//! pages of one row group.
+//! Tables to Parquet files, in batches. Rows are gathered into row groups of one size, so that the bytes of a file
+//! depend on its rows alone and not on the batches. Memory holds one row group.
 
 use std::io::Write;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder,
-};
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{Type, TypePtr};
 use serde_json::{Value, json};
 
 use crate::error::StoreError;
@@ -32,17 +27,16 @@ pub(crate) const RESERVED_NOTES: [&str; 3] = [NAME_NOTE, COLUMNS_NOTE, "ARROW:sc
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
-/// Rows in a chunk, which is encoded at once. A row group is a whole number of chunks.
-const CHUNK: usize = 1 << 16;
-const ROW_GROUP: usize = 4 * CHUNK;
+/// Read by every library, and compressed by one without C.
+const COMPRESSION: Compression = Compression::SNAPPY;
+/// Rows in a row group.
+const ROW_GROUP: usize = 1 << 16;
 
 /// Writes one table, batch by batch.
 pub struct TableWriter<W: Write + Send> {
-    heading: Table,
-    schema: SchemaRef,
-    chunk: Vec<Builder>,
-    gathered: usize,
-    writer: ArrowWriter<W>,
+    /// The rows of the next row group.
+    gathered: Table,
+    writer: SerializedFileWriter<W>,
 }
 
 impl<W: Write + Send> TableWriter<W> {
@@ -51,13 +45,14 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// [`StoreError::Twice`] if a name is repeated, [`StoreError::Unwritable`] if `sink` fails.
     pub fn new(sink: W, heading: &Table) -> Result<Self, StoreError> {
-        let heading = heading.heading();
-        heading.check()?;
-        let schema = schema(&heading);
-        let writer = ArrowWriter::try_new(sink, Arc::clone(&schema), Some(properties(&heading)))
-            .map_err(|why| unwritable(&heading, &why))?;
-        let chunk = heading.columns.iter().map(|column| Builder::new(&column.values)).collect();
-        Ok(Self { heading, schema, chunk, gathered: 0, writer })
+        let gathered = heading.heading();
+        gathered.check()?;
+        let writer = schema(&gathered)
+            .and_then(|schema| {
+                SerializedFileWriter::new(sink, schema, properties(&gathered).into())
+            })
+            .map_err(|why| unwritable(&gathered, &why))?;
+        Ok(Self { gathered, writer })
     }
 
     /// Adds the rows of `batch`, whose columns must be those of the file.
@@ -69,14 +64,13 @@ impl<W: Write + Send> TableWriter<W> {
         self.compare(batch)?;
         let (mut start, rows) = (0, batch.rows());
         while start < rows {
-            let stop = rows.min(start + CHUNK - self.gathered);
-            for (builder, column) in self.chunk.iter_mut().zip(&batch.columns) {
-                builder.append(&column.values, start..stop);
+            let stop = rows.min(start + ROW_GROUP - self.gathered.rows());
+            for (gathered, column) in self.gathered.columns.iter_mut().zip(&batch.columns) {
+                gathered.values.extend(&column.values, start..stop);
             }
-            self.gathered += stop - start;
             start = stop;
-            if self.gathered == CHUNK {
-                self.encode()?;
+            if self.gathered.rows() == ROW_GROUP {
+                self.write_row_group()?;
             }
         }
         Ok(())
@@ -87,24 +81,21 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// [`StoreError::Unwritable`] if the sink fails.
     pub fn finish(mut self) -> Result<W, StoreError> {
-        if self.gathered > 0 {
-            self.encode()?;
+        if self.gathered.rows() > 0 {
+            self.write_row_group()?;
         }
-        let Self { heading, writer, .. } = self;
-        writer.into_inner().map_err(|why| unwritable(&heading, &why))
+        let Self { gathered, writer } = self;
+        writer.into_inner().map_err(|why| unwritable(&gathered, &why))
     }
 
-    fn encode(&mut self) -> Result<(), StoreError> {
-        let columns = self.chunk.iter_mut().map(Builder::finish).collect();
-        self.gathered = 0;
-        RecordBatch::try_new(Arc::clone(&self.schema), columns)
-            .map_err(Into::into)
-            .and_then(|chunk| self.writer.write(&chunk))
-            .map_err(|why| unwritable(&self.heading, &why))
+    fn write_row_group(&mut self) -> Result<(), StoreError> {
+        encode(&mut self.writer, &self.gathered).map_err(|why| unwritable(&self.gathered, &why))?;
+        self.gathered = self.gathered.heading();
+        Ok(())
     }
 
     fn compare(&self, batch: &Table) -> Result<(), StoreError> {
-        let (ours, theirs) = (&self.heading.columns, &batch.columns);
+        let (ours, theirs) = (&self.gathered.columns, &batch.columns);
         let differs = |&index: &usize| match (ours.get(index), theirs.get(index)) {
             (Some(ours), Some(theirs)) => !theirs.continues(ours),
             _ => true,
@@ -118,9 +109,9 @@ impl<W: Write + Send> TableWriter<W> {
             }
         };
         Err(StoreError::OtherColumns {
-            table: self.heading.name.clone(),
+            table: self.gathered.name.clone(),
             found: words(batch),
-            expected: words(&self.heading),
+            expected: words(&self.gathered),
         })
     }
 }
@@ -135,84 +126,64 @@ pub fn to_parquet(table: &Table) -> Result<Vec<u8>, StoreError> {
     writer.finish()
 }
 
-/// The rows of a table as an Arrow batch.
-pub(crate) fn to_batch(table: &Table) -> Result<RecordBatch, ArrowError> {
-    let columns = table.columns.iter().map(|column| {
-        let mut builder = Builder::new(&column.values);
-        builder.append(&column.values, 0..column.values.len());
-        builder.finish()
-    });
-    RecordBatch::try_new(schema(table), columns.collect())
+/// Writes the rows of `table` as a row group.
+fn encode<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    table: &Table,
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for column in &table.columns {
+        let Some(mut writer) = group.next_column()? else { break };
+        match &column.values {
+            Values::F64(values) => write::<DoubleType>(&mut writer, values.iter().copied()),
+            Values::U64(values) => {
+                let signed = |value: &Option<u64>| value.map(u64::cast_signed);
+                write::<Int64Type>(&mut writer, values.iter().map(signed))
+            }
+            Values::I64(values) => write::<Int64Type>(&mut writer, values.iter().copied()),
+            Values::Bool(values) => write::<BoolType>(&mut writer, values.iter().copied()),
+            Values::Text(text) => {
+                let words: Vec<ByteArray> = text.words().map(ByteArray::from).collect();
+                let word = |number: Option<usize>| number.map(|number| words[number].clone());
+                write::<ByteArrayType>(&mut writer, text.numbers().map(word))
+            }
+        }?;
+        writer.close()?;
+    }
+    group.close().map(drop)
 }
 
-/// The Arrow builder of a column, by type.
-enum Builder {
-    F64(Float64Builder),
-    U64(UInt64Builder),
-    I64(Int64Builder),
-    Bool(BooleanBuilder),
-    Text(StringDictionaryBuilder<Int32Type>),
+/// Writes the rows of a column.
+fn write<T: DataType>(
+    writer: &mut SerializedColumnWriter<'_>,
+    rows: impl Iterator<Item = Option<T::T>>,
+) -> Result<(), ParquetError> {
+    // A definition level is 1 where there is a value, and 0 where there is none.
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    for row in rows {
+        levels.push(i16::from(row.is_some()));
+        values.extend(row);
+    }
+    writer.typed::<T>().write_batch(&values, Some(&levels), None).map(drop)
 }
 
-impl Builder {
-    fn new(kind: &Values) -> Self {
-        match kind {
-            Values::F64(_) => Self::F64(Float64Builder::new()),
-            Values::U64(_) => Self::U64(UInt64Builder::new()),
-            Values::I64(_) => Self::I64(Int64Builder::new()),
-            Values::Bool(_) => Self::Bool(BooleanBuilder::new()),
-            Values::Text(_) => Self::Text(StringDictionaryBuilder::new()),
-        }
-    }
-
-    /// Adds these rows of `values`, which must be of the builder's kind.
-    fn append(&mut self, values: &Values, rows: Range<usize>) {
-        match (self, values) {
-            (Self::F64(builder), Values::F64(values)) => {
-                builder.extend(values[rows].iter().copied());
-            }
-            (Self::U64(builder), Values::U64(values)) => {
-                builder.extend(values[rows].iter().copied());
-            }
-            (Self::I64(builder), Values::I64(values)) => {
-                builder.extend(values[rows].iter().copied());
-            }
-            (Self::Bool(builder), Values::Bool(values)) => {
-                builder.extend(values[rows].iter().copied());
-            }
-            (Self::Text(builder), Values::Text(text)) => {
-                rows.for_each(|row| builder.append_option(text.row(row)));
-            }
-            _ => debug_assert!(false, "a batch is compared with the heading before it is added"),
-        }
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Self::F64(builder) => Arc::new(builder.finish()),
-            Self::U64(builder) => Arc::new(builder.finish()),
-            Self::I64(builder) => Arc::new(builder.finish()),
-            Self::Bool(builder) => Arc::new(builder.finish()),
-            Self::Text(builder) => Arc::new(builder.finish()),
-        }
-    }
-}
-
-pub(crate) fn schema(heading: &Table) -> SchemaRef {
-    let fields = heading.columns.iter().map(|column| {
-        let kind = match column.values {
-            Values::F64(_) => DataType::Float64,
-            Values::U64(_) => DataType::UInt64,
-            Values::I64(_) => DataType::Int64,
-            Values::Bool(_) => DataType::Boolean,
-            Values::Text(_) => {
-                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
-            }
+fn schema(heading: &Table) -> Result<TypePtr, ParquetError> {
+    let columns = heading.columns.iter().map(|column| {
+        let (physical, logical) = match column.values {
+            Values::F64(_) => (Physical::DOUBLE, None),
+            Values::U64(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
+            Values::I64(_) => (Physical::INT64, Some(LogicalType::integer(64, true))),
+            Values::Bool(_) => (Physical::BOOLEAN, None),
+            Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
-        let meaning = [(UNIT, column.unit.as_str()), (DESCRIPTION, column.description.as_str())];
-        Field::new(&column.name, kind, true).with_metadata(meaning)
+        Type::primitive_type_builder(&column.name, physical)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(logical)
+            .build()
+            .map(Arc::new)
     });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    let columns = columns.collect::<Result<_, _>>()?;
+    Type::group_type_builder("schema").with_fields(columns).build().map(Arc::new)
 }
 
 fn properties(heading: &Table) -> WriterProperties {
@@ -225,12 +196,11 @@ fn properties(heading: &Table) -> WriterProperties {
     let columns = KeyValue::new(COLUMNS_NOTE.to_owned(), meanings);
     let notes = heading.notes.iter().map(|(name, text)| KeyValue::new(name.clone(), text.clone()));
     WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_compression(COMPRESSION)
         .set_key_value_metadata(Some([name, columns].into_iter().chain(notes).collect()))
         .build()
 }
 
-fn unwritable(heading: &Table, why: &parquet::errors::ParquetError) -> StoreError {
+fn unwritable(heading: &Table, why: &ParquetError) -> StoreError {
     StoreError::Unwritable { table: heading.name.clone(), why: why.to_string() }
 }
