@@ -9,7 +9,6 @@ const PROGRAMS: [&str; 5] = ["gemini", "dctcp", "ecn_star", "vegas", "clean"];
 
 fn main() {
     println!("cargo::rerun-if-changed=c");
-    println!("cargo::rerun-if-changed=../kernel/modules/gemini.h");
     if env::var_os("CARGO_FEATURE_LOAD").is_none() {
         return;
     }
@@ -23,12 +22,7 @@ fn compile(name: &str, libbpf: &Path, out: &Path) {
     let mut clang = Command::new("clang");
     clang.args(["-target", "bpf", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]);
     // Macros of libbpf name an argument that few programs use.
-    clang.arg("-Wno-unused-parameter").arg("-I").arg(libbpf).args([
-        "-I",
-        "c",
-        "-I",
-        "../kernel/modules",
-    ]);
+    clang.arg("-Wno-unused-parameter").arg("-I").arg(libbpf).args(["-I", "c"]);
     clang.arg(format!("-D__TARGET_ARCH_{}", architecture()));
     clang.arg("-c").arg(format!("c/{name}.bpf.c")).arg("-o").arg(out.join(format!("{name}.o")));
     match clang.status() {

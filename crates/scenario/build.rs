@@ -1,5 +1,5 @@
-//! What cargo cannot see by itself: a new file among the experiments, which are built in.
+//! Tells cargo to build this crate again when a file is added to the experiments, which are built in.
 
 fn main() {
-    println!("cargo:rerun-if-changed=../../experiments");
+    println!("cargo:rerun-if-changed=experiments");
 }

@@ -1,6 +1,6 @@
-//! What cargo cannot see by itself: a new file among the experiments, which are built in, and the text of everything a
-//! run is computed by. The digest of that text is part of what finished runs are known by, so that no result of other
-//! code is taken for one of this.
+//! The digest of the source of every crate that computes results. It is part of the identity of a finished run, so that
+//! a run of other code is not reused. A package of this crate has no such sources beside it: there the version of the
+//! crate identifies them, because it asks for exactly that version of the others.
 
 use std::fs;
 use std::io;
@@ -15,9 +15,13 @@ const CRATES: [&str; 16] = [
 ];
 
 fn main() -> io::Result<()> {
+    println!("cargo:rerun-if-changed=build.rs");
     let mut digest = Sha256::new();
     for name in CRATES {
         let folder = PathBuf::from(format!("../{name}/src"));
+        if !folder.is_dir() {
+            continue;
+        }
         println!("cargo:rerun-if-changed={}", folder.display());
         let mut files = Vec::new();
         collect(&folder, &mut files)?;
@@ -34,11 +38,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The sources in a folder, with their paths the same on all systems. A folder that is not there has none.
+/// The sources in a folder, with paths that are equal on all systems.
 fn collect(folder: &Path, files: &mut Vec<(String, String)>) -> io::Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -1,8 +1,9 @@
-//! The shipped experiments: the files of `experiments/`, built in.
+//! The shipped experiments: the files of `experiments/`, built in. The folder here is a link to the one at the root,
+//! so that the package of this crate has them.
 
 use include_dir::{Dir, include_dir};
 
-static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
 /// A shipped experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
