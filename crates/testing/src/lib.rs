@@ -43,8 +43,8 @@
 //! ```
 //!
 //! So a skip is `test NAME ... ignored (CAUSE: REASON)`, CAUSE is a word of [`Cause::word`], and neither CAUSE nor NAME
-//! has spaces. Tests of the built-in harness that are `#[ignore = "CAUSE: REASON"]` print `test NAME ... ignored, CAUSE:
-//! REASON`. `--quiet` and `--format json` print no causes.
+//! has spaces. Tests of the built-in harness that are `#[ignore = "CAUSE: REASON"]` print
+//! `test NAME ... ignored, CAUSE: REASON`. `--quiet` and `--format json` print no causes.
 
 mod cause;
 pub mod child;
