@@ -21,6 +21,7 @@ use crate::credit::gate::{Gate, Gates, Mode};
 use crate::credit::packet::{Malformed, Parsed, is_ours};
 use crate::reset::ResetSecret;
 use crate::sockets::datagram::Arrival;
+use crate::sockets::drops::DatagramDrops;
 
 /// The most connections at a time; more are refused.
 const CONNECTIONS: usize = 1_024;
@@ -54,6 +55,8 @@ pub(crate) struct Core {
     out: Vec<Datagram>,
     /// Small packets that belong to no connection.
     pub(crate) dropped: Counters,
+    /// UDP datagrams that the endpoint's socket dropped.
+    pub(crate) datagram_drops: DatagramDrops,
     pub(crate) is_closed: bool,
 }
 
@@ -90,6 +93,7 @@ impl Core {
             accept_wakers: Vec::new(),
             out: Vec::new(),
             dropped: Counters::default(),
+            datagram_drops: DatagramDrops::default(),
             is_closed: false,
         })
     }

@@ -23,6 +23,7 @@ use crate::credit::stats::CreditStats;
 use crate::error::QuicError;
 use crate::path_stats::PathStats;
 use crate::sockets::driver::{self, Shared};
+use crate::sockets::drops::DatagramDrops;
 use crate::sockets::socket::Socket;
 use crate::streams::{self, Effect};
 use crate::trust::identity::Fingerprint;
@@ -124,6 +125,12 @@ impl Endpoint {
     #[must_use]
     pub fn dropped(&self) -> Counters {
         self.shared.lock().dropped
+    }
+
+    /// UDP datagrams that were dropped: those that the kernel refused to send, and those that nobody can answer.
+    #[must_use]
+    pub fn datagram_drops(&self) -> DatagramDrops {
+        self.shared.lock().datagram_drops
     }
 
     /// Closes all connections, and tells their peers.

@@ -20,6 +20,7 @@ use crate::credit::stats::CreditStats;
 use crate::error::QuicError;
 use crate::path_stats::PathStats;
 use crate::sockets::driver::SPIN;
+use crate::sockets::drops::DatagramDrops;
 use crate::sockets::socket::{Inbox, Socket};
 use crate::streams::{self, Effect};
 use crate::trust::tls::Tls;
@@ -64,23 +65,24 @@ impl Part {
             any = true;
             self.core.on_datagram(Instant::now(), arrival);
         })?;
+        self.core.datagram_drops += self.socket.take_drops();
         Ok((any, is_more))
     }
 
     /// Sends what is due.
-    fn transmit(&mut self) -> io::Result<()> {
+    fn transmit(&mut self) {
         self.unsent.extend(self.core.transmit(Instant::now()));
         let mut sent = 0;
         while sent < self.unsent.len() {
-            match self.socket.send(&self.unsent[sent..])? {
+            match self.socket.send(&self.unsent[sent..]) {
                 0 => break,
                 count => sent += count,
             }
         }
         self.unsent.drain(..sent);
+        self.core.datagram_drops += self.socket.take_drops();
         let again = (!self.unsent.is_empty()).then(|| Instant::now() + FULL);
         self.next = [self.core.wakeup(), again].into_iter().flatten().min();
-        Ok(())
     }
 }
 
@@ -212,6 +214,13 @@ impl Endpoints {
         self.with(id, |of| streams::read(of, stream.0, into)).unwrap_or_else(gone)
     }
 
+    /// UDP datagrams that an endpoint has dropped: those that the kernel refused to send, and those that nobody can
+    /// answer.
+    #[must_use]
+    pub fn datagram_drops(&self, endpoint: usize) -> DatagramDrops {
+        self.parts.get(endpoint).map(|part| part.core.datagram_drops).unwrap_or_default()
+    }
+
     /// How data of a connection leaves, or why it has ended.
     ///
     /// # Errors
@@ -260,20 +269,20 @@ impl Endpoints {
     pub fn turn(&mut self, until: Instant) -> io::Result<Vec<usize>> {
         let mut active = BTreeSet::new();
         for number in std::mem::take(&mut self.touched) {
-            self.transmit_first(&mut active)?;
-            self.transmit_of(number)?;
+            self.transmit_first(&mut active);
+            self.transmit_of(number);
         }
         self.wait(if active.is_empty() { until } else { Instant::now() })?;
         let ready = self.events.iter().map(|event| event.data.u64() as usize);
         let mut ready: VecDeque<usize> = ready.collect();
         for _ in 0..RECEIVES {
             let Some(number) = ready.pop_front() else { break };
-            self.transmit_first(&mut active)?;
+            self.transmit_first(&mut active);
             let Some(part) = self.parts.get_mut(number) else { continue };
             let (any, is_more) = part.receive(&mut self.inbox)?;
             if any {
                 active.insert(number);
-                self.transmit_of(number)?;
+                self.transmit_of(number);
             }
             if is_more {
                 // An endpoint of many connections gets more than others.
@@ -285,31 +294,28 @@ impl Endpoints {
             self.due.iter().take_while(|(at, _)| *at <= now).map(|&(_, of)| of).collect();
         for number in due {
             active.insert(number);
-            self.transmit_of(number)?;
+            self.transmit_of(number);
         }
         Ok(active.into_iter().collect())
     }
 
     /// Sends what was due first, if anything is due, and notes of which endpoint. Not more than that: where more is due
     /// than this thread can send, credits are still to arrive.
-    fn transmit_first(&mut self, active: &mut BTreeSet<usize>) -> io::Result<()> {
+    fn transmit_first(&mut self, active: &mut BTreeSet<usize>) {
         let now = Instant::now();
-        let Some(&(_, number)) = self.due.first().filter(|(at, _)| *at <= now) else {
-            return Ok(());
-        };
+        let Some(&(_, number)) = self.due.first().filter(|(at, _)| *at <= now) else { return };
         active.insert(number);
-        self.transmit_of(number)
+        self.transmit_of(number);
     }
 
-    fn transmit_of(&mut self, number: usize) -> io::Result<()> {
-        let Some(part) = self.parts.get_mut(number) else { return Ok(()) };
+    fn transmit_of(&mut self, number: usize) {
+        let Some(part) = self.parts.get_mut(number) else { return };
         let before = part.next;
-        part.transmit()?;
+        part.transmit();
         if before != part.next {
             before.map(|at| self.due.remove(&(at, number)));
             self.due.extend(part.next.map(|at| (at, number)));
         }
-        Ok(())
     }
 
     fn wait(&mut self, until: Instant) -> io::Result<()> {

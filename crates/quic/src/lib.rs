@@ -117,5 +117,6 @@ pub use endpoints::Endpoints;
 pub use error::QuicError;
 pub use files::{client, host, ping, server, session, transfer};
 pub use path_stats::PathStats;
+pub use sockets::drops::DatagramDrops;
 pub use trust::tls::Tls;
 pub use trust::{authority, identity, known_hosts};

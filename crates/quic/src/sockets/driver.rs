@@ -68,6 +68,7 @@ pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
     loop {
         let (out, next, is_over) = {
             let mut core = shared.lock();
+            core.datagram_drops += socket.take_drops();
             let out = core.transmit(now);
             (out, core.wakeup(), core.is_closed && core.connections.is_empty())
         };
@@ -80,7 +81,7 @@ pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
         let has_arrived = sleep(shared, &socket, next, (asleep_at, spin))?;
         now = Instant::now();
         if has_arrived {
-            receive(shared, &socket, &mut inbox, now)?;
+            receive(shared, &mut socket, &mut inbox, now)?;
             if !spin.is_zero() {
                 now = Instant::now();
             }
@@ -104,7 +105,12 @@ fn spin_of(latest: Duration) -> Duration {
 }
 
 /// Receives what had arrived by now.
-fn receive(shared: &Shared, socket: &Socket, inbox: &mut Inbox, now: Instant) -> io::Result<()> {
+fn receive(
+    shared: &Shared,
+    socket: &mut Socket,
+    inbox: &mut Inbox,
+    now: Instant,
+) -> io::Result<()> {
     for _ in 0..BATCH {
         // Nobody waits for the lock while the system is asked.
         let mut core = None;
@@ -120,12 +126,16 @@ fn receive(shared: &Shared, socket: &Socket, inbox: &mut Inbox, now: Instant) ->
 
 fn send(socket: &mut Socket, mut datagrams: &[Datagram]) -> io::Result<()> {
     while !datagrams.is_empty() {
-        let mut sent = socket.send(datagrams)?;
-        if sent == 0 {
+        let mut done = socket.send(datagrams);
+        if done == 0 {
             wait(&mut [PollFd::new(&*socket, PollFlags::OUT)], FULL)?;
-            sent = socket.send(datagrams)?.max(1);
+            done = socket.send(datagrams);
         }
-        datagrams = &datagrams[sent..];
+        if done == 0 {
+            socket.give_up();
+            done = 1;
+        }
+        datagrams = &datagrams[done..];
     }
     Ok(())
 }

@@ -2,5 +2,6 @@
 
 pub(crate) mod datagram;
 pub(crate) mod driver;
+pub(crate) mod drops;
 pub(crate) mod dual;
 pub(crate) mod socket;

@@ -15,6 +15,7 @@ use nix::sys::socket::{
 
 use crate::connection::Datagram;
 use crate::sockets::datagram::Arrival;
+use crate::sockets::drops::DatagramDrops;
 use crate::sockets::dual::{self, Tos};
 
 /// The most bytes that arrive as one: segments that the system has put together, or the longest datagram.
@@ -51,6 +52,8 @@ pub(crate) struct Socket {
     is_ipv6: bool,
     /// DSCP and ECN of datagrams of which two may leave as one.
     paired: Option<u8>,
+    /// Datagrams dropped since [`Socket::take_drops`].
+    drops: DatagramDrops,
 }
 
 impl Socket {
@@ -68,7 +71,7 @@ impl Socket {
         let _ = setsockopt(&socket, RcvBuf, &HELD);
         // An older kernel hands over segments one by one.
         let _ = setsockopt(&socket, UdpGroSegment, &true);
-        Ok(Self { udp: socket, is_ipv6, paired: None })
+        Ok(Self { udp: socket, is_ipv6, paired: None, drops: DatagramDrops::default() })
     }
 
     /// The same, which sends two datagrams with this DSCP and ECN as one (UDP segmentation offload).
@@ -80,9 +83,19 @@ impl Socket {
         self.udp.local_addr()
     }
 
+    /// Datagrams dropped since the last call.
+    pub(crate) fn take_drops(&mut self) -> DatagramDrops {
+        std::mem::take(&mut self.drops)
+    }
+
+    /// Counts a datagram for which a full socket made no room in time.
+    pub(crate) fn give_up(&mut self) {
+        self.drops.unsent += 1;
+    }
+
     /// Takes datagrams that have arrived, and returns whether there may be more.
     pub(crate) fn receive(
-        &self,
+        &mut self,
         inbox: &mut Inbox,
         mut take: impl FnMut(&Arrival<'_>),
     ) -> io::Result<bool> {
@@ -95,15 +108,20 @@ impl Socket {
         let got = recvmmsg(fd, &mut headers, slots.iter_mut(), MsgFlags::empty(), None);
         let messages = match got {
             Ok(messages) => messages,
-            // The last one says that an earlier datagram was refused by its host.
-            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => return Ok(false),
+            Err(errno) if is_transient(errno) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         let mut count = 0;
         for message in messages {
             count += 1;
-            let (tos, segment) = labels_of(&message)?;
-            let Some(from) = message.address.and_then(address_of) else { continue };
+            let Ok((tos, segment)) = labels_of(&message) else {
+                self.drops.malformed_control += 1;
+                continue;
+            };
+            let Some(from) = message.address.and_then(address_of).filter(is_answerable) else {
+                self.drops.unanswerable += 1;
+                continue;
+            };
             for bytes in message.iovs().flat_map(|bytes| bytes.chunks(segment)) {
                 take(&Arrival { from, to: None, tos, bytes });
             }
@@ -111,26 +129,72 @@ impl Socket {
         Ok(count == most)
     }
 
-    /// Sends the first of these datagrams, as many as one system call takes, and returns how many; none if there is no
-    /// room at the moment.
-    pub(crate) fn send(&mut self, datagrams: &[Datagram]) -> io::Result<usize> {
-        let Some(first) = datagrams.first() else { return Ok(0) };
+    /// Sends the first of these datagrams, as many as one system call takes. Returns how many datagrams at the start
+    /// of the list are done with, either sent or dropped and counted: 0 if there is no room at the moment.
+    ///
+    /// An error of the kernel concerns one destination (a route, a firewall rule, a port), so it costs one datagram
+    /// and never ends the endpoint.
+    pub(crate) fn send(&mut self, datagrams: &[Datagram]) -> usize {
+        let fd = self.udp.as_raw_fd();
+        self.send_by(datagrams, &mut |batch, first| batch.send(fd, first))
+    }
+
+    /// [`Socket::send`] with this system call.
+    fn send_by(&mut self, datagrams: &[Datagram], call: &mut SystemCall<'_>) -> usize {
+        let Some(first) = datagrams.first() else { return 0 };
         let batch = Batch::first_of(datagrams, self.is_ipv6, self.paired);
-        match batch.send(self.udp.as_raw_fd(), first) {
-            Ok(sent) => Ok(sent),
-            // Where the peer is gone, or was not there yet, what is lost is sent again.
-            Err(Errno::ECONNREFUSED | Errno::EPERM | Errno::ENETUNREACH | Errno::EHOSTUNREACH) => {
-                Ok(1)
+        let is_paired = batch.segment.is_some();
+        match call(&batch, first) {
+            Ok(sent) => sent,
+            Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINTR) => 0,
+            // Either the device or the kernel lacks segmentation offload, or the destination is refused.
+            Err(Errno::EIO | Errno::EINVAL) if is_paired => {
+                let paired = self.paired.take();
+                let refused = self.drops.unsent;
+                let done = self.send_by(datagrams, call);
+                if done == 0 || self.drops.unsent > refused {
+                    self.paired = paired;
+                }
+                done
             }
-            Err(Errno::EAGAIN | Errno::ENOBUFS) => Ok(0),
-            // A device or a kernel that does not take two as one.
-            Err(Errno::EIO | Errno::EINVAL) if self.paired.is_some() => {
-                self.paired = None;
-                self.send(datagrams)
+            Err(_) => {
+                self.drops.unsent += 1;
+                1
             }
-            Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Sends a batch, of which the second argument is the first datagram, and returns how many datagrams were taken.
+type SystemCall<'a> = dyn FnMut(&Batch<'_>, &Datagram) -> Result<usize, Errno> + 'a;
+
+/// Whether an error of receiving means that nothing has arrived, or reports that an earlier datagram was not
+/// delivered. Other errors are of the socket itself.
+fn is_transient(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::EAGAIN
+            | Errno::EINTR
+            | Errno::ENOBUFS
+            | Errno::ENOMEM
+            | Errno::EACCES
+            | Errno::EPERM
+            | Errno::ECONNREFUSED
+            | Errno::ECONNRESET
+            | Errno::EHOSTDOWN
+            | Errno::EHOSTUNREACH
+            | Errno::ENETDOWN
+            | Errno::ENETUNREACH
+            | Errno::EMSGSIZE
+            | Errno::ENOPROTOOPT
+            | Errno::EPROTO
+    )
+}
+
+/// Whether an answer can be sent to this address. Linux delivers datagrams from UDP source port 0, which anybody can
+/// forge, and refuses to send to that port.
+fn is_answerable(from: &SocketAddr) -> bool {
+    from.port() != 0 && !from.ip().is_unspecified()
 }
 
 impl AsFd for Socket {
@@ -229,7 +293,7 @@ mod tests {
 
     /// Sends these, and returns what arrives and how many system calls sending took.
     fn pass(sender: &mut Socket, all: &[(u8, usize)]) -> (Vec<(u8, usize, u8)>, usize) {
-        let receiver = socket();
+        let mut receiver = socket();
         let to = receiver.address().unwrap();
         let make = |(number, &(tos, length)): (usize, &(u8, usize))| Datagram {
             to,
@@ -239,7 +303,7 @@ mod tests {
         let datagrams: Vec<Datagram> = all.iter().enumerate().map(make).collect();
         let (mut rest, mut calls) = (&datagrams[..], 0);
         while !rest.is_empty() {
-            rest = &rest[sender.send(rest).unwrap()..];
+            rest = &rest[sender.send(rest)..];
             calls += 1;
         }
         let (mut inbox, mut arrived) = (Inbox::default(), Vec::new());
@@ -276,6 +340,108 @@ mod tests {
         let (arrived, _) = pass(&mut sender, &all);
         assert_eq!(arrived, expected(&all));
         assert_eq!(sender.paired, Some(DATA), "loopback takes two as one");
+    }
+
+    /// Passes six datagrams to a kernel that answers `errno` for those to port 1, and takes others. Returns the ports
+    /// to which datagrams left.
+    fn send_past(errno: Errno, sender: &mut Socket) -> Vec<u16> {
+        let make = |port| Datagram {
+            to: (Ipv4Addr::LOCALHOST, port).into(),
+            tos: DATA,
+            bytes: vec![0; 1_200],
+        };
+        let all = [2, 1, 1, 3, 1, 4].map(make);
+        let mut left = Vec::new();
+        // As sendmmsg: it stops at the first error, and returns it only if nothing was sent before.
+        let mut kernel = |batch: &Batch<'_>, first: &Datagram| {
+            let start = all.iter().position(|of| std::ptr::eq(of, first)).unwrap();
+            let mut sent = 0;
+            for message in &batch.messages {
+                let port = all[start + sent].to.port();
+                if port == 1 {
+                    return if sent > 0 { Ok(sent) } else { Err(errno) };
+                }
+                left.extend(std::iter::repeat_n(port, message.len()));
+                sent += message.len();
+            }
+            Ok(sent)
+        };
+        let mut done = 0;
+        while done < all.len() {
+            match sender.send_by(&all[done..], &mut kernel) {
+                0 => break,
+                count => done += count,
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn an_error_of_sending_costs_one_datagram_and_not_those_to_other_addresses() {
+        let of_an_address = [
+            Errno::EINVAL,
+            Errno::EACCES,
+            Errno::EADDRNOTAVAIL,
+            Errno::EAFNOSUPPORT,
+            Errno::EPERM,
+            Errno::ENETUNREACH,
+            Errno::ENETDOWN,
+            Errno::EHOSTUNREACH,
+            Errno::EHOSTDOWN,
+            Errno::EMSGSIZE,
+            Errno::EDESTADDRREQ,
+            Errno::ENOKEY,
+            Errno::ENODEV,
+            Errno::ENXIO,
+            Errno::EIO,
+            Errno::EPROTO,
+            Errno::EPIPE,
+            Errno::ECONNREFUSED,
+            Errno::ECONNRESET,
+            Errno::EOPNOTSUPP,
+        ];
+        for paired in [None, Some(DATA)] {
+            for errno in of_an_address {
+                let mut sender = socket().pairing(paired);
+                assert_eq!(send_past(errno, &mut sender), [2, 3, 4], "{errno}");
+                assert_eq!(sender.take_drops().unsent, 3, "{errno}");
+                assert_eq!(sender.paired, paired, "{errno} says nothing about segmentation");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_socket_keeps_datagrams_for_later() {
+        for errno in [Errno::EAGAIN, Errno::ENOBUFS, Errno::ENOMEM, Errno::EINTR] {
+            for paired in [None, Some(DATA)] {
+                let mut sender = socket().pairing(paired);
+                assert_eq!(send_past(errno, &mut sender), [2], "{errno}");
+                assert_eq!(sender.take_drops(), DatagramDrops::default(), "{errno}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_segmentation_offload_gets_datagrams_one_by_one() {
+        let make =
+            |_| Datagram { to: (Ipv4Addr::LOCALHOST, 1).into(), tos: DATA, bytes: vec![0; 1_200] };
+        let all: [Datagram; 4] = std::array::from_fn(make);
+        let mut sender = socket().pairing(Some(DATA));
+        let mut kernel = |batch: &Batch<'_>, _: &Datagram| match batch.segment {
+            Some(_) => Err(Errno::EIO),
+            None => Ok(batch.messages.len()),
+        };
+        assert_eq!(sender.send_by(&all, &mut kernel), 4);
+        assert_eq!((sender.paired, sender.take_drops().unsent), (None, 0));
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_answered_are_known() {
+        let of = |text: &str| is_answerable(&text.parse().unwrap());
+        for bad in ["192.0.2.1:0", "0.0.0.0:5", "[::1]:0", "[::]:5"] {
+            assert!(!of(bad), "{bad}");
+        }
+        assert!(of("192.0.2.1:1") && of("[::1]:65535"));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Certificates of authorities, between endpoints of this process.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
 use std::fs::{self, Permissions};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,5 @@
 //! Streams and connections that end: codes and reasons reach the peer, on credits and without them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;

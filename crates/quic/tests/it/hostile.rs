@@ -1,7 +1,5 @@
 //! A million packets that nobody with the key has sent: none of them stops the reader, and none is verified.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use shallop_core::{Seed, Span, Stream};
 use shallop_quic::counters::Counters;
 use shallop_quic::outstanding::Outstanding;

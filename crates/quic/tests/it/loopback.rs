@@ -1,7 +1,5 @@
 //! Endpoints of this process, over loopback: data on credits, without them, and beside peers that have none.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};

@@ -2,7 +2,6 @@
 //! `UPDATE_VECTORS=1` writes the files anew; `vectors/check.py` checks them without this crate. The page
 //! docs/quic-wire.md shows some of their rows.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_methods, reason = "the vectors are a file of the repository")]
 
 use std::fmt::Write;
@@ -14,21 +13,21 @@ use shallop_quic::packet::{
 };
 use shallop_quic::settings::Settings;
 
-const VECTORS: &str = include_str!("../vectors/packets.csv");
-const MESSAGES: &str = include_str!("../vectors/messages.csv");
-const PAGE: &str = include_str!("../../../docs/quic-wire.md");
+const VECTORS: &str = include_str!("../../vectors/packets.csv");
+const MESSAGES: &str = include_str!("../../vectors/messages.csv");
+const PAGE: &str = include_str!("../../../../docs/quic-wire.md");
 /// Rows that the page shows.
 const SHOWN: [usize; 4] = [0, 1, 2, 7];
 
 const HEAD: &str = "\
-# Packets beside QUIC (docs/quic-wire.md), written by crates/quic/tests/vectors.rs (UPDATE_VECTORS=1). Sequences and
+# Packets beside QUIC (docs/quic-wire.md), written by crates/quic/tests/it/vectors.rs (UPDATE_VECTORS=1). Sequences and
 # times have a place for each stamp. times and reference: full, in steps of 8.192 ns; reference is the time to which
 # those on the wire are the nearest. key: of the side that sends the packet. Bytes are in hexadecimal.
 kind,tag,sequences,times,reference,key,packet
 ";
 
 const MESSAGES_HEAD: &str = "\
-# Messages on the first unidirectional stream (docs/quic-wire.md), written by crates/quic/tests/vectors.rs. Values of
+# Messages on the first unidirectional stream (docs/quic-wire.md), written by crates/quic/tests/it/vectors.rs. Values of
 # settings: tag, stamps in a credit, waiting time and delay of credits in ns; of a notice: the DSCP of emulation packets
 # and that of data, - if it is not known. Messages are in hexadecimal.
 kind,values,message

@@ -1,0 +1,185 @@
+//! Addresses to which the kernel sends nothing: they cost datagrams, and end neither an endpoint nor its other
+//! connections.
+
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+use pollster::block_on;
+use rustix::net::{
+    AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with,
+};
+use shallop_core::BitsPerSec;
+use shallop_quic::identity::{Identity, SERVER_NAME, ServerVerifier};
+use shallop_quic::{Config, Endpoint, Endpoints, Tls};
+
+/// The broadcast address of the loopback interface: a socket without `SO_BROADCAST` gets EACCES.
+const REFUSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 255, 255, 255)), 9);
+
+fn config() -> Config {
+    let wait = Duration::from_millis(10);
+    Config { wait, slack: wait, ..Config::new(BitsPerSec::at_least_one(200_000_000)) }
+}
+
+fn client(of: &Identity) -> Tls {
+    Tls::client(ServerVerifier::pinned(of.fingerprint()))
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Sends a stream from one endpoint to the other, which has this address.
+fn transfer(from: &Endpoint, to: &Endpoint, address: SocketAddr) {
+    let bytes = vec![7; 100_000];
+    let to = to.clone();
+    let received = spawn(move || {
+        let connection = block_on(to.accept()).expect("the endpoint lives");
+        let mut stream = block_on(connection.accept_uni()).unwrap();
+        let all = block_on(stream.read_to_end(1_000_000)).unwrap();
+        block_on(connection.closed());
+        all
+    });
+    let connection = block_on(from.connect(address, SERVER_NAME)).unwrap();
+    let mut stream = block_on(connection.open_uni()).unwrap();
+    block_on(stream.write_all(&bytes)).unwrap();
+    block_on(stream.finished()).unwrap();
+    connection.close(0, b"done");
+    assert!(received.join().unwrap() == bytes);
+}
+
+#[test]
+fn a_destination_that_the_kernel_refuses_ends_no_other_connection() {
+    let any = (Ipv4Addr::LOCALHOST, 0).into();
+    let identity = Identity::make().unwrap();
+    let server = Endpoint::bind(any, config(), Tls::server(&identity)).unwrap();
+    let endpoint = Endpoint::bind(any, config(), client(&identity)).unwrap();
+    let mut refused = pin!(endpoint.connect(REFUSED, SERVER_NAME));
+    let state = refused.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(state.is_pending());
+    wait_until("nothing was refused", || endpoint.datagram_drops().unsent > 0);
+    transfer(&endpoint, &server, server.address());
+}
+
+#[test]
+fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_thread() {
+    let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let identity = Identity::make().unwrap();
+    let of_server = socket();
+    let address = of_server.local_addr().unwrap();
+    let mut all = Endpoints::new().unwrap();
+    let server = all.add(of_server, (config(), Tls::server(&identity)), 1).unwrap();
+    let own = all.add(socket(), (config(), client(&identity)), 2).unwrap();
+    all.connect(own, REFUSED, SERVER_NAME).unwrap();
+    let sending = all.connect(own, address, SERVER_NAME).unwrap();
+    let (mut stream, mut accepted, mut arriving) = (None, None, None);
+    let begun = Instant::now();
+    loop {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing has arrived");
+        all.turn(Instant::now() + Duration::from_millis(1)).expect("no socket has failed");
+        if stream.is_none() {
+            stream = all.open(sending);
+            if let Some(stream) = stream {
+                assert_eq!(all.write(sending, stream, b"ahoy"), 4);
+                all.finish(sending, stream);
+            }
+        }
+        accepted = accepted.or_else(|| all.accept(server));
+        let Some(connection) = accepted else { continue };
+        arriving = arriving.or_else(|| all.accept_stream(connection));
+        let Some(arriving) = arriving else { continue };
+        let mut into = [0; 10];
+        if let Poll::Ready(count) = all.read(connection, arriving, &mut into) {
+            assert_eq!(&into[..count.unwrap()], b"ahoy");
+            break;
+        }
+    }
+    assert!(all.datagram_drops(own).unsent > 0, "the kernel has refused nothing");
+}
+
+/// The sum of 16-bit words of the Internet checksum (RFC 1071).
+fn checksum(parts: &[&[u8]]) -> u16 {
+    let bytes = parts.concat();
+    let words =
+        bytes.chunks(2).map(|of| u32::from(of[0]) << 8 | u32::from(*of.get(1).unwrap_or(&0)));
+    let mut sum: u32 = words.sum();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Sends this from UDP source port 0 of this host, through a raw socket, which is root's.
+fn send_from_port_0(to: SocketAddr, payload: &[u8]) {
+    let length = (8 + payload.len()) as u16;
+    let [p0, p1] = to.port().to_be_bytes();
+    let [l0, l1] = length.to_be_bytes();
+    let mut udp = vec![0, 0, p0, p1, l0, l1, 0, 0];
+    udp.extend(payload);
+    // Over IPv4 a checksum of 0 is none.
+    let family = if let IpAddr::V6(ip) = to.ip() {
+        let sum = checksum(&[&ip.octets(), &ip.octets(), &[0, 0, l0, l1, 0, 0, 0, 17], &udp]);
+        udp[6..8].copy_from_slice(&sum.to_be_bytes());
+        AddressFamily::INET6
+    } else {
+        AddressFamily::INET
+    };
+    let raw =
+        socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, Some(ipproto::UDP)).unwrap();
+    let host = SocketAddr::new(to.ip(), 0);
+    assert_eq!(sendto(&raw, &udp, SendFlags::empty(), &host).unwrap(), udp.len());
+}
+
+/// A first packet of an unknown version of QUIC, which a server answers with the versions that it has (RFC 9000, 6.1).
+fn unknown_version() -> Vec<u8> {
+    let mut packet = vec![0xC0, 0xFF, 0x11, 0x22, 0x33, 8];
+    packet.extend([1; 8]);
+    packet.push(8);
+    packet.extend([2; 8]);
+    packet.resize(1_200, 0);
+    packet
+}
+
+/// Sends datagrams from port 0 to endpoints that listen at `listening`, by way of `address`.
+fn survives_port_0(listening: IpAddr, address: IpAddr) {
+    let identity = Identity::make().unwrap();
+    let server = Endpoint::bind((listening, 0).into(), config(), Tls::server(&identity)).unwrap();
+    let to = SocketAddr::new(address, server.address().port());
+    for sent in 1..=3 {
+        send_from_port_0(to, &unknown_version());
+        wait_until("it has not arrived", || server.datagram_drops().unanswerable == sent);
+    }
+    // From another port the same packet is answered.
+    let socket = UdpSocket::bind((address, 0)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.send_to(&unknown_version(), to).unwrap();
+    assert!(socket.recv(&mut [0; 2_000]).unwrap() > 0);
+    assert_eq!(server.datagram_drops().unsent, 0);
+    let own = Endpoint::bind((address, 0).into(), config(), client(&identity)).unwrap();
+    transfer(&own, &server, to);
+}
+
+#[test]
+#[ignore = "root: raw sockets"]
+fn a_datagram_from_port_0_over_ipv4_ends_no_endpoint() {
+    survives_port_0(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into());
+}
+
+#[test]
+#[ignore = "root: raw sockets"]
+fn a_datagram_from_port_0_over_ipv6_ends_no_endpoint() {
+    survives_port_0(Ipv6Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
+}
+
+#[test]
+#[ignore = "root: raw sockets"]
+fn a_datagram_from_port_0_over_ipv4_ends_no_endpoint_of_both_families() {
+    survives_port_0(Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::LOCALHOST.into());
+}
