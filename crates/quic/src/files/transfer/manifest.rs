@@ -14,6 +14,9 @@ pub const MAX_ENTRIES: usize = 1_000_000;
 /// Bytes of all paths of a transfer, at most.
 pub const MAX_PATHS: usize = 256 << 20;
 
+/// Bytes of all files of a transfer, at most: 4 EiB, below the 8 EiB that a file may have on Linux (`off_t`).
+pub const MAX_BYTES: u64 = 1 << 62;
+
 /// Bytes of a name within a path, at most.
 const MAX_NAME: usize = 255;
 
@@ -74,8 +77,17 @@ impl Manifest {
         if self.path_bytes > MAX_PATHS {
             return Err(TransferError::Manifest(format!("more than {MAX_PATHS} bytes of paths")));
         }
-        let bytes = self.bytes.checked_add(entry.size);
-        self.bytes = bytes.ok_or_else(|| refuse(&entry.path, "makes more bytes than can be"))?;
+        if entry.size > MAX_BYTES {
+            let why = format!("has {} bytes, more than {MAX_BYTES}", entry.size);
+            return Err(refuse(&entry.path, &why));
+        }
+        // Both are at most 2^62.
+        let bytes = self.bytes.saturating_add(entry.size);
+        if bytes > MAX_BYTES {
+            let why = format!("makes the transfer longer than {MAX_BYTES} bytes");
+            return Err(refuse(&entry.path, &why));
+        }
+        self.bytes = bytes;
         self.entries.push(entry);
         Ok(())
     }
@@ -165,7 +177,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, Kind, MAX_PATH, Manifest};
+    use super::{Entry, Kind, MAX_BYTES, MAX_PATH, Manifest};
     use proptest::prelude::{prop, proptest};
     use std::collections::BTreeSet;
 
@@ -216,7 +228,14 @@ mod tests {
     #[test]
     fn sizes_that_cannot_be_are_refused() {
         assert!(manifest(&[("a", Kind::Folder, 1)]).is_err());
-        assert!(manifest(&[("a", Kind::File, u64::MAX), ("b", Kind::File, 1)]).is_err());
+        for size in [u64::MAX, MAX_BYTES + 1] {
+            let why = manifest(&[("a", Kind::File, size)]).unwrap_err();
+            let expected = format!("\"a\" has {size} bytes, more than 4611686018427387904");
+            assert!(why.ends_with(&expected), "{why}");
+        }
+        assert!(manifest(&[("a", Kind::File, MAX_BYTES)]).is_ok());
+        let why = manifest(&[("a", Kind::File, MAX_BYTES), ("b", Kind::File, 1)]).unwrap_err();
+        assert!(why.ends_with("\"b\" makes the transfer longer than 4611686018427387904 bytes"));
     }
 
     proptest! {

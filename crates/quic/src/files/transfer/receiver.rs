@@ -232,7 +232,7 @@ impl Receiver<'_> {
             lock(&self.control).flush()?;
         }
         let mut hasher = blake3::Hasher::new();
-        let mut buffer = vec![0; CHUNK.min(count as usize)];
+        let mut buffer = vec![0; count.min(CHUNK as u64) as usize];
         let mut read = 0;
         while read < count && !self.slots.is_broken() {
             let want = (count - read).min(CHUNK as u64) as usize;
@@ -333,8 +333,8 @@ impl Receiver<'_> {
         file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
         lock(&self.summary).resumed_bytes += offset;
-        let mut left = entry.size - offset;
-        let mut buffer = vec![0; CHUNK.min(left as usize + 1)];
+        let mut left = entry.size.saturating_sub(offset);
+        let mut buffer = vec![0; left.saturating_add(1).min(CHUNK as u64) as usize];
         let broken = loop {
             // One byte more than is left is one too many.
             let want = left.saturating_add(1).min(CHUNK as u64) as usize;
