@@ -270,7 +270,7 @@ impl Receiver {
         let (tell, received) = mpsc::channel();
         let of_thread = Arc::clone(&receiving);
         thread::spawn(move || {
-            of_thread.each(|connection| {
+            let served = of_thread.each(|connection| {
                 let options = ReceiveOptions { overwrite };
                 let came = match of_thread.serve(&connection, Some(&folder), options, &()) {
                     Ok(Served::Files(report)) => json(&report),
@@ -280,6 +280,9 @@ impl Receiver {
                 // Without anybody to hear, nothing more is received.
                 let _ = tell.send(came);
             });
+            if let Err(why) = served {
+                let _ = tell.send(Err(why.to_string()));
+            }
         });
         Ok(Self { receiving, received: Mutex::new(received) })
     }

@@ -49,6 +49,8 @@ pub(crate) enum End {
     ByPeer { code: u64, reason: String },
     /// It was lost, or closed by this side.
     Lost(String),
+    /// The endpoint's thread has ended.
+    Failed(String),
 }
 
 /// A connection.

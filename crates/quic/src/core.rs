@@ -58,6 +58,8 @@ pub(crate) struct Core {
     /// UDP datagrams that the endpoint's socket dropped.
     pub(crate) datagram_drops: DatagramDrops,
     pub(crate) is_closed: bool,
+    /// Why the endpoint's thread has ended, if it was not closed. The state of connections may be inconsistent then.
+    pub(crate) failure: Option<String>,
 }
 
 impl Core {
@@ -95,6 +97,7 @@ impl Core {
             dropped: Counters::default(),
             datagram_drops: DatagramDrops::default(),
             is_closed: false,
+            failure: None,
         })
     }
 
@@ -192,7 +195,7 @@ impl Core {
                 let number = self.add(now, handle, quic, gate);
                 self.arrived.push_back(number);
                 self.settle(now, number);
-                self.accept_wakers.drain(..).for_each(Waker::wake);
+                self.wake_accepts();
             }
             Err(error) => {
                 if let Some(transmit) = error.response {
@@ -275,6 +278,9 @@ impl Core {
 
     /// Closes all connections.
     pub(crate) fn close(&mut self, now: Instant) {
+        if self.failure.is_some() {
+            return;
+        }
         self.is_closed = true;
         for number in std::mem::take(&mut self.arrived) {
             self.abandon(number);
@@ -282,17 +288,26 @@ impl Core {
         for connection in self.connections.values_mut() {
             connection.close(now, 0, b"the endpoint is closed");
         }
-        self.accept_wakers.drain(..).for_each(Waker::wake);
+        self.wake_accepts();
     }
 
-    /// The socket has failed: all connections are lost.
+    /// The endpoint's thread has ended for this reason: every future ends with it.
     pub(crate) fn fail(&mut self, why: &str) {
         self.is_closed = true;
+        self.failure.get_or_insert_with(|| why.to_owned());
+        self.arrived.clear();
         for connection in self.connections.values_mut() {
-            connection.end.get_or_insert_with(|| End::Lost(why.to_owned()));
+            connection.end.get_or_insert_with(|| End::Failed(why.to_owned()));
             connection.wake();
         }
-        self.accept_wakers.drain(..).for_each(Waker::wake);
+        self.wake_accepts();
+    }
+
+    /// Wakes those who wait for a connection. If a waker panics, the others are still in the list.
+    fn wake_accepts(&mut self) {
+        while let Some(waker) = self.accept_wakers.pop() {
+            waker.wake();
+        }
     }
 
     /// Nobody asks for this connection any more.

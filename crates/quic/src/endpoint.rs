@@ -3,10 +3,13 @@
 
 mod incoming;
 mod stream;
+#[cfg(test)]
+mod tests;
 
+use std::any::Any;
 use std::future::poll_fn;
-use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -46,7 +49,7 @@ pub struct Endpoint {
 /// Ends the thread with the last handle.
 struct Thread {
     shared: Arc<Shared>,
-    handle: std::sync::Mutex<Option<std::thread::JoinHandle<io::Result<()>>>>,
+    handle: std::sync::Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 impl Drop for Thread {
@@ -54,7 +57,7 @@ impl Drop for Thread {
         self.shared.lock().close(Instant::now());
         self.shared.ring();
         let handle = self.handle.lock().ok().and_then(|mut handle| handle.take());
-        // What the thread has failed with was told to connections.
+        // A failure of the thread was told to connections.
         let _ = handle.map(std::thread::JoinHandle::join);
     }
 }
@@ -65,22 +68,22 @@ impl Endpoint {
     /// # Errors
     /// If the address is taken, or the settings are out of bounds.
     pub fn bind(address: SocketAddr, config: Config, tls: Tls) -> Result<Self, QuicError> {
+        Self::over(Socket::bind(address)?, config, tls)
+    }
+
+    /// An endpoint with this socket.
+    fn over(socket: Socket, config: Config, tls: Tls) -> Result<Self, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
-        let socket = Socket::bind(address)?.pairing(config.paired());
+        let socket = socket.pairing(config.paired());
         let address = socket.address()?;
         let secret = tls.reset_secret(address.port());
         let core = Core::new(Instant::now(), config, tls.server_config()?, secret, random_seed())
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let shared = Arc::new(Shared::new(core)?);
         let of_thread = Arc::clone(&shared);
-        let handle =
-            std::thread::Builder::new().name("shallop-quic".to_owned()).spawn(move || {
-                let ended = driver::run(&of_thread, socket);
-                if let Err(why) = &ended {
-                    of_thread.lock().fail(&why.to_string());
-                }
-                ended
-            })?;
+        let handle = std::thread::Builder::new()
+            .name("shallop-quic".to_owned())
+            .spawn(move || run(&of_thread, socket))?;
         let handle = std::sync::Mutex::new(Some(handle));
         let thread = Arc::new(Thread { shared: Arc::clone(&shared), handle });
         Ok(Self { shared, address, tls, thread })
@@ -98,14 +101,23 @@ impl Endpoint {
     /// If the peer does not answer, or is not whom it should be.
     pub async fn connect(&self, to: SocketAddr, name: &str) -> Result<Connection, QuicError> {
         let crypto = self.tls.client_config()?;
-        let number = self.shared.lock().connect(Instant::now(), crypto, to, name)?;
+        let number = {
+            let mut core = self.shared.lock();
+            if let Some(why) = &core.failure {
+                return Err(QuicError::Failed(why.clone()));
+            }
+            if core.is_closed {
+                return Err(QuicError::Lost("the endpoint is closed".to_owned()));
+            }
+            core.connect(Instant::now(), crypto, to, name)?
+        };
         self.shared.ring();
         let connection = self.connection(number);
         connection.ready().await?;
         Ok(connection)
     }
 
-    /// The next connection that comes; `None` once the endpoint is closed.
+    /// The next connection that comes; `None` once the endpoint is closed or has failed ([`Endpoint::failure`]).
     pub async fn accept(&self) -> Option<Connection> {
         let number = poll_fn(|context| {
             let mut core = self.shared.lock();
@@ -115,10 +127,19 @@ impl Endpoint {
             if core.is_closed {
                 return Poll::Ready(None);
             }
-            core.accept_wakers.push(context.waker().clone());
+            if !core.accept_wakers.iter().any(|known| known.will_wake(context.waker())) {
+                core.accept_wakers.push(context.waker().clone());
+            }
             Poll::Pending
         });
         number.await.map(|number| self.connection(number))
+    }
+
+    /// Why the endpoint has stopped working ([`QuicError::Failed`]); `None` while it works and after
+    /// [`Endpoint::close`].
+    #[must_use]
+    pub fn failure(&self) -> Option<QuicError> {
+        self.shared.lock().failure.clone().map(QuicError::Failed)
     }
 
     /// Packets beside QUIC that were dropped because they are of no connection, by reason.
@@ -146,6 +167,22 @@ impl Endpoint {
     }
 }
 
+/// Keeps an endpoint going. An error or a panic ends every future of the endpoint's users with its reason.
+fn run(shared: &Arc<Shared>, socket: Socket) {
+    let why = match catch_unwind(AssertUnwindSafe(|| driver::run(shared, socket))) {
+        Ok(Ok(())) => return,
+        Ok(Err(why)) => why.to_string(),
+        Err(panic) => format!("its thread panicked: {}", message_of(&*panic)),
+    };
+    shared.lock().fail(&why);
+}
+
+/// The message of a panic.
+fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
 fn random_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // Tags need not be secret, but two processes should differ.
@@ -162,6 +199,9 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let mut core = self.shared.lock();
+        if core.failure.is_some() {
+            return;
+        }
         if let Some(connection) = core.connections.get_mut(self.number) {
             connection.close(Instant::now(), 0, b"");
         }
@@ -188,6 +228,9 @@ impl Handle {
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
             let mut core = self.shared.lock();
+            if let Some(why) = &core.failure {
+                return Poll::Ready(Err(QuicError::Failed(why.clone())));
+            }
             let Some(connection) = core.connections.get_mut(self.number) else {
                 return Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
             };
@@ -220,8 +263,12 @@ impl Handle {
         .await
     }
 
+    /// Does something to the connection, unless it is gone or the endpoint has failed.
     fn with<T>(&self, act: impl FnOnce(&mut connection::Connection) -> T) -> Option<T> {
         let mut core = self.shared.lock();
+        if core.failure.is_some() {
+            return None;
+        }
         let found = core.connections.get_mut(self.number).map(act);
         drop(core);
         self.shared.ring();

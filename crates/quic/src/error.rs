@@ -25,6 +25,10 @@ pub enum QuicError {
     /// The connection has ended.
     #[error("the connection has ended: {0}")]
     Lost(String),
+    /// The endpoint has stopped working, with all its connections: the system refused its socket, or its thread
+    /// panicked.
+    #[error("the endpoint has failed: {0}")]
+    Failed(String),
     /// The peer has closed the connection.
     #[error("the peer has closed the connection{}", because(reason))]
     Closed {
@@ -52,6 +56,7 @@ impl From<&End> for QuicError {
         match end {
             End::ByPeer { code, reason } => Self::Closed { code: *code, reason: reason.clone() },
             End::Lost(why) => Self::Lost(why.clone()),
+            End::Failed(why) => Self::Failed(why.clone()),
         }
     }
 }

@@ -29,9 +29,11 @@ impl Waiting {
         }
     }
 
-    /// Something has happened to the connection.
+    /// Something has happened to the connection. If a waker panics, the others are still in the list.
     pub(crate) fn wake_all(&mut self) {
-        self.0.drain(..).for_each(|(_, waker)| waker.wake());
+        while let Some((_, waker)) = self.0.pop() {
+            waker.wake();
+        }
     }
 
     /// A stream has data.
@@ -45,8 +47,9 @@ impl Waiting {
     }
 
     fn wake_those(&mut self, is_one: impl Fn(What) -> bool) {
-        let woken = self.0.extract_if(.., |(what, _)| is_one(*what));
-        woken.for_each(|(_, waker)| waker.wake());
+        while let Some(at) = self.0.iter().position(|(what, _)| is_one(*what)) {
+            self.0.remove(at).1.wake();
+        }
     }
 }
 

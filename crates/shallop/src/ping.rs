@@ -8,7 +8,7 @@ use shallop_quic::Config;
 use shallop_quic::client::connect_for_ping;
 use shallop_quic::ping::{Load, load, round_trip};
 use shallop_quic::server::{Own, listen as listen_at};
-use shallop_quic::session::{Receiving, Sending};
+use shallop_quic::session::Sending;
 use shallop_quic::transfer::ReceiveOptions;
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, plain};
@@ -82,17 +82,13 @@ fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
         let place = place(address);
         format!("Answering pings at {place}. The fingerprint, for this time, is\n{fingerprint}")
     })?;
-    answer(&receiving);
-    Ok(ExitCode::SUCCESS)
-}
-
-fn answer(receiving: &Receiving) {
-    receiving.each(|connection| {
+    let answered = receiving.each(|connection| {
         let options = ReceiveOptions::default();
         if let Err(why) = receiving.serve(&connection, None, options, &()) {
             print::stderr(&format!("{why}\n"));
         }
     });
+    answered.map(|()| ExitCode::SUCCESS).map_err(|why| plain(&why))
 }
 
 /// Round trips in seconds, each printed when it is known.

@@ -103,12 +103,12 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
             _ => {}
         }
     };
-    transfer_path::receiving(&receiving, stop, || receiving.each(serve));
+    let served = transfer_path::receiving(&receiving, stop, || receiving.each(serve));
     if stop.load(Ordering::Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
-    first.unwrap_or(Ok(ExitCode::SUCCESS))
+    first.unwrap_or_else(|| served.map(|()| ExitCode::SUCCESS).map_err(|why| plain(&why)))
 }
 
 /// Receives from one sender: what to end with if its files are there.

@@ -198,13 +198,17 @@ impl Receiving {
     }
 
     /// Serves each connection that comes in a thread of its own, until this is closed.
-    pub fn each(&self, serve: impl Fn(Connection) + Sync) {
+    ///
+    /// # Errors
+    /// [`QuicError::Failed`] if the endpoint stops working before.
+    pub fn each(&self, serve: impl Fn(Connection) + Sync) -> Result<(), QuicError> {
         std::thread::scope(|scope| {
             while let Some(connection) = self.accept() {
                 let serve = &serve;
                 scope.spawn(move || serve(connection));
             }
         });
+        self.endpoint.failure().map_or(Ok(()), Err)
     }
 
     /// Waits for the next sender; none comes once it is closed.
