@@ -271,7 +271,7 @@ impl Receiver {
         let of_thread = Arc::clone(&receiving);
         thread::spawn(move || {
             let served = of_thread.each(|connection| {
-                let options = ReceiveOptions { overwrite };
+                let options = ReceiveOptions { overwrite, ..ReceiveOptions::default() };
                 let came = match of_thread.serve(&connection, Some(&folder), options, &()) {
                     Ok(Served::Files(report)) => json(&report),
                     Ok(Served::Pings(_)) => return,

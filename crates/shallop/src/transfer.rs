@@ -26,6 +26,9 @@ use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
+/// What is said at the start of a receiver that asks senders for no certificate.
+const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
+                       accepts only senders whose certificate was signed by an authority in FILE.\n";
 /// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -89,7 +92,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
     let receiving = listen(args, config)?;
     announce(&receiving, args)?;
-    let options = ReceiveOptions { overwrite: args.overwrite };
+    let options = ReceiveOptions { overwrite: args.overwrite, hidden: args.hidden };
     let first = Mutex::new(None);
     let serve = |connection: Connection| {
         let done = receive_from(&receiving, &connection, args, options);
@@ -141,6 +144,9 @@ fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     if args.leaving.printing.quiet {
         return Ok(());
+    }
+    if args.client_ca.is_none() {
+        print::stderr(ANYBODY);
     }
     if args.leaving.printing.json {
         return print::line(

@@ -148,8 +148,8 @@ pub struct Send {
 /// The arguments of `receive`.
 #[derive(Debug, Args)]
 pub struct Receive {
-    /// The folder that files are put into
-    #[arg(value_name = "DIR", default_value = ".")]
+    /// The folder that files are put into; it has to exist
+    #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// The address and port to listen at, as 192.0.2.1:4747; port 4747 of all addresses, IPv4 and IPv6, unless given
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
@@ -160,6 +160,10 @@ pub struct Receive {
     /// Replace files of the same name and other contents
     #[arg(long)]
     pub overwrite: bool,
+    /// Take files and folders whose path has a name that begins with a dot. Other programs read such files unasked:
+    /// a sender may make this host run programs by them
+    #[arg(long)]
+    pub hidden: bool,
     /// The folder with this host's identity, which is made there the first time, in place of the folder `shallop` of
     /// your data
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
@@ -167,7 +171,8 @@ pub struct Receive {
     /// In place of an identity of its own.
     #[command(flatten)]
     pub own: Certificate,
-    /// Take files only of senders whose certificate is signed by an authority in this file, in PEM
+    /// Take files only of senders whose certificate is signed by an authority in this file, in PEM. Without it,
+    /// anybody who reaches the port may send
     #[arg(long, value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
     /// How data leaves.

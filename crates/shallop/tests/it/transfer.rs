@@ -199,6 +199,7 @@ fn bad_input_is_named() {
         (&["send", "link", "127.0.0.1"], &["link: symbolic links are not sent"]),
         (&["send", "notes.txt", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
         (&["send", "notes.txt", "127.0.0.1", "--cert", "a"], &["--key"]),
+        (&["receive", "--once"], &["required arguments were not provided", "<DIR>"]),
         (&["receive", "nowhere", "--once"], &["is no folder", "make it first"]),
         (&["receive", "notes.txt", "--once"], &["\"notes.txt\" is no folder"]),
         (&["receive", ".", "--bind", "4747"], &["as 192.0.2.1:4747"]),

@@ -25,6 +25,31 @@ fn write_certificates(place: &Path) {
     }
 }
 
+/// What a receiver with these arguments says on standard error before it receives anything.
+fn said_at_start(place: &Path, more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
+    command.args(["receive", "inbox", "--json", "--bind", "127.0.0.1:0"]).args(more);
+    command.current_dir(place).env("XDG_DATA_HOME", place).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(first.contains("address"), "{first}{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_receiver_warns_that_anybody_may_send_unless_it_asks_for_certificates() {
+    let place = tempfile::tempdir().unwrap();
+    write_certificates(place.path());
+    fs::create_dir(place.path().join("inbox")).unwrap();
+    let said = said_at_start(place.path(), &[]);
+    assert!(said.starts_with("warning: anybody who reaches this port may send files"), "{said}");
+    assert!(said.contains("--client-ca FILE"), "{said}");
+    assert_eq!(said_at_start(place.path(), &["--client-ca", "ca"]), "");
+}
+
 #[test]
 fn senders_and_receivers_of_an_authority_trust_each_other_and_nobody_else() {
     let place = tempfile::tempdir().unwrap();

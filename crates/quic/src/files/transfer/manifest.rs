@@ -51,6 +51,14 @@ pub struct Entry {
     pub size: u64,
 }
 
+impl Entry {
+    /// Whether a name in the path begins with a dot.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.path.split('/').any(|name| name.starts_with('.'))
+    }
+}
+
 /// The entries of a transfer; the number of each is its place. Every one has passed every rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {

@@ -24,6 +24,9 @@ const GATHER: u32 = 256;
 pub struct ReceiveOptions {
     /// Whether files that are there with other bytes are replaced, each when the new one is whole.
     pub overwrite: bool,
+    /// Whether files and folders are taken whose path has a name that begins with a dot. Programs read such files
+    /// unasked (`.ssh/authorized_keys`, `.bash_profile`), so a sender could make the receiver run what it likes.
+    pub hidden: bool,
 }
 
 /// Receives files and folders into a folder, from a peer that [sends](crate::transfer::send) them, until it closes the
@@ -79,7 +82,7 @@ fn receive_all(
         link,
         folder,
         manifest,
-        overwrite: options.overwrite,
+        options,
         progress,
         control: Mutex::new(control),
         slots,
@@ -125,7 +128,7 @@ struct Receiver<'a> {
     link: &'a dyn Link,
     folder: Folder,
     manifest: Manifest,
-    overwrite: bool,
+    options: ReceiveOptions,
     progress: &'a dyn Progress,
     control: Mutex<ControlWriter>,
     slots: Slots,
@@ -168,6 +171,10 @@ impl Receiver<'_> {
             if self.slots.is_broken() {
                 return Ok(());
             }
+            if entry.is_hidden() && !self.options.hidden {
+                self.answer(id, entry, Err(hidden()));
+                continue;
+            }
             if entry.kind == Kind::Folder {
                 self.answer(id, entry, self.folder.make(&entry.path).map(|()| FileOutcome::Moved));
                 continue;
@@ -191,12 +198,12 @@ impl Receiver<'_> {
         let (mut whole, mut part) = (None, None);
         if let Some(place) = self.folder.place(&entry.path, false)? {
             if let Some(mut file) = place.whole()? {
-                found.closed = !self.overwrite;
+                found.closed = !self.options.overwrite;
                 if file.metadata()?.len() == entry.size {
                     found.whole = true;
                     let (_, hasher) = self.hash(&mut file, entry.size)?;
                     whole = Some(Sum(hasher.finalize()));
-                } else if !self.overwrite {
+                } else if !self.options.overwrite {
                     return Err(different());
                 }
             }
@@ -208,7 +215,7 @@ impl Receiver<'_> {
             part = Some(Part { len: kept.len, sum: Sum(kept.hasher.finalize()) });
         }
         self.slots.ask(id, found);
-        Ok(Message::Have { id, whole, replace: self.overwrite, part })
+        Ok(Message::Have { id, whole, replace: self.options.overwrite, part })
     }
 
     /// The start that there is of a file.
@@ -363,7 +370,7 @@ impl Receiver<'_> {
                 Err(io::Error::other("fewer bytes came than were said"))
             }
             (Some(Verdict::Sent(sum)), None) if sum.0 == hasher.finalize() => {
-                place.put(&file, entry.kind == Kind::Executable, self.overwrite)
+                place.put(&file, entry.kind == Kind::Executable, self.options.overwrite)
             }
             (Some(Verdict::Sent(_)), None) => {
                 place.remove_part()?;
@@ -417,6 +424,12 @@ impl Receiver<'_> {
 fn different() -> io::Error {
     io::Error::other(
         "a file of that name is there, with other bytes, and the receiver was not started with --overwrite",
+    )
+}
+
+fn hidden() -> io::Error {
+    io::Error::other(
+        "a name in its path begins with a dot, and the receiver was not started with --hidden",
     )
 }
 

@@ -86,7 +86,7 @@ fn nested() -> (tempfile::TempDir, std::path::PathBuf) {
 fn refused(lines: &[String]) -> TransferError {
     let (around, inside) = nested();
     let mut answer = String::new();
-    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true }, |peer| {
+    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: true }, |peer| {
         peer.say_all(lines.iter().map(String::as_str));
         answer = peer.hear();
     });
@@ -129,6 +129,26 @@ fn lists_that_break_a_rule_are_refused() {
         let why = refused(&lines);
         assert!(matches!(why, TransferError::Manifest(_)), "{why}: {lines:?}");
     }
+}
+
+#[test]
+fn bytes_of_a_hidden_file_that_nobody_asked_for_are_not_written() {
+    let (around, inside) = nested();
+    let mut answers = Vec::new();
+    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: false }, |peer| {
+        peer.say(&hello(2, 4));
+        peer.say(&entry(0, ".ssh", "folder", 0));
+        peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
+        answers.extend([peer.hear(), peer.hear()]);
+        peer.stream(b'F', 1, 0, b"1234");
+        peer.say(r#"{"say":"end"}"#);
+        assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+    });
+    for answer in answers {
+        assert!(answer.contains("failed") && answer.contains("--hidden"), "{answer}");
+    }
+    assert_eq!(contents(around.path()).len(), 1, "something was written");
+    assert_eq!(outcome.unwrap().failed.len(), 2);
 }
 
 #[test]
@@ -341,7 +361,7 @@ proptest! {
         picks in prop::collection::vec((0usize..12, 0u32..3, 0u64..6), 0..10),
     ) {
         let (around, inside) = nested();
-        let _ = sent_by(&inside, ReceiveOptions { overwrite: true }, |peer| {
+        let _ = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: true }, |peer| {
             peer.say(&hello(2, 8));
             peer.say(&entry(0, "a", "file", 4));
             peer.say(&entry(1, "d/b", "executable", 4));

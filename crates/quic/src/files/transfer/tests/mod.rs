@@ -39,7 +39,7 @@ impl Run<'_> {
     ) -> (Outcome, Outcome) {
         let sources = sources(self.from);
         std::thread::scope(|scope| {
-            let options = ReceiveOptions { overwrite: self.overwrite };
+            let options = ReceiveOptions { overwrite: self.overwrite, hidden: true };
             let receiver = scope.spawn(move || receive(there, self.to, options, receiving));
             let sent = send(here, &sources, SendOptions { streams: self.streams }, sending);
             (sent, receiver.join().unwrap())

@@ -54,6 +54,39 @@ fn what_is_there_with_other_bytes_stays_unless_it_may_be_replaced() {
 }
 
 #[test]
+fn hidden_files_and_folders_are_refused_unless_the_receiver_takes_them() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [".ssh", "deep/.git", "deep/er"] {
+        std::fs::create_dir_all(from.path().join(folder)).unwrap();
+    }
+    for name in [".ssh/authorized_keys", ".bash_profile", "deep/.git/x", "deep/er/.x", "a.b"] {
+        std::fs::write(from.path().join(name), "new").unwrap();
+    }
+    let send_with = |hidden| {
+        let (here, there) = Memory::pair(None);
+        let (sources, options) =
+            (sources(from.path()), ReceiveOptions { hidden, ..ReceiveOptions::default() });
+        std::thread::scope(|scope| {
+            let got = scope.spawn(|| receive(&there, to.path(), options, &()).unwrap());
+            let sent = send(&here, &sources, SendOptions::default(), &()).unwrap();
+            assert_eq!(sent.failed.len(), got.join().unwrap().failed.len());
+            sent
+        })
+    };
+    let refused = send_with(false);
+    let mut failed: Vec<_> = refused.failed.iter().map(|it| it.path.as_str()).collect();
+    failed.sort_unstable();
+    let hidden =
+        [".bash_profile", ".ssh", ".ssh/authorized_keys", "deep/.git", "deep/.git/x", "deep/er/.x"];
+    assert_eq!(failed, hidden);
+    assert!(refused.failed.iter().all(|it| it.reason.contains("not started with --hidden")));
+    let there: Vec<_> = contents(to.path()).into_keys().collect();
+    assert_eq!(there, ["a.b", "deep", "deep/er"]);
+    assert_eq!(send_with(true).failed, []);
+    assert!(contents(from.path()) == contents(to.path()));
+}
+
+#[test]
 fn links_in_the_receivers_folder_are_not_followed() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let outside = tempfile::tempdir().unwrap();
