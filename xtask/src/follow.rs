@@ -1,12 +1,12 @@
 //! Follows docs/add-a-controller.md literally: on a copy of the tree its files are added and its lines put where it
 //! says, and then the copy's gates and the tests that the page names are run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
 use crate::page;
-use crate::tree::{Source, root, sources};
+use crate::tree::{Source, sources, target};
 
 const PAGE: &str = "docs/add-a-controller.md";
 
@@ -30,9 +30,7 @@ pub fn follow() -> Result<(), String> {
         files.retain(|file| file.path != block.path);
         files.push(Source { path: block.path, text });
     }
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let target = root().join(target).join("page");
+    let target = target().join("page");
     let copy = target.join("tree");
     write(&files, &copy).map_err(|why| format!("{}: {why}", copy.display()))?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

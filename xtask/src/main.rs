@@ -1,13 +1,16 @@
-//! Checks of the workspace itself. Each is a function from files to findings. `cargo test` runs all of them on the tree
-//! and on planted violations; `cargo run -p xtask -- VERB` runs one or all.
+//! The gate (`test`, `full`) and checks of the workspace itself. A check is a function from files to findings; `cargo
+//! test` runs all of them on the tree and on planted violations, `cargo run -p xtask -- VERB` runs one or all.
 
 mod circles;
 mod files;
 mod follow;
+mod gate;
 mod layers;
 mod page;
 mod picture;
+#[cfg(feature = "records")]
 mod record;
+mod records;
 mod shared;
 mod tidy;
 mod tokens;
@@ -40,36 +43,44 @@ const VERBS: [(&str, &str, Check); 7] = [
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
 ];
 
+/// What else there is to run, with what it does.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "test",
+        "compile the workspace under Clippy once, run all tests and six quick experiments: make test",
+    ),
+    ("full", "run every step of make check-full, and go on after one that fails"),
+    ("experiments", "run every experiment in its quick form with the command that tests call"),
+    ("page", "follow docs/add-a-controller.md literally, on a copy of the tree"),
+    ("records", "run in full what gives other results than its record: make records"),
+    (
+        "record",
+        "record REVISION DIR...: record the full runs in these folders, which that revision made",
+    ),
+];
+
 #[expect(clippy::print_stderr, reason = "findings are for whoever started the check")]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match words[..] {
-        ["record", revision, ..] => Some(record::record(revision, &arguments[2..])),
-        ["page"] => Some(follow::follow()),
-        _ => None,
-    };
-    if let Some(done) = done {
-        return done.map_or_else(
-            |why| {
+    if let Some(done) = run(&words) {
+        return match done {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(why) => {
                 eprintln!("{why}");
                 ExitCode::FAILURE
-            },
-            |()| ExitCode::SUCCESS,
-        );
+            }
+        };
     }
-    let verb = arguments.first().cloned().unwrap_or_default();
+    let verb = words.first().copied().unwrap_or_default();
     let chosen: Vec<_> = VERBS.iter().filter(|known| verb == "all" || verb == known.0).collect();
     if chosen.is_empty() {
         eprintln!("cargo run -p xtask -- VERB, where VERB is one of");
-        for (name, what, _) in VERBS {
-            eprintln!("  {name:<8}{what}");
+        for (name, what) in VERBS.map(|(name, what, _)| (name, what)).into_iter().chain(OTHERS) {
+            eprintln!("  {name:<12}{what}");
         }
-        eprintln!("  {:<8}every one of these", "all");
-        eprintln!("or  page: follow docs/add-a-controller.md literally, on a copy of the tree");
-        eprintln!(
-            "or  record REVISION DIR...: record the full runs in these folders, which that revision made"
-        );
+        eprintln!("  {:<12}every check", "all");
         return ExitCode::from(2);
     }
     let mut clean = true;
@@ -86,4 +97,28 @@ fn main() -> ExitCode {
         clean &= findings.is_empty();
     }
     if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs what is no check; `None` if the words name no such thing. False: it ran, and something failed.
+fn run(words: &[&str]) -> Option<Result<bool, String>> {
+    match words {
+        ["test"] => Some(gate::test(false)),
+        ["test", "--keep-going"] => Some(gate::test(true)),
+        ["full"] => Some(gate::full()),
+        ["experiments"] => Some(gate::experiments()),
+        ["page"] => Some(follow::follow().map(|()| true)),
+        #[cfg(feature = "records")]
+        ["records"] => Some(record::records().map(|()| true)),
+        #[cfg(feature = "records")]
+        ["record", revision, folders @ ..] => {
+            let folders: Vec<String> = folders.iter().map(ToString::to_string).collect();
+            Some(record::record(revision, &folders).map(|()| true))
+        }
+        #[cfg(not(feature = "records"))]
+        ["records" | "record", ..] => {
+            Some(Err("this needs the schema of results: cargo run -p xtask --features records"
+                .to_owned()))
+        }
+        _ => None,
+    }
 }

@@ -1,34 +1,94 @@
-//! Records of full runs: the measured figures of each claim, without the verdicts. `crates/shallop/tests/it/status.rs`
-//! makes the page of all verdicts: it judges the recorded figures by the ranges that the experiments have now.
+//! Records of full runs: the measured figures of each claim, without the verdicts. A test of the command writes the
+//! page of all verdicts: it judges the recorded figures by the ranges that the experiments have now.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use shallop_results::{RecordedClaim, RecordedRun, Summary, Verdict};
 
-use crate::tree::root;
+use crate::gate::{say, without_cargos_variables};
+use crate::records::{RECORDS, digest, stale};
+use crate::tree::{root, target};
 
-/// The folder of the records, from the root on.
-const RECORDS: &str = "docs/reproduction/recorded/";
-
-/// Records the full run whose results are in each of these folders. `revision` names the code that made the run.
-pub fn record(revision: &str, folders: &[String]) -> Result<(), String> {
-    let records = root().join(RECORDS);
-    fs::create_dir_all(&records).map_err(|why| format!("{}: {why}", records.display()))?;
-    for folder in folders {
-        let path = Path::new(folder).join("summary.json");
-        let complain = |why: &str| format!("{}: {why}", path.display());
-        let text = fs::read_to_string(&path).map_err(|why| complain(&why.to_string()))?;
-        // `run` on the file of an experiment leaves no id; the folder has its name then, as with `reproduce`.
-        let folder = Path::new(folder).file_name().unwrap_or_default().to_string_lossy();
-        let summary = read(&text).map_err(|why| complain(&why))?;
-        let id = summary.id.clone().unwrap_or_else(|| folder.into_owned());
-        let text = to_text(&recorded(summary, revision).map_err(|why| complain(&why))?);
-        let path = records.join(format!("{id}.json"));
-        fs::write(&path, text.map_err(|why| complain(&why))?)
-            .map_err(|why| format!("{}: {why}", path.display()))?;
+/// Runs every experiment in its quick form, and those in full whose record has another digest of the quick form, or
+/// none. Each is recorded when it ends, and one that is interrupted goes on with the runs that had ended: the folder of
+/// runs is one for each revision.
+///
+/// # Errors
+/// What kept a run from being made or recorded.
+pub fn records() -> Result<(), String> {
+    let revision = revision()?;
+    let folder = target().join("records").join(&revision);
+    run("cargo", &["build", "--release", "--locked", "--package", "shallop"])?;
+    let shallop = target().join("release/shallop").to_string_lossy().into_owned();
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let (quick, full) = (path("quick"), path("full"));
+    run(&shallop, &["reproduce", "all", "--quick", "--resume", "--out", &quick])?;
+    let due = stale(Path::new(&quick))?;
+    say(&format!("{} full experiments are due: {}", due.len(), due.join(", ")));
+    for id in due {
+        run(&shallop, &["reproduce", &id, "--resume", "--out", &full])?;
+        let digest = digest(&Path::new(&quick).join(&id))?;
+        record_one(&revision, &Path::new(&full).join(&id), Some(digest))?;
+        say(&format!("recorded {id}"));
     }
     Ok(())
+}
+
+/// The revision of the tree, which must have no changes: a record names the code that made it.
+fn revision() -> Result<String, String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(root()).output();
+        let output = output.map_err(|why| format!("git could not be started: {why}"))?;
+        Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    // Records are what this command writes.
+    let changed = git(&["status", "--porcelain", "--", ".", &format!(":!{RECORDS}")])?;
+    if !changed.is_empty() {
+        return Err(format!("records name a revision: commit these changes first\n{changed}"));
+    }
+    git(&["rev-parse", "--short", "HEAD"])
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    let status = without_cargos_variables(&mut command).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} {}: {status}", arguments.join(" "))),
+        Err(why) => Err(format!("{program} could not be started: {why}")),
+    }
+}
+
+/// Records the full run whose results are in each of these folders, without a digest of the quick form, so that
+/// `records` runs it again. `revision` names the code that made the run.
+///
+/// # Errors
+/// A folder without the results of a full run.
+pub fn record(revision: &str, folders: &[String]) -> Result<(), String> {
+    folders.iter().try_for_each(|folder| record_one(revision, Path::new(folder), None))
+}
+
+fn record_one(revision: &str, folder: &Path, quick_digest: Option<String>) -> Result<(), String> {
+    let records = root().join(RECORDS);
+    fs::create_dir_all(&records).map_err(|why| format!("{}: {why}", records.display()))?;
+    let path = folder.join("summary.json");
+    let complain = |why: &str| format!("{}: {why}", path.display());
+    let text = fs::read_to_string(&path).map_err(|why| complain(&why.to_string()))?;
+    // `run` on the file of an experiment leaves no id; the folder has its name then, as with `reproduce`.
+    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+    let summary = read(&text).map_err(|why| complain(&why))?;
+    let id = summary.id.clone().unwrap_or_else(|| folder.into_owned());
+    let record =
+        RecordedRun { quick_digest, ..recorded(summary, revision).map_err(|why| complain(&why))? };
+    let text = to_text(&record).map_err(|why| complain(&why))?;
+    let path = records.join(format!("{id}.json"));
+    let draft = records.join(format!(".{id}.json.draft"));
+    fs::write(&draft, text)
+        .and_then(|()| fs::rename(&draft, &path))
+        .map_err(|why| format!("{}: {why}", path.display()))
 }
 
 fn read(text: &str) -> Result<Summary, String> {
@@ -47,7 +107,7 @@ fn recorded(summary: Summary, revision: &str) -> Result<RecordedRun, String> {
     }
     let Summary { version, seeds, claims, .. } = summary;
     let claims = claims.into_iter().map(RecordedClaim::from).collect();
-    Ok(RecordedRun { version, revision: revision.to_owned(), seeds, claims })
+    Ok(RecordedRun { version, revision: revision.to_owned(), quick_digest: None, seeds, claims })
 }
 
 /// The record as JSON with a line for each claim, so that a change of a figure changes one line.
@@ -55,8 +115,12 @@ fn to_text(record: &RecordedRun) -> Result<String, String> {
     let json = |value: Result<String, serde_json::Error>| value.map_err(|why| why.to_string());
     let claims = record.claims.iter().map(|claim| json(serde_json::to_string(claim)));
     let claims: Vec<String> = claims.collect::<Result<_, _>>()?;
+    let digest = match &record.quick_digest {
+        Some(digest) => format!("\"quick_digest\": {},\n", json(serde_json::to_string(digest))?),
+        None => String::new(),
+    };
     Ok(format!(
-        "{{\n\"version\": {},\n\"revision\": {},\n\"seeds\": {},\n\"claims\": [\n{}\n]\n}}\n",
+        "{{\n\"version\": {},\n\"revision\": {},\n{digest}\"seeds\": {},\n\"claims\": [\n{}\n]\n}}\n",
         json(serde_json::to_string(&record.version))?,
         json(serde_json::to_string(&record.revision))?,
         json(serde_json::to_string(&record.seeds))?,
@@ -103,6 +167,14 @@ mod tests {
         let text = fs::read_to_string(root().join(RECORDS).join("fp-fig2.json")).unwrap();
         let record: RecordedRun = serde_json::from_str(&text).unwrap();
         assert_eq!(to_text(&record).unwrap(), text);
+    }
+
+    #[test]
+    fn a_record_keeps_the_digest_of_the_quick_form() {
+        let record = record_of(&summary(false, "holds")).unwrap();
+        let record = RecordedRun { quick_digest: Some("0a1b".to_owned()), ..record };
+        let read: RecordedRun = serde_json::from_str(&to_text(&record).unwrap()).unwrap();
+        assert_eq!(read, record);
     }
 
     #[test]

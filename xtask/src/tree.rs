@@ -55,6 +55,13 @@ pub fn root() -> PathBuf {
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
+/// The folder in which cargo leaves what it makes.
+pub fn target() -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target)
+}
+
 /// What cargo prints when it is called in the root with these arguments.
 pub fn cargo(arguments: &[&str]) -> Result<Vec<u8>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

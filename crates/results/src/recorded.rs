@@ -13,6 +13,10 @@ pub struct RecordedRun {
     pub version: String,
     /// The revision of the source code.
     pub revision: String,
+    /// A digest of the results of the quick form at that revision. A full run is due when the quick form has another
+    /// one. Missing in records that are older than the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_digest: Option<String>,
     /// The seeds.
     pub seeds: Vec<u64>,
     /// The figures of each claim.

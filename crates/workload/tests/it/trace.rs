@@ -155,7 +155,7 @@ proptest! {
 
 /// Prints rows per second: `cargo test --release -p shallop-workload --test it trace -- --ignored --nocapture`.
 #[test]
-#[ignore = "measures time, which means something in a release build alone"]
+#[ignore = "release: measures time, which means nothing in a debug build"]
 #[expect(clippy::print_stderr, clippy::disallowed_types, reason = "a measurement")]
 fn a_million_rows_take_well_under_a_second() {
     let names: Vec<String> =

@@ -165,7 +165,7 @@ const TO: &str = "SHALLOP_TEST_TO";
 
 /// Both sides of a transfer, as a process that [`a_killed_process_leaves_nothing_half`] kills.
 #[test]
-#[ignore = "it is a part of another test"]
+#[ignore = "part: of a_killed_process_leaves_nothing_half"]
 fn process_to_be_killed() {
     let (Some(from), Some(to)) = (std::env::var_os(FROM), std::env::var_os(TO)) else { return };
     let (from, to) = (Path::new(&from), Path::new(&to));

@@ -1,0 +1,179 @@
+//! The one compile: cargo builds test executables with Clippy as the compiler of the workspace's crates, so that lints,
+//! tests, the command and experiments share one set of artifacts.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::child::without_cargos_variables;
+use super::machine::Machine;
+use crate::tree::root;
+
+/// Packages whose integration tests run alone: they measure wall-clock time, or look at namespaces, programs and
+/// devices of the whole machine.
+const ALONE: [&str; 5] =
+    ["shallop", "shallop-bpf", "shallop-kernel", "shallop-linux", "shallop-quic"];
+
+/// Which test executables are compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// Those of libraries and commands.
+    Unit,
+    /// All, and the command that tests call.
+    Integration,
+}
+
+/// A test executable.
+#[derive(Clone, Debug)]
+pub struct Test {
+    pub package: String,
+    /// The name of the target, such as "it".
+    pub target: String,
+    pub is_unit: bool,
+    pub executable: PathBuf,
+    /// The folder of the package, in which cargo runs its tests.
+    pub folder: PathBuf,
+}
+
+impl Test {
+    pub fn is_alone(&self) -> bool {
+        !self.is_unit && ALONE.contains(&self.package.as_str())
+    }
+
+    pub fn name(&self) -> String {
+        if self.is_unit {
+            format!("{} (unit)", self.package)
+        } else {
+            format!("{} {}", self.package, self.target)
+        }
+    }
+}
+
+/// What a compile leaves that the gate runs.
+pub enum Artifact {
+    Test(Test),
+    /// The command `shallop`.
+    Command(PathBuf),
+}
+
+/// Cargo, with Clippy as the compiler of the workspace's crates and warnings as errors. Cargo knows both variables: a
+/// change of either compiles these crates again, and a crate with a warning is never fresh.
+pub fn cargo() -> Result<Command, String> {
+    let mut rustc = Command::new("rustc");
+    let sysroot = rustc.args(["--print", "sysroot"]).output();
+    let sysroot = sysroot.map_err(|why| format!("rustc could not be started: {why}"))?.stdout;
+    let sysroot = String::from_utf8_lossy(&sysroot).trim().to_owned();
+    let driver = Path::new(&sysroot).join("bin/clippy-driver");
+    if !driver.exists() {
+        return Err(format!("{}: missing (rustup component add clippy)", driver.display()));
+    }
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", driver);
+    cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    cargo.current_dir(root()).stdin(Stdio::null());
+    Ok(cargo)
+}
+
+/// Compiles, and hands each artifact on as soon as it is there.
+pub fn stream(
+    selection: Selection,
+    machine: &Machine,
+    each: &mut dyn FnMut(Artifact),
+) -> Result<(), String> {
+    let mut cargo = cargo()?;
+    cargo.args(["test", "--no-run", "--workspace", "--locked", "--features", machine.features()]);
+    cargo.args(["--message-format", "json-render-diagnostics"]);
+    let targets: &[&str] = match selection {
+        Selection::Unit => &["--lib", "--bins"],
+        Selection::Integration => &["--tests"],
+    };
+    let mut child = without_cargos_variables(cargo.args(targets).stdout(Stdio::piped()))
+        .spawn()
+        .map_err(|why| format!("cargo could not be started: {why}"))?;
+    let out = child.stdout.take().ok_or("cargo has no output")?;
+    for line in BufReader::new(out).lines() {
+        let line = line.map_err(|why| format!("the output of cargo: {why}"))?;
+        let Some(artifact) = serde_json::from_str(&line).ok().and_then(|value| artifact(&value))
+        else {
+            continue;
+        };
+        let is_seen = matches!(&artifact, Artifact::Test(test) if test.is_unit);
+        if selection == Selection::Unit || !is_seen {
+            each(artifact);
+        }
+    }
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err("the workspace does not compile without errors and warnings".to_owned()),
+        Err(why) => Err(format!("cargo: {why}")),
+    }
+}
+
+/// Reads a message of cargo.
+fn artifact(message: &Value) -> Option<Artifact> {
+    if message["reason"] != "compiler-artifact" {
+        return None;
+    }
+    let executable = PathBuf::from(message["executable"].as_str()?);
+    let target = &message["target"];
+    let name = target["name"].as_str()?.to_owned();
+    let kind = target["kind"][0].as_str()?;
+    if message["profile"]["test"] != true {
+        return (kind == "bin" && name == "shallop").then_some(Artifact::Command(executable));
+    }
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    // Names of packages: `path+file:///a/crates/core#shallop-core@0.1.0`, or without the name if the folder has it.
+    let id = message["package_id"].as_str()?;
+    let (place, fragment) = id.rsplit_once('#')?;
+    let package = match fragment.split_once('@') {
+        Some((package, _)) => package,
+        None => place.rsplit('/').next()?,
+    };
+    Some(Artifact::Test(Test {
+        package: package.to_owned(),
+        target: name,
+        is_unit: kind != "test",
+        executable,
+        folder,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(id: &str, kind: &str, name: &str, test: bool) -> Value {
+        json!({
+            "reason": "compiler-artifact", "package_id": id, "manifest_path": "/a/crates/lab/Cargo.toml",
+            "target": {"kind": [kind], "name": name}, "profile": {"test": test}, "executable": "/t/deps/it-1",
+        })
+    }
+
+    #[test]
+    fn a_test_executable_is_found_with_its_package_and_folder() {
+        let found =
+            artifact(&message("path+file:///a/crates/lab#shallop-lab@0.1.0", "test", "it", true));
+        let Some(Artifact::Test(test)) = found else { panic!("no test") };
+        assert_eq!((test.name().as_str(), test.is_alone()), ("shallop-lab it", false));
+        assert_eq!(test.folder, Path::new("/a/crates/lab"));
+        let found = artifact(&message("path+file:///a/xtask#0.1.0", "bin", "xtask", true));
+        assert!(matches!(found, Some(Artifact::Test(test)) if test.name() == "xtask (unit)"));
+    }
+
+    #[test]
+    fn the_command_is_no_test_and_libraries_are_nothing_to_run() {
+        let id = "path+file:///a/crates/shallop#0.1.0";
+        assert!(matches!(
+            artifact(&message(id, "bin", "shallop", false)),
+            Some(Artifact::Command(_))
+        ));
+        assert!(artifact(&message(id, "bin", "xtask", false)).is_none());
+        let mut library = message(id, "lib", "shallop", false);
+        library["executable"].take();
+        assert!(artifact(&library).is_none());
+    }
+}

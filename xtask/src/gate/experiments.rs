@@ -1,0 +1,44 @@
+//! Experiments in their quick form: six in the gate, all in the full check.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::build::{self, Artifact, Selection};
+use super::child;
+use super::machine::Machine;
+use super::say;
+use crate::tree::{root, target};
+
+/// The first experiment: the headline figure of `FlashPass`, with seven transports.
+pub const FIRST: &str = "fp-fig10a";
+/// One of each other publication, and queue disciplines: Gemini, BCC on shared memory, Aeolus with `ExpressPass`,
+/// CLEAN.
+pub const REST: [&str; 5] = ["gm-fig3.9", "bc-fig4", "ae-fig2", "cl-fig5", "x-aqm"];
+
+/// Runs every experiment in its quick form, with the command that was compiled for tests, and says which records are of
+/// other results.
+///
+/// # Errors
+/// What keeps them from running. False: an experiment failed.
+pub fn all() -> Result<bool, String> {
+    let out = target().join("gate/quick");
+    let mut shallop = Command::new(command()?);
+    shallop.args(["reproduce", "all", "--quick", "--out"]).arg(&out).current_dir(root());
+    let status = child::without_cargos_variables(&mut shallop).status();
+    let done = status.map_err(|why| format!("shallop could not be started: {why}"))?.success();
+    for stale in crate::records::stale(&out)? {
+        say(&format!("The record is of other results, or is missing: {stale} (make records)."));
+    }
+    Ok(done)
+}
+
+/// The command, as the compile of all tests leaves it.
+fn command() -> Result<PathBuf, String> {
+    let mut found = None;
+    build::stream(Selection::Integration, &Machine::look(), &mut |artifact| {
+        if let Artifact::Command(path) = artifact {
+            found = Some(path);
+        }
+    })?;
+    found.ok_or_else(|| "cargo built no command".to_owned())
+}

@@ -1,0 +1,159 @@
+//! Jobs of the gate: test executables, experiments, doc tests, Python. Each is a process whose output is kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::build::{Test, cargo};
+use super::harness::{self, Counts, Skip};
+use super::machine::Machine;
+use super::tally::{Group, Outcome};
+use super::{child, junit, say};
+use crate::tree::{root, target};
+
+/// A process to run, and how its output is read.
+pub struct Job {
+    pub group: Group,
+    pub name: String,
+    command: Result<Command, String>,
+    reader: Reader,
+}
+
+enum Reader {
+    Executable,
+    Executables,
+    /// The report of pytest, in this file.
+    Junit(PathBuf),
+    /// The exit status is all there is.
+    Status,
+}
+
+/// The counts of a job, and what failed besides tests.
+type Read = (Counts, Option<String>);
+
+impl Job {
+    pub fn test(test: &Test) -> Self {
+        let group = if test.is_unit { Group::Unit } else { Group::Integration };
+        let mut command = Command::new(&test.executable);
+        command.current_dir(&test.folder).env("CARGO_MANIFEST_DIR", &test.folder);
+        Self { group, name: test.name(), command: Ok(command), reader: Reader::Executable }
+    }
+
+    pub fn experiment(id: &str, shallop: &Path) -> Self {
+        let mut command = Command::new(shallop);
+        command.args(["reproduce", id, "--quick"]).current_dir(root());
+        let (group, reader) = (Group::Experiments, Reader::Status);
+        Self { group, name: id.to_owned(), command: Ok(command), reader }
+    }
+
+    pub fn docs(machine: &Machine) -> Self {
+        let command = cargo().map(|mut cargo| {
+            cargo.args(["test", "--doc", "--workspace", "--locked"]);
+            cargo.args(["--features", machine.features()]);
+            cargo
+        });
+        let (group, reader) = (Group::Docs, Reader::Executables);
+        Self { group, name: "doc tests".to_owned(), command, reader }
+    }
+
+    /// `make python`, with the command that was compiled for tests.
+    pub fn python(shallop: &Path) -> Self {
+        let report = folder().join("python.xml");
+        // A report of an earlier run would stand for a run that wrote none.
+        let _ = fs::remove_file(&report);
+        let mut command = Command::new("make");
+        command.args(["--no-print-directory", "python"]).current_dir(root());
+        command.env("PYTEST_ADDOPTS", format!("--junit-xml={}", report.display()));
+        command.env("SHALLOP_COMMAND", shallop);
+        let (group, reader) = (Group::Python, Reader::Junit(report));
+        Self { group, name: "python".to_owned(), command: Ok(command), reader }
+    }
+
+    /// Runs it. If it fails, all that it printed is printed.
+    pub fn run(self, required: &Required) -> Outcome {
+        let Self { group, name, command, reader } = self;
+        let ended = command.and_then(|mut command| {
+            let (read, seconds) = start(&mut command, &reader, &name)?;
+            let (mut counts, mut trouble) = read;
+            if matches!(reader, Reader::Executable) {
+                trouble = trouble.or(run_required(&command, &name, required, &mut counts)?);
+            }
+            Ok((counts, trouble, seconds))
+        });
+        let (counts, trouble, seconds) =
+            ended.unwrap_or_else(|why| (Counts::default(), Some(why), 0.0));
+        Outcome { group, name, counts, seconds, trouble }
+    }
+}
+
+fn start(command: &mut Command, reader: &Reader, name: &str) -> Result<(Read, f64), String> {
+    let file = |ending: &str| {
+        let name = name.replace(|letter: char| !letter.is_alphanumeric() && letter != '-', "_");
+        folder().join(format!("{name}.{ending}"))
+    };
+    let (out, err) = (file("out"), file("err"));
+    let ended = child::run(command, &out, &err)?;
+    let text = |path: &Path| {
+        fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    };
+    let printed = text(&out);
+    let counts = match reader {
+        Reader::Executable => harness::read(&printed),
+        Reader::Executables => harness::read_all(&printed),
+        Reader::Junit(report) => junit::read(&text(report)),
+        Reader::Status => Some(Counts { passed: usize::from(ended.success), ..Counts::default() }),
+    };
+    let read = match counts {
+        Some(counts) if ended.success || counts.failed > 0 => (counts, None),
+        Some(counts) => (counts, Some(ended.how)),
+        None => (Counts::default(), Some(format!("{}, and printed no closing line", ended.how))),
+    };
+    if read.1.is_some() || read.0.failed > 0 {
+        say(&format!("\n{name} failed:\n{printed}\n{}", text(&err)));
+    }
+    Ok((read, ended.seconds))
+}
+
+/// Runs the tests that Rust's own harness skipped for a cause that is required; it does not know `SHALLOP_REQUIRE`.
+fn run_required(
+    command: &Command,
+    name: &str,
+    required: &Required,
+    counts: &mut Counts,
+) -> Result<Option<String>, String> {
+    let (due, others): (Vec<Skip>, _) =
+        counts.skipped.drain(..).partition(|skip| skip.is_built_in && required.has(&skip.cause));
+    counts.skipped = others;
+    if due.is_empty() {
+        return Ok(None);
+    }
+    let mut again = Command::new(command.get_program());
+    again.args(["--exact", "--ignored"]).args(due.iter().map(|skip| &skip.name));
+    if let Some(folder) = command.get_current_dir() {
+        again.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+    }
+    let ((more, trouble), _) =
+        start(&mut again, &Reader::Executable, &format!("{name}, required tests"))?;
+    counts.passed += more.passed;
+    counts.failed += more.failed;
+    Ok(trouble)
+}
+
+/// The causes in `SHALLOP_REQUIRE`, which crates/testing defines.
+pub struct Required(Vec<String>);
+
+impl Required {
+    pub fn from_environment() -> Self {
+        let words = std::env::var("SHALLOP_REQUIRE").unwrap_or_default();
+        Self(words.split(',').map(|word| word.trim().to_owned()).collect())
+    }
+
+    fn has(&self, cause: &str) -> bool {
+        self.0.iter().any(|word| word == cause || word == "all")
+    }
+}
+
+/// Where the output of jobs is kept.
+pub fn folder() -> PathBuf {
+    target().join("gate")
+}

@@ -1,0 +1,138 @@
+//! As many jobs at a time as there are cores, those that took longest last time first; one while cargo compiles.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::jobs::{Job, Required, folder};
+use super::say;
+use super::tally::{Group, Outcome};
+
+/// Runs jobs.
+pub struct Pool {
+    cores: usize,
+    required: Required,
+    /// The seconds that each job took last time.
+    seconds: BTreeMap<String, f64>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Job>,
+    running: usize,
+    /// How many may run now.
+    limit: usize,
+    /// No job will be added.
+    is_closed: bool,
+    ended: Vec<Outcome>,
+}
+
+impl Pool {
+    pub fn new(cores: usize) -> Result<Self, String> {
+        let folder = folder();
+        fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+        let text = fs::read_to_string(times()).unwrap_or_default();
+        let row = |line: &str| {
+            let (seconds, name) = line.split_once(' ')?;
+            Some((name.to_owned(), seconds.parse().ok()?))
+        };
+        Ok(Self {
+            cores,
+            required: Required::from_environment(),
+            seconds: text.lines().filter_map(row).collect(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Adds a job; it starts when a core is free.
+    pub fn add(&self, job: Job) {
+        self.state().waiting.push(job);
+        self.changed.notify_all();
+    }
+
+    /// Adds jobs by `fill`, and waits until all have ended, also if `fill` fails.
+    pub fn run(
+        &mut self,
+        fill: impl FnOnce(&Self) -> Result<(), String>,
+    ) -> Result<Vec<Outcome>, String> {
+        *self.state() = State { limit: 1, ..State::default() };
+        let filled = std::thread::scope(|scope| {
+            for _ in 0..self.cores {
+                scope.spawn(|| self.work());
+            }
+            let filled = fill(self);
+            let mut state = self.state();
+            (state.is_closed, state.limit) = (true, self.cores);
+            if filled.is_err() {
+                state.waiting.clear();
+            }
+            self.changed.notify_all();
+            filled
+        });
+        let ended = std::mem::take(&mut self.state().ended);
+        for outcome in &ended {
+            self.seconds.insert(outcome.name.clone(), outcome.seconds);
+        }
+        let mut text = String::new();
+        for (name, seconds) in &self.seconds {
+            let _ = writeln!(text, "{seconds:.1} {name}");
+        }
+        let _ = fs::write(times(), text);
+        filled.map(|()| ended)
+    }
+
+    fn work(&self) {
+        let mut state = self.state();
+        loop {
+            if state.running < state.limit && !state.waiting.is_empty() {
+                let job = self.take(&mut state.waiting);
+                state.running += 1;
+                drop(state);
+                let outcome = job.run(&self.required);
+                report(&outcome);
+                state = self.state();
+                state.running -= 1;
+                state.ended.push(outcome);
+                self.changed.notify_all();
+            } else if state.is_closed && state.waiting.is_empty() {
+                return;
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// The first experiment comes ahead of all, then what took longest. A job that was never run counts as long.
+    fn take(&self, waiting: &mut Vec<Job>) -> Job {
+        let rank = |job: &Job| {
+            let seconds = self.seconds.get(&job.name).copied().unwrap_or(60.0);
+            if job.group == Group::Experiments { f64::INFINITY } else { seconds }
+        };
+        let longest = (0..waiting.len())
+            .max_by(|one, other| rank(&waiting[*one]).total_cmp(&rank(&waiting[*other])));
+        waiting.swap_remove(longest.unwrap_or_default())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn report(outcome: &Outcome) {
+    let verdict = if outcome.failed() == 0 { "ok" } else { "FAILED" };
+    let (counts, failed) = (&outcome.counts, outcome.failed());
+    let skipped = counts.skipped.len();
+    say(&format!(
+        "{verdict:<7}{:>6.1} s  {}: {} passed, {failed} failed, {skipped} skipped",
+        outcome.seconds, outcome.name, counts.passed
+    ));
+}
+
+fn times() -> PathBuf {
+    folder().join("times")
+}

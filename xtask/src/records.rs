@@ -1,0 +1,99 @@
+//! Which records of full runs are of today's results: a record keeps a digest of what the quick form of its experiment
+//! gave then, and a full run is due when the quick form gives another one now.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::tree::root;
+
+/// The folder of the records, from the root on.
+pub const RECORDS: &str = "docs/reproduction/recorded";
+
+/// The key of the digest in a record.
+const KEY: &str = "quick_digest";
+
+/// The names of the experiments in `quick`, a folder that `reproduce all --quick --out` has left, whose record has
+/// another digest, or that have no record.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn stale(quick: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(quick).map_err(|why| format!("{}: {why}", quick.display()))?;
+    let mut stale = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|why| format!("{}: {why}", quick.display()))?.path();
+        if !path.join("summary.json").exists() {
+            continue;
+        }
+        let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let record = root().join(RECORDS).join(format!("{id}.json"));
+        let kept = if record.exists() { read(&record)?[KEY].take() } else { Value::Null };
+        if kept.as_str() != Some(&digest(&path)?) {
+            stale.push(id);
+        }
+    }
+    stale.sort();
+    Ok(stale)
+}
+
+/// The digest of the results in a folder: of every figure of every run, in order, without the computing time.
+///
+/// # Errors
+/// A folder without results.
+pub fn digest(folder: &Path) -> Result<String, String> {
+    let path = folder.join("summary.json");
+    let Value::Array(mut runs) = read(&path)?["runs"].take() else {
+        return Err(format!("{}: has no runs", path.display()));
+    };
+    for run in &mut runs {
+        if let Value::Object(fields) = run {
+            fields.retain(|name, _| name != "wall_s");
+        }
+    }
+    let text = serde_json::to_vec(&runs).map_err(|why| format!("{}: {why}", path.display()))?;
+    Ok(Sha256::digest(&text).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+fn read(path: &Path) -> Result<Value, String> {
+    let text = fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))?;
+    serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest_of(summary: &str) -> Result<String, String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("summary.json"), summary).unwrap();
+        digest(folder.path())
+    }
+
+    #[test]
+    fn a_digest_covers_every_figure_but_the_computing_time() {
+        let one = digest_of(r#"{"version": "1", "runs": [{"loss": 0.5, "wall_s": 1.5}]}"#).unwrap();
+        let same =
+            digest_of(r#"{"version": "2", "runs": [{"loss": 0.5, "wall_s": 9.0}]}"#).unwrap();
+        let moved =
+            digest_of(r#"{"version": "1", "runs": [{"loss": 0.6, "wall_s": 1.5}]}"#).unwrap();
+        assert_eq!(one, same);
+        assert_ne!(one, moved);
+        assert!(digest_of("{}").unwrap_err().contains("no runs"));
+    }
+
+    #[test]
+    fn an_experiment_without_a_record_is_stale() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("no-such-experiment");
+        fs::create_dir(&inner).unwrap();
+        fs::write(inner.join("summary.json"), r#"{"runs": []}"#).unwrap();
+        assert_eq!(stale(folder.path()).unwrap(), ["no-such-experiment"]);
+    }
+}
