@@ -19,6 +19,10 @@ XTASK = $(CARGO) build --quiet --locked --package xtask && $(TARGET)/debug/xtask
 
 # The crates that must run in a browser.
 PURE = core control switch proto topology workload results plan scenario sim measure lab view
+# Those and the crates that need an operating system, but not Linux.
+PORTABLE = $(PURE:%=shallop-%) shallop-store shallop-workbench shallop
+# The crates that are of use in the repository alone.
+UNPUBLISHED = xtask shallop-testing
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -30,6 +34,7 @@ LYCHEE = 0.24.2
 CARGO_DENY = 0.20.2
 CARGO_FUZZ = 0.13.2
 AXE = 4.14.1
+ACTIONLINT = 1.7.12
 # Makes a tool, or says that the step is skipped and why, and ends the recipe.
 TOOL = $(MAKE) --no-print-directory $(1) > /dev/null || { echo "SKIPPED $@: $(notdir $(1)) could not be installed"; exit 0; }
 
@@ -42,6 +47,9 @@ FUZZ_FROM_scenario = experiments examples crates/scenario/tests/scenarios
 FUZZ_FROM_network = examples fuzz/seeds
 FUZZ_FROM_tables = crates/workload/data fuzz/seeds
 
+# Where `make dist` leaves the packages.
+PACKAGES ?= target/packages
+
 # The comparison with ns-3: where its libraries go, and what else check.py is told (--only cubic, --jobs 2).
 NS3_VENV ?= .venv-ns3
 NS3_OPTIONS ?=
@@ -52,7 +60,7 @@ KERNEL_CORE ?= 0
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
     check-all-tests check-experiments check-without-bpf measures notebooks python wheel check-report bench-quic \
     bench-quic-lints check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench docs book \
-    wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%)
+    wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
 help: ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -80,6 +88,13 @@ test: setup-test ## Format, lints, all tests, six quick experiments; a table of 
 	@$(XTASK) all
 	@$(TARGET)/debug/xtask test
 
+tree: ## Format, and the rules of the tree: which crate may use what, lengths, licences, no binaries
+	$(CARGO) fmt --all --check
+	@$(XTASK) all
+
+test-portable: ## Tests of the crates that do not need Linux
+	$(CARGO) test --locked $(PORTABLE:%=--package %)
+
 check-full: setup-full ## All steps, also after one that failed: every test and quick experiment, docs, site, fuzzing, ...
 	@$(XTASK) full
 
@@ -106,6 +121,27 @@ records: ## Experiments in full whose quick form gives other results than its re
 notebooks: ## The notebooks, run from beginning to end
 	@[ -x $(VENV)/bin/python ] || { echo "SKIPPED $@: there is no $(VENV) (make python)"; exit 0; }; \
 	$(VENV)/bin/python -m pytest --quiet -m notebooks
+
+# Each crate is built from its package, with the packages before it.
+package: ## Every crate as crates.io would get it
+	$(CARGO) package --workspace --locked $(UNPUBLISHED:%=--exclude %)
+
+dist: ## Packages of the command in target/packages: a wheel, a source distribution, a .deb
+	@bash checks/dist/build.sh $(PACKAGES) $(TOOLS)/dist
+
+check-dist: ## Installs the packages where there is no Rust, and uses them: as root, with debootstrap
+	@bash checks/dist/check.sh $(PACKAGES) $(TOOLS)/clean-root
+
+actionlint: ## The workflows of GitHub
+	@command -v go > /dev/null || { echo "SKIPPED $@: go, which builds it, is not installed"; exit 0; }; \
+	$(call TOOL,$(TOOLS)/actionlint-$(ACTIONLINT)); \
+	$(TOOLS)/bin/actionlint; \
+	echo "actionlint: the workflows are fine."
+
+$(TOOLS)/actionlint-$(ACTIONLINT):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS))/bin go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT)
+	@touch $@
 
 # In the release profile, after the command: with the same features, so all but the module itself is shared.
 python: ## The Python package in .venv, its lints, types and tests

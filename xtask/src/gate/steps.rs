@@ -9,7 +9,7 @@ use super::{child, machine, say};
 use crate::tree::root;
 
 /// The targets of the Makefile that are steps, after `test`, in order.
-const STEPS: [&str; 15] = [
+const STEPS: [&str; 18] = [
     "check-experiments",
     "check-without-bpf",
     "measures",
@@ -24,7 +24,10 @@ const STEPS: [&str; 15] = [
     "check-report",
     "check-ns3-recorded",
     "notebooks",
-    "release",
+    "actionlint",
+    "package",
+    "dist",
+    "check-dist",
 ];
 
 /// The start of a line by which a step says that it did not run here, and why.
