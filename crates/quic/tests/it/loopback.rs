@@ -64,8 +64,7 @@ fn transfer(of_client: Config, of_server: Config, count: usize) -> (Path, Credit
     (path, stats, took)
 }
 
-#[test]
-fn data_leaves_on_credits_and_arrives_whole() {
+pub fn data_leaves_on_credits_and_arrives_whole() {
     let (path, stats, took) = transfer(config(), config(), 5_000_000);
     assert_eq!(path, Path::Credits);
     let packets = 5_000_000 / 1_408;
@@ -79,8 +78,7 @@ fn data_leaves_on_credits_and_arrives_whole() {
     assert!(took > Duration::from_millis(200), "{took:?}");
 }
 
-#[test]
-fn peers_without_credits_get_plain_quic() {
+pub fn peers_without_credits_get_plain_quic() {
     let plain = Config { credits: false, ..config() };
     for (client, server) in [(plain, config()), (config(), plain)] {
         let (path, stats, _) = transfer(client, server, 300_000);
@@ -89,8 +87,7 @@ fn peers_without_credits_get_plain_quic() {
     }
 }
 
-#[test]
-fn streams_in_both_directions_are_answered() {
+pub fn streams_in_both_directions_are_answered() {
     let (address, tls, thread) = server(config(), |connection| {
         for _ in 0..3 {
             let (mut send, mut recv) = block_on(connection.accept_bi()).unwrap();
@@ -137,8 +134,7 @@ fn relay(server: SocketAddr) -> SocketAddr {
     address
 }
 
-#[test]
-fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
+pub fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
     // The relay keeps no classes.
     let classes = Classes { data: 0, unscheduled: 0, ack: 0, control: 0, emulation: 0, credit: 0 };
     let config = || Config { classes, ..config() };
@@ -165,8 +161,7 @@ fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
     assert!(stats.credits_sent >= of_server.used, "{stats:?} {of_server:?}");
 }
 
-#[test]
-fn packets_of_no_connection_are_counted_and_get_no_answer() {
+pub fn packets_of_no_connection_are_counted_and_get_no_answer() {
     let identity = Identity::make().unwrap();
     let tls = Tls::server(&identity);
     let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
@@ -185,8 +180,7 @@ fn packets_of_no_connection_are_counted_and_get_no_answer() {
     assert!(socket.recv(&mut [0; 2_000]).is_err());
 }
 
-#[test]
-fn an_endpoint_ends_with_connections_that_nobody_accepted() {
+pub fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     let identity = Identity::make().unwrap();
     let tls = Tls::server(&identity);
     let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
@@ -211,8 +205,7 @@ fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     assert!(ended.is_finished(), "its thread goes on");
 }
 
-#[test]
-fn another_server_than_the_pinned_one_is_refused() {
+pub fn another_server_than_the_pinned_one_is_refused() {
     let (address, _, thread) = server(config(), |connection| block_on(connection.ready()).is_err());
     let other = Identity::make().unwrap();
     let tls = Tls::client(ServerVerifier::pinned(other.fingerprint()) as Arc<_>);

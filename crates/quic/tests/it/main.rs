@@ -4,8 +4,50 @@
 
 mod addresses;
 mod authority;
+mod examples;
 mod hostile;
 mod loopback;
+mod memory;
 mod session;
 mod streams;
 mod vectors;
+
+shallop_testing::tests! {
+    tests: [
+        addresses::a_destination_that_the_kernel_refuses_ends_no_other_connection,
+        addresses::a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_thread,
+        addresses::credits_are_kept_over_each_family_of_one_socket,
+        addresses::a_datagram_from_port_0_over_ipv4_ends_no_endpoint,
+        addresses::a_datagram_from_port_0_over_ipv6_ends_no_endpoint,
+        addresses::a_datagram_from_port_0_over_ipv4_ends_no_endpoint_of_both_families,
+        authority::a_server_is_trusted_if_the_authority_has_signed_its_certificate_for_the_name,
+        authority::a_server_that_asks_takes_clients_of_its_authority_and_no_others,
+        authority::files_that_hold_no_certificate_or_key_or_an_open_one_are_named,
+        examples::a_file_arrives_whole_on_credits,
+        examples::requests_are_answered_in_their_order_and_those_that_are_too_long_are_refused,
+        hostile::a_million_spoilt_packets_are_refused,
+        hostile::any_stamps_are_taken_by_neither_end_twice,
+        loopback::data_leaves_on_credits_and_arrives_whole,
+        loopback::peers_without_credits_get_plain_quic,
+        loopback::streams_in_both_directions_are_answered,
+        loopback::where_no_emulation_packet_is_answered_data_goes_on_without_credits,
+        loopback::packets_of_no_connection_are_counted_and_get_no_answer,
+        loopback::an_endpoint_ends_with_connections_that_nobody_accepted,
+        loopback::another_server_than_the_pinned_one_is_refused,
+        memory::connections_at_rest_take_little_memory,
+        session::a_folder_arrives_as_it_is_and_a_second_time_nothing_moves,
+        session::senders_of_one_host_that_are_alive_do_not_end_each_other,
+        streams::a_reset_reaches_the_reader_with_its_code,
+        streams::a_stop_reaches_the_writer_with_its_code,
+        streams::what_has_arrived_whole_was_not_stopped_and_a_finished_stream_takes_no_more,
+        streams::stopped_streams_leave_room_for_others,
+        streams::the_end_of_a_connection_has_a_code_and_a_reason,
+        streams::a_future_that_is_polled_again_and_again_is_kept_once,
+        vectors::every_row_is_what_this_crate_writes,
+        vectors::every_message_is_what_this_crate_writes,
+        vectors::every_message_is_read_as_what_it_says,
+        vectors::every_row_is_read_as_what_it_says,
+        vectors::the_page_shows_rows,
+    ]
+    children: [memory::measures_connections_at_rest]
+}

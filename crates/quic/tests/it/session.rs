@@ -11,8 +11,7 @@ use shallop_quic::identity::Identity;
 use shallop_quic::session::{Receiving, Sending, Served, receive};
 use shallop_quic::transfer::{ReceiveOptions, SendOptions, Sources};
 
-#[test]
-fn a_folder_arrives_as_it_is_and_a_second_time_nothing_moves() {
+pub fn a_folder_arrives_as_it_is_and_a_second_time_nothing_moves() {
     let link = BitsPerSec::at_least_one(300_000_000);
     let wait = Duration::from_millis(20);
     let config = Config { wait, slack: Duration::from_millis(20), ..Config::new(link) };
@@ -50,8 +49,7 @@ fn a_folder_arrives_as_it_is_and_a_second_time_nothing_moves() {
     assert!(first.credits.without_credit * 200 <= first.credits.data_packets, "{first:?}");
 }
 
-#[test]
-fn senders_of_one_host_that_are_alive_do_not_end_each_other() {
+pub fn senders_of_one_host_that_are_alive_do_not_end_each_other() {
     let link = BitsPerSec::at_least_one(100_000_000);
     let wait = Duration::from_millis(20);
     let config = Config { wait, slack: Duration::from_millis(20), ..Config::new(link) };

