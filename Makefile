@@ -59,8 +59,8 @@ KERNEL_CORE ?= 0
 
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
     check-all-tests check-experiments check-without-bpf measures notebooks python wheel check-report bench-quic \
-    bench-quic-lints check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux bench docs book \
-    wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
+    bench-quic-lints check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
+    bench docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
 help: ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -254,9 +254,12 @@ bench-quic: ## What QUIC on credits costs beside quinn, and its largest rate: as
 	    $(BENCH_QUIC) cost && $(BENCH_QUIC) sweep && $(BENCH_QUIC) sweep --fifo 10; \
 	fi
 
+check-quic: ## Our QUIC and stock quinn as each other's peer, over loopback
+	$(CARGO) test --release --locked --quiet --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR)
+
 bench-quic-lints:
 	cd checks/quic && $(CARGO) fmt --check
-	$(CARGO) clippy --locked --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR) -- -D warnings
+	$(CARGO) clippy --locked --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR) --all-targets -- -D warnings
 
 docs: ## The documentation of the code, its warnings errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

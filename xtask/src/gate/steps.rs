@@ -9,7 +9,7 @@ use super::{child, machine, say};
 use crate::tree::root;
 
 /// The targets of the Makefile that are steps, after `test`, in order.
-const STEPS: [&str; 18] = [
+const STEPS: [&str; 19] = [
     "check-experiments",
     "check-without-bpf",
     "measures",
@@ -21,6 +21,7 @@ const STEPS: [&str; 18] = [
     "deny",
     "fuzz",
     "bench-quic-lints",
+    "check-quic",
     "check-report",
     "check-ns3-recorded",
     "notebooks",
