@@ -102,9 +102,14 @@ fn list(u: &mut Unstructured<'_>) -> Result<Vec<String>> {
             u.arbitrary()?
         });
         let kind = *u.choose(&["file", "executable", "folder", "file"])?;
-        let size = u.choose(&CONTENTS)?.len() as u64;
+        // Most often that of a content; else any, up to 2^64 - 1.
+        let size = if u.ratio(3, 4)? {
+            u.choose(&CONTENTS)?.len() as u64
+        } else {
+            draw::number(u, 1 << 20)?
+        };
         let size = if kind == "folder" { 0 } else { size };
-        total += size;
+        total = total.wrapping_add(size);
         lines.push(format!(
             r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size}}}"#
         ));
@@ -182,8 +187,8 @@ fn run(bytes: &[u8]) -> Result<()> {
     for _ in 0..2 {
         let (peer, told) = script(u, true)?;
         all.extend(told);
-        let overwrite = u.arbitrary()?;
-        let _ = receive(&peer, &inside, ReceiveOptions { overwrite }, &());
+        let options = ReceiveOptions { overwrite: u.arbitrary()?, hidden: u.arbitrary()? };
+        let _ = receive(&peer, &inside, options, &());
         let around = std::fs::read_dir(PLACE.join("around")).expect("a folder");
         assert_eq!(around.count(), 1, "something was written outside");
         check(&inside, &all);
