@@ -9,6 +9,8 @@ mod agreement;
 mod command;
 mod compare;
 mod docs;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod endpoint_failure;
 #[cfg(unix)]
 mod hostile;
 mod new;
