@@ -14,8 +14,9 @@ VENV ?= .venv
 
 # The command as users build it.
 SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
-# The gate and the checks of the tree. `cargo run` would set variables that build scripts watch.
-XTASK = $(CARGO) build --quiet --locked --package xtask && $(TARGET)/debug/xtask
+# The gate and the checks of the tree. `cargo run` would set variables that build scripts watch; `--workspace` gives the
+# crates of others the features with which the gate compiles them.
+XTASK = $(CARGO) build --quiet --locked --workspace --bin xtask && $(TARGET)/debug/xtask
 
 # The crates that must run in a browser.
 PURE = core control switch proto topology workload results plan scenario sim measure lab view
@@ -115,7 +116,7 @@ measures:
 	$(CARGO) test --release --locked --package shallop-workload --test it trace -- --ignored --nocapture
 
 records: ## Experiments in full whose quick form gives other results than its record; up to 13 hours, resumable
-	$(CARGO) build --quiet --locked --package xtask --features records
+	$(CARGO) build --quiet --locked --workspace --bin xtask --features xtask/records
 	@$(TARGET)/debug/xtask records
 
 notebooks: ## The notebooks, run from beginning to end

@@ -23,6 +23,8 @@ pub enum Selection {
     Unit,
     /// All, and the command that tests call.
     Integration,
+    /// The command alone.
+    Command,
 }
 
 /// A test executable.
@@ -83,13 +85,15 @@ pub fn stream(
     each: &mut dyn FnMut(Artifact),
 ) -> Result<(), String> {
     let mut cargo = cargo()?;
-    cargo.args(["test", "--no-run", "--workspace", "--locked", "--features", machine.features()]);
-    cargo.args(["--message-format", "json-render-diagnostics"]);
+    // The whole workspace in each case: with other packages, crates of others would have other features.
     let targets: &[&str] = match selection {
-        Selection::Unit => &["--lib", "--bins"],
-        Selection::Integration => &["--tests"],
+        Selection::Unit => &["test", "--no-run", "--lib", "--bins"],
+        Selection::Integration => &["test", "--no-run", "--tests"],
+        Selection::Command => &["build", "--bin", "shallop"],
     };
-    let mut child = without_cargos_variables(cargo.args(targets).stdout(Stdio::piped()))
+    cargo.args(targets).args(["--workspace", "--locked", "--features", machine.features()]);
+    cargo.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped());
+    let mut child = without_cargos_variables(&mut cargo)
         .spawn()
         .map_err(|why| format!("cargo could not be started: {why}"))?;
     let out = child.stdout.take().ok_or("cargo has no output")?;

@@ -32,10 +32,10 @@ pub fn all() -> Result<bool, String> {
     Ok(done)
 }
 
-/// The command, as the compile of all tests leaves it.
+/// The command that tests call.
 fn command() -> Result<PathBuf, String> {
     let mut found = None;
-    build::stream(Selection::Integration, &Machine::look(), &mut |artifact| {
+    build::stream(Selection::Command, &Machine::look(), &mut |artifact| {
         if let Artifact::Command(path) = artifact {
             found = Some(path);
         }
