@@ -104,6 +104,9 @@ pub enum Command {
     /// Print what makes a shell complete commands and options
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
+    /// Write the manual pages of all commands into a folder
+    #[command(hide = true)]
+    Man(Man),
 }
 
 /// The arguments of `new`.
@@ -145,6 +148,13 @@ pub struct Schema {
 pub struct Completions {
     /// The shell
     pub shell: ShellKind,
+}
+
+/// The arguments of `man`, which packages are made with.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The folder, which exists
+    pub folder: PathBuf,
 }
 
 /// The arguments of `run`.

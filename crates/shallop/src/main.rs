@@ -103,6 +103,7 @@ fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::New(args) => new::new(args),
         Command::Schema(args) => show::schema(args),
         Command::Completions(args) => show::completions(args),
+        Command::Man(args) => show::man(args),
         Command::Chips(args) => show::chips(args),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Host(args) => host::host(args, &*listen(&stop)?),

@@ -1,4 +1,4 @@
-//! `check`, `schema`, `chips` and `completions`: commands that run nothing.
+//! `check`, `schema`, `chips`, `completions` and `man`: commands that run nothing.
 
 use std::process::ExitCode;
 
@@ -138,6 +138,13 @@ pub fn completions(args: &args::Completions) -> Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Arguments::command(), "shallop", &mut text);
     print::line(String::from_utf8_lossy(&text).trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the manual pages: shallop.1, and one for each command.
+pub fn man(args: &args::Man) -> Result<ExitCode> {
+    clap_mangen::generate_to(Arguments::command(), &args.folder)
+        .map_err(|why| plain(&format!("{}: {why}", args.folder.display())))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -119,3 +119,20 @@ fn shells_are_told_commands_and_options() {
         assert_eq!(script.contains("expresspass"), values, "{shell}");
     }
 }
+
+#[test]
+fn every_command_gets_a_manual_page() {
+    let folder = Folder::with("");
+    fs::create_dir(folder.path("man")).unwrap();
+    let output = folder.shallop(&["man", "man"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for (page, word) in [
+        ("shallop.1", "reproduce"),
+        ("shallop-run.1", "quick"),
+        ("shallop-host-load.1", "capacity"),
+    ] {
+        let text = fs::read_to_string(folder.path("man").join(page)).unwrap();
+        assert!(text.contains(".TH shallop") && text.contains(word), "{page}: {text}");
+    }
+    fails(&folder, &["man", "nowhere"], &["nowhere: ", "No such file"]);
+}
