@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import xml.etree.ElementTree
 from typing import Any
 
 from browser import Browser
@@ -37,6 +38,7 @@ delay = "1ms"
 sender_delay = "0ms..2ms"
 [[scheme]]
 transport = "cubic"
+name = "c\\u001b[2J"
 [[scheme]]
 transport = "flashpass"
 [[group]]
@@ -218,7 +220,7 @@ def check_toggle(browser: Browser, name: str, figure: str) -> None:
 
 
 def check_pictures(browser: Browser, downloads: pathlib.Path) -> None:
-    """The buttons under the first figure save it as SVG and as PNG."""
+    """The buttons under the first figure save it as SVG, which is XML, and as PNG."""
     for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
         figure = browser.run("""
             const button = document.querySelector(`button.${arguments[0]}`);
@@ -229,6 +231,8 @@ def check_pictures(browser: Browser, downloads: pathlib.Path) -> None:
         while not target.exists() and time.monotonic() < until:
             time.sleep(0.02)
         assert target.read_bytes().startswith(start), target
+        if kind == "svg":
+            xml.etree.ElementTree.parse(target)
         target.unlink()
 
 

@@ -9,8 +9,7 @@ use crate::tree::{Finding, paths, root};
 const BYTES: u64 = 300_000;
 
 /// The binary or large files that are wanted, each with the reason. An entry without such a file is a finding.
-const WANTED: [(&str, &str); 8] = [
-    ("crates/draw/vendor/Roboto-Regular.ttf", "the font of figures; see LICENSE.txt beside it"),
+const WANTED: [(&str, &str); 7] = [
     ("crates/linux/tests/tapes/bbr.tape", "a rehearsal that tests replay"),
     ("crates/linux/tests/tapes/cubic.tape", "a rehearsal that tests replay"),
     ("crates/shallop/tests/it/hostile/scenario.toml.gz", "input that the command refuses"),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 27] = [
+pub const RULE: [(&str, &[&str]); 26] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -106,7 +106,6 @@ pub const RULE: [(&str, &[&str]); 27] = [
     ("shallop-quic", &["shallop-core", "shallop-control", "shallop-proto"]),
     ("shallop-store", &["shallop-core"]),
     ("shallop-view", &["shallop-core", "shallop-results"]),
-    ("shallop-draw", &["shallop-view"]),
     ("shallop-features", &[]),
     (
         "shallop-workbench",
@@ -133,7 +132,6 @@ pub const RULE: [(&str, &[&str]); 27] = [
             "shallop-plan",
             "shallop-scenario",
             "shallop-workbench",
-            "shallop-draw",
             "shallop-features",
             "shallop-quic",
         ],
@@ -164,10 +162,9 @@ const IN_TESTS: [(&str, &[&str]); 3] = [
 ];
 
 /// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
-const BELONGS: [(&[&str], &[&str]); 8] = [
+const BELONGS: [(&[&str], &[&str]); 7] = [
     (&["getrandom", "libc"], &["shallop-features"]),
     (&["tempfile"], &["shallop-store", "shallop-kernel"]),
-    (&["resvg", "rquickjs", "skrifa"], &["shallop-draw"]),
     (&["arrow"], &["shallop-python"]),
     (&["parquet"], &["shallop-store"]),
     (&["indicatif", "rayon"], &["shallop-workbench", "shallop"]),

@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{
+    OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell as ShellKind;
 use shallop_results::Shard;
@@ -234,9 +236,8 @@ pub struct Work {
     /// moment it ends; reproduce makes one for each ID in it
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub out: Option<PathBuf>,
-    /// Also write each figure of the report as a file: DIR/figures/NAME.svg or NAME.png
-    #[arg(long, value_name = "KIND", requires = "out")]
-    pub figures: Option<Picture>,
+    #[command(flatten)]
+    removed: Removed,
     /// How results are printed.
     #[command(flatten)]
     pub printed: Printed,
@@ -310,14 +311,17 @@ pub struct Compare {
     pub printed: Printed,
 }
 
-/// A kind of picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Picture {
-    /// Vector graphics, for papers and slides
-    Svg,
-    /// Pixels, at twice the size of the SVG
-    Png,
+/// Options of earlier versions. The error for each says what to use instead.
+#[derive(Debug, Args)]
+struct Removed {
+    #[arg(long, hide = true, value_name = "KIND", num_args = 0..=1, default_missing_value = "svg")]
+    #[arg(value_parser = UnknownArgumentValueParser::suggest(FIGURES))]
+    figures: Option<String>,
 }
+
+/// What to use instead of `--figures`.
+const FIGURES: &str = "--figures was removed: buttons in report.html save figures as SVG or PNG; without a browser, \
+     vl-convert draws what `shallop report DIR --json` prints (docs/reports.md), and Python saves results.figures";
 
 /// The arguments of `report`.
 #[derive(Debug, Args)]
@@ -325,12 +329,11 @@ pub struct Report {
     /// The folder that was given to --out
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Also write each figure as a file: DIR/figures/NAME.svg or NAME.png
-    #[arg(long, value_name = "KIND", conflicts_with = "json")]
-    pub figures: Option<Picture>,
     /// Print the figures as JSON, each a Vega-Lite spec with its data, and write nothing
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    removed: Removed,
 }
 
 /// The arguments of `check`.

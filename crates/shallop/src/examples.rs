@@ -51,7 +51,6 @@ Examples:
 pub const REPORT: &str = "\
 Examples:
   shallop report results
-  shallop report results --figures svg
   shallop report results --json > figures.json";
 
 /// The examples of `check`.

@@ -4,11 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use shallop_draw::Artist;
 use shallop_workbench::diagnostic::{Result, name, plain};
-use shallop_workbench::{self as workbench, REPORT, Results, report};
+use shallop_workbench::{REPORT, Results, report};
 
-use crate::args::{self, Picture};
+use crate::args;
 use crate::print;
 
 /// Makes the page of a folder of results; for a folder with several such folders, the page of each and an index.
@@ -20,11 +19,11 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if report::has_results(folder) {
-        write(folder, args.figures)?;
+        write(folder)?;
         print::line(&format!("The report is {}.", name(&folder.join(REPORT))))?;
     } else {
         for folder in &inside {
-            write(folder, args.figures)?;
+            write(folder)?;
         }
         let path = report::write_index(folder).map_err(|why| plain(&why))?;
         print::line(&format!("The report is {}: it leads to {}.", name(&path), inside.len()))?;
@@ -32,25 +31,9 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page of a folder of results, and its figures on request.
-fn write(folder: &Path, pictures: Option<Picture>) -> Result<()> {
-    let results = Results::publish(folder).map_err(|why| plain(&why))?;
-    pictures.map_or(Ok(()), |picture| draw(folder, &results, picture))
-}
-
-/// Writes the figures of a folder of results as files.
-pub fn draw(folder: &Path, results: &Results, picture: Picture) -> Result<()> {
-    let artist = Artist::new().map_err(|why| plain(&why))?;
-    for figure in &results.figures {
-        let drawing = artist.draw(&figure.whole()).map_err(|why| plain(&why))?;
-        let (ending, bytes) = match picture {
-            Picture::Svg => ("svg", drawing.svg.into_bytes()),
-            Picture::Png => ("png", artist.png(&drawing.svg).map_err(|why| plain(&why))?),
-        };
-        let path = folder.join("figures").join(format!("{}.{ending}", figure.id));
-        workbench::write_file(path, &bytes).map_err(|why| plain(&why))?;
-    }
-    Ok(())
+/// Writes the page of a folder of results.
+fn write(folder: &Path) -> Result<()> {
+    Results::publish(folder).map(drop).map_err(|why| plain(&why))
 }
 
 /// The figures of a folder, or of all folders in it by their names.

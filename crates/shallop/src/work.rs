@@ -23,7 +23,7 @@ use shallop_workbench::{self as workbench, Task, jobs, kernels};
 use crate::args::{self, Format, Printed};
 use crate::live::Live;
 use crate::progress::Bar;
-use crate::{host_args, print, report};
+use crate::{host_args, print};
 
 /// The exit code of interrupted work.
 pub const INTERRUPTED: u8 = 130;
@@ -289,12 +289,7 @@ impl<'a> Tasks<'a> {
             shard: self.shard,
             stop: self.stop,
         };
-        let (summary, results) = task.carry_out(options, bar)?;
-        if let (Some(folder), Some(results), Some(picture)) =
-            (&task.folder, &results, self.work.figures)
-        {
-            report::draw(folder, results, picture)?;
-        }
+        let (summary, _) = task.carry_out(options, bar)?;
         match self.work.printed.format() {
             Format::Json => {
                 if let Some(line) = void::line(&summary) {

@@ -161,9 +161,12 @@
     setTimeout(() => URL.revokeObjectURL(address), 10000);
   }
 
+  const file = (text, type) => URL.createObjectURL(new Blob([text], { type }));
+  // XML has no place for most control characters, which names may contain.
+  const xml = (text) => text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd");
   const savers = {
-    csv: (figure) => URL.createObjectURL(new Blob([csv(figure)], { type: "text/csv;charset=utf-8" })),
-    svg: (figure) => figure.view.toImageURL("svg"),
+    csv: (figure) => file(csv(figure), "text/csv;charset=utf-8"),
+    svg: async (figure) => file(xml(await figure.view.toSVG()), "image/svg+xml;charset=utf-8"),
     png: (figure) => figure.view.toImageURL("png", 2),
   };
   function offer(figure) {

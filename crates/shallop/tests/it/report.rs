@@ -1,11 +1,10 @@
-//! Reports from outside: what is written, that it is the same whoever makes it, and that every figure can be drawn.
+//! Reports from outside: what is written, that it is the same whoever makes it, and which figures there are.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::support::{Folder, text};
 use serde_json::Value;
-use shallop_draw::Artist;
 use shallop_results::summary::RehearsalOfRun;
 
 const STATIC: &str = r#"
@@ -71,16 +70,13 @@ fn figures(folder: &Folder, out: &str) -> Vec<(String, Value)> {
     figures.map(|of| (of["id"].as_str().unwrap().to_owned(), of["spec"].clone())).collect()
 }
 
-/// Draws all figures of these results, of which some must be there.
-fn check_drawn(folder: &Folder, out: &str, wanted: &[&str]) {
-    let artist = Artist::new().unwrap();
+/// Checks the names of the figures, and that each has rows of data. `python/tests` and `checks/report` draw them.
+fn check_figures(folder: &Folder, out: &str, wanted: &[&str]) {
     let figures = figures(folder, out);
     let ids: Vec<&str> = figures.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(ids, wanted);
     for (id, spec) in &figures {
-        let drawing = artist.draw(spec).unwrap();
-        assert_eq!(drawing.warnings, Vec::<String>::new(), "{id}");
-        assert!(drawing.svg.contains("role-mark") && !drawing.svg.contains("NaN"), "{id}");
+        assert!(!spec["data"]["values"].as_array().unwrap().is_empty(), "{id}");
     }
 }
 
@@ -106,7 +102,7 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
         assert!(first.contains(said), "{said}");
     }
     assert!(!first.contains("wall s"), "the time it took differs from one time to the next");
-    check_drawn(
+    check_figures(
         &folder,
         "a",
         &[
@@ -127,7 +123,7 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
 fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
     let folder = Folder::with(DYNAMIC);
     folder.done(&["run", "scenario.toml", "--out", "a"]);
-    check_drawn(
+    check_figures(
         &folder,
         "a",
         &[
@@ -153,7 +149,7 @@ fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
 }
 
 #[test]
-fn a_sweep_has_curves_and_its_figures_are_files_if_asked_for() {
+fn a_sweep_has_curves() {
     let folder = Folder::with(STATIC.split("[[claim]]").next().unwrap());
     folder.done(&[
         "sweep",
@@ -165,7 +161,7 @@ fn a_sweep_has_curves_and_its_figures_are_files_if_asked_for() {
         "--out",
         "a",
     ]);
-    check_drawn(
+    check_figures(
         &folder,
         "a",
         &[
@@ -178,13 +174,6 @@ fn a_sweep_has_curves_and_its_figures_are_files_if_asked_for() {
             "flow-rates-over-time",
         ],
     );
-    folder.done(&["report", "a", "--figures", "svg"]);
-    let svg = fs::read_to_string(folder.path("a/figures/goodput.svg")).unwrap();
-    assert!(svg.starts_with("<svg") && svg.contains("topology senders"), "{svg}");
-    folder.done(&["report", "a", "--figures", "png"]);
-    assert!(fs::read(folder.path("a/figures/loss.png")).unwrap().starts_with(b"\x89PNG"));
-    let names = fs::read_dir(folder.path("a/figures")).unwrap().count();
-    assert_eq!(names, 14);
 }
 
 #[test]

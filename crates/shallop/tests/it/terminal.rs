@@ -137,11 +137,6 @@ fn names_that_a_terminal_would_obey_are_escaped_wherever_they_are_printed() {
     let page = fs::read_to_string(folder.path("out/report.html")).unwrap();
     let body = page.split("<script").next().unwrap();
     assert!(!body.contains(['\u{1b}', '\u{7f}']) && body.contains("evil"), "the page");
-    for (kind, ending) in [("svg", "svg"), ("png", "png")] {
-        folder.done(&["report", "out", "--figures", kind]);
-        let path = folder.path(&format!("out/figures/goodput.{ending}"));
-        assert!(!fs::read(path).unwrap().contains(&0x1b) || kind == "png");
-    }
 }
 
 #[test]
