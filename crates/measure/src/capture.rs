@@ -6,19 +6,13 @@
 //! host is 10.0.0.0 plus its node number plus one, and the two UDP ports together give the number of the flow.
 //! State: the file so far, of at most `limit` packets. Units: nanoseconds, rounded down.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, Ipv4Header, UdpHeader, ip_number};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::{DataLink, Endianness};
 use shallop_core::{Ecn, End, Envelope, Node, Time};
 use shallop_proto::wire;
+
+use crate::pcapng::{Packet, PcapNg};
 
 /// Preamble, gap and frame checksum, which are on the wire and not in captures.
 const NOT_CAPTURED: u32 = 24;
@@ -32,7 +26,7 @@ const PORTS: u32 = 64_512;
 
 /// A capture that is being recorded.
 pub struct Capture {
-    writer: PcapNgWriter<Vec<u8>>,
+    file: PcapNg,
     interfaces: BTreeMap<u32, u32>,
     limit: u64,
     recorded: u64,
@@ -44,23 +38,14 @@ impl Capture {
     /// A capture of these ports, given by number and name, of at most `limit` packets in total. A port that is given
     /// twice has the interface of its last name.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "writing to memory does not fail")]
     pub fn new(ports: Vec<(u32, String)>, limit: u64) -> Self {
-        let written = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little);
-        let mut writer = written.expect("writing to memory does not fail");
+        let mut file = PcapNg::new();
         let mut interfaces = BTreeMap::new();
         for (interface, (port, name)) in (0..).zip(ports) {
             interfaces.insert(port, interface);
-            let options = vec![
-                InterfaceDescriptionOption::IfName(Cow::Owned(name)),
-                InterfaceDescriptionOption::IfTsResol(9),
-            ];
-            let snaplen = (ETHERNET + IPV4 + UDP) as u32;
-            let linktype = DataLink::ETHERNET;
-            let block = InterfaceDescriptionBlock { linktype, snaplen, options };
-            writer.write_pcapng_block(block).expect("writing to memory does not fail");
+            file.add_interface(&name, (ETHERNET + IPV4 + UDP) as u32);
         }
-        Self { writer, interfaces, limit, recorded: 0, skipped: 0, full: None }
+        Self { file, interfaces, limit, recorded: 0, skipped: 0, full: None }
     }
 
     /// A port starts to send a packet. It is recorded if the port is captured and the limit is not reached. `addresses`
@@ -72,30 +57,24 @@ impl Capture {
         packet: &Envelope,
         addresses: impl Fn(End) -> (Node, Node),
     ) {
-        let Some(&interface_id) = self.interfaces.get(&port) else { return };
+        let Some(&interface) = self.interfaces.get(&port) else { return };
         if self.recorded >= self.limit {
             self.full.get_or_insert(now);
             self.skipped += 1;
             return;
         }
         self.recorded += 1;
-        let mut options = Vec::new();
-        if self.recorded == self.limit {
-            let comment = format!("the last packet here: {} packets are the limit", self.limit);
-            options.push(EnhancedPacketOption::Comment(Cow::Owned(comment)));
-        }
+        let comment = (self.recorded == self.limit)
+            .then(|| format!("the last packet here: {} packets are the limit", self.limit));
         let headers = headers(*packet, addresses(packet.end));
-        let block = EnhancedPacketBlock {
-            interface_id,
-            timestamp: Duration::from_nanos(now.since_start().as_ps() / 1_000),
-            original_len: u32::from(packet.size)
-                .saturating_sub(NOT_CAPTURED)
-                .max(headers.len() as u32),
-            data: Cow::Borrowed(&headers),
-            options,
-        };
-        let written = self.writer.write_pcapng_block(block);
-        debug_assert!(written.is_ok(), "writing to memory does not fail, and the interface exists");
+        let on_wire = u32::from(packet.size).saturating_sub(NOT_CAPTURED);
+        self.file.add_packet(&Packet {
+            interface,
+            time: now.since_start().as_ps() / 1_000,
+            original_len: on_wire.max(headers.len() as u32),
+            data: &headers,
+            comment: comment.as_deref(),
+        });
     }
 
     /// Packets recorded.
@@ -113,7 +92,7 @@ impl Capture {
     /// The file.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
-        self.writer.into_inner()
+        self.file.into_bytes()
     }
 }
 
@@ -173,7 +152,6 @@ mod tests {
 
     use super::*;
     use etherparse::SlicedPacket;
-    use pcap_file::pcapng::{Block, PcapNgReader};
     use shallop_core::Span;
 
     fn envelope(end: End, size: u16, class: Class, ecn: Ecn) -> Envelope {
@@ -185,23 +163,56 @@ mod tests {
         if end.is_sender() { (Node(299), Node(1)) } else { (Node(1), Node(299)) }
     }
 
-    fn packets(file: &[u8]) -> (Vec<String>, Vec<EnhancedPacketBlock<'static>>) {
-        let mut reader = PcapNgReader::new(file).unwrap();
+    /// A packet as a reader finds it.
+    struct Read {
+        interface: u32,
+        nanoseconds: u64,
+        original_len: u32,
+        data: Vec<u8>,
+        options: Vec<(u16, Vec<u8>)>,
+    }
+
+    fn word(bytes: &[u8], at: usize) -> u32 {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    /// The options up to the one that ends them.
+    fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut all = Vec::new();
-        while let Some(block) = reader.next_block() {
-            if let Block::EnhancedPacket(packet) = block.unwrap() {
-                all.push(packet.into_owned());
+        while !bytes.is_empty() && word(bytes, 0) != 0 {
+            let (code, length) = (word(bytes, 0) as u16, (word(bytes, 0) >> 16) as usize);
+            all.push((code, bytes[4..4 + length].to_vec()));
+            bytes = &bytes[4 + length.next_multiple_of(4)..];
+        }
+        all
+    }
+
+    /// The names of the interfaces, and the packets.
+    fn packets(mut file: &[u8]) -> (Vec<String>, Vec<Read>) {
+        let (mut names, mut all) = (Vec::new(), Vec::new());
+        while !file.is_empty() {
+            let length = word(file, 4) as usize;
+            let (block, rest) = file.split_at(length);
+            assert_eq!(word(block, length - 4) as usize, length, "a block ends with its length");
+            let (kind, body) = (word(block, 0), &block[8..length - 4]);
+            file = rest;
+            if kind == 1 {
+                let options = options(&body[8..]);
+                assert!(options.contains(&(9, vec![9])), "times are nanoseconds");
+                let (_, name) = options.into_iter().find(|(code, _)| *code == 2).unwrap();
+                names.push(String::from_utf8(name).unwrap());
+            } else if kind == 6 {
+                let end = 20 + word(body, 12) as usize;
+                all.push(Read {
+                    interface: word(body, 0),
+                    nanoseconds: u64::from(word(body, 4)) << 32 | u64::from(word(body, 8)),
+                    original_len: word(body, 16),
+                    data: body[20..end].to_vec(),
+                    options: options(&body[end.next_multiple_of(4)..]),
+                });
             }
         }
-        let names = reader.interfaces().iter().map(|interface| {
-            assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
-            let name = interface.options.iter().find_map(|option| match option {
-                InterfaceDescriptionOption::IfName(name) => Some(name.to_string()),
-                _ => None,
-            });
-            name.unwrap()
-        });
-        (names.collect(), all)
+        (names, all)
     }
 
     #[test]
@@ -221,10 +232,9 @@ mod tests {
         let (names, all) = packets(&capture.finish());
         assert_eq!(names, ["left>right", "right>r0"]);
         let recorded: Vec<_> =
-            all.iter().map(|p| (p.interface_id, p.timestamp, p.original_len)).collect();
-        let nanos = Duration::from_nanos(5_000_001_234);
-        assert_eq!(recorded, [(1, Duration::ZERO, 60), (0, nanos, 1514)]);
-        let read = |packet: &EnhancedPacketBlock<'_>| {
+            all.iter().map(|p| (p.interface, p.nanoseconds, p.original_len)).collect();
+        assert_eq!(recorded, [(1, 0, 60), (0, 5_000_001_234, 1514)]);
+        let read = |packet: &Read| {
             let (_, rest) = Ethernet2Header::from_slice(&packet.data).unwrap();
             let (ip, rest) = Ipv4Header::from_slice(rest).unwrap();
             assert_eq!(ip.header_checksum, ip.calc_header_checksum());
@@ -255,9 +265,8 @@ mod tests {
         assert_eq!((capture.recorded(), capture.left_out()), (2, Some((since, 3))));
         let (_, all) = packets(&capture.finish());
         assert_eq!(all.iter().map(|packet| packet.options.len()).collect::<Vec<_>>(), [0, 1]);
-        let comment =
-            EnhancedPacketOption::Comment("the last packet here: 2 packets are the limit".into());
-        assert_eq!(all[1].options, [comment]);
+        let comment = b"the last packet here: 2 packets are the limit".to_vec();
+        assert_eq!(all[1].options, [(1, comment)]);
         assert!(SlicedPacket::from_ethernet(&all[0].data).is_err(), "there is no payload");
     }
 

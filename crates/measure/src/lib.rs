@@ -15,6 +15,7 @@ pub mod moment;
 pub mod observer;
 mod offered;
 pub mod outcome;
+mod pcapng;
 mod pools;
 pub mod probe;
 pub mod rtts;
