@@ -1,15 +1,12 @@
 //! `--live`: what queues hold, drops, marks and rates of flows, while a run goes on.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Style, Stylize};
-use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
+use console::{Alignment, Term, pad_str, style, truncate_str};
 use shallop_core::Span;
 use shallop_results::table::significant;
 use shallop_workbench::diagnostic::{Result, plain};
@@ -19,6 +16,15 @@ use shallop_workbench::{Moment, printable::printable};
 const BETWEEN: Duration = Duration::from_millis(250);
 /// Characters of a bar.
 const BAR: usize = 30;
+/// Characters of a number.
+const NUMBER: usize = 8;
+/// The fewest characters of a name.
+const NAME: usize = 16;
+/// The control sequences of xterm that switch to a screen without a cursor, and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+/// Clears the rest of a line.
+const CLEAR: &str = "\x1b[K";
 
 /// The latest two states of the run in progress.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +47,7 @@ impl Live {
     /// # Errors
     /// If there is none.
     pub fn start() -> Result<Self> {
-        if !std::io::stdout().is_terminal() {
+        if !io::stdout().is_terminal() {
             return Err(plain(&"--live needs a terminal, and standard output is none"));
         }
         let (shown, is_over) = (Arc::<Mutex<Shown>>::default(), Arc::new(AtomicBool::new(false)));
@@ -82,23 +88,29 @@ impl Drop for Live {
 
 /// Draws until it is over. Signals still come from the keyboard: the terminal is not in raw mode.
 fn show(shown: &Mutex<Shown>, is_over: &AtomicBool) {
-    use ratatui::crossterm::{cursor, execute, terminal};
     shallop_workbench::rehearsal::keep_off();
-    let mut out = std::io::stdout();
+    let screen = Term::buffered_stdout();
     // Without a screen the run goes on.
-    let _ = execute!(out, terminal::EnterAlternateScreen, cursor::Hide);
-    let backend = ratatui::backend::CrosstermBackend::new(std::io::stdout());
-    if let Ok(mut screen) = ratatui::Terminal::new(backend) {
-        while !is_over.load(Ordering::Relaxed) {
-            // A terminal may be slow, and the run must not wait for it: the lock is held for the copy alone.
-            let latest = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if screen.draw(|frame| draw(frame, &latest)).is_err() {
-                break;
-            }
-            std::thread::sleep(BETWEEN);
+    let _ = screen.write_str(ENTER);
+    while !is_over.load(Ordering::Relaxed) {
+        // A terminal may be slow, and the run must not wait for it: the lock is held for the copy alone.
+        let latest = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if draw(&screen, &latest).is_err() {
+            break;
         }
+        std::thread::sleep(BETWEEN);
     }
-    let _ = execute!(out, terminal::LeaveAlternateScreen, cursor::Show);
+    let _ = screen.write_str(LEAVE).and_then(|()| screen.flush());
+}
+
+/// Draws over the previous picture.
+fn draw(screen: &Term, shown: &Shown) -> io::Result<()> {
+    let (rows, columns) = screen.size();
+    let lines = picture(shown, (rows.into(), columns.into()));
+    screen.move_cursor_to(0, 0)?;
+    screen.write_str(&lines.join(&format!("{CLEAR}\n")))?;
+    screen.clear_to_end_of_screen()?;
+    screen.flush()
 }
 
 /// The rate of these IP bytes, in Mb/s.
@@ -111,71 +123,68 @@ fn bar(part: f64) -> String {
     "█".repeat(full)
 }
 
-fn draw(frame: &mut Frame<'_>, shown: &Shown) {
+/// The lines of a screen of so many rows and columns: a title, the totals, a table of queues and a table of flows. If
+/// some have no room, the last line says how many.
+fn picture(shown: &Shown, (rows, columns): (usize, usize)) -> Vec<String> {
     let Shown { title, before, now } = shown;
+    let name = columns.saturating_sub(2 * NUMBER + BAR + 4).max(NAME);
+    let mut lines = vec![style(title).bold().to_string(), totals(shown), String::new()];
+    lines.push(style(row(name, "queue", ["KB now", "most"], "")).bold().to_string());
+    let most = now.queues.iter().map(|queue| queue.max).max().unwrap_or(1).max(1);
+    for queue in &now.queues {
+        let numbers = [queue.held, queue.max].map(|bytes| significant(bytes as f64 / 1e3));
+        let bar = style(bar(queue.held as f64 / most as f64)).blue().to_string();
+        lines.push(row(
+            name,
+            &printable(&queue.name),
+            numbers.each_ref().map(String::as_str),
+            &bar,
+        ));
+    }
+    lines.extend([String::new(), style(row(name, "flow", ["Mb/s", ""], "")).bold().to_string()]);
     let span = now.at.saturating_sub(before.at);
-    let rows = [
-        Constraint::Length(4),
-        Constraint::Length(now.queues.len() as u16 + 3),
-        Constraint::Min(3),
-    ];
-    let [top, queues, flows] = Layout::vertical(rows).areas(frame.area());
-    let rate = mbps(now.ip_bytes.saturating_sub(before.ip_bytes), span);
-    let each = |now: u64, before: u64| now.saturating_sub(before);
-    let text = format!(
+    let sent =
+        |flow: usize| now.flows[flow].saturating_sub(before.flows.get(flow).copied().unwrap_or(0));
+    let rates: Vec<f64> = (0..now.flows.len()).map(|flow| mbps(sent(flow), span)).collect();
+    let most = rates.iter().copied().fold(1e-9, f64::max);
+    for (number, &rate) in rates.iter().enumerate() {
+        let bar = style(bar(rate / most)).green().to_string();
+        lines.push(row(name, &format!("flow {number}"), [&significant(rate), ""], &bar));
+    }
+    if lines.len() > rows {
+        let hidden = lines.len() + 1 - rows.max(1);
+        lines.truncate(rows.saturating_sub(1));
+        lines.push(format!("{hidden} lines more: the terminal has {rows} rows"));
+    }
+    lines.iter().map(|line| truncate_str(line, columns, "").into_owned()).collect()
+}
+
+/// The time of the run, the rate of all flows, and the packets dropped, lost and marked, in all and since the previous
+/// picture.
+fn totals(Shown { before, now, .. }: &Shown) -> String {
+    let rate = mbps(now.ip_bytes.saturating_sub(before.ip_bytes), now.at.saturating_sub(before.at));
+    format!(
         "{:.2} s   {} Mb/s   dropped {} (+{})   lost {}   marked {} (+{})",
         now.at.as_secs_f64(),
         significant(rate),
         now.dropped,
-        each(now.dropped, before.dropped),
+        now.dropped.saturating_sub(before.dropped),
         now.lost,
         now.marked,
-        each(now.marked, before.marked),
-    );
-    let block = Block::bordered().title(title.as_str().bold());
-    frame.render_widget(Paragraph::new(text).block(block), top);
-    let most = now.queues.iter().map(|queue| queue.max).max().unwrap_or(1).max(1);
-    let row = |queue: &shallop_workbench::QueueNow| {
-        let part = queue.held as f64 / most as f64;
-        let numbers = [queue.held, queue.max].map(|bytes| significant(bytes as f64 / 1e3));
-        let [held, max] = numbers;
-        Row::new([Cell::from(queue.name.clone()), held.into(), max.into(), bar(part).blue().into()])
-    };
-    let header = ["queue", "KB now", "most", ""];
-    table(frame, queues, header, now.queues.iter().map(row));
-    let rates: Vec<f64> = (0..now.flows.len())
-        .map(|flow| mbps(each(now.flows[flow], before.flows.get(flow).copied().unwrap_or(0)), span))
-        .collect();
-    let most = rates.iter().copied().fold(1e-9, f64::max);
-    let row = |(number, &rate): (usize, &f64)| {
-        let cells = [format!("flow {number}"), significant(rate), String::new()].map(Cell::from);
-        Row::new(cells.into_iter().chain([Cell::from(bar(rate / most).green())]))
-    };
-    table(frame, flows, ["flow", "Mb/s", "", ""], rates.iter().enumerate().map(row));
+        now.marked.saturating_sub(before.marked),
+    )
 }
 
-fn table<'a>(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    header: [&'a str; 4],
-    rows: impl Iterator<Item = Row<'a>>,
-) {
-    let widths = [
-        Constraint::Min(16),
-        Constraint::Length(8),
-        Constraint::Length(8),
-        Constraint::Length(BAR as u16),
-    ];
-    let header = Row::new(header).style(Style::new().bold());
-    frame.render_widget(Table::new(rows, widths).header(header).block(Block::bordered()), area);
+/// A row of a table: a name, two numbers, a bar.
+fn row(width: usize, name: &str, [first, second]: [&str; 2], bar: &str) -> String {
+    let name = pad_str(name, width, Alignment::Left, Some("…"));
+    format!("{name} {first:>NUMBER$} {second:>NUMBER$}  {bar}")
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
     use shallop_workbench::QueueNow;
 
     use super::*;
@@ -194,9 +203,7 @@ mod tests {
             ..Moment::default()
         };
         let shown = Shown { title: "cubic, seed 1".to_owned(), before, now };
-        let mut terminal = Terminal::new(TestBackend::new(90, 20)).unwrap();
-        terminal.draw(|frame| draw(frame, &shown)).unwrap();
-        let text = terminal.backend().to_string();
+        let text = picture(&shown, (20, 90)).join("\n");
         for part in [
             "cubic, seed 1",
             "1.25 s   100",
@@ -210,5 +217,19 @@ mod tests {
         let bars =
             |line: &str| text.lines().find(|it| it.contains(line)).unwrap().matches('█').count();
         assert_eq!((bars("left>right"), bars("flow 0"), bars("flow 1")), (15, 30, 0));
+    }
+    #[test]
+    fn a_small_terminal_gets_what_fits_and_is_told_what_is_missing() {
+        let queue = QueueNow { name: "left>\u{1b}[2Jright".to_owned(), held: 1, max: 1 };
+        let now = Moment { queues: vec![queue], flows: vec![1; 40], ..Moment::default() };
+        let shown = Shown { title: "t".repeat(200), before: Moment::default(), now };
+        for (rows, columns) in [(24, 80), (10, 30), (1, 1)] {
+            let lines = picture(&shown, (rows, columns));
+            assert_eq!(lines.len(), rows);
+            assert!(lines.iter().all(|line| console::measure_text_width(line) <= columns));
+            assert!(!lines.concat().contains("\u{1b}[2J"));
+        }
+        assert_eq!(picture(&shown, (24, 80))[23], "24 lines more: the terminal has 24 rows");
+        assert_eq!(picture(&shown, (60, 80)).len(), 47);
     }
 }
