@@ -1,12 +1,10 @@
 //! `new`: a scenario to begin with. On a terminal the command asks for arguments that are not given; otherwise it uses
 //! common values and prints them.
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use dialoguer::theme::ColorfulTheme;
-use dialoguer::{MultiSelect, Select};
 use shallop_core::Span;
 use shallop_plan::Setup;
 use shallop_scenario::Options;
@@ -15,6 +13,7 @@ use shallop_scenario::template::{
 };
 
 use shallop_workbench::diagnostic::{Result, name, plain, with_help};
+use shallop_workbench::printable::printable;
 use shallop_workbench::work::{can_run, notes, of_text};
 
 use crate::args;
@@ -89,7 +88,13 @@ fn choose(args: &args::New) -> Result<Choice> {
     let mut transports = match given {
         Some(given) => given,
         None if asks => {
-            some("Which transports? Space chooses, Enter ends.", &template::transports())?
+            let question = "Which transports? One or several, separated by blanks.";
+            ask(
+                &mut std::io::stdin().lock(),
+                question,
+                &template::transports(),
+                &DEFAULT_TRANSPORTS,
+            )?
         }
         None => {
             guessed.push("--transport");
@@ -115,35 +120,46 @@ fn without_file() -> Vec<Item> {
     template::topologies().into_iter().filter(|item| item.name != "file").collect()
 }
 
+/// The answer to a question with one answer.
 fn one(question: &str, items: &[Item], usual: &str) -> Result<String> {
-    let usual = items.iter().position(|item| item.name == usual).unwrap_or(0);
-    let theme = ColorfulTheme::default();
-    let select = Select::with_theme(&theme)
-        .with_prompt(question)
-        .items(lines(items))
-        .default(usual)
-        .report(false);
-    let answer = select.interact_opt().map_err(|why| plain(&format!("no answer: {why}")))?;
-    let item = answer.and_then(|answer| items.get(answer));
-    item.map(|item| item.name.to_owned()).ok_or_else(unanswered)
+    Ok(ask(&mut std::io::stdin().lock(), question, items, &[usual])?.swap_remove(0))
 }
 
-fn some(question: &str, items: &[Item]) -> Result<Vec<String>> {
-    let usual: Vec<bool> =
-        items.iter().map(|item| DEFAULT_TRANSPORTS.contains(&item.name)).collect();
-    let theme = ColorfulTheme::default();
-    let select = MultiSelect::with_theme(&theme)
-        .with_prompt(question)
-        .items(lines(items))
-        .defaults(&usual)
-        .report(false);
-    let answer = select.interact_opt().map_err(|why| plain(&format!("no answer: {why}")))?;
-    let chosen = answer.ok_or_else(unanswered)?;
-    let chosen: Vec<String> = chosen
-        .into_iter()
-        .filter_map(|index| items.get(index).map(|item| item.name.to_owned()))
-        .collect();
-    if chosen.is_empty() { Err(unanswered()) } else { Ok(chosen) }
+/// Asks until the answer has numbers or names of the list: any count if there are several usual answers, else one. An
+/// empty line is the usual answer.
+fn ask(
+    input: &mut impl BufRead,
+    question: &str,
+    items: &[Item],
+    usual: &[&str],
+) -> Result<Vec<String>> {
+    print::stderr(&format!("{question}\n{}", lines(items)));
+    loop {
+        print::stderr(&format!("Number or name [{}]: ", usual.join(" ")));
+        let mut line = String::new();
+        let read = input.read_line(&mut line);
+        if read.map_err(|why| plain(&format!("no answer: {why}")))? == 0 {
+            return Err(unanswered());
+        }
+        let words: Vec<&str> =
+            line.split([' ', ',', '\t', '\n', '\r']).filter(|it| !it.is_empty()).collect();
+        let words = if words.is_empty() { usual.to_vec() } else { words };
+        let chosen: std::result::Result<Vec<String>, &str> =
+            words.iter().map(|word| find(items, word).ok_or(*word)).collect();
+        match chosen {
+            Ok(chosen) if usual.len() > 1 || chosen.len() == 1 => return Ok(chosen),
+            Ok(_) => print::stderr("One answer is needed.\n"),
+            Err(word) => print::stderr(&format!("{} is not in the list.\n", printable(word))),
+        }
+    }
+}
+
+/// The name of the item with this number or name.
+fn find(items: &[Item], word: &str) -> Option<String> {
+    let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let item =
+        number.map_or_else(|| items.iter().find(|item| item.name == word), |at| items.get(at));
+    item.map(|item| item.name.to_owned())
 }
 
 fn unanswered() -> miette::Report {
@@ -153,10 +169,13 @@ fn unanswered() -> miette::Report {
     )
 }
 
-/// Names with descriptions.
-fn lines(items: &[Item]) -> Vec<String> {
+/// A numbered line for each item, with its description.
+fn lines(items: &[Item]) -> String {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-    items.iter().map(|item| format!("{:<width$}  {}", item.name, item.about)).collect()
+    let line = |(place, item): (usize, &Item)| {
+        format!("{:>4}  {:<width$}  {}\n", place + 1, item.name, item.about)
+    };
+    items.iter().enumerate().map(line).collect()
 }
 
 /// The path of a file, relative to the folder of the scenario.
@@ -172,4 +191,35 @@ fn beside(file: &Path, scenario: &Path) -> Result<String> {
     relative.to_str().map(str::to_owned).ok_or_else(|| {
         plain(&format!("{}: the name is no text that a scenario could hold", file.display()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer to what is typed.
+    fn answer(mut typed: &[u8], usual: &[&str]) -> Option<Vec<String>> {
+        ask(&mut typed, "Which?", &template::transports(), usual).ok()
+    }
+
+    #[test]
+    fn an_answer_is_a_number_a_name_or_an_empty_line() {
+        let items = template::transports();
+        let (first, second) = (items[0].name, items[1].name);
+        for (typed, chosen) in [("2\n", second), (first, first), ("\r\n", "cubic")] {
+            assert_eq!(answer(typed.as_bytes(), &["cubic"]), Some(vec![chosen.to_owned()]));
+        }
+        let both = format!("{second}, 1\n");
+        assert_eq!(answer(both.as_bytes(), &DEFAULT_TRANSPORTS).unwrap(), [second, first]);
+        assert_eq!(answer(b"\n", &DEFAULT_TRANSPORTS).unwrap(), DEFAULT_TRANSPORTS);
+    }
+
+    #[test]
+    fn other_answers_are_asked_for_again_and_the_end_of_input_is_none() {
+        for typed in ["0\n1 2\nnothing\n999\n1\n", "-1\n1\n"] {
+            let first = template::transports()[0].name;
+            assert_eq!(answer(typed.as_bytes(), &["cubic"]), Some(vec![first.to_owned()]));
+        }
+        assert_eq!(answer(b"nothing\n", &["cubic"]), None);
+    }
 }

@@ -13,6 +13,7 @@ use shallop_quic::transfer::TransferError;
 use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
 
+use crate::print;
 use crate::transfer_args::{Certificate, Receive, Receiver};
 
 /// Connects to a receiver that is trusted.
@@ -37,8 +38,13 @@ fn is_right(host: &Host, seen: Fingerprint) -> bool {
     if !std::io::stdin().is_terminal() {
         return false;
     }
-    let question = format!("{host} is not known, and shows {seen}. Is that what it prints?");
-    dialoguer::Confirm::new().with_prompt(question).default(false).interact().unwrap_or(false)
+    print::stderr(&format!(
+        "{host} is not known, and shows {seen}. Is that what it prints? [y/N] "
+    ));
+    let mut answer = String::new();
+    // What cannot be read is a no.
+    let is_read = std::io::stdin().read_line(&mut answer).is_ok();
+    is_read && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
 /// An option as it is typed.
