@@ -1,11 +1,9 @@
 //! Locks on folders of results. A lock is advisory and held by the system (`flock`, `LockFileEx`): it ends with the
 //! process that holds it, however that ends.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use fs4::{FileExt, TryLockError};
 
 use crate::error::StoreError;
 
@@ -28,7 +26,7 @@ impl FolderLock {
     /// # Errors
     /// [`StoreError::Locked`] if another one holds it, [`StoreError::File`] if the folder cannot be written to.
     pub fn alone(folder: &Path) -> Result<Self, StoreError> {
-        Self::of(folder, FileExt::try_lock)
+        Self::of(folder, File::try_lock)
     }
 
     /// Locks a folder for those who lock it in this way, against those who lock it alone.
@@ -36,7 +34,7 @@ impl FolderLock {
     /// # Errors
     /// As [`FolderLock::alone`].
     pub fn beside_others(folder: &Path) -> Result<Self, StoreError> {
-        Self::of(folder, FileExt::try_lock_shared)
+        Self::of(folder, File::try_lock_shared)
     }
 
     fn of(
@@ -67,7 +65,7 @@ impl FolderLock {
 impl Drop for FolderLock {
     fn drop(&mut self) {
         // Whoever can lock it alone is the last; a file that stays does no harm.
-        if !self.unknown && FileExt::try_lock(&self.file).is_ok() {
+        if !self.unknown && self.file.try_lock().is_ok() {
             let _ = fs::remove_file(&self.path);
         }
     }
