@@ -3,6 +3,7 @@
 
 use shallop_core::form::{Form, Key, Tagged, find};
 use shallop_core::options::Options;
+use toml::de::{DeTable, DeValue};
 
 use super::format::Scenario;
 use super::groups::GroupOptions;
@@ -68,10 +69,20 @@ fn flatten(table: &Table, path: &[String], changes: &mut Vec<Change>) -> Result<
     Ok(())
 }
 
-/// The steps of a path.
+/// The steps of a path, if it is a key of TOML: quotes keep dots inside a step.
 pub(super) fn steps(key: &str) -> Option<Vec<String>> {
-    let steps = toml_edit::Key::parse(key).ok()?;
-    Some(steps.iter().map(|step| step.get().to_owned()).collect())
+    let line = format!("{key} = true");
+    let parsed = DeTable::parse(&line).ok()?;
+    let (mut table, mut steps) = (parsed.get_ref(), Vec::new());
+    loop {
+        let (step, item) = table.iter().next().filter(|_| table.len() == 1)?;
+        steps.push(step.get_ref().to_string());
+        match item.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            // The value is the one that was added, on the line of the key.
+            _ => return (item.span().end == line.len() && !key.contains('\n')).then_some(steps),
+        }
+    }
 }
 
 /// Makes a change.
@@ -308,6 +319,28 @@ fn paths(
                 }
             }
             _ => known.push((path, key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_key_of_toml_and_nothing_besides() {
+        for (key, wanted) in [
+            ("topology.rate", &["topology", "rate"][..]),
+            ("group . \"a.b\".'c d'", &["group", "a.b", "c d"]),
+            ("topology.link.0.rate", &["topology", "link", "0", "rate"]),
+            ("\"\"", &[""]),
+        ] {
+            assert_eq!(steps(key).unwrap(), wanted, "{key}");
+        }
+        for key in
+            ["", "a..b", ".a", "a.", "a b", "a = true #", "a #", "a\nb", "[a]\nb", "a = {b", "\"a"]
+        {
+            assert_eq!(steps(key), None, "{key}");
         }
     }
 }
