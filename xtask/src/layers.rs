@@ -167,7 +167,7 @@ const BELONGS: [(&[&str], &[&str]); 7] = [
     (&["tempfile"], &["shallop-store", "shallop-kernel"]),
     (&["arrow"], &["shallop-python"]),
     (&["parquet"], &["shallop-store"]),
-    (&["indicatif", "rayon"], &["shallop-workbench", "shallop"]),
+    (&["console", "indicatif", "rayon"], &["shallop-workbench", "shallop"]),
     (&["pyo3"], &["shallop-python"]),
     (&["clap", "comfy-table", "miette"], &["shallop-workbench", "shallop"]),
 ];

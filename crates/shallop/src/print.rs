@@ -62,7 +62,7 @@ fn columns() -> Option<usize> {
         return None;
     }
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
-    let asked = || Some(usize::from(terminal_size::terminal_size_of(std::io::stdout())?.0.0));
+    let asked = || Some(usize::from(console::Term::stdout().size_checked()?.1));
     said.filter(|&columns| columns > 0).or_else(asked).filter(|&columns| columns > 0)
 }
 

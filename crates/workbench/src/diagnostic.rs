@@ -6,8 +6,8 @@ use std::path::Path;
 
 pub use miette::Report;
 use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, MietteHandlerOpts,
-    NamedSource,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic,
+    MietteHandlerOpts, NamedSource,
 };
 use textwrap::{WordSeparator, WordSplitter};
 
@@ -29,9 +29,11 @@ pub fn plain(what: &impl Display) -> Report {
 }
 
 /// What this machine lacks, and how to get it.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Missing(String);
+
+impl Diagnostic for Missing {}
 
 /// The diagnostic of what this machine lacks.
 pub fn missing(what: &impl Display) -> Report {
