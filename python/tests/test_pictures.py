@@ -1,0 +1,60 @@
+"""Pictures: vl-convert draws what `shallop report --json` prints, as docs/reports.md shows it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+#: A sweep with names that mean something in XML.
+SCENARIO = """
+title = "A title <b>of ours</b> & theirs"
+duration = "60ms"
+sample = "1ms"
+topology = { kind = "dumbbell", senders = 4, rate = "1Gbps", delay = "1ms" }
+scheme = [{ transport = "cubic", name = "<cubic> & co" }, { transport = "flashpass" }]
+group = [{ name = "all", start = "0s..5ms" }]
+"""
+
+
+def shallop() -> Path:
+    """The command: beside this Python, else as cargo built it."""
+    beside = shutil.which("shallop", path=str(Path(sys.executable).parent))
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    built = [target / profile / "shallop" for profile in ("release", "debug")]
+    found = [Path(path) for path in [beside, *built] if path and Path(path).exists()]
+    return found[0] if found else pytest.fail("there is no shallop command")
+
+
+def test_the_page_on_reports_draws_every_figure_the_same_every_time(tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    vary = ["--vary", "topology.senders=2,4"]
+    command = [shallop(), "sweep", "scenario.toml", *vary, "--out", "results"]
+    subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    report = [shallop(), "report", "results", "--json"]
+    with (tmp_path / "figures.json").open("w") as figures:
+        subprocess.run(report, cwd=tmp_path, check=True, stdout=figures)
+    page = (ROOT / "docs/reports.md").read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    drawings = []
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+        pictures = sorted(tmp_path.glob("*.svg"))
+        drawings.append({path.name: path.read_text() for path in pictures})
+    assert drawings[0] == drawings[1]
+    assert {"goodput.svg", "queue-over-time.svg"} <= set(drawings[0])
+    for name, svg in drawings[0].items():
+        words = "".join(ElementTree.fromstring(svg).itertext())
+        assert "role-mark" in svg, name
+        assert "NaN" not in svg, name
+        assert "undefined" not in words, name
+    goodput = "".join(ElementTree.fromstring(drawings[0]["goodput.svg"]).itertext())
+    assert "<cubic> & co" in goodput
+    assert "topology senders" in goodput
