@@ -60,7 +60,7 @@ KERNEL_CORE ?= 0
 
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
     check-all-tests check-experiments check-without-bpf measures notebooks python wheel check-report bench-quic \
-    bench-quic-lints check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
+    bench-quic-lints check-figures check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
     bench docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
 help: ## What there is
@@ -175,6 +175,12 @@ check-report: ## Opens reports in a headless Chromium
 	$(CARGO) build --release --locked --quiet --package shallop; \
 	python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
 	    $(addprefix --python ,$(wildcard $(VENV)/bin/python))
+
+check-figures: ## The figure of the README beside the experiment that it shows
+	@$(VENV)/bin/python -c "import vl_convert" 2> /dev/null || { \
+	    echo "SKIPPED $@: vl-convert is not in $(VENV) (make python)"; exit 0; }; \
+	$(SHALLOP) reproduce fp-fig10a --out $(TARGET)/figures > /dev/null && \
+	$(VENV)/bin/python checks/figures.py $(TARGET)/release/shallop $(TARGET)/figures/fp-fig10a docs/fig10a.svg --check
 
 $(TOOLS)/axe-core-$(AXE):
 	@mkdir -p $(TOOLS)

@@ -9,7 +9,7 @@ use super::{child, machine, say};
 use crate::tree::root;
 
 /// The targets of the Makefile that are steps, after `test`, in order.
-const STEPS: [&str; 19] = [
+const STEPS: [&str; 20] = [
     "check-experiments",
     "check-without-bpf",
     "measures",
@@ -23,6 +23,7 @@ const STEPS: [&str; 19] = [
     "bench-quic-lints",
     "check-quic",
     "check-report",
+    "check-figures",
     "check-ns3-recorded",
     "notebooks",
     "actionlint",
