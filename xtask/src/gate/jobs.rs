@@ -56,9 +56,9 @@ impl Job {
         Self { group, name: "doc tests".to_owned(), command, reader }
     }
 
-    /// `make python`, with the command that was compiled for tests.
-    pub fn python(shallop: &Path) -> Self {
-        let report = folder().join("python.xml");
+    /// `make python`, with the command that was compiled for tests. Its report goes into `folder`.
+    pub fn python(shallop: &Path, folder: &Path) -> Self {
+        let report = folder.join("python.xml");
         // A report of an earlier run would stand for a run that wrote none.
         let _ = fs::remove_file(&report);
         let mut command = Command::new("make");
@@ -69,14 +69,15 @@ impl Job {
         Self { group, name: "python".to_owned(), command: Ok(command), reader }
     }
 
-    /// Runs it. If it fails, all that it printed is printed.
-    pub fn run(self, required: &Required) -> Outcome {
+    /// Runs it, with its output in `folder`. If it fails, all that it printed is printed.
+    pub fn run(self, required: &Required, folder: &Path) -> Outcome {
         let Self { group, name, command, reader } = self;
         let ended = command.and_then(|mut command| {
-            let (read, seconds) = start(&mut command, &reader, &name)?;
+            let (read, seconds) = start(&mut command, &reader, &folder.join(file_name(&name)))?;
             let (mut counts, mut trouble) = read;
             if matches!(reader, Reader::Executable) {
-                trouble = trouble.or(run_required(&command, &name, required, &mut counts)?);
+                let file = folder.join(file_name(&name) + "-required");
+                trouble = trouble.or(run_required(&command, &file, required, &mut counts)?);
             }
             Ok((counts, trouble, seconds))
         });
@@ -86,12 +87,13 @@ impl Job {
     }
 }
 
-fn start(command: &mut Command, reader: &Reader, name: &str) -> Result<(Read, f64), String> {
-    let file = |ending: &str| {
-        let name = name.replace(|letter: char| !letter.is_alphanumeric() && letter != '-', "_");
-        folder().join(format!("{name}.{ending}"))
-    };
-    let (out, err) = (file("out"), file("err"));
+fn file_name(job: &str) -> String {
+    job.replace(|letter: char| !letter.is_alphanumeric() && letter != '-', "_")
+}
+
+/// `file` is where its output goes, without the ending.
+fn start(command: &mut Command, reader: &Reader, file: &Path) -> Result<(Read, f64), String> {
+    let (out, err) = (file.with_extension("out"), file.with_extension("err"));
     let ended = child::run(command, &out, &err)?;
     let text = |path: &Path| {
         fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
@@ -109,7 +111,7 @@ fn start(command: &mut Command, reader: &Reader, name: &str) -> Result<(Read, f6
         None => (Counts::default(), Some(format!("{}, and printed no closing line", ended.how))),
     };
     if read.1.is_some() || read.0.failed > 0 {
-        say(&format!("\n{name} failed:\n{printed}\n{}", text(&err)));
+        say(&format!("\n{} failed:\n{printed}\n{}", file.display(), text(&err)));
     }
     Ok((read, ended.seconds))
 }
@@ -117,7 +119,7 @@ fn start(command: &mut Command, reader: &Reader, name: &str) -> Result<(Read, f6
 /// Runs the tests that Rust's own harness skipped for a cause that is required; it does not know `SHALLOP_REQUIRE`.
 fn run_required(
     command: &Command,
-    name: &str,
+    file: &Path,
     required: &Required,
     counts: &mut Counts,
 ) -> Result<Option<String>, String> {
@@ -132,8 +134,7 @@ fn run_required(
     if let Some(folder) = command.get_current_dir() {
         again.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
     }
-    let ((more, trouble), _) =
-        start(&mut again, &Reader::Executable, &format!("{name}, required tests"))?;
+    let ((more, trouble), _) = start(&mut again, &Reader::Executable, file)?;
     counts.passed += more.passed;
     counts.failed += more.failed;
     Ok(trouble)

@@ -38,8 +38,11 @@ pub fn say(line: &str) {
 /// What kept the gate from running: a compile error, a program that cannot be started. False: something failed.
 pub fn test(keep_going: bool) -> Result<bool, String> {
     let machine = Machine::look();
-    let mut gate =
-        Gate { pool: Pool::new(machine.cores)?, tally: Tally::default(), phases: Vec::new() };
+    let mut gate = Gate {
+        pool: Pool::new(machine.cores, &jobs::folder())?,
+        tally: Tally::default(),
+        phases: Vec::new(),
+    };
     if let Err(why) = &machine.bpf {
         say(&format!("The tests run without programs for the running kernel: {why}."));
     }
@@ -53,7 +56,7 @@ pub fn test(keep_going: bool) -> Result<bool, String> {
         }
     }
     let command = command.ok_or("cargo built no command")?;
-    let mut last = vec![Job::docs(&machine), Job::python(&command)];
+    let mut last = vec![Job::docs(&machine), Job::python(&command, &jobs::folder())];
     last.extend(experiments::REST.iter().map(|id| Job::experiment(id, &command)));
     gate.phase("rest", |pool| {
         for job in last {

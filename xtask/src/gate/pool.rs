@@ -3,16 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::jobs::{Job, Required, folder};
+use super::jobs::{Job, Required};
 use super::say;
 use super::tally::{Group, Outcome};
+
+/// The file with the seconds that each job took last time.
+const TIMES: &str = "times";
 
 /// Runs jobs.
 pub struct Pool {
     cores: usize,
+    /// Where output is kept.
+    folder: PathBuf,
     required: Required,
     /// The seconds that each job took last time.
     seconds: BTreeMap<String, f64>,
@@ -32,16 +37,16 @@ struct State {
 }
 
 impl Pool {
-    pub fn new(cores: usize) -> Result<Self, String> {
-        let folder = folder();
-        fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
-        let text = fs::read_to_string(times()).unwrap_or_default();
+    pub fn new(cores: usize, folder: &Path) -> Result<Self, String> {
+        fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+        let text = fs::read_to_string(folder.join(TIMES)).unwrap_or_default();
         let row = |line: &str| {
             let (seconds, name) = line.split_once(' ')?;
             Some((name.to_owned(), seconds.parse().ok()?))
         };
         Ok(Self {
             cores,
+            folder: folder.to_owned(),
             required: Required::from_environment(),
             seconds: text.lines().filter_map(row).collect(),
             state: Mutex::default(),
@@ -82,7 +87,7 @@ impl Pool {
         for (name, seconds) in &self.seconds {
             let _ = writeln!(text, "{seconds:.1} {name}");
         }
-        let _ = fs::write(times(), text);
+        let _ = fs::write(self.folder.join(TIMES), text);
         filled.map(|()| ended)
     }
 
@@ -93,7 +98,7 @@ impl Pool {
                 let job = self.take(&mut state.waiting);
                 state.running += 1;
                 drop(state);
-                let outcome = job.run(&self.required);
+                let outcome = job.run(&self.required, &self.folder);
                 report(&outcome);
                 state = self.state();
                 state.running -= 1;
@@ -133,6 +138,48 @@ fn report(outcome: &Outcome) {
     ));
 }
 
-fn times() -> PathBuf {
-    folder().join("times")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_jobs_end_and_the_time_of_each_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pool = Pool::new(2, folder.path()).unwrap();
+        let outcomes = pool.run(|pool| {
+            for id in ["a", "b", "c"] {
+                pool.add(Job::experiment(id, Path::new("true")));
+            }
+            pool.add(Job::experiment("d", Path::new("false")));
+            Ok(())
+        });
+        let mut ended: Vec<_> =
+            outcomes.unwrap().iter().map(|one| (one.name.clone(), one.failed())).collect();
+        ended.sort();
+        assert_eq!(
+            ended,
+            [("a", 0), ("b", 0), ("c", 0), ("d", 1)]
+                .map(|(name, failed)| (name.to_owned(), failed))
+        );
+        assert_eq!(Pool::new(2, folder.path()).unwrap().seconds.len(), 4);
+    }
+
+    #[test]
+    fn jobs_that_wait_are_dropped_when_the_compile_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pool = Pool::new(1, folder.path()).unwrap();
+        let why = pool.run(|_| Err("it does not compile".to_owned())).unwrap_err();
+        assert_eq!(why, "it does not compile");
+    }
+
+    #[test]
+    fn an_executable_whose_process_cannot_start_has_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pool = Pool::new(1, folder.path()).unwrap();
+        let outcomes = pool.run(|pool| {
+            pool.add(Job::experiment("a", Path::new("/no/such/program")));
+            Ok(())
+        });
+        assert_eq!(outcomes.unwrap()[0].failed(), 1);
+    }
 }
