@@ -48,8 +48,9 @@ FUZZ_FROM_scenario = experiments examples crates/scenario/tests/scenarios
 FUZZ_FROM_network = examples fuzz/seeds
 FUZZ_FROM_tables = crates/workload/data fuzz/seeds
 
-# Where `make dist` leaves the packages.
+# Where `make dist` leaves the packages, and options of maturin for it, such as --profile dev.
 PACKAGES ?= target/packages
+DIST_OPTIONS ?=
 
 # The comparison with ns-3: where its libraries go, and what else check.py is told (--only cubic, --jobs 2).
 NS3_VENV ?= .venv-ns3
@@ -128,7 +129,7 @@ package: ## Every crate as crates.io would get it
 	$(CARGO) package --workspace --locked $(UNPUBLISHED:%=--exclude %)
 
 dist: ## Packages of the command in target/packages: a wheel, a source distribution, a .deb
-	@bash checks/dist/build.sh $(PACKAGES) $(TOOLS)/dist
+	@bash checks/dist/build.sh $(PACKAGES) $(TOOLS)/dist $(DIST_OPTIONS)
 
 check-dist: ## Installs the packages where there is no Rust, and uses them: as root, with debootstrap
 	@bash checks/dist/check.sh $(PACKAGES) $(TOOLS)/clean-root

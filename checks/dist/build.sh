@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Makes the packages: a wheel, a source distribution, and a .deb of the command in the wheel (on Linux).
 #
-#   checks/dist/build.sh OUT TOOLS
+#   checks/dist/build.sh OUT TOOLS [OPTION...]
 #
-# OUT gets the packages; TOOLS, a virtual environment with maturin and zig, is made if it does not exist. zig links
-# against glibc 2.17, so that the command runs on every Linux distribution since 2014. Without zig the wheel asks for the
-# glibc of this machine, and this script says which.
+# OUT gets the packages; TOOLS, a virtual environment with maturin and zig, is made if it does not exist. OPTIONS are
+# those of maturin: `--profile dev` builds quickly. zig links against glibc 2.17, so that the command runs on every Linux
+# distribution since 2014. Without zig, or with ZIG=no, the wheel asks for the glibc of this machine, and this script says
+# which.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$1 tools=$2
+shift 2
 mkdir -p "$out"
 rm -f "$out"/shallop*
 
@@ -16,12 +18,12 @@ rm -f "$out"/shallop*
     python3 -m venv "$tools"
     "$tools/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
 }
-options=(--out "$out")
+options=(--out "$out" "$@")
 if [ "$(uname -s)" = Linux ]; then
-    if "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: ziglang; then
+    if [ "${ZIG:-yes}" != no ] && "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: ziglang; then
         options+=(--zig --compatibility manylinux2014)
     else
-        echo "make dist: no zig for this machine; the wheel asks for $(ldd --version | head -n 1)."
+        echo "make dist: without zig, the wheel asks for $(ldd --version | head -n 1)."
     fi
 fi
 PATH="$tools/bin:$PATH" "$tools/bin/maturin" build "${options[@]}"
