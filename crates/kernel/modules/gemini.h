@@ -2,7 +2,7 @@
 /*
  * Gemini in integers: marks reduce the window by f_dcn = alpha F with F = 4K / (C RTT_base + K), delay by f_wan = beta,
  * both signals by the larger one, and an acknowledgement without either adds h / cwnd segments, h = H C RTT_base.
- * Formats are those of crates/control/src/gemini/law.rs, with which crates/kernel/tests/gemini.rs compares every
+ * Formats are those of crates/control/src/gemini/law.rs, with which crates/kernel/tests/it/gemini.rs compares every
  * number. There are no types and no functions of a kernel here, no loop without a bound and no allocation, so that a
  * BPF program can include it as well as a module.
  *

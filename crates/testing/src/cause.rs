@@ -15,6 +15,9 @@ pub enum Cause {
     Root,
     /// Network namespaces, TUN devices and what else a rehearsal needs.
     Namespaces,
+    /// Congestion controllers that the machine allows to programs in other network namespaces than the first:
+    /// `net.ipv4.tcp_allowed_congestion_control`.
+    Controllers,
     /// Programs (BPF) that the running kernel loads, and a build that contains them.
     Bpf,
     /// A browser, for pages.
@@ -23,20 +26,24 @@ pub enum Cause {
     Ns3,
     /// A program of the system, such as a C compiler, curl or tcpdump.
     Programs,
+    /// The loopback address of IPv6.
+    Ipv6,
     /// Time: tests that belong to the full check.
     Long,
 }
 
 impl Cause {
     /// All causes, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Kernel,
         Self::Root,
         Self::Namespaces,
+        Self::Controllers,
         Self::Bpf,
         Self::Chromium,
         Self::Ns3,
         Self::Programs,
+        Self::Ipv6,
         Self::Long,
     ];
 
@@ -47,10 +54,12 @@ impl Cause {
             Self::Kernel => "kernel",
             Self::Root => "root",
             Self::Namespaces => "namespaces",
+            Self::Controllers => "controllers",
             Self::Bpf => "bpf",
             Self::Chromium => "chromium",
             Self::Ns3 => "ns3",
             Self::Programs => "programs",
+            Self::Ipv6 => "ipv6",
             Self::Long => "long",
         }
     }

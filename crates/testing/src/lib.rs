@@ -8,15 +8,18 @@
 //!
 //! ```text
 //! shallop_testing::tests! {
-//!     tests: [
+//!     alone: [
 //!         rehearse::flows_fill_a_link,
 //!         #[long] rehearse::nothing_is_left_after_a_thousand_kills,
 //!     ]
+//!     tests: [tapes::a_tape_is_played_again]
 //!     children: [rehearse::runs_until_killed]
 //! }
 //! ```
 //!
-//! A function that is in no list is dead code, which lints refuse. A test begins with what it needs:
+//! Tests under `alone` run while no other test of the executable does. `#[long]` marks a test of the full check, which
+//! `--include-ignored` or `SHALLOP_REQUIRE=long` runs. Each of the three lists may be left out. A function in no list is
+//! dead code, which lints refuse. A test begins with what it needs:
 //!
 //! ```text
 //! pub fn flows_fill_a_link() -> Outcome {
@@ -49,21 +52,23 @@
 mod cause;
 pub mod child;
 mod needs;
+pub mod processes;
 mod runner;
 
 pub use cause::{Cause, Required};
 pub use needs::{Outcome, Stop, need, programs, root, skip};
-pub use runner::{Ended, Test, main};
+pub use runner::{Ended, Lists, Test, main};
 
 /// The `main` of an executable of tests: lists of functions, and of children that tests start.
 #[macro_export]
 macro_rules! tests {
-    (tests: [$($tests:tt)*] $(children: [$($children:tt)*])?) => {
-        $crate::list! { const TESTS = [$($tests)*] }
+    ($(alone: [$($alone:tt)*])? $(tests: [$($tests:tt)*])? $(children: [$($children:tt)*])?) => {
+        $crate::list! { const ALONE = [$($($alone)*)?] }
+        $crate::list! { const TESTS = [$($($tests)*)?] }
         $crate::list! { const CHILDREN = [$($($children)*)?] }
 
         fn main() -> std::process::ExitCode {
-            $crate::main(TESTS, CHILDREN)
+            $crate::main(&$crate::Lists { alone: ALONE, tests: TESTS, children: CHILDREN })
         }
     };
 }

@@ -41,7 +41,7 @@ pub fn need<T>(cause: Cause, found: Result<T, impl fmt::Display>) -> Result<T, S
     found.map_err(|reason| skip(cause, reason))
 }
 
-/// Programs that a test starts, found in PATH.
+/// Programs that a test starts, found in PATH or in /usr/sbin.
 ///
 /// # Errors
 /// A skip that names all programs which are missing.
@@ -53,11 +53,11 @@ pub fn programs(names: &[&str]) -> Outcome {
     Err(skip(Cause::Programs, format!("not installed: {}", missing.join(", "))))
 }
 
-/// The path of a program in PATH.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).map(|folder| folder.join(name));
-    folders.into_iter().find(|path| is_executable(path))
+    // Servers such as sshd are started by their path, which PATH of an ordinary user has not.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    folders.map(|folder| folder.join(name)).find(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {

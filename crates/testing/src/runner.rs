@@ -1,12 +1,16 @@
 //! Lists of tests, and their run by `libtest-mimic`.
 
 use std::process::ExitCode;
+use std::sync::{PoisonError, RwLock};
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
 
 use crate::cause::{Cause, Required};
 use crate::child;
 use crate::needs::{Outcome, Stop, Why};
+
+/// Held by every test: shared, or by one test alone.
+static MACHINE: RwLock<()> = RwLock::new(());
 
 /// A test, as [`tests!`](crate::tests) lists it.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +44,26 @@ impl<E: Into<Stop>> Ended for Result<(), E> {
     }
 }
 
+/// The lists of an executable of tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lists<'a> {
+    /// Tests that run while no other test of the executable runs, since they measure time or count what is on the
+    /// machine.
+    pub alone: &'a [Test],
+    /// Tests that run beside each other.
+    pub tests: &'a [Test],
+    /// Functions that tests run in processes of their own.
+    pub children: &'a [Test],
+}
+
 /// Runs the tests that the arguments of this process select, or the child that the environment names.
 #[must_use]
-pub fn main(tests: &[Test], children: &[Test]) -> ExitCode {
+pub fn main(lists: &Lists<'_>) -> ExitCode {
     if let Some(name) = child::wanted() {
-        return child::run(&name, children);
+        return child::run(&name, lists.children);
     }
     match Required::from_environment() {
-        Ok(required) => run(&Arguments::from_args(), &required, tests).exit_code(),
+        Ok(required) => run(&Arguments::from_args(), &required, lists).exit_code(),
         Err(why) => {
             child::complain(&why);
             ExitCode::from(2)
@@ -55,12 +71,21 @@ pub fn main(tests: &[Test], children: &[Test]) -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments, required: &Required, tests: &[Test]) -> Conclusion {
-    let trials = tests.iter().map(|test| trial(*test, arguments, required)).collect();
-    libtest_mimic::run(arguments, trials)
+fn run(arguments: &Arguments, required: &Required, lists: &Lists<'_>) -> Conclusion {
+    let alone = lists.alone.iter().map(|test| (*test, true));
+    let all = alone.chain(lists.tests.iter().map(|test| (*test, false)));
+    libtest_mimic::run(arguments, all.map(|test| trial(test, arguments, required)).collect())
 }
 
-fn trial(test: Test, arguments: &Arguments, required: &Required) -> Trial {
+/// What a test returns that runs beside others, or alone.
+fn outcome(test: Test, is_alone: bool) -> Outcome {
+    // A test that panicked leaves nothing behind the lock that another could find broken.
+    let _alone = is_alone.then(|| MACHINE.write().unwrap_or_else(PoisonError::into_inner));
+    let _beside = (!is_alone).then(|| MACHINE.read().unwrap_or_else(PoisonError::into_inner));
+    (test.run)()
+}
+
+fn trial((test, is_alone): (Test, bool), arguments: &Arguments, required: &Required) -> Trial {
     let required = required.clone();
     // A flag would be printed as "ignored" without a cause, so that long tests have it only where it selects them.
     let runs_long =
@@ -69,7 +94,8 @@ fn trial(test: Test, arguments: &Arguments, required: &Required) -> Trial {
         let reason = format!("{}: part of the full check, or by --include-ignored", Cause::Long);
         return Trial::ignorable_test(test.name, || Ok(Completion::ignored_with(reason)));
     }
-    let trial = Trial::ignorable_test(test.name, move || report((test.run)(), &required));
+    let trial =
+        Trial::ignorable_test(test.name, move || report(outcome(test, is_alone), &required));
     trial.with_ignored_flag(test.is_long && (arguments.ignored || arguments.include_ignored))
 }
 
@@ -88,6 +114,9 @@ fn report(outcome: Outcome, required: &Required) -> Result<Completion, Failed> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::Ordering::SeqCst;
+
     use super::*;
     use crate::needs::{need, skip};
 
@@ -111,13 +140,35 @@ mod tests {
     }
     fn takes_hours() {}
 
+    /// How many of the tests below run at this moment, and how many ran while one ran alone.
+    static RUNNING: AtomicU32 = AtomicU32::new(0);
+    static BESIDE: AtomicU32 = AtomicU32::new(0);
+
+    fn counts() {
+        RUNNING.fetch_add(1, SeqCst);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        RUNNING.fetch_sub(1, SeqCst);
+    }
+    fn is_alone() {
+        for _ in 0..20 {
+            BESIDE.fetch_add(RUNNING.load(SeqCst), SeqCst);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+    crate::list! { const COUNT = [counts, counts, counts, counts, counts, counts, counts, counts] }
+    crate::list! { const ALONE = [is_alone, is_alone] }
+
     /// The numbers of passed, failed and ignored tests, and what was printed.
     fn ran(arguments: &[&str], required: &str) -> ([u64; 3], String) {
+        ran_lists(arguments, required, &Lists { tests: ALL, ..Lists::default() })
+    }
+
+    fn ran_lists(arguments: &[&str], required: &str, lists: &Lists<'_>) -> ([u64; 3], String) {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let mut arguments = Arguments::from_iter(["tests"].iter().chain(arguments));
         arguments.logfile = Some(log.to_str().unwrap().to_owned());
-        let conclusion = run(&arguments, &Required::parse(required).unwrap(), ALL);
+        let conclusion = run(&arguments, &Required::parse(required).unwrap(), lists);
         let counts = [conclusion.num_passed, conclusion.num_failed, conclusion.num_ignored];
         (counts, std::fs::read_to_string(log).unwrap())
     }
@@ -159,6 +210,13 @@ mod tests {
             assert_eq!(ran(arguments, "").0, [1, 0, 0], "{arguments:?}");
         }
         assert_eq!(ran(&["hours"], "long").0, [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_test_that_runs_alone_has_no_other_beside_it() {
+        let lists = Lists { alone: ALONE, tests: COUNT, children: &[] };
+        assert_eq!(ran_lists(&["--test-threads", "4"], "", &lists).0, [10, 0, 0]);
+        assert_eq!(BESIDE.load(SeqCst), 0);
     }
 
     #[test]

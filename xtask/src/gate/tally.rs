@@ -106,6 +106,8 @@ fn remedy(cause: &str) -> &'static str {
         "kernel" => "make kernel",
         "root" => "run it as root",
         "namespaces" => "run it as root on Linux with network namespaces and /dev/net/tun",
+        "controllers" => "sysctl -w net.ipv4.tcp_allowed_congestion_control=\"reno cubic bbr\"",
+        "ipv6" => "give the loopback device the address ::1",
         "bpf" => "make setup, then run it as root on Linux 6.4 or later",
         "chromium" => "make check-report",
         "ns3" => "make check-ns3",

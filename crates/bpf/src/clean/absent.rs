@@ -19,6 +19,12 @@ impl Proxy {
         Err(BpfError::NotBuilt)
     }
 
+    /// What libbpf and the verifier have said while the proxy was loaded.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        match *self {}
+    }
+
     /// As with programs.
     #[must_use]
     pub const fn maps(&self) -> &Pinned {

@@ -121,7 +121,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 /// The family of this address, where the machine has it.
 fn family(of: IpAddr) -> Outcome {
     let bound = UdpSocket::bind((of, 0)).map_err(|why| format!("no address {of}: {why}"));
-    need(Cause::Namespaces, bound).map(drop)
+    need(Cause::Ipv6, bound).map(drop)
 }
 
 /// A raw socket for UDP.

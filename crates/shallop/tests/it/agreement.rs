@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::support::pages::root;
+use crate::pages::root;
 use shallop_plan::Study;
 use shallop_results::RecordedRun;
 use shallop_scenario::{Options, experiments, read};

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::support::pages::{Block, blocks, pages, root};
+use crate::pages::{Block, blocks, pages, root};
 use tempfile::TempDir;
 
 /// Why rehearsals are not run.
@@ -187,6 +187,7 @@ fn rewrite(page: &str, text: &str, changes: &[Change]) {
 }
 
 #[test]
+#[ignore = "long: runs every command on the pages"]
 fn every_command_on_the_pages_works() {
     let update = std::env::var_os("UPDATE_DOCS").is_some();
     let todo = Mutex::new(pages());

@@ -14,6 +14,7 @@ mod endpoint_failure;
 #[cfg(unix)]
 mod hostile;
 mod new;
+mod pages;
 #[cfg(target_os = "linux")]
 mod ping;
 mod report;

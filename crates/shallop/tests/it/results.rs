@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::fs;
 
+use crate::pages::root;
 use crate::support::Folder;
-use crate::support::pages::root;
 use serde_json::Value;
 
 const PAGE: &str = "docs/results.md";

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::LazyLock;
 
-use crate::support::pages::root;
+use crate::pages::root;
 use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};

@@ -1,18 +1,13 @@
 //! Files between two processes of the command, over loopback.
-#![allow(clippy::print_stderr, reason = "says why a test is skipped")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Child;
 
 use serde_json::Value;
 
-fn shallop(data: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-    command.env("XDG_DATA_HOME", data).stdin(Stdio::null());
-    command
-}
+use crate::support::transfer::{one_line, receiver_at, send, shallop};
 
 /// A receiver, where it listens, and its fingerprint.
 fn receiver(
@@ -21,28 +16,6 @@ fn receiver(
     more: &[&str],
 ) -> (Child, BufReader<std::process::ChildStdout>, Value) {
     receiver_at("127.0.0.1:0", data, folder, more)
-}
-
-fn receiver_at(
-    address: &str,
-    data: &Path,
-    folder: &Path,
-    more: &[&str],
-) -> (Child, BufReader<std::process::ChildStdout>, Value) {
-    let mut command = shallop(data);
-    command.arg("receive").arg(folder).args(more);
-    command.args(["--bind", address, "--once", "--json", "--wait", "20ms"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut first = String::new();
-    lines.read_line(&mut first).unwrap();
-    (child, lines, serde_json::from_str(&first).unwrap())
-}
-
-fn send(data: &Path, what: &Path, to: &str, more: &[&str]) -> Output {
-    let mut command = shallop(data);
-    command.arg("send").arg(what).arg(to).args(["--wait", "20ms"]).args(more);
-    command.output().unwrap()
 }
 
 #[test]
@@ -222,12 +195,6 @@ fn bad_input_is_named() {
     }
 }
 
-/// A message without the line breaks that fit it to the screen.
-fn one_line(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text).into_owned();
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn a_host_that_does_not_answer_is_said_with_what_to_look_at() {
     let place = tempfile::tempdir().unwrap();
@@ -238,28 +205,6 @@ fn a_host_that_does_not_answer_is_said_with_what_to_look_at() {
     let said = one_line(&output.stderr);
     assert!(said.contains(&format!("{to}: no answer for 10 s")), "{said}");
     assert!(said.contains(&format!("let UDP to port {} and back pass?", to.port())), "{said}");
-}
-
-#[test]
-fn a_receiver_of_both_families_is_reached_over_either() {
-    let place = tempfile::tempdir().unwrap();
-    if let Err(why) = std::net::UdpSocket::bind("[::1]:0") {
-        return eprintln!("skipped: no IPv6 here: {why}");
-    }
-    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
-    fs::create_dir(&inbox).unwrap();
-    for host in ["127.0.0.1", "[::1]", "localhost"] {
-        let file = place.path().join(host);
-        fs::write(&file, vec![9; 200_000]).unwrap();
-        let (mut child, _lines, told) = receiver_at("[::]:0", &data, &inbox, &[]);
-        let port = told["address"].as_str().unwrap().rsplit_once(':').unwrap().1.to_owned();
-        let sent = send(&data, &file, &format!("{host}:{port}"), &["--trust-new", "--json"]);
-        assert_eq!(sent.status.code(), Some(0), "{host}: {}", one_line(&sent.stderr));
-        let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
-        assert_eq!(report["on_credits"], true, "{host}");
-        assert!(child.wait().unwrap().success());
-        assert_eq!(fs::read(inbox.join(host)).unwrap().len(), 200_000);
-    }
 }
 
 #[test]
@@ -295,39 +240,4 @@ fn odd_names_arrive_and_are_printed_harmlessly() {
     assert_eq!(fs::read(inbox.join("source").join(odd)).unwrap(), b"other");
     assert!(fs::read(inbox.join("source/empty")).unwrap().is_empty());
     assert!(inbox.join("source/empty folder").is_dir());
-}
-
-#[test]
-fn a_full_disk_fails_the_file_and_says_so() {
-    let place = tempfile::tempdir().unwrap();
-    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
-    fs::create_dir(&inbox).unwrap();
-    let [large, small] = ["large", "small"].map(|name| place.path().join(name));
-    fs::write(&large, vec![1; 3_000_000]).unwrap();
-    fs::write(&small, "aye").unwrap();
-    // A file system of 1 MB, in a namespace of the receiver's own.
-    let script = "mount -t tmpfs -o size=1m none \"$0\" && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(&inbox);
-    command.arg(env!("CARGO_BIN_EXE_shallop")).arg("receive").arg(&inbox);
-    command.args(["--bind", "127.0.0.1:0", "--once", "--json", "--wait", "20ms"]);
-    command.env("XDG_DATA_HOME", &data).stdin(Stdio::null());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    if first.is_empty() {
-        let why = child.wait_with_output().unwrap().stderr;
-        return eprintln!("skipped: no namespaces for this user: {}", one_line(&why));
-    }
-    let told: Value = serde_json::from_str(&first).unwrap();
-    let to = told["address"].as_str().unwrap();
-    let mut command = shallop(&data);
-    command.arg("send").args([&large, &small]).arg(to).args(["--wait", "20ms", "--trust-new"]);
-    let sent = command.output().unwrap();
-    assert_eq!(sent.status.code(), Some(1));
-    let said = one_line(&sent.stderr);
-    assert!(said.contains("large: not in place at the receiver: No space left"), "{said}");
-    let what = one_line(&sent.stdout);
-    assert!(what.contains("1 files sent, 1 not, "), "{what}");
-    assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub mod pages;
-pub mod real;
+#[cfg(target_os = "linux")]
+pub mod transfer;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,224 @@
+//! The programs of CLEAN in the kernel of this machine, given frames one by one (`BPF_PROG_TEST_RUN`): what they
+//! change, and what they leave as it is. `SHALLOP_STEPS` says how many random frames there are.
+
+use std::io::Write;
+
+use crate::packets::{ACK, CE, ECT0, Frame, RST, SYN, ecn, ip_sum, masked, tcp_sum, window};
+use shallop_bpf::clean::{Program, Proxy, Settings};
+use shallop_core::{Seed, Stream};
+use shallop_proto::clean::Config;
+use shallop_testing::{Outcome, Stop};
+
+use crate::kernel_programs;
+
+fn proxy(config: Config) -> Result<Proxy, Stop> {
+    kernel_programs()?;
+    Ok(Proxy::load(&Settings { config, shaper: None }, 14)?)
+}
+
+const PLAIN: Frame = Frame {
+    is_v6: false,
+    ports: (80, 40_000),
+    is_of_sender: true,
+    ecn: 0,
+    flags: ACK,
+    seq: 1_001,
+    ack: 5_001,
+    window: 60_000,
+    scale: None,
+    payload: 0,
+};
+
+/// Gives a frame to the program of its direction.
+fn pass(proxy: &mut Proxy, frame: &Frame) -> Vec<u8> {
+    let program = if frame.is_of_sender { Program::Data } else { Program::Acks };
+    proxy.run(program, &frame.bytes(), (0, 0), 1).unwrap().0
+}
+
+/// Opens a connection by its receiver; scales of `None` are SYNs without the option.
+fn open(proxy: &mut Proxy, of: Frame, scales: (Option<u8>, Option<u8>)) {
+    let syn = Frame { flags: SYN, seq: 5_000, ack: 0, is_of_sender: false, scale: scales.1, ..of };
+    pass(proxy, &syn);
+    let syn_ack = Frame { flags: SYN | ACK, seq: 1_000, ack: 5_001, scale: scales.0, ..of };
+    pass(proxy, &syn_ack);
+}
+
+pub fn marks_are_cleared_and_windows_reduced_with_right_checksums() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    for (port, is_v6) in [(1_u16, false), (2, true)] {
+        let of = Frame { is_v6, ports: (port, 40_000), ..PLAIN };
+        open(&mut proxy, of, (Some(7), Some(7)));
+        let data = Frame { ecn: CE, payload: 1_448, ..of };
+        let passed = pass(&mut proxy, &data);
+        assert_eq!((ecn(&passed), tcp_sum(&passed)), (0, Some(0xffff)));
+        assert!(ip_sum(&passed).is_none_or(|sum| sum == 0xffff));
+        let ack = Frame { is_of_sender: false, seq: 5_001, ack: 1_001 + 1_448, ..of };
+        let passed = pass(&mut proxy, &ack);
+        // Alpha is one: the first mark takes half of ten segments of 1,448 bytes, in units of 128.
+        assert_eq!(window(&passed), Some((5 * 1_448_u16).div_ceil(128)));
+        assert_eq!(tcp_sum(&passed), Some(0xffff));
+    }
+    let counted = proxy.maps().counters().unwrap();
+    assert_eq!((counted.data, counted.marked, counted.cleared, counted.reduced), (2, 2, 2, 2));
+    let flows = proxy.maps().flows().unwrap();
+    assert_eq!(flows.len(), 2);
+    assert!(flows.iter().all(|of| of.is_controlled
+        && (4.99..5.01).contains(&of.window_segments)
+        && of.rtt.is_some()));
+    Ok(())
+}
+
+pub fn without_both_syns_or_a_scale_of_both_nothing_is_scaled_or_touched() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    let data = Frame { ecn: CE, payload: 1_448, ..PLAIN };
+    let ack = Frame { is_of_sender: false, ack: 2_449, ..PLAIN };
+    for frame in [data, ack] {
+        assert_eq!(pass(&mut proxy, &frame), frame.bytes(), "no SYN was seen");
+    }
+    let of = Frame { ports: (81, 40_000), ..PLAIN };
+    let syn = Frame { flags: SYN, ack: 0, is_of_sender: false, scale: Some(7), ..of };
+    pass(&mut proxy, &syn);
+    for frame in [data, ack].map(|frame| Frame { ports: of.ports, ..frame }) {
+        assert_eq!(pass(&mut proxy, &frame), frame.bytes(), "one SYN was seen");
+    }
+    assert_eq!(proxy.maps().counters().unwrap().unknown, 4);
+    for (number, scales) in [(None, Some(7)), (Some(7), None), (None, None)].into_iter().enumerate()
+    {
+        let of = Frame { ports: (100 + number as u16, 40_000), ..PLAIN };
+        open(&mut proxy, of, scales);
+        pass(&mut proxy, &Frame { ecn: CE, payload: 1_448, ..of });
+        let passed = pass(&mut proxy, &Frame { is_of_sender: false, ack: 2_449, ..of });
+        assert_eq!(window(&passed), Some(5 * 1_448), "{scales:?}");
+    }
+    Ok(())
+}
+
+pub fn a_burst_counts_as_its_segments_and_flows_make_room_for_others() -> Outcome {
+    let mut proxy = proxy(Config { flows: 64, ..Config::default() })?;
+    open(&mut proxy, PLAIN, (Some(7), Some(7)));
+    // Test runs have frames of less than a page.
+    let burst = Frame { payload: 3_000, ..PLAIN };
+    proxy.run(Program::Data, &burst.bytes(), (10, 300), 1).unwrap();
+    let flow = proxy.maps().flows().unwrap()[0];
+    // Ten segments without a mark let the window grow by ten.
+    assert_eq!((flow.data, flow.segment_bytes, flow.window_segments), (10, 300, 20.0));
+    for port in 0..1_000 {
+        open(&mut proxy, Frame { ports: (port, 41_000), ..PLAIN }, (Some(7), Some(7)));
+    }
+    let kept = proxy.maps().flows().unwrap().len();
+    assert!((1..=64).contains(&kept), "{kept}");
+    let frame = Frame { ecn: CE, payload: 100, ..PLAIN };
+    assert_eq!(pass(&mut proxy, &frame), frame.bytes(), "its flow made room for others");
+    Ok(())
+}
+
+pub fn at_the_edge_packets_of_tcp_alone_become_ecn_capable() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    for is_v6 in [false, true] {
+        for (before, after) in [(0, ECT0), (1, 1), (ECT0, ECT0), (CE, CE)] {
+            let frame = Frame { is_v6, ecn: before, payload: 10, ..PLAIN };
+            let (passed, _) = proxy.run(Program::Edge, &frame.bytes(), (0, 0), 1).unwrap();
+            assert_eq!((ecn(&passed), tcp_sum(&passed)), (after, Some(0xffff)));
+            assert!(ip_sum(&passed).is_none_or(|sum| sum == 0xffff));
+        }
+        let mut udp = Frame { is_v6, ..PLAIN }.bytes();
+        udp[if is_v6 { 20 } else { 23 }] = 17;
+        assert_eq!(proxy.run(Program::Edge, &udp, (0, 0), 1).unwrap().0, udp);
+    }
+    Ok(())
+}
+
+/// A frame of one of a few connections, whole or with some bytes changed or missing; and the size of its segments.
+fn random_frame(random: &mut Stream) -> (bool, Vec<u8>, (u32, u32)) {
+    let mut below = |most: u64| random.below(most);
+    let flags = [ACK, ACK, ACK, ACK, SYN, SYN | ACK, RST | ACK, 1 | ACK, 0][below(9) as usize];
+    let is_syn = flags & SYN != 0;
+    let frame = Frame {
+        is_v6: below(3) == 0,
+        ports: (below(40) as u16, 40_000),
+        is_of_sender: below(2) == 0,
+        ecn: below(4) as u8,
+        flags,
+        seq: below(1 << 32) as u32 >> [0, 8, 16][below(3) as usize],
+        ack: below(1 << 32) as u32 >> [0, 8, 16][below(3) as usize],
+        window: below(65_536) as u16,
+        scale: (is_syn && below(4) > 0).then(|| below(256) as u8),
+        payload: if is_syn { 0 } else { [0, 1, 536, 1_448, 3_000][below(5) as usize] },
+    };
+    let mut bytes = frame.bytes();
+    if below(2) == 0 {
+        for _ in 0..=below(6) {
+            let at = 12 + below((bytes.len() as u64 - 12).min(90)) as usize;
+            bytes[at] = below(256) as u8;
+        }
+        if below(4) == 0 {
+            bytes.truncate((14 + below(80) as usize).min(bytes.len()));
+        }
+    }
+    let burst = if below(4) == 0 { (below(100) as u32, below(9_000) as u32) } else { (0, 0) };
+    (frame.is_of_sender, bytes, burst)
+}
+
+pub fn of_random_frames_none_grows_a_window_or_spoils_a_checksum() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    let steps = std::env::var("SHALLOP_STEPS").ok().and_then(|text| text.parse().ok());
+    let mut random = Seed::new(15).stream("frames", 0);
+    let (mut changed, mut refused) = (0_u64, 0_u64);
+    for number in 0..steps.unwrap_or(50_000) {
+        let (is_of_sender, frame, burst) = random_frame(&mut random);
+        let program = match number % 8 {
+            0 => Program::Edge,
+            _ if is_of_sender => Program::Data,
+            _ => Program::Acks,
+        };
+        // The kernel refuses frames that are shorter than their own headers before any program sees them.
+        let Ok((passed, _)) = proxy.run(program, &frame, burst, 1) else {
+            refused += 1;
+            continue;
+        };
+        if passed == frame {
+            continue;
+        }
+        changed += 1;
+        assert_eq!(masked(&passed), masked(&frame), "{frame:?}");
+        let (before, after) = (window(&frame), window(&passed));
+        assert!(after == before || (Some(0) < after && after < before), "{frame:?}");
+        // A wrong checksum stays as wrong as it was.
+        assert_eq!(ip_sum(&passed), ip_sum(&frame), "{frame:?}");
+        assert_eq!(tcp_sum(&passed), tcp_sum(&frame), "{frame:?}");
+    }
+    let all = steps.unwrap_or(50_000);
+    assert!(
+        changed > all / 10 && refused < all / 10,
+        "{changed} changed, {refused} refused of {all}"
+    );
+    assert_eq!(proxy.maps().counters().unwrap().failed, 0);
+    Ok(())
+}
+
+pub fn a_packet_costs_less_than_5_us() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    open(&mut proxy, PLAIN, (Some(7), Some(7)));
+    let data = Frame { payload: 1_448, ..PLAIN };
+    let ack = Frame { is_of_sender: false, seq: 5_001, ack: 2_449, ..PLAIN };
+    let marked = Frame { ecn: CE, ..data };
+    let frames = [
+        ("edge", data),
+        ("data", data),
+        ("data, marked", marked),
+        ("data, of 10", data),
+        ("acks", ack),
+    ];
+    for (name, frame) in frames {
+        let program = match name {
+            "edge" => Program::Edge,
+            "acks" => Program::Acks,
+            _ => Program::Data,
+        };
+        let burst = if name == "data, of 10" { (10, 145) } else { (0, 0) };
+        let (_, took) = proxy.run(program, &frame.bytes(), burst, 1_000_000).unwrap();
+        let told = writeln!(std::io::stderr(), "{name}: {} ns", took.as_nanos());
+        assert!(told.is_ok() && took.as_nanos() < 5_000, "{name}: {took:?}");
+    }
+    Ok(())
+}

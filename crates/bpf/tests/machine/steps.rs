@@ -1,0 +1,82 @@
+//! Gives steps to the arithmetic of the programs in C, and compares what it makes of them with what Rust does.
+//! `SHALLOP_STEPS` says how many random steps there are of each test.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use shallop_core::Stream;
+use shallop_testing::{Outcome, programs};
+
+pub const IN: usize = 12;
+pub const OUT: usize = 6;
+
+/// A step, and what the law of the simulator makes of it.
+pub type Step = ([u64; IN], [u64; OUT]);
+
+pub fn step(what: u64, inputs: &[u64], results: &[u64]) -> Step {
+    let (mut input, mut output) = ([0; IN], [0; OUT]);
+    input[0] = what;
+    input[1..=inputs.len()].copy_from_slice(inputs);
+    output[..results.len()].copy_from_slice(results);
+    (input, output)
+}
+
+/// Gives steps to the C side, and compares. The C side runs under the sanitizers for addresses and undefined behaviour.
+pub fn compare(steps: impl Iterator<Item = Step> + Send) -> Outcome {
+    programs(&["cc"])?;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("twins");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fno-sanitize-recover=all"]);
+    cc.args(["-fsanitize=address,undefined", "-o"]).arg(&program);
+    cc.arg("-I").arg(here.join("c"));
+    assert!(cc.arg(here.join("tests/c/twins.c")).status()?.success());
+    let mut command = Command::new(program);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = std::io::BufWriter::new(child.stdin.take().unwrap());
+    let output = std::io::BufReader::new(child.stdout.take().unwrap());
+    let (send, wanted) = std::sync::mpsc::sync_channel::<Step>(1 << 16);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for step in steps {
+                let bytes: Vec<u8> = step.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                if input.write_all(&bytes).is_err() || send.send(step).is_err() {
+                    return;
+                }
+            }
+        });
+        // Both end with a comparison that fails, so that nothing waits for it.
+        let mut output = output;
+        for (number, (inputs, wanted)) in wanted.into_iter().enumerate() {
+            let mut bytes = [0; 8 * OUT];
+            output.read_exact(&mut bytes).unwrap();
+            let words =
+                bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+            assert!(words.eq(wanted), "step {number}: {inputs:?} is to be {wanted:?}");
+        }
+    });
+    assert!(child.wait()?.success());
+    Ok(())
+}
+
+pub fn steps() -> usize {
+    std::env::var("SHALLOP_STEPS").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000)
+}
+
+/// The rows of a table without its comments and its line of names.
+pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    rows.skip(1).map(|row| row.split(',').collect())
+}
+
+pub fn whole(field: &str) -> u64 {
+    if field.is_empty() { 0 } else { field.parse().unwrap() }
+}
+
+/// A number whose size is spread evenly over the powers of two below `most`.
+pub fn spread(random: &mut Stream, most: u64) -> u64 {
+    let bits = random.below(u64::from(most.ilog2()) + 1);
+    random.below((2 << bits).min(most)) + 1
+}

@@ -1,0 +1,108 @@
+//! The arithmetic of the program of Vegas (`c/vegas_math.h`) against the controller of the simulator, on random round
+//! trips. The C side runs under the sanitizers for addresses and undefined behaviour.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use shallop_control::vegas::{Config, Vegas};
+use shallop_control::{Ack, Start, Window};
+use shallop_core::{BitsPerSec, Bytes, Seed, Span, Stream, Time};
+use shallop_testing::{Outcome, programs};
+
+const MSS: u64 = 1_448;
+const ROUNDS: usize = 20_000;
+/// What the C side knows no threshold by.
+const INFINITE: u64 = 0x7fff_ffff;
+
+/// Window, threshold, base and smallest round trip in ticks of Linux, and whether the window limits.
+type Round = [u32; 5];
+
+fn ack((snd_una, snd_nxt): (u64, u64), rtt_us: u64, is_cwnd_limited: bool) -> Ack {
+    let (rtt, some) = (Span::from_us(rtt_us), Bytes::new(MSS));
+    Ack {
+        now: Time::ZERO,
+        // Nothing, so that slow start leaves the window as it is.
+        acked_sacked: Bytes::ZERO,
+        losses: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        delivered: Bytes::new(snd_una),
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        rate_sample: None,
+        prior_in_flight: some,
+        in_flight: some,
+        is_cwnd_limited,
+        snd_una_advance: Bytes::ZERO,
+        round_start: false,
+        in_cwnd_reduction: false,
+        snd_una,
+        snd_nxt,
+    }
+}
+
+/// A round trip with four samples, and the window and threshold after it.
+fn round(random: &mut Stream) -> (Round, [u64; 2]) {
+    let (window_bits, time_bits) = (random.below(17), random.below(20));
+    let cwnd = 2 + random.below(1 << window_bits);
+    let ssthresh = match random.below(3) {
+        0 => INFINITE,
+        1 => cwnd + random.below(10),
+        _ => 2 + random.below(cwnd),
+    };
+    let base = 1 + random.below(2 << time_bits);
+    // Around the bounds of 1, 2 and 4 packets.
+    let queue = (base + 1) * random.below(6) / cwnd + random.below(3);
+    let is_limited = random.below(2) == 0;
+    let start = Start {
+        mss: Bytes::new(MSS),
+        initial_window: Bytes::new(cwnd * MSS),
+        initial_ssthresh: Bytes::new(ssthresh * MSS),
+        link_rate: BitsPerSec::gbps(1),
+        seed: 1,
+    };
+    let mut vegas = Vegas::new(&Config::LINUX_IDEAL, &start);
+    let next = 100 * MSS;
+    // The first round trip ends at once; it has the smallest sample of all.
+    vegas.on_ack(&ack((1, next), base, is_limited));
+    for una in 2..5 {
+        vegas.on_ack(&ack((una, next), base + queue + una, is_limited));
+    }
+    vegas.on_ack(&ack((next + 1, 2 * next), base + queue, is_limited));
+    let after = [vegas.window(), vegas.slow_start_threshold()].map(|of| of.get() / MSS);
+    let of = |value: u64| u32::try_from(value).unwrap();
+    ([of(cwnd), of(ssthresh), of(base + 1), of(base + queue + 1), is_limited.into()], after)
+}
+
+pub fn windows_after_a_round_trip_are_the_same_in_c() -> Outcome {
+    programs(&["cc"])?;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("vegas");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fno-sanitize-recover=all"]);
+    cc.args(["-fsanitize=address,undefined", "-o"]).arg(&program).arg("-I").arg(here.join("c"));
+    assert!(cc.arg(here.join("tests/c/vegas.c")).status()?.success());
+    let mut random = Seed::new(14).stream("vegas", 0);
+    let rounds: Vec<_> = (0..ROUNDS).map(|_| round(&mut random)).collect();
+    let input: Vec<u8> =
+        rounds.iter().flat_map(|(of, _)| of.iter().flat_map(|of| of.to_ne_bytes())).collect();
+    fs::write(folder.path().join("rounds"), input).unwrap();
+    let input = File::open(folder.path().join("rounds")).unwrap();
+    let output = Command::new(program).stdin(input).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let words =
+        output.stdout.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap()));
+    let words: Vec<u64> = words.map(u64::from).collect();
+    assert_eq!(words.len(), 2 * ROUNDS);
+    for ((given, wanted), found) in rounds.iter().zip(words.chunks_exact(2)) {
+        assert_eq!(found, wanted, "{given:?}");
+    }
+    let has =
+        |is: fn(&Round, &[u64; 2]) -> bool| rounds.iter().filter(|(of, then)| is(of, then)).count();
+    let grown = has(|of, then| then[0] > of[0].into());
+    let reduced = has(|of, then| then[0] < of[0].into());
+    assert!(grown > 1_000 && reduced > 1_000, "{grown} {reduced}");
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Nothing is left of a run whose process is killed at any moment.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use shallop_core::Span;
+use shallop_kernel::build;
+use shallop_testing::{Cause, Outcome, skip};
+
+use crate::support::{Run, child, kernel};
+
+/// Runs two kernels again and again.
+pub fn runs_until_it_is_killed() -> Outcome {
+    let kernel = kernel()?;
+    let run = Run { duration: Span::from_ms(20), ..Run::default() };
+    loop {
+        run.run(&kernel);
+    }
+}
+
+fn files(folder: &Path) -> BTreeSet<OsString> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).collect()
+}
+
+/// The names that kernels give to the files of their memory.
+fn memory() -> BTreeSet<OsString> {
+    let is_memory = |name: &OsString| name.to_string_lossy().starts_with("vm_file");
+    files(Path::new("/dev/shm")).into_iter().filter(is_memory).collect()
+}
+
+/// The names by which runs take processors of this machine.
+fn claims() -> BTreeSet<OsString> {
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let names = sockets.lines().filter_map(|line| line.split_whitespace().last());
+    names.filter(|name| name.starts_with("@shallop-processor")).map(OsString::from).collect()
+}
+
+/// Kills a process that runs kernels after this time, and awaits that nothing is left of it.
+fn kill_after(wait: Duration) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let before = memory();
+    let claimed_before = claims();
+    let mut child =
+        child::command(&[], "killed::runs_until_it_is_killed", folder.path()).spawn().unwrap();
+    std::thread::sleep(wait);
+    let had_kernels = !child::kernels_of(child.id()).is_empty();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (mut processes, mut left, mut maps, mut claimed) = Default::default();
+    for _ in 0..500 {
+        processes = child::with_path(folder.path());
+        left = files(folder.path());
+        maps = memory().difference(&before).cloned().collect::<Vec<_>>();
+        claimed = claims().difference(&claimed_before).cloned().collect::<Vec<_>>();
+        if processes.is_empty() && left.is_empty() && maps.is_empty() && claimed.is_empty() {
+            return had_kernels;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!(
+        "killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}, \
+         processors {claimed:?}"
+    );
+}
+
+/// Kills `times` processes, each at another moment of its first 700 ms. Most have kernels then.
+fn kill(times: u64) -> Outcome {
+    kernel()?;
+    let with_kernels = (0..times).filter(|index| {
+        // The golden section spreads the moments evenly, whatever their number.
+        let part = (index * 618_034 + 300_000) % 1_000_000;
+        kill_after(Duration::from_micros(part * 7 / 10))
+    });
+    let with_kernels = with_kernels.count() as u64;
+    assert!(with_kernels * 2 >= times, "{with_kernels} of {times} had kernels");
+    Ok(())
+}
+
+pub fn nothing_is_left_after_a_kill() -> Outcome {
+    kill(8)
+}
+
+pub fn nothing_is_left_after_fifty_kills() -> Outcome {
+    kill(50)
+}
+
+/// Builds a kernel in the folder for temporary files.
+pub fn builds_until_it_is_killed() -> Outcome {
+    let folder = std::env::temp_dir().join("kernels");
+    build::build(&folder, None, 1, &mut |_| ()).map(drop).map_err(std::io::Error::other)?;
+    Ok(())
+}
+
+pub fn nothing_is_left_of_a_build_after_a_kill() -> Outcome {
+    if build::sources().is_empty() {
+        return Err(skip(Cause::Kernel, "no source of Linux is installed"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut child =
+        child::command(&[], "killed::builds_until_it_is_killed", folder.path()).spawn().unwrap();
+    let kernels = folder.path().join("kernels");
+    let unpacks = || files(&kernels).iter().any(|name| kernels.join(name).join("source").is_dir());
+    let begun = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        unpacks()
+    });
+    assert!(begun, "the build has not begun to unpack within 10 s");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let gone = (0..1_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        child::with_path(folder.path()).is_empty() && files(&kernels).is_empty()
+    });
+    let left = (child::with_path(folder.path()), files(&kernels));
+    assert!(gone, "left are processes and files {left:?}");
+    Ok(())
+}

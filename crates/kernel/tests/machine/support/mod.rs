@@ -1,0 +1,243 @@
+//! A dumbbell whose hosts are kernels.
+
+pub mod child;
+mod transcript;
+
+use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
+use shallop_hosts::{AnyHostEnd, KernelEnd};
+use shallop_kernel::installed::{self, Installed};
+use shallop_kernel::{
+    BOOTED, FlowOrder, KernelCounters, Kernels, Mode, Module, Programs, Settings, Start,
+};
+use shallop_proto::UdpEnd;
+use shallop_sim::{Flow, Network, World};
+use shallop_switch::discipline::{Discipline, FifoConfig};
+use shallop_switch::{Limit, MarkAt, MarkThreshold, PortBuffer, PortConfig, QueueConfig};
+use shallop_testing::{Cause, Stop, need, programs};
+use shallop_topology::topo::{Dumbbell, LinkSpec, dumbbell};
+use shallop_topology::{NicMode, Paths};
+
+pub use transcript::Transcript;
+
+/// The kernel to test with, and what starts it.
+pub fn kernel() -> Result<Installed, Stop> {
+    programs(&["setsid"])?;
+    need(Cause::Kernel, installed::find(&installed::folder(), None))
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Of the bottleneck.
+    pub rate: BitsPerSec,
+    /// Of the links of hosts; `None` for that of the bottleneck.
+    pub access: Option<BitsPerSec>,
+    /// Round trip without queues.
+    pub rtt: Span,
+    pub buffer: Bytes,
+    /// The size of each flow; each has a sending and a receiving host of its own.
+    pub flows: Vec<Option<u64>>,
+    pub controller: &'static str,
+    pub modules: Vec<Module>,
+    pub qdisc: &'static str,
+    pub gso_max_segs: Option<u32>,
+    pub duration: Span,
+    /// From when on goodput and bursts are measured.
+    pub measure_from: Span,
+    pub mode: Mode,
+    pub moderation: Span,
+    pub mark_above: Option<Bytes>,
+    /// Sending kernels; receivers have one.
+    pub kernels: usize,
+    pub seed: u64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            rate: BitsPerSec::gbps(1),
+            access: None,
+            rtt: Span::from_ms(2),
+            buffer: Bytes::new(250_000),
+            flows: vec![None],
+            controller: "cubic",
+            modules: vec![],
+            qdisc: "fq",
+            gso_max_segs: None,
+            duration: Span::from_ms(60),
+            measure_from: Span::from_ms(30),
+            mode: Mode::Shared,
+            moderation: Span::from_us(20),
+            mark_above: None,
+            kernels: 1,
+            seed: 1,
+        }
+    }
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    pub transcript: Transcript,
+    /// Payload that each flow's receiver has.
+    pub received: Vec<u64>,
+    pub complete: Vec<bool>,
+    pub retransmits: u64,
+    pub counters: KernelCounters,
+    pub logs: Vec<String>,
+    /// Memory of all kernels at the end, in bytes.
+    pub memory: u64,
+    /// Processor time of all kernels, in seconds.
+    pub processor: f64,
+}
+
+type KernelWorld = World<
+    'static,
+    AnyHostEnd<UdpEnd>,
+    Transcript,
+    shallop_proto::PassThrough<shallop_hosts::Head<shallop_proto::udp::Head>>,
+    Kernels,
+>;
+
+impl Run {
+    /// Goodput of all flows in bits per second, over the time that is measured.
+    pub fn goodput(&self, outcome: &Outcome) -> f64 {
+        let span = self.duration.saturating_sub(self.measure_from);
+        outcome.transcript.payload as f64 * 8.0 / span.as_secs_f64()
+    }
+
+    /// Payload of full packets at the rate of the bottleneck, in bits per second.
+    pub fn line(&self) -> f64 {
+        self.rate.get() as f64 * 1_448.0 / 1_538.0
+    }
+
+    pub fn run(&self, installed: &Installed) -> Outcome {
+        let count = self.flows.len();
+        let access = self.access.unwrap_or(self.rate);
+        let trunk =
+            LinkSpec { rate: self.rate, access, delay: self.rtt / 4, mtu: Bytes::new(1500) };
+        let net = dumbbell(&trunk, &vec![self.rtt / 8; count], count);
+        let network = self.network(&net);
+        let orders: Vec<FlowOrder> = (0..count as u32).map(|number| self.order(number)).collect();
+        let flow = |order: &FlowOrder| flow(order, &net.left, &net.right);
+        let flows: Vec<_> = orders.iter().map(flow).collect();
+        let settings = self.settings();
+        let hosts = self.hosts(count as u32);
+        let start = Start {
+            installed,
+            settings: &settings,
+            hosts: &hosts,
+            flows: &orders,
+            programs: &Programs::default(),
+            stop: BOOTED + self.duration.as_ps() / 1_000,
+            seed: self.seed,
+            mode: self.mode,
+            memory_mb: 512,
+            spin_seconds: 30,
+        };
+        let kernels = Kernels::boot(&start, self.moderation, false).unwrap();
+        let transcript = self.transcript(&net, access);
+        let mut world: KernelWorld =
+            World::with_hosts(network, Box::new(flows.into_iter()), transcript, kernels);
+        world.run_until(Time::after_start(self.duration));
+        self.outcome(world)
+    }
+
+    /// Two packets are of one burst if the link of the first host pauses for less than half a packet between them.
+    fn transcript(&self, net: &Dumbbell, access: BitsPerSec) -> Transcript {
+        let ports = 0..net.graph.ports() as u32;
+        let first = ports.into_iter().find(|&port| net.graph.near(port) == net.left[0]).unwrap();
+        let gap = Span::from_ps(1_538 * 8 * 1_000_000_000_000 / access.get() * 3 / 2);
+        let since = Time::after_start(self.measure_from);
+        Transcript::new(since, (first, gap))
+    }
+
+    fn network(&self, net: &Dumbbell) -> Network {
+        let mark =
+            |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
+        let fifo = FifoConfig { mark: self.mark_above.map(mark), red: None };
+        let marking = QueueConfig { discipline: Discipline::Fifo(fifo), ..QueueConfig::default() };
+        let port = |number: u32| {
+            let queue =
+                if number == net.bottleneck { marking.clone() } else { QueueConfig::default() };
+            PortConfig {
+                rate: net.graph.link_of(number).rate,
+                delay: net.graph.link_of(number).delay,
+                queues: vec![queue],
+                queue_of: [0; Class::COUNT],
+                impairment: None,
+                changes: vec![],
+            }
+        };
+        let limit = Limit { bytes: self.buffer, ..Limit::NONE };
+        let buffer = |number: u32| {
+            PortBuffer::new(if number == net.bottleneck { limit } else { Limit::NONE }, vec![None])
+        };
+        let ports = 0..net.graph.ports() as u32;
+        Network {
+            ports: ports.clone().map(port).collect(),
+            buffers: ports.map(buffer).collect(),
+            pools: vec![],
+            routes: Paths::of(&net.graph).routes(true, 0),
+            graph: net.graph.clone(),
+            nic: NicMode::Fifo,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        let ecn = ("net.ipv4.tcp_ecn".to_owned(), "1".to_owned());
+        Settings {
+            qdisc: self.qdisc.to_owned(),
+            gso_max_segs: self.gso_max_segs,
+            controllers: vec![self.controller.to_owned()],
+            modules: self.modules.clone(),
+            sysctls: if ["dctcp", "gemini"].contains(&self.controller) {
+                vec![ecn]
+            } else {
+                vec![]
+            },
+            socket_buffer: 64 << 20,
+        }
+    }
+
+    fn outcome(&self, world: KernelWorld) -> Outcome {
+        use shallop_proto::Endpoint;
+        let ends: Vec<_> = world.ends().map(|end| (end.counters(), end.is_complete())).collect();
+        let receivers: Vec<_> = ends.chunks_exact(2).map(|pair| pair[1]).collect();
+        let received = receivers.iter().map(|(counters, _)| counters.received).collect();
+        let complete = receivers.iter().map(|(_, complete)| *complete).collect();
+        let retransmits = ends.iter().map(|(counters, _)| counters.retransmits).sum();
+        let (mut kernels, transcript) = world.into_hosts();
+        let memory = kernels.processes().filter_map(|process| process.memory()).sum();
+        let ticks: u64 = kernels.processes().filter_map(|process| process.processor_time()).sum();
+        let processor = ticks as f64 / 100.0;
+        let shallop_kernel::hosts::Finished { counters, logs, .. } =
+            kernels.finish(Time::after_start(self.duration)).unwrap();
+        Outcome { transcript, received, complete, retransmits, counters, logs, memory, processor }
+    }
+
+    /// The hosts of each kernel: senders first, receivers in the last kernel.
+    fn hosts(&self, count: u32) -> Vec<Vec<u32>> {
+        let kernels = self.kernels as u32;
+        let senders = (0..kernels).map(|k| (0..count).filter(|host| host % kernels == k).collect());
+        senders.chain([(count..2 * count).collect()]).collect()
+    }
+
+    /// Starts are spread over a millisecond.
+    fn order(&self, number: u32) -> FlowOrder {
+        let count = self.flows.len() as u64;
+        let start = BOOTED + u64::from(number) * 1_000_000 / count;
+        let size = self.flows[number as usize];
+        let to = number + count as u32;
+        FlowOrder { number, start, size, from: number, to, local: 10_000, controller: 0 }
+    }
+}
+
+fn flow(order: &FlowOrder, left: &[Node], right: &[Node]) -> Flow<AnyHostEnd<UdpEnd>> {
+    let (from, to) = (left[order.number as usize], right[order.number as usize]);
+    let ends = KernelEnd::pair(order.number, order.size);
+    let [sender, receiver] = ends.map(|end| AnyHostEnd::Kernel(Box::new(end)));
+    let start = Time::after_start(Span::from_ns(order.start - BOOTED));
+    let facts = Facts { size: order.size, ..Facts::between(from, to) };
+    Flow { start, from, to, sender, receiver, facts, connections: None }
+}

@@ -1,0 +1,378 @@
+//! CLEAN at a device of a machine in the path, by the command, with a network and a BPF file system of the test's own.
+
+use serde_json::Value;
+use shallop_testing::Outcome;
+
+use crate::namespaces::{in_namespaces, kernel_programs, loaded_programs, soon};
+use crate::support::{Folder, text};
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/edge");
+/// The programs of a proxy.
+const NAMES: [&str; 1] = ["clean_"];
+
+/// Runs a script in the path between a sender and a receiver. None of the programs is left after it.
+fn in_path(script: &str, variables: &[(&str, &str)]) -> String {
+    let before = loaded_programs(&NAMES);
+    let said = in_namespaces(FILES, script, variables);
+    let left = || loaded_programs(&NAMES).iter().all(|of| before.contains(of));
+    assert!(soon(left), "{:?}", loaded_programs(&NAMES));
+    said
+}
+
+/// A text in one line, without the frame of a message.
+fn flat(said: &str) -> String {
+    said.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Transfers of four flows through a shaper whose queue the proxy marks, under each setting of the receiver's TCP, over
+/// IPv4 and IPv6.
+const TRANSFERS: &str = r#"
+before=$(tc qdisc show dev r0)
+$shallop edge clean attach r0 --rate 400Mbps --mark 20pkt --buffer 400pkt > said
+for setting in none window_scaling timestamps sack; do
+    for address in 10.8.2.2 fd08:2::2; do
+        [ $setting = none ] || at_receiver sysctl -qw "net.ipv4.tcp_$setting=0"
+        serve 5001 4
+        transfer $address 5001 4 $SIZE
+        cmp sent received
+        $shallop edge clean watch r0 --once --json | grep -F "$address" | tail -n 4 > flows
+        [ "$(grep -c '"controlled":true' flows)" = 4 ]
+    done
+    at_receiver sysctl -qw net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_timestamps=1 net.ipv4.tcp_sack=1
+    echo "$setting $(wrong_checksums | sort -u)"
+done
+at_receiver awk '/^TcpExt:/ { if (++line == 1) split($0, name); else for (i in name)
+    if (name[i] == "TCPOFOQueue") print "early", $i }' /proc/net/netstat
+at_sender awk '/^Tcp:/ { if (++line == 2) print "resent", $13 }' /proc/net/snmp
+$shallop edge clean show r0 --json
+$shallop edge clean detach r0
+[ ! -e /sys/fs/bpf/shallop ] && [ "$(tc qdisc show dev r0)" = "$before" ]
+"#;
+
+/// Transfers after this preparation: the counter of a name in what they said, and those of the proxy.
+fn transfers(preparation: &str, size: &str) -> (impl Fn(&str) -> u64, Value) {
+    let said = in_path(&format!("{preparation}{TRANSFERS}"), &[("SIZE", size)]);
+    let (settings, shown) = said.split_at(said.find('{').unwrap());
+    let settings: Vec<(String, u64)> = settings
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(name, count)| (name.to_owned(), count.parse().unwrap()))
+        .collect();
+    assert_eq!(settings.len(), 6, "{said}");
+    assert!(settings[..4].iter().all(|(_, wrong)| *wrong == 0), "no checksum is wrong: {said}");
+    let of = move |wanted: &str| settings.iter().find(|(name, _)| name == wanted).unwrap().1;
+    (of, serde_json::from_str(shown).unwrap())
+}
+
+pub fn transfers_through_a_proxy_are_the_same_bytes_under_every_setting_of_tcp() -> Outcome {
+    kernel_programs(&[])?;
+    let (_, shown) = transfers("", "3000000");
+    let of = |name: &str| shown["counters"][name].as_u64().unwrap();
+    assert!(of("data_segments") > 8 * 4 * 3_000_000 / 1_500, "{shown}");
+    assert!(of("marked_segments") > 100 && of("reduced_windows") > 1_000, "{shown}");
+    assert_eq!([of("failed_packets"), of("unknown_packets"), of("flows_without_room")], [0; 3]);
+    Ok(())
+}
+
+/// Both ends lose one packet of a hundred, and let one of twenty be overtaken.
+const HOSTILE: &str = r#"
+clang -target bpf -O2 -c "$files/hostile.bpf.c" -o hostile.o
+for at in at_sender at_receiver; do
+    $at ip link set eth0 gso_max_segs 1
+    $at tc qdisc add dev eth0 root handle 1: htb default 1
+    $at tc class add dev eth0 parent 1: classid 1:1 htb rate 1gbit
+    $at tc class add dev eth0 parent 1: classid 1:2 htb rate 20mbit
+    $at tc qdisc add dev eth0 clsact
+    $at tc filter add dev eth0 egress bpf da obj hostile.o sec classifier
+done
+"#;
+
+pub fn transfers_are_the_same_bytes_under_loss_and_reordering() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let (told, shown) = transfers(HOSTILE, "700000");
+    let of = |name: &str| shown["counters"][name].as_u64().unwrap();
+    let [resent, early] = ["resent", "early"].map(told);
+    assert!(resent > 30 && early > 200, "{resent} {early}");
+    assert!(of("reduced_windows") > 1_000 && of("failed_packets") == 0, "{shown}");
+    Ok(())
+}
+
+pub fn at_the_edge_packets_become_ecn_capable_and_not_at_the_last_hop() -> Outcome {
+    kernel_programs(&[])?;
+    let script = r#"
+$shallop edge clean attach s0 --role edge > said
+$shallop edge clean attach r0 --set flows=16 --set decrease=half > said
+serve 5001 2
+transfer 10.8.2.2 5001 2 500000
+cmp sent received
+$shallop edge clean show s0 --json
+echo ,
+$shallop edge clean show r0 --json
+at_receiver awk '/^IpExt:/ { if (++line == 1) split($0, name); else for (i in name)
+    if (name[i] ~ /ECT0Pkts|CEPkts/) sum += $i } END { print "," sum }' /proc/net/netstat
+$shallop edge clean detach s0
+$shallop edge clean detach r0
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show | grep clsact
+"#;
+    let said = in_path(script, &[]);
+    let all: Value = serde_json::from_str(&format!("[{said}]")).unwrap();
+    let of = |at: usize, name: &str| all[at]["counters"][name].as_u64().unwrap();
+    // Bursts of offload are one packet each.
+    assert!(of(0, "made_ect_packets") > 10, "{said}");
+    assert!(of(1, "cleared_packets") > 10 && of(1, "data_segments") > 600, "{said}");
+    assert_eq!((all[1]["keys"]["flows"].as_str(), all[2].as_u64()), (Some("16"), Some(0)));
+    Ok(())
+}
+
+pub fn what_was_there_before_stays_and_what_is_wrong_is_refused() -> Outcome {
+    kernel_programs(&[])?;
+    let script = r#"
+refused() { local code=0; $shallop edge clean "$@" > said 2> why || code=$?; echo "$code $(tr '\n' ' ' < why)"; }
+refused attach nowhere
+refused attach r0 --set min_window=0
+refused attach r0 --set edges=1
+refused attach r0 --rate 1Gbps --mark 100pkt --buffer 50pkt
+refused detach r0
+tc qdisc add dev r0 clsact
+tc qdisc add dev r0 root handle 1: pfifo limit 100
+before=$(tc qdisc show dev r0)
+refused attach r0 --rate 1Gbps
+$shallop edge clean attach r0 > said
+refused attach r0
+refused set r0 flows=3
+$shallop edge clean set r0 decrease=half idle=2s
+$shallop edge clean show r0 | grep -E '^(decrease|idle) ' | tr -s ' ' | tr '\n' ' '
+$shallop edge clean list --json | tr -d ' \n'
+$shallop edge clean detach r0
+[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
+$shallop edge clean attach s0 > said
+ip link del s0
+$shallop edge clean list | tail -n 1
+$shallop edge clean detach s0
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = in_path(script, &[]);
+    for words in [
+        "2 × device \"nowhere\"",
+        "10000",
+        "what can be set: decrease",
+        "--buffer: 76900 bytes is not above --mark, 153800 bytes",
+        "there is no proxy at \"r0\"",
+        "has the queue discipline pfifo at its root",
+        "there is a proxy at \"r0\" already",
+        "the size of the flow cache stays",
+        "decrease half idle 2s",
+        r#"[{"iface":"r0","role":"last-hop","state":"attached"}]"#,
+        "the device is gone",
+    ] {
+        let flat = flat(&said);
+        assert!(flat.contains(words), "{words}: {flat}");
+    }
+    Ok(())
+}
+
+pub fn a_device_with_another_name_is_found_and_detached() -> Outcome {
+    kernel_programs(&[])?;
+    let script = r"$shallop edge clean attach r0 --rate 400Mbps > said
+ip link set r0 down && ip link set r0 name rc && ip link set rc up
+$shallop edge clean list --json | tr -d ' \n'
+$shallop edge clean set r0 decrease=half
+$shallop edge clean show rc | grep decrease
+! $shallop edge clean attach rc 2> why; cat why
+ip link add r0 type veth peer name r1
+! $shallop edge clean attach r0 --role edge --mark 5pkt 2>> why; $shallop edge clean attach r0 --role edge
+$shallop edge clean detach r0 2>&1
+$shallop edge clean list --json | tr -d ' \n'
+$shallop edge clean detach r0 2>&1
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev rc | grep -E 'clsact|tbf'
+! $shallop edge clean detach rc 2> why; cat why
+";
+    let said = flat(&in_path(script, &[]));
+    let listed = r#"[{"iface":"rc","role":"last-hop","state":"attached"}]"#;
+    assert_eq!(said.matches(listed).count(), 2, "{said}");
+    for words in [
+        "decrease half",
+        "there is a proxy at \"rc\" already",
+        "An edge is at r0",
+        "rc was called r0 when its proxy was attached",
+        "there is no proxy at \"rc\"",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(said.matches("was called").count(), 1, "{said}");
+    Ok(())
+}
+
+pub fn pins_without_programs_make_room_for_another_proxy() -> Outcome {
+    kernel_programs(&[])?;
+    let script = r#"
+before=$(tc qdisc show dev r0)
+for way in in out; do
+    $shallop edge clean attach r0 --rate 100Mbps > said
+    ! $shallop edge clean attach r0 2> why
+    tc filter del dev r0 ingress
+    [ $way = in ] || tc filter del dev r0 egress
+    $shallop edge clean list | tail -n 1
+    # One of two programs is there still.
+    [ $way = out ] || { ! $shallop edge clean attach r0 2>> why; $shallop edge clean detach r0; }
+done
+$shallop edge clean attach r0 > said
+$shallop edge clean list | tail -n 1
+[ "$(tc qdisc show dev r0 | grep -c tbf)" = 0 ]
+$shallop edge clean detach r0
+[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
+for time in $(seq 6); do
+    # Of two at once, the second finds the first one's proxy, whole.
+    $shallop edge clean attach r0 > said.2 2> why.2 & other=$!
+    code=0; $shallop edge clean attach r0 > said 2> why || code=$?
+    second=0; wait $other || second=$?
+    [ $((code + second)) = 2 ] && grep -q already why why.2
+    $shallop edge clean list | grep -q attached
+    $shallop edge clean detach r0
+done
+[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
+ip link add d0 type veth peer name d1
+$shallop edge clean attach d0 > said
+ip link del d0
+ip link add d0 type veth peer name d1
+$shallop edge clean attach d0 > said
+$shallop edge clean list | tail -n 1
+$shallop edge clean detach d0
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = in_path(script, &[]);
+    let rows: Vec<String> = said.lines().map(flat).collect();
+    let part = "r0 last-hop part: detach it";
+    let wanted = [part, part, "r0 last-hop attached", "d0 last-hop attached"];
+    assert_eq!(rows, wanted, "{said}");
+    Ok(())
+}
+
+pub fn without_the_file_system_of_the_machine_the_way_to_it_is_told() -> Outcome {
+    kernel_programs(&[])?;
+    let script = r#"
+mkdir -p /run/netns && mount -t tmpfs none /run/netns
+ip netns add one
+ip netns exec one ip link add d0 type veth peer name d1
+for command in "list" "show d0" "detach d0" "attach d0"; do
+    code=0; ip netns exec one $shallop edge clean $command 2> why || code=$?
+    echo "$code $(grep -c 'nsenter --net=/run/netns/one shallop' why)"
+done
+nsenter --net=/run/netns/one $shallop edge clean attach d0 > said
+nsenter --net=/run/netns/one $shallop edge clean list | tail -n 1
+nsenter --net=/run/netns/one $shallop edge clean detach d0
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = in_path(script, &[]);
+    let rows: Vec<String> = said.lines().map(flat).collect();
+    assert_eq!(rows, ["3 1", "3 1", "3 1", "3 1", "d0 last-hop attached"], "{said}");
+    Ok(())
+}
+
+pub fn an_edge_has_no_options_and_no_flows() -> Outcome {
+    kernel_programs(&[])?;
+    let script = r"$shallop edge clean attach s0 --role edge
+! $shallop edge clean set s0 decrease=half 2>&1
+$shallop edge clean show s0
+$shallop edge clean attach s0 > said
+$shallop edge clean set s0 decrease=half
+$shallop edge clean detach s0 2>&1
+[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev s0 | grep clsact
+";
+    let said = flat(&in_path(script, &[]));
+    assert!(
+        said.contains("An edge is at s0.") && said.contains("answered at the last hop"),
+        "{said}"
+    );
+    assert!(said.contains("nothing can be set of the edge at \"s0\""), "{said}");
+    assert!(said.contains("s0 (edge)") && said.contains("made_ect_packets 0"), "{said}");
+    assert!(!said.contains("flows whose") && !said.contains("min_window"), "{said}");
+    assert!(!said.contains("of others"), "clsact is that of both roles: {said}");
+    Ok(())
+}
+
+pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
+    kernel_programs(&[])?;
+    let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
+    let script = r#"
+before=$(tc qdisc show dev r0)
+attach="attach r0 --rate 100Mbps"
+took() { local began=$(date +%s%N); $shallop edge clean "$@" > said; echo $((($(date +%s%N) - began) / 1000)); }
+attaching=$(took $attach)
+detaching=$(took detach r0)
+caught=0
+for time in $(seq $TIMES); do
+    if [ $((time % 2)) = 0 ]; then
+        $shallop edge clean $attach > said; what="detach r0"; most=$detaching
+    else
+        what=$attach; most=$attaching
+    fi
+    $shallop edge clean $what > said 2> why & child=$!
+    sleep 0.$(printf %06d $((RANDOM * most / 32768)))
+    ! kill -9 $child 2> why || caught=$((caught + 1))
+    wait $child || true
+    if $shallop edge clean list 2> why | grep -q r0; then $shallop edge clean detach r0; fi
+    find /sys/fs/bpf/shallop -depth -type d -exec rmdir {} + 2> why || true
+    [ ! -e /sys/fs/bpf/shallop ]
+    [ "$(tc qdisc show dev r0 | sed 's/qdisc tbf [0-9a-f]*/qdisc tbf/')" = "$before" ]
+done
+echo $caught
+"#;
+    let said = in_path(script, &[("TIMES", &times)]);
+    let caught: u32 = said.trim().parse().unwrap();
+    assert!(caught * 4 >= times.parse().unwrap(), "only {caught} of {times} were still at it");
+    Ok(())
+}
+
+pub fn a_unit_for_systemd_is_printed_and_nothing_attached() {
+    let folder = Folder::with("");
+    let attach = ["edge", "clean", "attach", "wlan-0", "--set", "decrease=half", "--print-unit"];
+    let said = text(&folder.shallop(&attach).stdout);
+    let words = "edge clean attach wlan-0 --role last-hop --set decrease=half\n";
+    assert!(said.contains(words) && said.contains(r"devices-wlan\x2d0.device"), "{said}");
+    for (arguments, words) in [
+        ("wlan0 --set scale=9", "scale: 9 is out of range"),
+        ("a:b", "cannot be the name of a device"),
+        ("wlan0 --rate 1Mbps --mark 0pkt", "--mark: 0 bytes is out of range"),
+        ("wlan0 --rate 999Kbps", "--rate: 999000 bits a second is out of range"),
+        ("wlan0 --buffer 50pkt", "--buffer is for the shaper that --rate puts"),
+        ("wlan0 --role edge --rate 1Gbps", "--rate is for a last hop"),
+        ("wlan0 --role edge --mark 5pkt", "--mark is for a last hop"),
+        ("wlan0 --role edge --buffer 50pkt", "--buffer is for a last hop"),
+        ("wlan0 --role edge --set idle=5s", "--set is for a last hop"),
+        ("wlan0 --role edge --config x.toml", "--config is for a last hop"),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let wrong = [&["edge", "clean", "attach"], &arguments[..], &["--print-unit"]].concat();
+        let output = folder.shallop(&wrong);
+        let why = flat(&text(&output.stderr));
+        assert!(output.status.code() == Some(2) && why.contains(words), "{words}: {why}");
+    }
+    let edge = ["edge", "clean", "attach", "wlan0", "--role", "edge", "--print-unit"];
+    assert!(text(&folder.shallop(&edge).stdout).contains("attach wlan0 --role edge\n"));
+}
+
+#[expect(clippy::print_stderr, reason = "it is a measurement")]
+pub fn a_proxy_costs_a_tenth_of_the_throughput_at_most() -> Outcome {
+    kernel_programs(&["iperf3"])?;
+    let script = r#"
+nsenter -n -t $receiver iperf3 -s > said & sleep 0.5
+carried() { at_sender iperf3 -c 10.8.2.2 -t 2 --json | grep bits_per_second | tail -n 1 | tr -dc '0-9.'; }
+for pair in $(seq 9); do
+    without=$(carried)
+    $shallop edge clean attach r0 > said.attach
+    echo "$without $(carried)"
+    $shallop edge clean detach r0
+done
+"#;
+    let said = in_path(script, &[]);
+    let ratio = |line: &str| {
+        let (without, with) = line.split_once(' ').unwrap();
+        with.parse::<f64>().unwrap() / without.parse::<f64>().unwrap()
+    };
+    let mut ratios: Vec<f64> = said.lines().map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    eprintln!("{said}throughput with a proxy, of that without: {ratios:.3?}");
+    assert!(ratios[ratios.len() / 2] > 0.9, "{ratios:?}");
+    Ok(())
+}

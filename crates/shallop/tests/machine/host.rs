@@ -1,0 +1,356 @@
+//! Controllers in the kernel of this machine, by the command. Each test has a network and a BPF file system of its own;
+//! names of controllers are those of the whole machine, so each test has its own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use shallop_testing::{Outcome, programs as installed, root};
+
+use crate::namespaces::{self, in_namespaces, kernel_programs, soon};
+use crate::support::{Folder, text};
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/host");
+const CONTROLLERS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// The name of a controller of this test alone.
+fn name(of: &str) -> String {
+    format!("t{}_{of}", std::process::id())
+}
+
+/// Runs this script between two hosts: `set_up.sh` says what it has. Its output.
+fn between_hosts(script: &str, variables: &[(&str, &str)]) -> String {
+    in_namespaces(FILES, script, variables)
+}
+
+/// The programs of controllers that the kernel has.
+fn programs() -> Vec<String> {
+    namespaces::loaded_programs(&["gemini_", "dctcp_", "ecn_star_", "vegas_", "connections"])
+}
+
+fn controllers() -> String {
+    fs::read_to_string(CONTROLLERS).unwrap()
+}
+
+/// A connection that carried for a second over a wire that marks every 16th packet, as `watch` tells of it.
+const TRANSFER: &str = r"
+$shallop host load $PROGRAM --name $NAME $OPTIONS > said
+$shallop host list --json > list
+serve 5001 $NAME
+transfer 5001 $NAME 2 > sent & sender=$!
+seen $NAME > first; sleep 1
+seen $NAME
+wait $sender
+cat sent; received 5001; cat list
+$shallop host unload $NAME
+[ ! -e /sys/fs/bpf/shallop ]
+";
+
+fn transfer(program: &str, options: &str) -> Value {
+    let (name, programs_before) = (name(&program.replace('-', "_")[..5]), programs());
+    let variables = [("PROGRAM", program), ("NAME", &*name), ("OPTIONS", options)];
+    let said = between_hosts(TRANSFER, &variables);
+    let mut lines = said.lines();
+    let told: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let sent: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(sent[..2], [&*name, "ecn"], "{said}");
+    assert_eq!(sent[3], lines.next().unwrap(), "what arrived is what was sent");
+    let list: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+    let row = serde_json::json!([{ "name": name, "program": program, "state": "loaded" }]);
+    assert_eq!(list, row);
+    assert!(!controllers().contains(&name), "{}", controllers());
+    assert!(soon(|| programs().iter().all(|of| programs_before.contains(of))), "{:?}", programs());
+    told
+}
+
+/// The part of a connection's segments that were marked, its average, and its reductions for marks.
+fn marks(told: &Value) -> [f64; 3] {
+    let of = |name: &str| told[name].as_f64().unwrap();
+    let part = of("marked_segments") / of("delivered_segments");
+    [part, of("alpha"), of("cuts_for_marks")]
+}
+
+pub fn dctcp_and_gemini_are_told_of_each_mark_and_ecn_star_of_some() -> Outcome {
+    kernel_programs(&["clang"])?;
+    for (program, options) in [("dctcp", ""), ("gemini", "--capacity 1Gbps --mark 30pkt")] {
+        let told = transfer(program, options);
+        let [part, alpha, cuts] = marks(&told);
+        assert!((0.03..0.12).contains(&part), "one of 16: {told}");
+        assert!((0.01..0.4).contains(&alpha) && cuts > 20.0, "{told}");
+    }
+    let told = transfer("ecn-star", "");
+    let [part, _, cuts] = marks(&told);
+    assert!(part > 0.03 && cuts > 20.0, "{told}");
+    Ok(())
+}
+
+pub fn a_server_without_the_controller_refuses_ecn_and_one_with_a_route_has_it() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let script = r"
+$shallop host load dctcp --name $NAME > said
+there sysctl -qw net.ipv4.tcp_ecn=1
+serve 5001 cubic; transfer 5001 $NAME 0.1
+serve 5002 $NAME; transfer 5002 $NAME 0.1
+there ip route replace 10.9.0.0/24 dev veth1 congctl $NAME features ecn
+serve 5003 -; transfer 5003 $NAME 0.1
+ip route replace 10.9.0.0/24 dev veth0 congctl $NAME features ecn
+transfer 5003 - 0.1
+$shallop host unload $NAME
+";
+    let name = name("route");
+    let said = between_hosts(script, &[("NAME", &name)]);
+    let ends: Vec<String> =
+        said.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let [plain, ecn] = ["plain", "ecn"].map(|of| format!("{name} {of}"));
+    assert_eq!(ends, [&plain, &ecn, &ecn, &ecn].map(String::as_str));
+    Ok(())
+}
+
+pub fn a_route_has_a_controller_whenever_it_is_loaded() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let script = r"
+sysctl -qw net.ipv4.tcp_congestion_control=reno
+$shallop host load dctcp --name $NAME > said; grep -q 'names it: new connections' said
+serve 5001 $NAME
+ip route replace 10.9.0.0/24 dev veth0 congctl $NAME features ecn
+transfer 5001 - 0.1
+$shallop host unload $NAME
+transfer 5001 - 0.1
+$shallop host load dctcp --name $NAME > said
+transfer 5001 - 0.1
+$shallop host unload $NAME
+";
+    let name = name("again");
+    let said = between_hosts(script, &[("NAME", &name)]);
+    let used = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let used: Vec<String> = said.lines().map(used).collect();
+    let own = format!("{name} ecn");
+    assert_eq!(used, [&*own, "reno ecn", &*own], "{said}");
+    Ok(())
+}
+
+pub fn without_the_file_system_of_the_machine_the_way_to_it_is_told() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let script = r#"
+mkdir -p /run/netns && mount -t tmpfs none /run/netns
+ip netns add one
+$shallop host load ecn-star > said; grep -q "ecn-star, under the name ecn_star, is" said
+for command in "list" "show ecn-star" "set ecn-star a=b" "watch ecn-star" "unload ecn-star" "load vegas"; do
+    code=0; ip netns exec one $shallop host $command 2> why || code=$?
+    echo "$code $(grep -c 'nsenter --net=/run/netns/one shallop' why)"
+done
+nsenter --net=/run/netns/one $shallop host watch ecn-star --once | head -n 1
+$shallop host show ecn-star | head -n 1
+! $shallop host set ecn-star a=b 2> why; grep -q 'be set of "ecn_star"' why
+$shallop host unload ecn-star
+[ ! -e /sys/fs/bpf/shallop ]
+"#;
+    let said = between_hosts(script, &[]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[..6], ["3 1"; 6], "{said}");
+    assert_eq!(
+        lines[6..],
+        ["0 connections of ecn_star", "ecn_star is ecn-star, of which nothing can be set"]
+    );
+    Ok(())
+}
+
+pub fn what_is_set_holds_at_once_and_prefixes_for_new_connections() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let script = r"
+$shallop host load gemini --name $NAME --capacity 10Gbps --mark 50pkt > said
+serve 5001 $NAME
+transfer 5001 $NAME 2.5 > sent & sender=$!
+seen $NAME > first; sleep 0.5; seen $NAME
+$shallop host set $NAME mark=100B
+sleep 0.5; seen $NAME
+wait $sender; unseen $NAME
+$shallop host set $NAME mark=50pkt --to 10.9.0.2/32
+transfer 5001 $NAME 2 > sent & sender=$!
+seen $NAME > first; sleep 0.5; seen $NAME
+$shallop host show $NAME --json
+for wrong in decrease=2 kk=1 delay=-1ms mark=; do
+    ! $shallop host set $NAME $wrong 2> why || exit 1
+done
+wait $sender
+$shallop host unload $NAME
+";
+    let name = name("set");
+    let said = between_hosts(script, &[("NAME", &name)]);
+    let mut lines = said.lines();
+    // F = 4K / (C RTT + K).
+    let mut factor = || {
+        let told: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+        told["scale_factor"].as_f64().unwrap()
+    };
+    let [before, after, of_prefix] = [factor(), factor(), factor()];
+    assert!(before > 2.0 && after < 1.0 && of_prefix > 2.0, "{said}");
+    let shown: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+    let settings = shown["settings"].as_array().unwrap();
+    let of = |at: usize| {
+        [&settings[at]["to"], &settings[at]["keys"]["k"]].map(|of| of.as_str().unwrap())
+    };
+    assert_eq!((of(0), of(1)), (["all others", "100B"], ["10.9.0.2/32", "76900B"]), "{shown}");
+    Ok(())
+}
+
+pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
+    // First what each step leaves, then moments by chance, while loading and unloading take their time.
+    let script = r#"
+here=/sys/fs/bpf/shallop/host/$NAME
+load() { $shallop host load gemini --name $NAME --capacity 1Gbps > said; }
+out() { $shallop host list | grep -q "$NAME *$1" && $shallop host unload $NAME; [ ! -e /sys/fs/bpf/shallop ]; }
+took() { local began=$(date +%s%N); "$@"; echo $((($(date +%s%N) - began) / 1000)); }
+loading=$(took load)
+unloading=$(took out gemini)
+mkdir -p $here; out part
+load; rm $here/gemini; ! load 2> why; grep -q "not loaded to the end" why; out part
+load; rm $here/gemini $here/prefixes; ! $shallop host show $NAME 2> why; grep -q unload why; out part
+caught=0
+for time in $(seq $TIMES); do
+    if [ $((time % 2)) = 0 ]; then
+        load; what=unload; most=$unloading
+    else
+        what="load gemini --capacity 1Gbps --name"; most=$loading
+    fi
+    $shallop host $what $NAME > said 2> why & child=$!
+    sleep 0.$(printf %06d $((RANDOM * most / 32768)))
+    ! kill -9 $child 2> why || caught=$((caught + 1))
+    wait $child || true
+    if $shallop host list 2> why | grep -q $NAME; then $shallop host unload $NAME; fi
+    rmdir /sys/fs/bpf/shallop/host /sys/fs/bpf/shallop 2> why || true
+    [ ! -e /sys/fs/bpf/shallop ]
+done
+echo $caught
+"#;
+    let (name, before) = (name("kill"), programs());
+    let said = between_hosts(script, &[("NAME", &name), ("TIMES", &times)]);
+    let caught: u32 = said.trim().parse().unwrap();
+    assert!(caught * 4 >= times.parse().unwrap(), "only {caught} of {times} were still at it");
+    assert!(soon(|| !controllers().contains(&name)), "{}", controllers());
+    assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
+    Ok(())
+}
+
+const SCENARIO: &str = r#"
+title = "marks above 20 packets"
+duration = "800ms"
+topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100Mbps", delay = "1ms" }
+switch.default = { buffer = "100KB", mark = { above = "30KB" } }
+scheme = [
+    { transport = "dctcp" },
+    { transport = "gemini", capacity = "100Mbps", k = "30KB" },
+    { transport = "ecn-star" },
+    { transport = "vegas" },
+]
+group = [{ name = "all" }]
+"#;
+
+pub fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() -> Outcome {
+    kernel_programs(&["clang"])?;
+    let folder = Folder::with(SCENARIO);
+    let before = programs();
+    let output = folder.shallop(&["rehearse", "scenario.toml", "--out", "out"]);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    let summary = folder.summary("out");
+    let runs = summary["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 4);
+    for run in runs {
+        let of = |name: &str| run[name].as_f64().unwrap();
+        // Vegas keeps its queue short by itself, and speaks no ECN.
+        let is_marked = run["scheme"] != "vegas";
+        assert!((of("marks") > 0.0) == is_marked && of("goodput_bps") > 30e6, "{run}");
+        // That of the first slow start; a run that is void says nothing of losses.
+        let is_void = run["rehearsal"]["void"].as_array().is_some_and(|why| !why.is_empty());
+        assert!(is_void || of("loss_rate") < 0.05, "{run}");
+    }
+    assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
+
+    let set = ["--set", "duration=20s"];
+    let mut command = folder.command(&[&["rehearse", "scenario.toml"][..], &set].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let name = format!("dctcp_{}", child.id());
+    let is_there = soon(|| controllers().contains(&name));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_there, "{name}");
+    assert!(soon(|| !controllers().contains(&name)), "{}", controllers());
+    assert!(soon(|| programs().iter().all(|of| before.contains(of))), "{:?}", programs());
+    Ok(())
+}
+
+/// The command as an ordinary user, in a folder of that user's.
+fn as_ordinary_user(arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let command = folder.path().join("shallop");
+    fs::copy(env!("CARGO_BIN_EXE_shallop"), &command).unwrap();
+    fs::write(folder.path().join("scenario.toml"), SCENARIO).unwrap();
+    for path in [folder.path(), &command] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut user = Command::new("setpriv");
+    user.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(command)
+        .args(arguments);
+    user.current_dir(folder.path()).output().unwrap()
+}
+
+pub fn without_programs_or_privileges_the_exit_code_is_three_and_says_why() -> Outcome {
+    root()?;
+    installed(&["setpriv"])?;
+    let built = shallop_bpf::controller::IS_BUILT;
+    let words = if built { "for root only" } else { "make linux" };
+    let commands: [&[&str]; 5] = [
+        &["host", "load", "dctcp"],
+        &["host", "list"],
+        &["host", "unload", "dctcp"],
+        &["host", "watch", "dctcp"],
+        &["rehearse", "scenario.toml", "--schemes", "gemini"],
+    ];
+    for arguments in commands {
+        let output = as_ordinary_user(arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        // Where ordinary users may have no namespaces, a rehearsal lacks these first.
+        assert!(said.contains(words) || arguments[0] == "rehearse", "{arguments:?}: {said}");
+    }
+    if !built {
+        let output = Folder::with(SCENARIO).shallop(&["host", "load", "dctcp"]);
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    }
+    Ok(())
+}
+
+pub fn a_unit_for_systemd_is_printed_and_nothing_loaded() {
+    let folder = Folder::with(SCENARIO);
+    let load = ["host", "load", "gemini", "--config", "scenario.toml", "--to", "10.0.0.0/8"];
+    let said = text(&folder.shallop(&[&load[..], &["--print-unit"]].concat()).stdout);
+    let config = folder.path("scenario.toml");
+    let words = format!("host load gemini --config {} --to 10.0.0.0/8\n", config.display());
+    assert!(said.contains(&words) && said.contains("host unload gemini\n"), "{said}");
+    let without = SCENARIO.replace("gemini\", capacity = \"100Mbps\"", "gemini\"");
+    fs::write(folder.path("without.toml"), without).unwrap();
+    let without = ["host", "load", "gemini", "--config", "without.toml", "--capacity", "1Gbps"];
+    let said = text(&folder.shallop(&[&without[..], &["--print-unit"]].concat()).stdout);
+    let config = folder.path("without.toml");
+    let words = format!("host load gemini --capacity 1Gbps --config {}\n", config.display());
+    assert!(said.contains(&words), "{said}");
+    for (arguments, words) in [
+        ("gemini", "the rate of the network is not said"),
+        ("gemini --config without.toml", "--capacity 10Gbps"),
+        ("gemini --capacity 1Gbps --mark x", "mark: \"x\" does not start with a number"),
+        ("dctcp --name a-b", "cannot be the name of a controller"),
+        ("dctcp --to 10.0.0.0/8", "--to: only gemini has settings"),
+        ("gemini --capacity 1Gbps --to 10.9.0.2", "10.9.0.2/32 is this address alone"),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let wrong = [&["host", "load"], &arguments[..], &["--print-unit"]].concat();
+        let output = folder.shallop(&wrong);
+        let why = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && why.contains(words), "{words}: {why}");
+    }
+    assert!(!controllers().split_whitespace().any(|name| name == "gemini"));
+}

@@ -1,0 +1,216 @@
+//! `shallop send` and `receive` in rehearsals with faults on their path: examples/quic/faults.toml with a small file.
+
+#![expect(clippy::print_stderr, reason = "times are printed beside the bound")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use shallop_testing::Outcome;
+
+use crate::real::{hosts, programs};
+use crate::support::Folder;
+
+const SCENARIO: &str = include_str!("../../../../examples/quic/faults.toml");
+
+/// The file is small, and the address changes in the middle of it.
+const VARIABLES: [(&str, &str); 2] = [("BYTES", "60000000"), ("MOVE", "0.7")];
+
+/// The report of a program. A receiver has said where it is before.
+fn json(path: &Path) -> Value {
+    let text = fs::read(path).unwrap();
+    serde_json::Deserializer::from_slice(&text).into_iter().last().unwrap().unwrap()
+}
+
+fn read(path: PathBuf) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+pub fn a_file_arrives_whole_over_a_path_with_every_fault() -> Outcome {
+    let scenario = SCENARIO.replace(r#"at = "5s""#, r#"at = "1500ms""#);
+    let folder = Folder::with(scenario);
+    hosts(&folder)?;
+    let out = programs(&folder, &["--set", "duration=12s"], &VARIABLES);
+    let [sent, received] = ["send.s0", "receive.r0"].map(|name| out.join(name));
+    let checksum = read(sent.join("checksum"));
+    assert_eq!(read(received.join("checksum")), checksum, "{}", read(received.join("stderr")));
+    assert!(read(sent.join("moved")) < read(sent.join("done")), "the address changed too late");
+    let [there, here] = [&sent, &received].map(|of| json(&of.join("report.json")));
+    assert_eq!((&there["on_credits"], &here["on_credits"]), (&true.into(), &true.into()));
+    let count = |of: &Value, key: &str| of["credits"][key].as_u64().unwrap();
+    assert!(count(&there, "granted") <= count(&here, "credits_sent"));
+    // Copies of emulation packets draw no second credit, and those of credits let nothing leave.
+    let dropped = |of: &Value, key: &str| of["credits"]["dropped"][key].as_u64().unwrap();
+    assert!(dropped(&here, "emulation_repeated") > 100 && dropped(&there, "stamp_repeated") > 100);
+    assert_eq!(dropped(&there, "stamp_unknown") + dropped(&there, "wrong_mac"), 0);
+    let asked = here["path"]["path_challenges"].as_u64().unwrap();
+    assert!(asked > 0, "packets still came from the old address");
+    assert!(there["path"]["packets_lost"].as_u64().unwrap() > 200, "{}", there["path"]);
+    Ok(())
+}
+
+/// A file of 100 MB at 100 Mb/s, half of what the bottleneck has, so that the datagrams of the attackers in both hosts
+/// take nothing from its data but what the hosts do with them.
+const WATCHED: &str = r#"
+title = "a file, and somebody who sees all of its packets"
+duration = "24s"
+scheme = [{ transport = "flashpass" }]
+switch.default.buffer = "100KB"
+topology = { kind = "dumbbell", senders = 3, receivers = 3, rate = "400Mbps", access_rate = "1Gbps", delay = "5ms" }
+
+[[group]]
+name = "receive"
+from = "r0"
+to = "s0"
+transport = { transport = "newreno" }
+command = ["sh", "-ec", """
+    export XDG_DATA_HOME=$PWD
+    mkdir inbox
+    shallop receive inbox --once --json --rate-limit 100Mbps --wait 30ms > report.json
+    cmp inbox/data.bin $DATA
+    echo same > compared"""]
+
+[[group]]
+name = "send"
+from = "s0"
+to = "r0"
+start = "500ms"
+transport = { transport = "newreno" }
+command = ["sh", "-ec", """
+    export XDG_DATA_HOME=$PWD
+    to=$(getent ahostsv4 r0 | awk '{ print $1; exit }')
+    shallop send $DATA $to --trust-new --json --rate-limit 100Mbps --wait 30ms > report.json"""]
+
+[[group]]
+name = "attack-receiver"
+from = "s0"
+to = "r0"
+start = "800ms"
+transport = { transport = "newreno" }
+command = ["sh", "-ec", "python3 $ATTACKER r0 $RATE 9 $AIM s1 s2 r1 r2 > attack.json"]
+
+[[group]]
+name = "attack-sender"
+from = "r0"
+to = "s0"
+start = "800ms"
+transport = { transport = "newreno" }
+command = ["sh", "-ec", "python3 $ATTACKER s0 $RATE 9 $AIM s1 s2 r1 r2 > attack.json"]
+
+# What the attackers say that others have sent, and what is sent to those, belongs to these.
+[[group]]
+name = "others-and-receiver"
+from = ["s1", "s2", "r1", "r2"]
+to = "r0"
+transport = { transport = "newreno" }
+command = ["true"]
+
+[[group]]
+name = "others-and-sender"
+from = ["s1", "s2", "r1", "r2"]
+to = "s0"
+transport = { transport = "newreno" }
+command = ["true"]
+
+[[group]]
+name = "beside"
+from = "s0"
+to = "r0"
+size = "10KB"
+"#;
+
+/// What came of a transfer, with attackers of this rate each who send to the connection, or beside it.
+struct Watched {
+    seconds: f64,
+    sent: Value,
+    received: Value,
+    attacks: Vec<Value>,
+}
+
+fn watched(data: &Path, rate: u32, aim: &str) -> Watched {
+    let folder = Folder::with(WATCHED);
+    let attacker =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/quic_faults/attacker.py");
+    let (data, attacker) = (data.to_str().unwrap(), attacker.to_str().unwrap());
+    let rate = rate.to_string();
+    let variables = [("DATA", data), ("ATTACKER", attacker), ("RATE", rate.as_str()), ("AIM", aim)];
+    let out = programs(&folder, &[], &variables);
+    let report = |name: &str, file: &str| json(&out.join(name).join(file));
+    let same = out.join("receive.r0/compared");
+    assert!(same.is_file(), "{}", read(out.join("receive.r0/stderr")));
+    let attacks = ["attack-receiver.s0", "attack-sender.r0"];
+    let sent = report("send.s0", "report.json");
+    Watched {
+        seconds: sent["transfer"]["seconds"].as_f64().unwrap(),
+        received: report("receive.r0", "report.json"),
+        attacks: attacks.map(|name| report(name, "attack.json")).to_vec(),
+        sent,
+    }
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}
+
+/// `SHALLOP_PAIRS` says how many runs there are with attackers, each beside one whose attackers do the same work and
+/// send to a port that nobody reads; one unless it is set. All share the processors of this machine.
+/// `SHALLOP_ATTACK` is the rate of each attacker in datagrams a second; 2,000 unless it is set.
+pub fn who_sees_all_packets_and_has_no_key_changes_nothing() -> Outcome {
+    let number =
+        |name: &str, default| std::env::var(name).map_or(default, |of| of.parse().unwrap());
+    let (pairs, rate) = (number("SHALLOP_PAIRS", 1), number("SHALLOP_ATTACK", 2_000));
+    let place = Folder::with("");
+    hosts(&place)?;
+    let data = place.path("data.bin");
+    let bytes: Vec<u8> = (0..100_000_000_u64).map(|at| (at * at / 7 + at) as u8).collect();
+    fs::write(&data, bytes).unwrap();
+    let mut times = [Vec::new(), Vec::new()];
+    let mut all = 0;
+    for _ in 0..pairs {
+        let runs = ["beside", "connection"].map(|aim| watched(&data, rate, aim));
+        for (times, run) in times.iter_mut().zip(&runs) {
+            times.push(run.seconds);
+        }
+        let [beside, attacked] = runs;
+        let sent = check(&attacked);
+        eprintln!("{:.2} s, {:.2} s with {sent} datagrams", beside.seconds, attacked.seconds);
+        eprintln!("{:?}", attacked.attacks);
+        all += sent;
+    }
+    let [quiet, attacked] = times.clone().map(median);
+    // A machine that is slow sends fewer.
+    assert!(all > u64::from(pairs) * u64::from(rate), "{all} forged");
+    // One pair says no more than that nothing breaks down.
+    let most = if pairs < 5 { 1.2 } else { 1.02 };
+    assert!(attacked < quiet * most, "{quiet} s and {attacked} s: {times:?}");
+    Ok(())
+}
+
+/// Checks what an attack did, and says how many datagrams it had.
+fn check(run: &Watched) -> u64 {
+    let of = |report: &Value, key: &str| report["credits"][key].as_u64().unwrap();
+    let dropped = |report: &Value, key: &str| report["credits"]["dropped"][key].as_u64().unwrap();
+    let (sent, received) = (&run.sent, &run.received);
+    assert_eq!((&sent["on_credits"], &received["on_credits"]), (&true.into(), &true.into()));
+    // Credits that count are those that were sent, and those for packets that were sent.
+    assert!(of(sent, "granted") <= of(received, "credits_sent"), "{sent} {received}");
+    assert!(of(received, "credits_sent") <= of(sent, "emulated"), "{sent} {received}");
+    assert_eq!(dropped(sent, "stamp_unknown"), 0);
+    for report in [sent, received] {
+        assert!(dropped(report, "wrong_mac") > 1_000, "{report}");
+    }
+    let mut asked = 0;
+    for attack in &run.attacks {
+        let number = |key: &str| attack[key].as_u64().unwrap();
+        // QUIC tells who uses an unknown connection that there is none, 50 times a second at most.
+        assert_eq!(number("answers_of_ours"), 0, "{attack}");
+        assert!(number("answers") < 50 * 12 && number("longest_answer") < 1_200, "{attack}");
+        asked += number("challenges");
+    }
+    // A copy that comes before its packet is authentic, and from elsewhere: the peer may have moved (RFC 9000, 9.3.3).
+    let challenges = [sent, received].map(|report| report["path"]["path_challenges"].as_u64());
+    let challenges: u64 = challenges.iter().map(|count| count.unwrap()).sum();
+    assert!(asked <= challenges, "{challenges}: {:?}", run.attacks);
+    run.attacks.iter().map(|attack| attack["sent"].as_u64().unwrap()).sum()
+}

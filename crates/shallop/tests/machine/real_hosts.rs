@@ -1,0 +1,441 @@
+//! Rehearsals by the command: terminals that join a session, signals at any moment, what this machine carries, and
+//! ordinary users.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shallop_testing::{Cause, Outcome, Stop, processes, programs, root, skip};
+
+use crate::real::hosts;
+use crate::support::{Folder, text};
+
+const SCENARIO: &str = r#"
+title = "two flows and little else"
+duration = "400ms"
+topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "50Mbps", delay = "1ms" }
+switch.default.buffer = "50KB"
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+"#;
+
+/// A folder with the scenario. Needs what rehearsals need.
+fn folder() -> Result<Folder, Stop> {
+    let folder = Folder::with(SCENARIO);
+    hosts(&folder)?;
+    Ok(folder)
+}
+
+/// Counts, or was too late on this machine: not an error of the command.
+fn is_made(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 4))
+}
+
+/// Waits for this, for at most ten seconds.
+fn soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(10) {
+        if is_so() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(sent.unwrap().success(), "{name}");
+}
+
+/// A process that ends with the test, however that ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const SLEEPS: [&str; 4] = ["--", "sh", "-c", "sleep 98766 & sleep 98766"];
+
+pub fn nothing_is_left_after_any_signal_at_any_moment() -> Outcome {
+    let folder = folder()?;
+    let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let (before, files) = (processes::network_namespaces(), tempfile::tempdir().unwrap());
+    for time in 0..times {
+        let is_shell = time % 2 == 0;
+        let name = ["INT", "TERM", "KILL"][(time / 2 % 3) as usize];
+        let mut arguments = vec![if is_shell { "shell" } else { "rehearse" }, "scenario.toml"];
+        if is_shell {
+            arguments.extend(SLEEPS);
+        } else {
+            arguments.extend(["--set", "duration=5s", "--out", "out"]);
+        }
+        let mut command = folder.command(&arguments);
+        command.env("TMPDIR", files.path()).stdin(Stdio::null());
+        let mut child = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        std::thread::sleep(Duration::from_millis(137 * time % 600));
+        signal(&child.0, name);
+        let mut sent = Instant::now();
+        let has_ended = || {
+            // Whoever started this test may have signals ignored until somebody listens.
+            if sent.elapsed() > Duration::from_secs(2) {
+                signal(&child.0, name);
+                sent = Instant::now();
+            }
+            child.0.try_wait().unwrap().is_some()
+        };
+        assert!(soon(has_ended), "{arguments:?} goes on after {name}");
+        let status = child.0.wait().unwrap();
+        // Before it listens, a signal ends the process by itself.
+        assert!(
+            status.code() == Some(130) || status.signal().is_some(),
+            "{arguments:?} {name}: {status}"
+        );
+    }
+    assert!(soon(|| processes::sleepers("98766").is_empty()
+        && processes::network_namespaces().is_subset(&before)));
+    assert_eq!(fs::read_dir(files.path()).unwrap().count(), 0, "files");
+    let names = fs::read_dir("/sys/class/net").unwrap().flatten();
+    assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));
+    let drafts: Vec<String> =
+        folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
+    assert!(drafts.is_empty(), "{drafts:?}");
+    Ok(())
+}
+
+/// A machine with an interface, behind another interface of this one: a server of files in a namespace of its own. `$1`
+/// is its address, `$2` the command.
+const BEHIND: &str = r#"
+set -eu
+ip link set lo up
+ip link add va type veth peer name vb
+unshare -n sleep 30 & there=$!
+trap 'kill $there $server' EXIT
+while [ "$(readlink /proc/$there/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done
+ip link set vb netns $there
+ip link set va up
+at() { nsenter -n -t $there "$@"; }
+at ip link set lo up; at ip addr add "$1/8" dev vb; at ip link set vb up
+head -c 300000 /dev/urandom > file
+at timeout 30 python3 -m http.server 8000 > served 2>&1 & server=$!
+until at python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8000))' 2> refused; do sleep 0.05; done
+ip -d link show va | grep -o 'promiscuity [0-9]*' > before
+ip link add idle type veth peer name other
+"$2" shell scenario.toml --attach idle=r1 --host s0 -- true
+"$2" shell scenario.toml --attach va=r1 --host s0 -- python3 -c '
+import urllib.request
+with open("got", "wb") as got:
+    got.write(urllib.request.urlopen("http://r1:8000/file", timeout=20).read())'
+ip -d link show va | grep -o 'promiscuity [0-9]*' > after
+cmp before after
+cmp file got
+at cat /proc/net/snmp > counters
+"#;
+
+pub fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() -> Outcome {
+    let folder = folder()?;
+    root()?;
+    programs(&["ip", "nsenter", "python3", "unshare"])?;
+    let mut script = Command::new("unshare");
+    script.args(["--net", "sh", "-c", BEHIND, "sh", "10.0.0.4", env!("CARGO_BIN_EXE_shallop")]);
+    let made = script.current_dir(folder.path(".")).stdin(Stdio::null()).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let told = text(&made.stderr);
+    assert!(told.contains("behind va is host r1") && told.contains("10.0.0.4/8"), "{told}");
+    assert!(told.contains("idle is down") && !told.contains("va is down"), "{told}");
+    for (attach, why) in [
+        ("nothing0=r1", "no interface \"nothing0\"; it has"),
+        ("lo=r9", "no host \"r9\""),
+        ("lo=s0", "has the shell"),
+        ("lo", "expected INTERFACE=HOST"),
+    ] {
+        let refused = folder.command(&["shell", "scenario.toml", "--attach", attach, "--", "true"]);
+        let refused = { refused }.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{attach}");
+        let told = text(&refused.stderr);
+        assert!(told.contains(why) && !told.contains("What is behind"), "{told}");
+    }
+    Ok(())
+}
+
+/// A server of one connection at a port of its first argument, or a client that asks the second for what it sends.
+const TALK: &str = "
+import socket, sys
+at = (sys.argv[2] if len(sys.argv) > 2 else '', 8000)
+family = socket.AF_INET6 if sys.argv[1][0] == '6' else socket.AF_INET
+if len(sys.argv) > 2:
+    print(socket.create_connection(socket.getaddrinfo(at[0], 8000, family)[0][4][:2]).makefile().read())
+else:
+    server = socket.create_server(at, family=family)
+    print('ready', flush=True)
+    server.accept()[0].sendall(b'a' * 1000000)
+";
+
+pub fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip() -> Outcome {
+    programs(&["python3"])?;
+    let folder = folder()?;
+    let none = folder.shallop(&["shell", "--join", "--", "true"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("no session is open"), "{}", text(&none.stderr));
+    let mut session = folder.command(&["shell", "scenario.toml"]);
+    session.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut session = Ended(session.spawn().unwrap());
+    let process = session.0.id().to_string();
+    let join = |host: &str, words: &[&str]| {
+        let mut command = folder.command(&["shell", "--join", &process, "--host", host, "--"]);
+        command.args(words).stdin(Stdio::null());
+        command
+    };
+    assert!(soon(|| join("r1", &["true"]).output().unwrap().status.code() == Some(0)));
+    let named = text(&join("r1", &["hostname"]).output().unwrap().stdout);
+    assert_eq!(
+        (named.trim(), join("s0", &["sh", "-c", "exit 7"]).status().unwrap().code()),
+        ("r1", Some(7))
+    );
+    for version in ["4", "6"] {
+        let mut server = join("r1", &["python3", "-c", TALK, version]);
+        let mut server = server.stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = [0; 6];
+        std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut ready).unwrap();
+        let client = join("s1", &["python3", "-c", TALK, version, "r1"]).output().unwrap();
+        assert_eq!(text(&client.stdout).trim().len(), 1_000_000, "{}", text(&client.stderr));
+        assert!(server.wait().unwrap().success());
+    }
+    let other = join("r9", &["true"]).output().unwrap();
+    assert!(text(&other.stderr).contains("hosts: "), "{}", text(&other.stderr));
+    signal(&session.0, "TERM");
+    assert_eq!(session.0.wait().unwrap().code(), Some(130));
+    Ok(())
+}
+
+pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome {
+    let folder = folder()?;
+    let start = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        command.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ended(command.spawn().unwrap())
+    };
+    let sleeping =
+        || processes::sleepers("98766").iter().filter(|line| line.starts_with("sleep")).count();
+    for (ends, name) in [("session", "TERM"), ("session", "KILL"), ("terminal", "KILL")] {
+        let mut session = start(&["shell", "scenario.toml"]);
+        let process = session.0.id().to_string();
+        assert!(soon(|| sleeping() == 2));
+        let mut joined = start(&["shell", "--join", &process, "--host", "r0"]);
+        assert!(soon(|| sleeping() == 4));
+        if ends == "session" {
+            signal(&session.0, name);
+            assert!(
+                soon(|| joined.0.try_wait().unwrap().is_some()),
+                "it outlives its session: {name}"
+            );
+        } else {
+            signal(&joined.0, name);
+            assert!(soon(|| sleeping() == 2), "it outlives its terminal");
+            signal(&session.0, name);
+        }
+        assert!(soon(|| session.0.try_wait().unwrap().is_some()));
+        assert!(soon(|| processes::sleepers("98766").is_empty()), "{ends} {name}");
+    }
+    Ok(())
+}
+
+/// What `doctor --bench` would keep of a machine that carries so much.
+fn carries(folder: &Folder, bps: f64) -> String {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let processors = std::thread::available_parallelism().unwrap();
+    let kept = serde_json::json!({
+        "kernel": kernel.trim(), "processors": processors, "bursts_bps": bps, "packets_bps": bps / 2.0,
+    });
+    fs::create_dir_all(folder.path("data/shallop")).unwrap();
+    fs::write(folder.path("data/shallop/machine.json"), kept.to_string()).unwrap();
+    folder.path("data").to_string_lossy().into_owned()
+}
+
+pub fn what_is_more_than_the_machine_carries_is_refused_with_the_scale_that_fits() -> Outcome {
+    let folder = folder()?;
+    let data = carries(&folder, 20e6);
+    let rehearse = |more: &[&str]| {
+        let mut command = folder.command(&["rehearse", "scenario.toml"]);
+        command.args(more).env("XDG_DATA_HOME", &data).output().unwrap()
+    };
+    let refused = rehearse(&[]);
+    assert_eq!(refused.status.code(), Some(3));
+    let said = text(&refused.stderr);
+    assert!(said.contains("up to 50 Mb/s") && said.contains("--scale 1/3"), "{said}");
+    assert_eq!(rehearse(&["--scale", "1/2"]).status.code(), Some(3));
+    assert!(text(&rehearse(&["--set", "kernel.gso_max_segs=1"]).stderr).contains("--scale 1/5"));
+    let made = rehearse(&["--scale", "auto", "--json"]);
+    assert!(is_made(&made), "{}", text(&made.stderr));
+    let summary: Value = serde_json::from_slice(&made.stdout).unwrap();
+    let run = &summary["runs"][0];
+    assert!((run["rehearsal"]["scale"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9);
+    let queue = run["max_queue_bytes"].as_u64().unwrap();
+    assert!((8_000..=16_666).contains(&queue), "the buffer has 50 KB / 3: {queue}");
+    let printed = text(&rehearse(&["--scale", "1/5"]).stdout);
+    assert!(printed.contains("with 1/5 of its rates and buffers"), "{printed}");
+    let unknown = folder
+        .command(&["rehearse", "scenario.toml", "--scale", "auto"])
+        .env("XDG_DATA_HOME", "/none")
+        .output();
+    let unknown = unknown.unwrap();
+    assert_eq!(unknown.status.code(), Some(3));
+    assert!(text(&unknown.stderr).contains("doctor --bench"), "{}", text(&unknown.stderr));
+    Ok(())
+}
+
+/// Runs the command as nobody, with or without a /dev/net/tun that everybody may open.
+fn as_nobody(folder: &Folder, may_open_tun: bool) -> Output {
+    fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o777)).unwrap();
+    let open = if may_open_tun {
+        "mount -t tmpfs none /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun"
+    } else {
+        "true"
+    };
+    let command = env!("CARGO_BIN_EXE_shallop");
+    let script = format!(
+        "{open} && exec setpriv --reuid 65534 --regid 65534 --clear-groups {command} \"$@\""
+    );
+    let mut nobody = Command::new("unshare");
+    nobody.args(["--mount", "sh", "-c", &script, "sh", "rehearse", "scenario.toml", "--json"]);
+    nobody.current_dir(folder.path("")).env("HOME", folder.path("")).output().unwrap()
+}
+
+pub fn ordinary_users_rehearse_or_are_told_what_forbids_it() -> Outcome {
+    let folder = folder()?;
+    root()?;
+    programs(&["mknod", "mount", "setpriv", "unshare"])?;
+    let output = as_nobody(&folder, true);
+    let said = text(&output.stderr);
+    if is_made(&output) {
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &summary["runs"][0];
+        assert!(run["goodput_bps"].as_f64().unwrap() > 25e6, "{run}");
+        assert_eq!(run["rehearsal"]["is_realtime"], Value::Bool(false));
+    } else {
+        // A path that nobody may read, or what the machine forbids.
+        assert!(said.contains("sysctl") || said.contains("ermission denied"), "{said}");
+    }
+    let refused = as_nobody(&folder, false);
+    let mode = fs::metadata("/dev/net/tun").unwrap().permissions().mode();
+    if output.status.code() != Some(127) && mode & 0o006 == 0 {
+        assert_eq!(refused.status.code(), Some(3));
+        assert!(text(&refused.stderr).contains("/dev/net/tun"), "{}", text(&refused.stderr));
+    }
+    Ok(())
+}
+
+pub fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() -> Outcome {
+    programs(&["script", "stty"])?;
+    let folder = folder()?;
+    let refused = folder.shallop(&["rehearse", "scenario.toml", "--live"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("terminal"));
+    let command = env!("CARGO_BIN_EXE_shallop");
+    let typed =
+        format!("stty cols 90 rows 24; {command} rehearse scenario.toml --live --set duration=1s");
+    let mut script = Command::new("script");
+    script.args(["-qec", &typed, "/dev/null"]).current_dir(folder.path(""));
+    let shown = script.env("TERM", "xterm-256color").stdin(Stdio::null()).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    // The screen is written by cells: words that follow each other need not.
+    for part in ["left>right", "marked", "flow", "late us"] {
+        assert!(shown.contains(part), "no {part} in {shown}");
+    }
+    Ok(())
+}
+
+/// What a command said on standard error, in one line.
+fn said(output: &Output) -> String {
+    let text = text(&output.stderr);
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() -> Outcome {
+    let folder = folder()?;
+    let two = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"expresspass\" }");
+    let copa = SCENARIO.replace("\"cubic\" }", "\"cubic\" },\n{ transport = \"copa\" }");
+    fs::write(folder.path("two.toml"), two).unwrap();
+    fs::write(folder.path("copa.toml"), copa).unwrap();
+    let refused = |arguments: &[&str]| {
+        let begun = Instant::now();
+        let output = folder.shallop(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?}");
+        said(&output)
+    };
+    let long = ["--set", "duration=30s", "--seeds", "2"];
+    let told = refused(&[&["rehearse", "two.toml"], &long[..]].concat());
+    assert!(told.contains("scheme \"expresspass\" has no real hosts"), "{told}");
+    assert!(told.contains("leave it out with --schemes cubic"), "{told}");
+    let told = refused(&[&["agree", "two.toml", "--schemes", "expresspass"], &long[..]].concat());
+    assert!(told.contains("has no real hosts") && !told.contains("--schemes cubic"), "{told}");
+    let told = refused(&[&["rehearse", "copa.toml"], &long[..]].concat());
+    assert!(told.contains("\"copa\": the kernel of this machine has no"), "{told}");
+    assert!(told.contains("; it has ") && !told.contains("stack = "), "{told}");
+    let told = refused(&["run", "copa.toml", "--set", "stack=kernel"]);
+    assert!(told.contains("the kernel of \"copa\" has no controller"), "{told}");
+    assert!(told.contains("copa.toml:7:1"), "it points at the scheme: {told}");
+    assert!(is_made(&folder.shallop(&["rehearse", "copa.toml", "--schemes", "cubic"])));
+    Ok(())
+}
+
+/// Two flows, and a program in a host that prints the names of its network cards.
+fn write_lists(folder: &Folder, transport: &str) {
+    let lists =
+        "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
+    let groups = format!("group = [{{ name = \"all\" }}, {{ {lists}{transport} }}]");
+    let text = SCENARIO.replace("group = [{ name = \"all\" }]", &groups);
+    fs::write(folder.path("lists.toml"), text.replace("cubic", "bbr")).unwrap();
+}
+
+/// A rehearsal that was made. Needs a machine that allows the controllers of its programs in other network namespaces
+/// than the first one.
+fn made(output: &Output) -> Outcome {
+    let told = said(output);
+    if told.contains("sysctl -w net.ipv4.tcp_allowed_congestion_control=") {
+        return Err(skip(Cause::Controllers, told));
+    }
+    assert!(is_made(output), "{told}");
+    Ok(())
+}
+
+pub fn programs_run_though_the_scenario_says_nothing_of_kernels_and_see_the_cards_of_their_host()
+-> Outcome {
+    let folder = folder()?;
+    write_lists(&folder, "");
+    let refused = folder.shallop(&["run", "lists.toml"]);
+    assert!(said(&refused).contains("its hosts are no kernels"));
+    made(&folder.shallop(&["rehearse", "lists.toml", "--out", "out"]))?;
+    let files = folder.summary("out")["runs"][0]["programs"][0]["files"].clone();
+    let printed = folder.path("out").join(files.as_str().unwrap()).join("stdout");
+    let printed = fs::read_to_string(printed).unwrap();
+    assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), ["eth0", "lo"]);
+    Ok(())
+}
+
+pub fn programs_have_cubic_for_their_tcp_beside_flashpass() -> Outcome {
+    let folder = folder()?;
+    write_lists(&folder, ", transport = { transport = \"flashpass\" }");
+    made(&folder.shallop(&["rehearse", "lists.toml"]))
+}
+
+pub fn a_program_of_a_shell_sees_the_cards_of_its_host_and_a_missing_one_is_named() -> Outcome {
+    let folder = folder()?;
+    let shell = |words: &[&str]| {
+        let mut command = folder.command(&[&["shell", "scenario.toml", "--"], words].concat());
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    assert_eq!(text(&shell(&["ls", "/sys/class/net"]).stdout), "eth0\nlo\n");
+    let missing = shell(&["nosuchprogram"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert_eq!(text(&missing.stderr), "shallop: there is no program nosuchprogram\n");
+    Ok(())
+}
