@@ -31,7 +31,7 @@ set -eu
 mkdir -p /tmp/use && cd /tmp/use
 "$1" --version
 "$1" new --topology dumbbell --transport cubic --out scenario.toml > /dev/null
-"$1" run scenario.toml --set duration=50ms --out results > /dev/null
+"$1" run scenario.toml --quick --out results > /dev/null
 test -s results/summary.json && test -s results/report.html && test -s results/flows.parquet
 echo "a run: $(du -k results/report.html | cut -f 1) KB of report.html"
 END
@@ -64,11 +64,11 @@ mkdir "$work/wheel/tmp/wheels"
 "$work/venv/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary=:all: \
     --dest "$work/wheel/tmp/wheels" "$wheel"
 chroot "$work/wheel" sh -c 'python3 -m venv /venv &&
-    /venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --find-links /tmp/wheels shallop'
+    /venv/bin/python -m pip --isolated install --quiet --disable-pip-version-check --no-index --find-links /tmp/wheels shallop'
 chroot "$work/wheel" sh /tmp/use.sh /venv/bin/shallop
 chroot "$work/wheel" sh -c 'cd /tmp/use && env -i /venv/bin/python -c "
 import shallop
-results = shallop.run(\"scenario.toml\", set={\"duration\": \"50ms\"})
+results = shallop.run(\"scenario.toml\", quick=True)
 print(\"from Python:\", shallop.__version__, len(results.summary[\"runs\"]), \"run\")
 "'
 
