@@ -107,7 +107,7 @@ pub enum Command {
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
     /// Write the manual pages of all commands into a folder
-    #[command(hide = true)]
+    #[command(hide = true, after_help = examples::MAN)]
     Man(Man),
 }
 

@@ -171,9 +171,14 @@ Examples:
   shallop completions zsh > ~/.zfunc/_shallop
   shallop completions fish > ~/.config/fish/completions/shallop.fish";
 
+/// The example of `man`.
+pub const MAN: &str = "\
+Examples:
+  shallop man /usr/local/share/man/man1";
+
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 17] = [
+pub const EVERY: [&str; 18] = [
     ALL,
     NEW,
     RUN,
@@ -191,4 +196,5 @@ pub const EVERY: [&str; 17] = [
     PING,
     BENCH,
     COMPLETIONS,
+    MAN,
 ];
