@@ -11,10 +11,9 @@ use super::child::without_cargos_variables;
 use super::machine::Machine;
 use crate::tree::root;
 
-/// Packages whose integration tests run alone: they measure wall-clock time, or look at namespaces, programs and
-/// devices of the whole machine.
-const ALONE: [&str; 5] =
-    ["shallop", "shallop-bpf", "shallop-kernel", "shallop-linux", "shallop-quic"];
+/// Integration tests that run alone, by package and target; an empty package stands for any. They measure wall-clock
+/// time, or look at namespaces, programs and devices of the whole machine.
+const ALONE: [(&str, &str); 2] = [("", "machine"), ("shallop-quic", "it")];
 
 /// Which test executables are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +40,10 @@ pub struct Test {
 
 impl Test {
     pub fn is_alone(&self) -> bool {
-        !self.is_unit && ALONE.contains(&self.package.as_str())
+        let is_it = |(package, target): &(&str, &str)| {
+            (package.is_empty() || *package == self.package) && *target == self.target
+        };
+        !self.is_unit && ALONE.iter().any(is_it)
     }
 
     pub fn name(&self) -> String {
@@ -166,6 +168,9 @@ mod tests {
         assert_eq!(test.folder, Path::new("/a/crates/lab"));
         let found = artifact(&message("path+file:///a/xtask#0.1.0", "bin", "xtask", true));
         assert!(matches!(found, Some(Artifact::Test(test)) if test.name() == "xtask (unit)"));
+        let id = "path+file:///a/crates/kernel#shallop-kernel@0.1.0";
+        let found = artifact(&message(id, "test", "machine", true));
+        assert!(matches!(found, Some(Artifact::Test(test)) if test.is_alone()));
     }
 
     #[test]
