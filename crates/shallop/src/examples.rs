@@ -126,6 +126,7 @@ Examples:
   shallop host unload gemini";
 
 /// The examples of `edge`.
+#[cfg(target_os = "linux")]
 pub const EDGE: &str = "\
 Examples:
   shallop edge clean attach wlan0
@@ -136,6 +137,7 @@ Examples:
   shallop edge clean detach wlan0";
 
 /// The examples of `send`.
+#[cfg(target_os = "linux")]
 pub const SEND: &str = "\
 Examples:
   shallop send backup.tar 10.0.0.2
@@ -145,6 +147,7 @@ Examples:
   shallop send --for 10s server --rate-limit 10Gbps --stats";
 
 /// The examples of `receive`.
+#[cfg(target_os = "linux")]
 pub const RECEIVE: &str = "\
 Examples:
   shallop receive inbox
@@ -152,6 +155,7 @@ Examples:
   shallop receive inbox --rate-limit 10Gbps --wait 20ms";
 
 /// The examples of `ping`.
+#[cfg(target_os = "linux")]
 pub const PING: &str = "\
 Examples:
   shallop ping 10.0.0.2

@@ -17,9 +17,15 @@ use super::kernels;
 #[cfg(target_os = "linux")]
 pub use shallop_kernel::console::Terminal;
 
-/// Somebody who types, where there are no kernels.
+/// The user's end of a session, on systems without kernels as hosts: that of `shallop_kernel`.
 #[cfg(not(target_os = "linux"))]
-pub trait Terminal {}
+pub trait Terminal {
+    /// Takes output of the host.
+    fn output(&mut self, bytes: &[u8]);
+
+    /// The next line to run after a line with this exit status; none ends the session.
+    fn line(&mut self, status: u8, now: shallop_core::Time) -> Option<String>;
+}
 
 /// The name of the group of the shell.
 const GROUP: &str = "shell";
