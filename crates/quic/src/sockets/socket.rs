@@ -281,6 +281,7 @@ fn address_of(of: SockaddrStorage) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::socket::sockopt::ReceiveTimestampns;
     use std::net::Ipv4Addr;
     use std::time::{Duration, Instant};
 
@@ -433,6 +434,26 @@ mod tests {
         };
         assert_eq!(sender.send_by(&all, &mut kernel), 4);
         assert_eq!((sender.paired, sender.take_drops().unsent), (None, 0));
+    }
+
+    #[test]
+    fn a_datagram_whose_control_messages_do_not_fit_is_dropped_and_the_next_one_arrives() {
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut receiver = Socket::new(udp.try_clone().unwrap()).unwrap();
+        let (mut sender, mut inbox) = (socket(), Inbox::default());
+        let to = receiver.address().unwrap();
+        // A time stamp takes the room of DSCP and ECN.
+        for (stamps, number) in [(true, 1), (false, 2)] {
+            setsockopt(&udp, ReceiveTimestampns, &stamps).unwrap();
+            assert_eq!(sender.send(&[Datagram { to, tos: DATA, bytes: vec![number; 30] }]), 1);
+            let (begun, mut seen) = (Instant::now(), (0, None));
+            while seen == (0, None) && begun.elapsed() < Duration::from_secs(5) {
+                let take = |of: &Arrival<'_>| seen.1 = Some((of.tos, of.bytes[0]));
+                receiver.receive(&mut inbox, take).unwrap();
+                seen.0 = receiver.take_drops().malformed_control;
+            }
+            assert_eq!(seen, if stamps { (1, None) } else { (0, Some((DATA, 2))) });
+        }
     }
 
     #[test]
