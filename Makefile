@@ -214,9 +214,11 @@ $(NS3_VENV)/installed: checks/ns3/requirements.txt
 	    echo "'make check-ns3-recorded' compares with the recorded figures instead." >&2; exit 1; }
 	@touch $@
 
-# Where it goes: SHALLOP_KERNELS, else the user's folder of data. It is built once and kept; tests use it from then on.
+# Where it goes: SHALLOP_KERNELS, else the user's folder of data. It is built once and kept; tests use it from then on,
+# and load the module of the example.
 kernel: ## A Linux kernel for hosts that are kernels, built from Debian's source; make test uses it from then on
 	@$(SHALLOP) kernel build
+	@$(SHALLOP) kernel module examples/controllers/fixed.c
 
 # On one core: we and the kernel run in turn, and switching between cores is slower.
 check-kernel: ## Hosts that are kernels: all tests in a release build, the long ones too
