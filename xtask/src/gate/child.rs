@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest that a process may take: a test that hangs would hold the gate for ever.
-const LIMIT: Duration = Duration::from_secs(45 * 60);
+/// The longest that a job of the gate may take: a test that hangs would hold the gate for ever.
+pub const JOB_LIMIT: Duration = Duration::from_secs(60 * 60);
+/// The longest that a step of the full check may take.
+pub const STEP_LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 
 /// How a process ended.
 pub struct Ended {
@@ -17,7 +19,12 @@ pub struct Ended {
 }
 
 /// Runs a process, its standard output and standard error in one file each.
-pub fn run(command: &mut Command, out: &Path, err: &Path) -> Result<Ended, String> {
+pub fn run(
+    command: &mut Command,
+    limit: Duration,
+    out: &Path,
+    err: &Path,
+) -> Result<Ended, String> {
     let file = |path: &Path| File::create(path).map_err(|why| format!("{}: {why}", path.display()));
     command.stdin(Stdio::null()).stdout(file(out)?).stderr(file(err)?);
     let begin = Instant::now();
@@ -30,9 +37,9 @@ pub fn run(command: &mut Command, out: &Path, err: &Path) -> Result<Ended, Strin
         if let Some(status) = status {
             return Ok(Ended { success: status.success(), how: status.to_string(), seconds });
         }
-        if begin.elapsed() > LIMIT {
+        if begin.elapsed() > limit {
             let _ = child.kill().and_then(|()| child.wait().map(drop));
-            let how = format!("killed after {} min", LIMIT.as_secs() / 60);
+            let how = format!("killed after {} min", limit.as_secs() / 60);
             return Ok(Ended { success: false, how, seconds });
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -94,7 +94,7 @@ fn file_name(job: &str) -> String {
 /// `file` is where its output goes, without the ending.
 fn start(command: &mut Command, reader: &Reader, file: &Path) -> Result<(Read, f64), String> {
     let (out, err) = (file.with_extension("out"), file.with_extension("err"));
-    let ended = child::run(command, &out, &err)?;
+    let ended = child::run(command, child::JOB_LIMIT, &out, &err)?;
     let text = |path: &Path| {
         fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     };
@@ -111,7 +111,8 @@ fn start(command: &mut Command, reader: &Reader, file: &Path) -> Result<(Read, f
         None => (Counts::default(), Some(format!("{}, and printed no closing line", ended.how))),
     };
     if read.1.is_some() || read.0.failed > 0 {
-        say(&format!("\n{} failed:\n{printed}\n{}", file.display(), text(&err)));
+        let told: Vec<&str> = printed.lines().filter(|line| !line.ends_with(" ... ok")).collect();
+        say(&format!("\n{} failed:\n{}\n{}", file.display(), told.join("\n"), text(&err)));
     }
     Ok((read, ended.seconds))
 }

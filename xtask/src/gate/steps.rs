@@ -79,7 +79,7 @@ pub fn full() -> Result<bool, String> {
 }
 
 fn step(name: &'static str, make: &mut Command, out: &Path, err: &Path) -> Step {
-    let (seconds, verdict, has_failed) = match child::run(make, out, err) {
+    let (seconds, verdict, has_failed) = match child::run(make, child::STEP_LIMIT, out, err) {
         Err(why) => (0.0, why, true),
         Ok(ended) if !ended.success => (ended.seconds, format!("FAILED, {}", ended.how), true),
         Ok(ended) => {
