@@ -60,7 +60,7 @@ NS3_OPTIONS ?=
 KERNEL_CORE ?= 0
 
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
-    check-all-tests check-experiments check-without-bpf measures notebooks python wheel check-report bench-quic \
+    check-all-tests check-experiments check-without-bpf measures python python-full wheel check-report bench-quic \
     bench-quic-lints check-figures check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
     bench docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
@@ -120,10 +120,6 @@ records: ## Experiments in full whose quick form gives other results than its re
 	$(CARGO) build --quiet --locked --workspace --bin xtask --features xtask/records
 	@$(TARGET)/debug/xtask records
 
-notebooks: ## The notebooks, run from beginning to end
-	@[ -x $(VENV)/bin/python ] || { echo "SKIPPED $@: there is no $(VENV) (make python)"; exit 0; }; \
-	$(VENV)/bin/python -m pytest --quiet -m notebooks
-
 # Each crate is built from its package, with the packages before it.
 package: ## Every crate as crates.io would get it
 	$(CARGO) package --workspace --locked $(UNPUBLISHED:%=--exclude %)
@@ -145,24 +141,29 @@ $(TOOLS)/actionlint-$(ACTIONLINT):
 	GOBIN=$(abspath $(TOOLS))/bin go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT)
 	@touch $@
 
-# In the release profile, after the command: with the same features, so all but the module itself is shared.
-python: ## The Python package in .venv, its lints, types and tests
-	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) > /dev/null 2>&1 || { \
-	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
-	    apt-get update -qq < /dev/null && apt-get install -qq -y python3-venv < /dev/null && \
-	    python3 -m venv --clear $(VENV); } || { \
-	    echo "make python: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
+# The tests run on the tree: what they need is installed, not the package, and the command is what SHALLOP_COMMAND
+# names, else the one that is compiled here.
+python: ## The Python package: its lints, types and tests, with what they need in .venv
+	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) || { \
+	    echo "make $@: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
 	@$(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	    echo "make python: Python 3.10 or later is needed." >&2; exit 1; }
-	$(CARGO) build --release --locked --quiet --package shallop
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	    echo "make $@: Python 3.10 or later is needed." >&2; exit 1; }
+	@$(VENV)/bin/python python/requirements.py $(PYTHON_EXTRAS) > $(VENV)/requirements.txt
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m mypy.stubtest shallop._native
-	$(VENV)/bin/python -m pytest --quiet
+	@[ -n "$${SHALLOP_COMMAND:-}" ] || $(CARGO) build --locked --quiet --package shallop
+	@export SHALLOP_COMMAND="$${SHALLOP_COMMAND:-$$(realpath "$(TARGET)/debug/shallop")}"; \
+	PYTHONPATH="$(CURDIR)/python" $(VENV)/bin/python -m pytest --quiet $(PYTEST)
 
-# pip wheel does what pyproject.toml says: maturin, in the release profile.
+PYTHON_EXTRAS ?= test
+PYTEST ?=
+
+python-full: wheel ## All tests of the Python package: pandas, Dask, saved figures, notebooks and the wheel too
+	$(MAKE) --no-print-directory python PYTHON_EXTRAS="test test-full" PYTEST="-m ''"
+
+# pip wheel does what pyproject.toml says: maturin, in the profile of packages.
 wheel: ## A wheel of the Python package in target/wheels, to install on machines without Rust
 	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) || { \
 	    echo "make wheel: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
@@ -174,7 +175,8 @@ check-report: ## Opens reports in a headless Chromium
 	    echo "SKIPPED $@: chromium, chromedriver or npm is missing (make setup)"; exit 0; }; \
 	$(call TOOL,$(TOOLS)/axe-core-$(AXE)); \
 	$(CARGO) build --release --locked --quiet --package shallop; \
-	python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
+	SHALLOP_COMMAND="$$(realpath "$(TARGET)/release/shallop")" PYTHONPATH="$(CURDIR)/python" \
+	    python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
 	    $(addprefix --python ,$(wildcard $(VENV)/bin/python))
 
 check-figures: ## The figure of the README beside the experiment that it shows

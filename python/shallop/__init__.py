@@ -6,10 +6,12 @@ series that polars, pandas and pyarrow read, and figures. ``quic`` moves files b
 """
 
 from . import quic
-from ._native import ScenarioError, ShallopError, Table, __version__
+from ._errors import ScenarioError, ShallopError
 from ._results import Comparison, Results, Summary, compare
 from ._run import Experiment, experiments, reproduce, run, sweep
 from ._scenario import Scenario
+from ._table import Table
+from ._version import __version__
 
 __all__ = [
     "Comparison",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from . import ShallopError, __version__, _native
+from . import ShallopError, __version__
 from ._dask import Recipe
 from ._run import carry_out
 from ._scenario import Scenario, Typed
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             vary=dict(args.vary),
         )
         # Bad input stops here, before anything is asked of a cluster.
-        recipe.study()
+        recipe.pack()
         with ExitStack() as stack:
             results = carry_out(recipe, args.out, client=_client(args, stack))
     except (ShallopError, ValueError) as error:
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=V1,V2,...",
         action="append",
         default=[],
-        type=_varied,
+        type=_setting,
         help="vary a key: every combination of all keys' values is a point",
     )
     one.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], type=_setting)
@@ -134,11 +134,6 @@ def _setting(text: str) -> tuple[str, Typed]:
     if not (key.strip() and equals):
         raise argparse.ArgumentTypeError("expected KEY=VALUE, for example duration=2s")
     return key.strip(), Typed(value)
-
-
-def _varied(text: str) -> tuple[str, list[Typed]]:
-    key, values = _setting(text)
-    return key, [Typed(value) for value in _native.values(values)]
 
 
 if __name__ == "__main__":

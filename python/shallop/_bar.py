@@ -10,13 +10,12 @@ from tqdm.auto import tqdm
 class Bar:
     """A bar; `shown` is whether there is one, decided by where the output goes if it is not given."""
 
-    def __init__(self, shown: bool | None, runs: int) -> None:
+    def __init__(self, shown: bool | None) -> None:
         self._bar = tqdm(
             total=100.0,
             disable=not (_seen() if shown is None else shown),
             bar_format="{percentage:3.0f} % |{bar}| {elapsed} passed, {remaining} to go {postfix}",
         )
-        self._runs = runs
 
     def __enter__(self) -> Bar:
         return self
@@ -24,14 +23,10 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
-    def show(self, part: float, ended: int, what: str) -> None:
-        """This part of the work is done (0 to 1), so many runs ended, this one was started last."""
-        self._bar.set_postfix_str(f"{ended} of {self._runs} runs {what}".rstrip(), refresh=False)
+    def show(self, part: float, ended: int, runs: int, what: str = "") -> None:
+        """Shows the part of the work that is done (0 to 1), the runs that ended, and the one started last."""
+        self._bar.set_postfix_str(f"{ended} of {runs} runs {what}".rstrip(), refresh=False)
         self._bar.update(100.0 * part - self._bar.n)
-
-    def ended(self, count: int) -> None:
-        """So many runs ended."""
-        self.show(count / max(self._runs, 1), count, "")
 
 
 def _seen() -> bool:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._native import ShallopError, Study
 from ._scenario import Scenario, Value
+from ._study import Study
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,8 +42,8 @@ class Recipe:
         self._files: dict[str, str] | None = None
 
     def study(self) -> Study:
-        """The study, on whatever machine this is; the first call takes along the files that the scenario names."""
-        study = self._scenario.study(
+        """The study, on whatever machine this is."""
+        return self._scenario.study(
             quick=self._quick,
             seed=self._seed,
             seeds=self._seeds,
@@ -51,15 +51,19 @@ class Recipe:
             vary=self._vary,
             files=self._files,
         )
-        if self._files is None:
-            folder = self._scenario.folder
-            self._files = {
-                name: (folder / name).read_text(encoding="utf-8") for name in study.named_files
-            }
+
+    def pack(self) -> Study:
+        """Checks the study, and takes along the files that its scenario names."""
+        study, folder = self.study(), self._scenario.folder
+        self._files = {
+            name: (folder / name).read_text(encoding="utf-8") for name in study.named_files
+        }
         return study
 
 
-def distribute(client: Client, recipe: Recipe, folder: Path, ended: Callable[[int], None]) -> None:
+def distribute(
+    client: Client, recipe: Recipe, folder: Path, ended: Callable[[int, int], None]
+) -> None:
     """Has all runs of a study made that are not among the finished ones in a folder, and puts them there.
 
     Parameters
@@ -71,7 +75,7 @@ def distribute(client: Client, recipe: Recipe, folder: Path, ended: Callable[[in
     folder
         Where the results go; finished runs are in its folder ``runs``.
     ended
-        Is told how many runs are finished, whenever one is.
+        Is told how many of how many runs are finished, whenever one is.
 
     Raises
     ------
@@ -82,47 +86,38 @@ def distribute(client: Client, recipe: Recipe, folder: Path, ended: Callable[[in
     """
     from distributed import as_completed
 
-    study = recipe.study()
+    study = recipe.pack()
     kept = folder / "runs"
     kept.mkdir(parents=True, exist_ok=True)
     wanted = _wanted(study, kept)
     there = len(study.jobs) - len(wanted)
-    ended(there)
+    ended(there, len(study.jobs))
     # Not scattered: that would be lost with the workers that hold it. Not retried: an error is the same each time,
     # and a run whose worker died is handed to another one anyway.
-    tasks = [client.submit(make, recipe, *one, pure=False) for one in wanted]
+    tasks = [client.submit(make, recipe, identity, pure=False) for identity in wanted]
     try:
         for count, future in enumerate(as_completed(tasks), start=there + 1):
             for name, content in future.result():
                 _write(kept / name, content)
             # Its files are here: the worker need not hold them any longer.
             future.release()
-            ended(count)
+            ended(count, len(study.jobs))
     finally:
         client.cancel(tasks, force=True)
 
 
-def make(recipe: Recipe, index: int, identity: str) -> Files:
+def make(recipe: Recipe, identity: str) -> Files:
     """Makes one run, on a worker."""
-    study = recipe.study()
-    if study.identities[index : index + 1] != [identity]:
-        raise ShallopError(
-            "this worker has another version of shallop than the machine that asked: "
-            "install the same on both"
-        )
     with tempfile.TemporaryDirectory(prefix="shallop-") as folder:
-        study.run(out=folder, jobs=1, shard=(index + 1, len(study.jobs)))
+        recipe.study().run_one(identity, folder)
         paths = sorted((Path(folder) / "runs").glob(f"{identity}.*"), key=_makes_it_count)
         return [(path.name, path.read_bytes()) for path in paths]
 
 
-def _wanted(study: Study, kept: Path) -> list[tuple[int, str]]:
-    """The runs that are not there, by index; runs that come to the same only once."""
-    wanted: dict[str, int] = {}
-    for index, identity in enumerate(study.identities):
-        if not (kept / f"{identity}.json").exists():
-            wanted.setdefault(identity, index)
-    return [(index, identity) for identity, index in wanted.items()]
+def _wanted(study: Study, kept: Path) -> list[str]:
+    """The identities of the runs that are not there; runs that come to the same only once."""
+    identities = dict.fromkeys(job.identity for job in study.jobs)
+    return [one for one in identities if not (kept / f"{one}.json").exists()]
 
 
 def _makes_it_count(path: Path) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import os
 import shutil
@@ -13,8 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native
-from ._native import Table
+from ._command import Message, ask
+from ._errors import ShallopError
+from ._table import Table
 
 if TYPE_CHECKING:
     import altair
@@ -23,16 +26,15 @@ if TYPE_CHECKING:
 class ResultsFolder:
     """The folder of results: a given one, or a temporary one that is removed with the last reference to it."""
 
+    out: str
+    """As it was given."""
     path: Path
     temporary: bool
 
     def __init__(self, out: str | os.PathLike[str] | None) -> None:
         self.temporary = out is None
-        self.path = (
-            Path(tempfile.mkdtemp(prefix="shallop-"))
-            if out is None
-            else _native.checked_folder(out)
-        )
+        self.out = tempfile.mkdtemp(prefix="shallop-") if out is None else os.fspath(out)
+        self.path = Path(self.out)
         if self.temporary:
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
@@ -89,9 +91,9 @@ class Results:
     folder: Path
     """The folder of summary.json, flows.parquet, series.parquet, report.html and the finished runs."""
 
-    def __init__(self, summary: Summary, results_folder: ResultsFolder) -> None:
+    def __init__(self, summary: Summary, results_folder: ResultsFolder, folder: Path) -> None:
         self.summary = summary
-        self.folder = results_folder.path
+        self.folder = folder
         self._results_folder = results_folder
 
     def __repr__(self) -> str:
@@ -110,7 +112,11 @@ class Results:
 
         A warning that several schemes and runs have is there once. `warnings` of each of `runs` has all of them.
         """
-        return _native.warnings(str(self.folder))
+        text = ask("export", "--table=warnings", "--", self.folder)
+        rows = csv.DictReader(io.StringIO(text, newline=""))
+        return [
+            f"{row['warning']} ({row['place']})" if row["place"] else row["warning"] for row in rows
+        ]
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -130,7 +136,7 @@ class Results:
 
         Of a sweep each swept key has a column with its value, in this table and the others.
         """
-        return self._table("flows.parquet")
+        return self._table("flows")
 
     @cached_property
     def series(self) -> Table:
@@ -138,7 +144,7 @@ class Results:
 
         The end of `what` is the unit of `value`: ``queue_bytes``, ``rate_bps``.
         """
-        return self._table("series.parquet")
+        return self._table("series")
 
     @cached_property
     def aggregates(self) -> Table:
@@ -148,35 +154,36 @@ class Results:
         null where there is none), `low` and `high` (its ends, within what is possible), `at_least` (the mean is a lower
         bound), `n`. The end of `metric` is the unit: ``throughput_bps``, ``fct.all.p99_s``.
         """
-        return _native.aggregates(str(self.folder))
+        return self._table("aggregates")
 
     @property
     def completion(self) -> Table:
         """Completion times: a row for each run, size class and statistic.
 
-        Shape (rows, 10): `point`, `scheme`, `seed`, `size`, `count`, `unfinished`, `statistic`, `value`, `at_least`,
-        `few_samples`; `Table.columns` defines each. Where `at_least` is true, the value is a lower bound, because
-        flows did not finish.
+        Columns: `point`, one for each swept key, `scheme`, `seed`, `size`, `count`, `unfinished`, `statistic`,
+        `value`, `at_least`, `few_samples`; `Table.columns` defines each. Where `at_least` is true, the value is a lower
+        bound, because flows did not finish.
         """
-        return _native.completion(str(self.folder))
+        return self._table("completion")
 
     @cached_property
     def drops_by_cause(self) -> Table:
         """The causes of drops: a row for each run, port, class and cause, with the number of packets.
 
-        Shape (rows, 7): `point`, `scheme`, `seed`, `place`, `class`, `cause`, `packets`; `Table.columns` defines each.
-        Ports, classes and causes without drops have no row.
+        Columns: `point`, one for each swept key, `scheme`, `seed`, `place`, `class`, `cause`, `packets`;
+        `Table.columns` defines each. Ports, classes and causes without drops have no row.
         """
-        return _native.drops_by_cause(str(self.folder))
+        return self._table("drops_by_cause")
 
     @cached_property
     def links(self) -> Table:
         """The links: a row for each run and direction of a link that carried anything, the most utilised first.
 
-        Columns: `point`, `scheme`, `seed`, `link`, `rate_bps`, `offered`, `utilization`, `loss_rate`, `marks`,
-        `max_queue_bytes`; `Table.columns` defines each. At most 1,000 rows a run; `left_out` of a run counts the rest.
+        Columns: `point`, one for each swept key, `scheme`, `seed`, `link`, `rate_bps`, `offered`, `utilization`,
+        `loss_rate`, `marks`, `max_queue_bytes`; `Table.columns` defines each. At most 1,000 rows a run; `left_out` of
+        a run counts the rest.
         """
-        return _native.links(str(self.folder))
+        return self._table("links")
 
     @cached_property
     def groups(self) -> Table:
@@ -184,10 +191,11 @@ class Results:
 
         Columns begin with `point`, `scheme`, `seed`, `group`; `Table.columns` defines each.
         """
-        return _native.groups(str(self.folder))
+        return self._table("groups")
 
     def _table(self, name: str) -> Table:
-        return _native.table(str(self.folder / name), self._results_folder)
+        swept = any(point["set"] for point in self.summary["points"])
+        return Table(self.folder, name, swept=swept, owner=self._results_folder)
 
     @cached_property
     def figures(self) -> dict[str, altair.TopLevelMixin]:
@@ -201,15 +209,21 @@ class Results:
         kinds: dict[str, type[altair.Chart | altair.LayerChart | altair.FacetChart]]
         kinds = {"layer": altair.LayerChart, "facet": altair.FacetChart}
         charts: dict[str, altair.TopLevelMixin] = {}
-        for name, text in _native.figures(str(self.folder)):
-            spec = json.loads(text)
+        for name, spec in specs(self.folder).items():
             kind = next((kinds[key] for key in kinds if key in spec), altair.Chart)
             charts[name] = kind.from_dict(spec)
         return charts
 
     def report(self) -> Path:
         """Writes report.html, one page that needs no other files, and returns its path."""
-        return Path(_native.report(str(self.folder)))
+        ask("report", "--", self.folder)
+        return self.folder / "report.html"
+
+
+def specs(folder: Path) -> dict[str, dict[str, Any]]:
+    """The figures of the results in a folder, by name, as Vega-Lite specifications."""
+    figures = json.loads(ask("report", "--json", "--", folder))["figures"]
+    return {figure["id"]: figure["spec"] for figure in figures}
 
 
 def compare(
@@ -234,5 +248,21 @@ def compare(
     ShallopError
         If nothing in them can be paired.
     """
-    folders = [str(one.folder if isinstance(one, Results) else Path(one)) for one in (a, b)]
-    return Comparison(*_native.compare(folders[0], folders[1], schemes, points))
+    folders = [one.folder if isinstance(one, Results) else Path(one) for one in (a, b)]
+    for folder in folders:
+        # The command would run a scenario.
+        if not folder.is_dir():
+            raise ShallopError(f"{folder}: there is no such folder of results")
+    options = ["--json"]
+    if schemes is not None:
+        options += [f"--scheme={schemes[0]}", f"--with={schemes[1]}"]
+    if points is not None:
+        options += ["--points", *points]
+    text = ""
+
+    def told(message: Message) -> None:
+        nonlocal text
+        if message["type"] == "comparison":
+            text = message["text"]
+
+    return Comparison(ask("compare", *options, "--", *folders, told=told), text)

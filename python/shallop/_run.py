@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import _native
 from ._bar import Bar
+from ._command import ask
 from ._dask import Recipe, distribute
-from ._native import Study
-from ._results import Results, ResultsFolder, Summary
+from ._results import Results, ResultsFolder
 from ._scenario import Scenario, Source, Value
+from ._study import MADE, Made, work
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -29,7 +30,8 @@ class Experiment(NamedTuple):
 
 def experiments() -> list[Experiment]:
     """The experiments of the papers, by name."""
-    return [Experiment(*row) for row in _native.experiments()]
+    listed = json.loads(ask("reproduce", "--json"))["experiments"]
+    return [Experiment(**experiment) for experiment in listed]
 
 
 def run(
@@ -74,7 +76,7 @@ def run(
         On Ctrl-C; what was finished is in ``out/runs``.
     """
     study = Scenario(scenario).study(quick=quick, seed=seed, overrides=overrides)
-    return _carry_out(study, ResultsFolder(out), jobs=jobs, resume=resume, progress=progress)
+    return study.run(out, jobs=jobs, resume=resume, progress=progress)
 
 
 def sweep(
@@ -119,13 +121,18 @@ def carry_out(
     progress: bool | None = None,
 ) -> Results:
     """A sweep, made here or by the workers of a Dask client."""
-    study, results_folder = recipe.study(), ResultsFolder(out)
-    if client is not None:
-        with Bar(progress, len(study.jobs)) as bar:
-            distribute(client, recipe, results_folder.path, bar.ended)
-        # Everything is there: nothing is left to watch.
-        progress = False
-    return _carry_out(study, results_folder, jobs=jobs, resume=True, progress=progress, sweep=True)
+    if client is None:
+        return recipe.study().run(out, jobs=jobs, sweep=True, progress=progress)
+    folder = ResultsFolder(out)
+    with Bar(progress) as bar:
+        distribute(
+            client,
+            recipe,
+            folder.path,
+            lambda ended, runs: bar.show(ended / max(runs, 1), ended, runs),
+        )
+    # Everything is there: nothing is left to watch.
+    return recipe.study().run(folder, jobs=jobs, sweep=True, progress=False)
 
 
 def reproduce(
@@ -138,6 +145,8 @@ def reproduce(
 ) -> dict[str, Results]:
     """Runs experiments of the papers, each with its claims judged; `experiments` lists them, "all" is every one.
 
+    "all" passes over those that need a kernel that is not there.
+
     Results are in a folder each under `out`. The other parameters are those of `run`.
 
     Raises
@@ -145,32 +154,10 @@ def reproduce(
     ScenarioError
         If there is no such experiment; nothing was run then.
     """
-    names = [one.id for one in experiments()] if "all" in ids else list(dict.fromkeys(ids))
-    studies = {id: Study.experiment(id, quick=quick) for id in names}
-    parent = None if out is None else _native.checked_folder(out)
-    folders = {id: ResultsFolder(None if parent is None else parent / id) for id in names}
-    return {
-        id: _carry_out(study, folders[id], jobs=jobs, resume=resume, progress=progress)
-        for id, study in studies.items()
-    }
-
-
-def _carry_out(
-    study: Study,
-    results_folder: ResultsFolder,
-    *,
-    jobs: int | None,
-    resume: bool,
-    progress: bool | None,
-    sweep: bool = False,
-) -> Results:
-    with Bar(progress, len(study.jobs)) as bar:
-        summary, tables = study.run(
-            out=str(results_folder.path),
-            jobs=jobs,
-            resume=resume,
-            sweep=sweep,
-            temporary=results_folder.temporary,
-            progress=bar.show,
-        )
-    return Results(Summary(summary, tables), results_folder)
+    if not ids:
+        return {}
+    folder, made = ResultsFolder(out), Made()
+    asked = [*work(folder.out, jobs), *["--quick"] * quick, *["--resume"] * resume]
+    with Bar(progress) as bar:
+        ask("reproduce", *asked, "--", *ids, good=MADE, told=lambda it: made.hear(it, bar))
+    return {id: made.results(folder, id) for id in made.by_id if id is not None}

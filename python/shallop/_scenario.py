@@ -11,7 +11,8 @@ from typing import Union
 
 import tomli_w
 
-from ._native import ScenarioError, Study, read_text
+from ._errors import ScenarioError
+from ._study import Study
 
 Value = Union[bool, int, float, str, Sequence["Value"]]
 Source = Union["Scenario", Mapping[str, object], str, "os.PathLike[str]"]
@@ -57,7 +58,7 @@ class Scenario:
             self.text, self.name, self.folder = source, "scenario", Path()
         else:
             path = Path(source)
-            self.text, self.name, self.folder = read_text(str(path)), str(path), path.parent
+            self.text, self.name, self.folder = _read(path), str(path), path.parent
         if folder is not None:
             self.folder = Path(folder)
 
@@ -74,27 +75,30 @@ class Scenario:
         vary: Mapping[str, Sequence[Value]] | None = None,
         files: Mapping[str, str] | None = None,
     ) -> Study:
-        """Reads and checks it, with changes. `files` stand for those in its folder.
+        """The runs of it, with changes. `files` stand for those in its folder."""
+        numbers = {"--seed": seed, "--seeds": seeds}
+        options = [f"{name}={number}" for name, number in numbers.items() if number is not None]
+        request = {
+            "name": self.name,
+            "text": self.text,
+            "folder": os.path.abspath(self.folder),
+            "files": files,
+            "set": [(_key(key), _literal(key, value)) for key, value in (overrides or {}).items()],
+            "vary": [(_key(key), _literals(key, values)) for key, values in (vary or {}).items()],
+        }
+        return Study(request, options + ["--quick"] * quick)
 
-        Raises
-        ------
-        ScenarioError
-            With the line and what is allowed there.
-        """
-        return Study.read(
-            self.text,
-            name=self.name,
-            folder=str(self.folder),
-            files=files,
-            quick=quick,
-            seed=seed,
-            seeds=seeds,
-            set=[(_key(key), _literal(key, value)) for key, value in (overrides or {}).items()],
-            vary=[
-                (_key(key), [_literal(key, value) for value in values])
-                for key, values in (vary or {}).items()
-            ],
-        )
+
+def _read(path: Path) -> str:
+    """The text of a scenario's file, with its line ends as they are."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ScenarioError(f"{path}: could not read the file: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"{path}: not UTF-8 text, from byte {error.start} on; save it as UTF-8"
+        ) from error
 
 
 def _dump(source: Mapping[str, object]) -> str:
@@ -107,6 +111,11 @@ def _dump(source: Mapping[str, object]) -> str:
 def _key(key: str) -> str:
     """A key as a keyword argument has it: two underscores for a dot."""
     return key.replace("__", ".")
+
+
+def _literals(key: str, values: Sequence[Value]) -> str | list[str]:
+    """Values as TOML: one by one, or as they are typed, with commas between them."""
+    return values if isinstance(values, Typed) else [_literal(key, value) for value in values]
 
 
 def _literal(key: str, value: Value) -> str:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypedDict, Union
 
-from ._native import ShallopError
-
-if sys.platform == "linux":
-    from . import _native
+from ._command import Message, Process, ask
+from ._errors import ShallopError
 
 __all__ = ["Credits", "Failure", "Path", "Receiver", "Report", "Transfer", "receive", "send"]
 
@@ -139,8 +139,8 @@ def send(
     cert, key
         What this host shows to receivers that ask for a certificate.
     progress
-        Called in this thread about ten times a second with the bytes that are at the receiver and those of all
-        files; what it raises ends the transfer.
+        Called in this thread at most ten times a second, as the transfer advances, with the bytes that are at the
+        receiver and those of all files; what it raises ends the transfer.
 
     Returns
     -------
@@ -158,25 +158,31 @@ def send(
     """
     _need_linux()
     every = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    report: Report = json.loads(
-        _native.send(
-            [os.fspath(path) for path in every],
-            to,
-            rate_limit=rate_limit,
-            wait=wait,
-            without_credits=without_credits,
-            fallback=fallback,
-            unscheduled=unscheduled,
-            streams=streams,
-            fingerprint=fingerprint,
-            trust_new=trust_new,
-            known_hosts=known_hosts,
-            ca=ca,
-            cert=cert,
-            key=key,
-            progress=progress,
-        )
+    if not every:
+        raise ValueError("nothing is to be sent: paths is empty")
+
+    def told(message: Message) -> None:
+        if message["type"] == "transfer" and progress is not None:
+            progress(message["done"], message["total"])
+
+    options = _options(
+        rate_limit=rate_limit,
+        wait=wait,
+        without_credits=without_credits,
+        fallback=fallback,
+        unscheduled=unscheduled,
+        streams=streams,
+        fingerprint=fingerprint,
+        trust_new=trust_new,
+        known_hosts=known_hosts,
+        ca=ca,
+        cert=cert,
+        key=key,
     )
+    with _in_parameters():
+        # Files that are not in place are in the report.
+        said = ask("send", "--json", *options, "--", *every, to, good=(0, 1), told=told)
+    report: Report = json.loads(said)
     return report
 
 
@@ -187,35 +193,39 @@ class Receiver:
     `RuntimeWarning`; it may come again and go on. As a context manager it closes at the end.
     """
 
-    def __init__(self, native: _native.Receiver) -> None:
-        self._native = native
+    address: str
+    """The address and port at which it listens."""
+    fingerprint: str
+    """The fingerprint that senders see."""
 
-    @property
-    def address(self) -> str:
-        """The address and port at which it listens."""
-        return self._native.address
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint that senders see."""
-        return self._native.fingerprint
+    def __init__(self, process: Process) -> None:
+        self._process, self._is_closed = process, False
+        for message in process.messages():
+            if message["type"] == "listening":
+                self.address, self.fingerprint = message["address"], message["fingerprint"]
+                return
+        process.end(())
 
     def close(self) -> None:
         """Receives no more, and breaks off what is under way."""
-        self._native.close()
+        self._is_closed = True
+        self._process.stop()
 
     def __iter__(self) -> Iterator[Report]:
         return self
 
     def __next__(self) -> Report:
-        while True:
-            report, why = self._native.next()
-            if report is not None:
-                found: Report = json.loads(report)
+        for message in self._process.messages():
+            if message["type"] == "received":
+                found: Report = message["report"]
                 return found
-            if why is None:
-                raise StopIteration
-            warnings.warn(f"a sender broke off: {why}", RuntimeWarning, stacklevel=2)
+            if message["type"] == "broke_off":
+                why = message["why"]
+                warnings.warn(f"a sender broke off: {why}", RuntimeWarning, stacklevel=2)
+        if not self._is_closed:
+            # It was not to end.
+            self._process.end(())
+        raise StopIteration
 
     def __enter__(self) -> Receiver:
         return self
@@ -230,10 +240,11 @@ class Receiver:
 
 
 def receive(
-    folder: AnyPath = ".",
+    folder: AnyPath,
     *,
     bind: str | None = None,
     overwrite: bool = False,
+    hidden: bool = False,
     identity: AnyPath | None = None,
     cert: AnyPath | None = None,
     key: AnyPath | None = None,
@@ -246,14 +257,19 @@ def receive(
 ) -> Receiver:
     """Begins to receive files into a folder; ``next(receive("inbox"))`` waits for the first sender.
 
+    Without `client_ca`, anybody who reaches the port may send files into the folder.
+
     Parameters
     ----------
     folder
-        The folder that files are put into.
+        The folder that files are put into; it has to exist.
     bind
         ``"ADDRESS:PORT"`` to listen at, port 0 for any; port 4747 of all addresses unless given.
     overwrite
         Whether files of the same name and other contents are replaced.
+    hidden
+        Whether files and folders whose path has a name that begins with a dot are taken. Other programs read such
+        files unasked: a sender may make this host run programs by them.
     identity
         The folder with this host's identity, which is made there the first time, in place of the one that the
         commands have.
@@ -272,22 +288,50 @@ def receive(
         If an option is none that the command would take.
     """
     _need_linux()
-    return Receiver(
-        _native.Receiver.listen(
-            folder,
-            bind=bind,
-            overwrite=overwrite,
-            identity=identity,
-            cert=cert,
-            key=key,
-            client_ca=client_ca,
-            rate_limit=rate_limit,
-            wait=wait,
-            without_credits=without_credits,
-            fallback=fallback,
-            unscheduled=unscheduled,
-        )
+    options = _options(
+        bind=bind,
+        overwrite=overwrite,
+        hidden=hidden,
+        identity=identity,
+        cert=cert,
+        key=key,
+        client_ca=client_ca,
+        rate_limit=rate_limit,
+        wait=wait,
+        without_credits=without_credits,
+        fallback=fallback,
+        unscheduled=unscheduled,
     )
+    with _in_parameters():
+        return Receiver(Process("receive", "--quiet", *options, "--", folder))
+
+
+def _options(**parameters: object) -> list[str]:
+    """Parameters as options of the command."""
+    if (parameters["cert"] is None) != (parameters["key"] is None):
+        raise ValueError("cert and key go together")
+    options = []
+    for name, value in parameters.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            options.append(option)
+        elif value is not None and value is not False:
+            options.append(
+                f"{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}"
+            )
+    return options
+
+
+@contextmanager
+def _in_parameters() -> Iterator[None]:
+    """Errors name parameters, not options: ``trust_new=`` for ``--trust-new``."""
+    try:
+        yield
+    except ShallopError as error:
+        text = re.sub(
+            r"--([a-z][a-z-]*)", lambda option: f"{option[1].replace('-', '_')}=", str(error)
+        )
+        raise type(error)(text) from None
 
 
 def _need_linux() -> None:

@@ -10,8 +10,7 @@ import subprocess
 import sys
 import termios
 
-import nbformat
-from nbclient import NotebookClient
+import pytest
 from scenarios import TWO
 
 RUN = f"import shallop\nshallop.run({TWO!r}).summary['version']"
@@ -35,8 +34,12 @@ def test_a_terminal_shows_a_bar_and_a_pipe_none() -> None:
 
 
 def test_a_notebook_shows_a_bar() -> None:
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    pytest.importorskip("ipywidgets", reason="ipywidgets is not installed")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(RUN)])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     kinds = [output.get("data", {}).keys() for output in notebook.cells[0].outputs]
     assert any("application/vnd.jupyter.widget-view+json" in kind for kind in kinds)
     assert not [output for output in notebook.cells[0].outputs if output.get("name") == "stderr"]

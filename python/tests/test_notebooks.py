@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+
+nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -44,10 +44,13 @@ def shown(notebook: Any) -> list[set[str]]:
 @pytest.mark.notebooks
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_notebook_runs_and_shows_what_is_stored(path: Path, tmp_path: Path) -> None:
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     stored = nbformat.read(path, as_version=4)
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=resources).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=900, kernel_name="python3", resources=resources
+    ).execute()
     notebook = without_bars(notebook)
     if os.environ.get("UPDATE_NOTEBOOKS"):
         nbformat.write(notebook, path)

@@ -29,8 +29,18 @@ def blocks(page: str) -> list[Block]:
     return [Block(one["note"] or "", one["kind"], one["text"]) for one in found]
 
 
-@pytest.mark.parametrize(("page", "programs"), [("python.md", 10), ("clusters.md", 2)])
-def test_what_a_page_shows_works(page: str, programs: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "programs", "needs"),
+    [
+        ("python.md", 10, ["altair", "pandas", "polars", "pyarrow", "vl_convert"]),
+        ("clusters.md", 2, ["distributed"]),
+    ],
+)
+def test_what_a_page_shows_works(
+    page: str, programs: int, needs: list[str], tmp_path: Path
+) -> None:
+    for library in needs:
+        pytest.importorskip(library, reason=f"{library} is not installed, which {page} uses")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     python, ran = "", 0
     for block in blocks(page):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+
+from shallop._command import command
 
 ROOT = Path(__file__).parents[2]
 #: A sweep with names that mean something in XML.
@@ -24,21 +24,13 @@ group = [{ name = "all", start = "0s..5ms" }]
 """
 
 
-def shallop() -> Path:
-    """The command: beside this Python, else as cargo built it."""
-    beside = shutil.which("shallop", path=str(Path(sys.executable).parent))
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [target / profile / "shallop" for profile in ("release", "debug")]
-    found = [Path(path) for path in [beside, *built] if path and Path(path).exists()]
-    return found[0] if found else pytest.fail("there is no shallop command")
-
-
 def test_the_page_on_reports_draws_every_figure_the_same_every_time(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed, which draws figures")
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     vary = ["--vary", "topology.senders=2,4"]
-    command = [shallop(), "sweep", "scenario.toml", *vary, "--out", "results"]
-    subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
-    report = [shallop(), "report", "results", "--json"]
+    swept = [command(), "sweep", "scenario.toml", *vary, "--out", "results"]
+    subprocess.run(swept, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    report = [command(), "report", "results", "--json"]
     with (tmp_path / "figures.json").open("w") as figures:
         subprocess.run(report, cwd=tmp_path, check=True, stdout=figures)
     page = (ROOT / "docs/reports.md").read_text()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import shallop
+from shallop._command import command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="endpoints need Linux")
 
@@ -57,9 +58,6 @@ def test_files_arrive_and_both_sides_have_a_report(tmp_path: Path) -> None:
 
 
 def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
-    command = Path(__file__).parents[2] / "target/release/shallop"
-    if not command.exists():
-        pytest.skip("the command is not built")
     file = tmp_path / "note"
     file.write_text("aye")
     with receiver(tmp_path) as inbox:
@@ -72,7 +70,7 @@ def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
             "--trust-new",
             "--json",
         ]
-        output = subprocess.run([command, *args], capture_output=True, check=True, text=True)
+        output = subprocess.run([command(), *args], capture_output=True, check=True, text=True)
         of_command = json.loads(output.stdout)
         next(inbox)
         # The command has noted the fingerprint where Python looks for it.

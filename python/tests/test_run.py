@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import functools
 import json
@@ -12,9 +13,7 @@ import textwrap
 import time
 from pathlib import Path
 
-import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from scenarios import TWO
 
@@ -42,6 +41,8 @@ def test_a_summary_is_data_and_prints_as_tables() -> None:
 
 
 def test_whoever_reads_arrow_reads_the_tables() -> None:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
     results = shallop.run(TWO, progress=False)
     table = pa.table(results.flows)
     assert table.num_rows == len(results.flows) == 4
@@ -50,6 +51,42 @@ def test_whoever_reads_arrow_reads_the_tables() -> None:
     assert pl.DataFrame(results.flows)["received_bytes"].to_list() == [20_000] * 4
     assert pd.DataFrame.from_arrow(results.flows)["received_bytes"].tolist() == [20_000] * 4
     assert pl.DataFrame(results.series).height == len(results.series) > 0
+    drops = results.drops_by_cause
+    assert pa.table(drops).num_rows == len(drops)
+
+
+def test_polars_alone_reads_the_tables() -> None:
+    program = textwrap.dedent(
+        f"""
+        import sys
+        sys.modules["pyarrow"] = None
+        import polars, shallop
+        results = shallop.run({TWO!r})
+        print(polars.DataFrame(results.flows)["received_bytes"].to_list())
+        print(polars.scan_parquet(results.flows.parquet).select("fct_s").collect().height)
+        print(polars.DataFrame(results.links).height == len(results.links) > 0)
+        """
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (child.stdout, child.stderr) == ("[20000, 20000, 20000, 20000]\n4\nTrue\n", "")
+
+
+def test_without_a_library_that_reads_parquet_the_columns_are_there_and_rows_say_what_to_install() -> (
+    None
+):
+    program = textwrap.dedent(
+        f"""
+        import sys
+        sys.modules["pyarrow"] = sys.modules["polars"] = None
+        import shallop
+        flows = shallop.run({TWO!r}).flows
+        print(len(flows), flows.columns[3][:2])
+        flows.__arrow_c_stream__()
+        """
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert child.stdout == "4 ('flow', '')\n"
+    assert "tables need polars or pyarrow" in child.stderr
 
 
 def test_causes_of_drops_are_a_table() -> None:
@@ -68,7 +105,7 @@ def test_causes_of_drops_are_a_table() -> None:
         (name, unit) for name, unit, _ in results.drops_by_cause.columns
     ]
     assert results.drops_by_cause.path is None
-    assert pa.table(results.drops_by_cause).num_rows == len(results.drops_by_cause) == len(rows)
+    assert drops.height == len(results.drops_by_cause) == len(rows)
     none = shallop.run(TWO, progress=False, switch__default__buffer="1MB").drops_by_cause
     assert len(none) == pl.DataFrame(none).height
 
@@ -235,6 +272,64 @@ def test_ctrl_c_ends_a_sweep_soon_and_keeps_what_was_finished(tmp_path: Path) ->
     assert [run["duration_s"] for run in summary["runs"]] == [0.05, 0.05]
     assert len(list((out / "runs").iterdir())) == 2 * 3
     assert not list(out.rglob(".*"))
+
+
+def processes(word: str) -> list[int]:
+    """The processes with this word in their arguments."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if word.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_a_python_that_is_killed(tmp_path: Path, how: signal.Signals) -> None:
+    program = (
+        "import shallop, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"shallop.run({TWO!r}, out=sys.argv[1], duration='10000s', group__all__size='1TB', jobs=1)"
+    )
+    out = tmp_path / "results"
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(out)], stderr=subprocess.DEVNULL, cwd=tmp_path
+    )
+    until = time.monotonic() + 60
+    while not list(out.glob("runs/.*.tmp")):
+        assert child.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert len(processes(f"--out={out}")) == 1
+    child.send_signal(how)
+    child.wait(20)
+    until = time.monotonic() + 10
+    while processes(f"--out={out}"):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_command_that_is_not_there_is_named_and_one_of_another_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHALLOP_COMMAND", str(tmp_path / "nowhere"))
+    with pytest.raises(shallop.ShallopError, match="could not start the command .*nowhere"):
+        shallop.experiments()
+    other = tmp_path / "shallop"
+    other.write_text("""#!/bin/sh\necho '{"type":"version","version":"0.0.9"}' >&2\n""")
+    other.chmod(0o755)
+    monkeypatch.setenv("SHALLOP_COMMAND", str(other))
+    with pytest.raises(shallop.ShallopError, match=r"is version 0\.0\.9, and this package"):
+        shallop.experiments()
+
+
+def test_a_command_that_is_killed_is_an_error() -> None:
+    endless = {**TWO, "duration": "10000s", "group": [{"name": "all", "size": "1TB"}]}
+    process = shallop._command.Process("run", "-", request={"text": shallop.Scenario(endless).text})
+    process._popen.kill()
+    assert not [it for it in process.messages() if it["type"] == "results"]
+    with pytest.raises(shallop.ShallopError, match="ended by SIGKILL"):
+        process.end()
 
 
 def test_other_threads_go_on_while_a_run_is_made() -> None:

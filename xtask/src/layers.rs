@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 26] = [
+pub const RULE: [(&str, &[&str]); 24] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -106,7 +106,6 @@ pub const RULE: [(&str, &[&str]); 26] = [
     ("shallop-quic", &["shallop-core", "shallop-control", "shallop-proto"]),
     ("shallop-store", &["shallop-core"]),
     ("shallop-view", &["shallop-core", "shallop-results"]),
-    ("shallop-features", &[]),
     (
         "shallop-workbench",
         &[
@@ -132,20 +131,6 @@ pub const RULE: [(&str, &[&str]); 26] = [
             "shallop-plan",
             "shallop-scenario",
             "shallop-workbench",
-            "shallop-features",
-            "shallop-quic",
-        ],
-    ),
-    (
-        "shallop-python",
-        &[
-            "shallop-core",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-scenario",
-            "shallop-workbench",
-            "shallop-store",
-            "shallop-features",
             "shallop-quic",
         ],
     ),
@@ -161,14 +146,12 @@ const IN_TESTS: [(&str, &[&str]); 3] = [
     ("shallop-quic", &["shallop-switch"]),
 ];
 
-/// Libraries that only some crates may use. A name also covers names that begin with it and a dash.
-const BELONGS: [(&[&str], &[&str]); 7] = [
-    (&["getrandom", "libc"], &["shallop-features"]),
+/// Libraries that only some crates may use, or none. A name also covers names that begin with it and a dash.
+const BELONGS: [(&[&str], &[&str]); 5] = [
+    (&["arrow", "getrandom", "libc"], &[]),
     (&["tempfile"], &["shallop-store", "shallop-kernel"]),
-    (&["arrow"], &["shallop-python"]),
     (&["parquet"], &["shallop-store"]),
     (&["console", "indicatif", "rayon"], &["shallop-workbench", "shallop"]),
-    (&["pyo3"], &["shallop-python"]),
     (&["clap", "comfy-table", "miette"], &["shallop-workbench", "shallop"]),
 ];
 
@@ -254,8 +237,8 @@ fn objection(package: &str, dependency: &Dependency) -> Option<String> {
         name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
     let (_, owners) = BELONGS.iter().find(|(libraries, _)| libraries.iter().any(covers))?;
-    (!owners.contains(&package))
-        .then(|| format!("uses {name}, which belongs to {}", owners.join(", ")))
+    let of = if owners.is_empty() { "no crate".to_owned() } else { owners.join(", ") };
+    (!owners.contains(&package)).then(|| format!("uses {name}, which belongs to {of}"))
 }
 
 fn rule(package: &str) -> Option<&'static [&'static str]> {

@@ -11,7 +11,6 @@ mod picture;
 #[cfg(feature = "records")]
 mod record;
 mod records;
-mod shared;
 mod tidy;
 mod tokens;
 mod tree;
@@ -25,7 +24,7 @@ use tree::Finding;
 type Check = fn() -> Result<Vec<Finding>, String>;
 
 /// The verbs with their rules.
-const VERBS: [(&str, &str, Check); 7] = [
+const VERBS: [(&str, &str, Check); 6] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
     (
         "circles",
@@ -33,11 +32,6 @@ const VERBS: [(&str, &str, Check); 7] = [
         circles::check_tree,
     ),
     ("picture", "the picture of the crates is that of the rule", picture::check_tree),
-    (
-        "shared",
-        "libraries are built once for the command and the Python module",
-        shared::check_tree,
-    ),
     ("walls", "machines touch no file, thread, clock, environment or socket", walls::check_tree),
     ("files", "git holds no binary and no file above 300 KB without a reason", files::check_tree),
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),

@@ -15,7 +15,7 @@ const BOX: (usize, usize) = (112, 30);
 const ROW: usize = 74;
 
 /// Crates without code of the product.
-const APART: [&str; 3] = ["shallop-features", "shallop-testing", "xtask"];
+const APART: [&str; 2] = ["shallop-testing", "xtask"];
 
 /// Compares the picture with the rule.
 pub fn check_tree() -> Result<Vec<Finding>, String> {

@@ -17,6 +17,7 @@ use crate::controller_args::Edge;
 use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
+pub use crate::program_args::{Bench, Export, Program};
 #[cfg(target_os = "linux")]
 use crate::transfer_args::{Ping, Receive, Send};
 
@@ -28,6 +29,9 @@ use crate::transfer_args::{Ping, Receive, Send};
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
+    /// What a program that starts this command asks of it.
+    #[command(flatten)]
+    pub program: Program,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -66,6 +70,9 @@ pub enum Command {
     /// Make report.html from what run, sweep or reproduce left in a folder
     #[command(after_help = examples::REPORT)]
     Report(Report),
+    /// Write a table of results as Parquet or CSV, or list the tables with the meaning of each column
+    #[command(after_help = examples::EXPORT)]
+    Export(Export),
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),
@@ -162,7 +169,7 @@ pub struct Man {
 /// The arguments of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The scenario, a TOML file
+    /// The scenario, a TOML file; - is standard input
     pub scenario: PathBuf,
     /// Run the smaller form of the scenario, as its `[quick]` table says
     #[arg(long)]
@@ -201,7 +208,7 @@ pub struct Reproduce {
 /// The arguments of `sweep`.
 #[derive(Debug, Args)]
 pub struct Sweep {
-    /// The scenario, a TOML file
+    /// The scenario, a TOML file; - is standard input
     pub scenario: PathBuf,
     /// Vary a key: every combination of all keys' values is a point. Values with commas in quotes
     #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
@@ -212,6 +219,9 @@ pub struct Sweep {
     /// Make only each N-th run, from the I-th on: 1/4 to 4/4 share a sweep out
     #[arg(long, value_name = "I/N", requires = "out")]
     pub shard: Option<Shard>,
+    /// Make only the run with this identity: 'check --runs' lists them
+    #[arg(long, value_name = "ID", requires = "out", conflicts_with = "shard")]
+    pub identity: Option<String>,
     /// Run the smaller form of the scenario, as its `[quick]` table says
     #[arg(long)]
     pub quick: bool,
@@ -339,7 +349,7 @@ pub struct Report {
 /// The arguments of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// The scenario, a TOML file
+    /// The scenario, a TOML file; - is standard input
     pub scenario: PathBuf,
     /// Check the smaller form of the scenario
     #[arg(long)]
@@ -347,9 +357,22 @@ pub struct Check {
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
+    /// Vary a key, as 'sweep' does
+    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
+    pub vary: Vec<(String, Vec<String>)>,
+    /// Check N seeds at every point, as 'sweep' makes them
+    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
+    pub seeds: Option<u32>,
+    /// Use this run seed as the first instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
     /// Print every derived value with its formula
     #[arg(long)]
     pub explain: bool,
+    /// Print the runs that the scenario makes: point, scheme, seed and identity, a digest of all that the results of a
+    /// run depend on. With --json the title, and the files that the scenario names, too
+    #[arg(long, conflicts_with = "explain")]
+    pub runs: bool,
     /// How values are printed.
     #[command(flatten)]
     pub printed: Printed,
@@ -361,23 +384,6 @@ pub struct Chips {
     /// How the table is printed.
     #[command(flatten)]
     pub printed: Printed,
-}
-
-/// The arguments of `bench`.
-#[derive(Debug, Args)]
-pub struct Bench {
-    /// How the table is printed.
-    #[command(flatten)]
-    pub printed: Printed,
-    /// Simulate 0.3 s of each case, once
-    #[arg(long)]
-    pub quick: bool,
-    /// Measure only what has this in its case or transport
-    #[arg(long, value_name = "TEXT")]
-    pub only: Option<String>,
-    /// Measure one case and transport in this process and print a line of JSON
-    #[arg(long, hide = true, num_args = 2, value_names = ["CASE", "TRANSPORT"])]
-    pub one: Option<Vec<usize>>,
 }
 
 /// One of these, by name.

@@ -9,10 +9,11 @@ use shallop_results::comparison::Selection;
 use shallop_results::{Shard, Summary};
 use shallop_workbench::compare::{Side, summaries, text};
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::jobs;
 use shallop_workbench::printable::printable_lines;
+use shallop_workbench::{TableForm, jobs};
 
 use crate::args::{self, Format};
+use crate::messages::{self, Message};
 use crate::print;
 use crate::progress::Bar;
 use crate::work::INTERRUPTED;
@@ -53,6 +54,10 @@ pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
         _ => None,
     };
     let comparison = summaries(&a, b.as_ref().unwrap_or(&a), Selection { schemes, points })?;
+    if messages::is_json() {
+        let text = text(&comparison, TableForm::Text(None));
+        messages::send(&Message::Comparison { text: &text });
+    }
     let text = text(&comparison, print::form(args.printed));
     match args.printed.format() {
         Format::Json => print::json(&comparison)?,

@@ -53,12 +53,20 @@ Examples:
   shallop report results
   shallop report results --json > figures.json";
 
+/// The examples of `export`.
+pub const EXPORT: &str = "\
+Examples:
+  shallop export results              # lists the tables and their columns
+  shallop export results --table links > links.csv
+  shallop export results --table flows --format parquet --out flows-with-swept-keys.parquet";
+
 /// The examples of `check`.
 pub const CHECK: &str = "\
 Examples:
   shallop check scenario.toml
   shallop check scenario.toml --explain
-  shallop check scenario.toml --set switch.default.chip=tomahawk --explain";
+  shallop check scenario.toml --set switch.default.chip=tomahawk --explain
+  shallop check scenario.toml --vary topology.senders=10,100 --seeds 3 --runs";
 
 /// The examples of `schema`.
 pub const SCHEMA: &str = "\
@@ -182,7 +190,7 @@ Examples:
 
 /// All examples.
 #[cfg(test)]
-pub const EVERY: [&str; 18] = [
+pub const EVERY: [&str; 19] = [
     ALL,
     NEW,
     RUN,
@@ -190,6 +198,7 @@ pub const EVERY: [&str; 18] = [
     SWEEP,
     COMPARE,
     REPORT,
+    EXPORT,
     CHECK,
     SCHEMA,
     CHIPS,

@@ -9,14 +9,19 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod edge;
 mod examples;
+mod export;
 mod host;
 mod host_args;
+mod input;
 mod kernel;
 mod live;
+mod messages;
 mod new;
+mod parent;
 #[cfg(target_os = "linux")]
 mod ping;
 mod print;
+mod program_args;
 mod progress;
 mod report;
 mod shell;
@@ -35,6 +40,7 @@ mod transfer_stats;
 mod work;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,10 +48,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use shallop_workbench::diagnostic::{Missing, Result, keep_words_whole, plain};
+use shallop_workbench::fault::Fault;
 use shallop_workbench::printable::printable;
 use shallop_workbench::rehearsal;
 
 use crate::args::{Arguments, Command};
+use crate::input::Input;
+use crate::messages::Message;
 
 /// The exit code of bad input.
 const BAD_INPUT: u8 = 2;
@@ -54,15 +63,36 @@ const MISSING: u8 = 3;
 
 fn main() -> ExitCode {
     keep_words_whole();
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| printable_values(error).exit());
-    match carry_out(&arguments.command) {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return unreadable(error),
+    };
+    messages::begin(arguments.program.message_format);
+    match carry_out(&arguments) {
         Ok(code) => code,
         Err(report) => {
-            // There is nobody to tell if this cannot be written.
-            let _ = writeln!(std::io::stderr(), "{report:?}");
+            if messages::is_json() {
+                messages::send(&Message::Error(&Fault::from(&report)));
+            } else {
+                // There is nobody to tell if this cannot be written.
+                let _ = writeln!(std::io::stderr(), "{report:?}");
+            }
             ExitCode::from(if report.is::<Missing>() { MISSING } else { BAD_INPUT })
         }
     }
+}
+
+/// Says why the arguments cannot be read, or prints the help that they ask for.
+fn unreadable(error: clap::Error) -> ExitCode {
+    let error = printable_values(error);
+    if error.use_stderr() {
+        messages::begin(messages::format_of(&std::env::args_os().collect::<Vec<_>>()));
+    }
+    if !messages::is_json() {
+        error.exit();
+    }
+    messages::send(&Message::Error(&messages::fault(&error)));
+    ExitCode::from(BAD_INPUT)
 }
 
 /// The error with the control characters of what was typed escaped.
@@ -85,21 +115,34 @@ fn printable_values(mut error: clap::Error) -> clap::Error {
     error
 }
 
-fn carry_out(command: &Command) -> Result<ExitCode> {
-    let stop = Arc::new(AtomicBool::new(false));
+fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
+    let (command, stop) = (&arguments.command, Arc::new(AtomicBool::new(false)));
     own_hosts(command)?;
+    let ends = arguments.program.end_with_stdin;
+    // A scenario may come by standard input: it is read before the end of that counts.
+    let begin = |scenario: &Path| -> Result<Input> {
+        let input = Input::read(scenario)?;
+        if ends {
+            parent::end_with_stdin();
+        }
+        Ok(input)
+    };
+    if ends && !matches!(command, Command::Run(_) | Command::Sweep(_) | Command::Check(_)) {
+        parent::end_with_stdin();
+    }
     match command {
-        Command::Run(args) => work::run(args, &*listen(&stop)?),
+        Command::Run(args) => work::run(args, &begin(&args.scenario)?, &*listen(&stop)?),
+        Command::Sweep(args) => work::sweep(args, &begin(&args.scenario)?, &*listen(&stop)?),
+        Command::Check(args) => show::check(args, &begin(&args.scenario)?),
         Command::Rehearse(args) => work::rehearse(args, &*listen(&stop)?),
         Command::Agree(args) => agree::agree(args, &*listen(&stop)?),
         Command::Tape(args) => tape::tape(args),
         Command::Doctor(args) => doctor::doctor(args, &*listen(&stop)?),
         Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
-        Command::Sweep(args) => work::sweep(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
         Command::Compare(args) => compare::compare(args, &*listen(&stop)?),
         Command::Report(args) => report::report(args),
-        Command::Check(args) => show::check(args),
+        Command::Export(args) => export::export(args),
         Command::New(args) => new::new(args),
         Command::Schema(args) => show::schema(args),
         Command::Completions(args) => show::completions(args),

@@ -1,7 +1,7 @@
 //! `new`: a scenario to begin with. On a terminal the command asks for arguments that are not given; otherwise it uses
 //! common values and prints them.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -110,7 +110,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     });
     if !guessed.is_empty() {
         // There is nobody to tell if this cannot be written.
-        let _ = writeln!(std::io::stderr(), "Defaults are used for {}", guessed.join(", "));
+        print::stderr(&format!("Defaults are used for {}\n", guessed.join(", ")));
     }
     Ok(Choice { topology, transports, traffic, network, longest_rtt: Span::ZERO })
 }

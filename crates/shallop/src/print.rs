@@ -9,6 +9,7 @@ use shallop_workbench::printable::printable_lines;
 use shallop_workbench::{TableForm, render};
 
 use crate::args::{Format, Printed};
+use crate::messages::{self, Message};
 
 /// Prints a line. A closed pipe is no error.
 pub fn line(text: &str) -> Result<()> {
@@ -24,12 +25,21 @@ pub fn line(text: &str) -> Result<()> {
 /// Prints notes on standard error.
 pub fn notes(notes: &[String]) {
     for note in notes {
-        stderr(&format!("note: {}\n", printable_lines(note)));
+        let note = printable_lines(note);
+        let prefix = if messages::is_json() { "" } else { "note: " };
+        stderr(&format!("{prefix}{note}\n"));
     }
 }
 
-/// Prints text on standard error, so that standard output holds only what a program reads.
+/// Prints text on standard error, so that standard output holds only what a program reads; for programs as a note.
 pub fn stderr(text: &str) {
+    if messages::is_json() {
+        let text = text.trim_end();
+        if !text.is_empty() {
+            messages::send(&Message::Note { text });
+        }
+        return;
+    }
     // There is nobody to tell if this cannot be written.
     let _ = write!(std::io::stderr(), "{text}");
 }

@@ -1,6 +1,6 @@
 //! The progress of all runs in simulated time, on standard error: a bar on a terminal, otherwise a line now and then.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use shallop_workbench::printable::{printable, printable_lines};
 use shallop_workbench::{Moment, Progress};
 
 use crate::live::Live;
+use crate::messages::{self, Message, Pace};
 
 /// Steps of the bar in a simulated second.
 const STEPS: f64 = 1e6;
@@ -25,6 +26,8 @@ pub struct Bar {
     line: ProgressBar,
     /// The lines, if there is no terminal.
     lines: Option<Lines>,
+    /// The messages, if a program reads them.
+    messages: Option<Messages>,
     /// All simulated picoseconds.
     whole: u64,
     /// Simulated picoseconds.
@@ -39,7 +42,7 @@ pub struct Bar {
 impl Bar {
     /// A bar at zero. The work of each part is its simulated time and its number of runs.
     pub fn of(work: impl Iterator<Item = (Span, usize)>) -> Self {
-        let is_terminal = std::io::stderr().is_terminal();
+        let is_terminal = std::io::stderr().is_terminal() && !messages::is_json();
         let target =
             if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let (seconds, all) = work.fold((0.0, 0), |(seconds, all), (span, runs)| {
@@ -53,10 +56,36 @@ impl Bar {
             bar.set_style(style);
         }
         bar.set_prefix(format!("0 of {all} runs"));
-        let lines = (!is_terminal).then(Lines::start);
+        let messages = messages::is_json().then(Messages::default);
+        let lines = (!is_terminal && messages.is_none()).then(Lines::start);
         let whole = (seconds * 1e12) as u64;
         let (passed, ended) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Self { line: bar, lines, whole, passed, ended, all, live: Mutex::new(None) }
+        let bar =
+            Self { line: bar, lines, messages, whole, passed, ended, all, live: Mutex::new(None) };
+        bar.tell(true);
+        bar
+    }
+
+    /// Sends a message on progress, if a program reads them and one is due or must be.
+    fn tell(&self, at_once: bool) {
+        let Some(messages) = &self.messages else { return };
+        // A thread that finds it locked leaves the message to the other one.
+        let latest = if at_once {
+            Ok(messages.latest.lock().unwrap_or_else(PoisonError::into_inner))
+        } else {
+            messages.latest.try_lock()
+        };
+        let Ok(mut latest) = latest else { return };
+        if !latest.pace.is_due() && !at_once {
+            return;
+        }
+        let part = if self.whole == 0 {
+            1.0
+        } else {
+            (self.passed.load(Ordering::Relaxed) as f64 / self.whole as f64).min(1.0)
+        };
+        let (ended, runs) = (self.ended.load(Ordering::Relaxed), self.all);
+        messages::send(&Message::Progress { part, ended, runs, last: &latest.started });
     }
 
     /// The same with a screen that shows the run in progress in place of the bar.
@@ -82,6 +111,7 @@ impl Bar {
 
     /// Removes the bar.
     pub fn close(&self) {
+        self.tell(true);
         self.screen().take();
         self.line.finish_and_clear();
     }
@@ -98,11 +128,17 @@ impl Progress for Bar {
             live.begin(&format!("{}: {message}, seed {}", study.title, job.seed));
         }
         self.line.set_message(printable(&message).into_owned());
+        if let Some(messages) = &self.messages {
+            let mut latest = messages.latest.lock().unwrap_or_else(PoisonError::into_inner);
+            latest.started = message;
+        }
+        self.tell(false);
     }
 
     fn advance(&self, by: Span) {
         let passed = self.passed.fetch_add(by.as_ps(), Ordering::Relaxed) + by.as_ps();
         self.line.set_position((passed as f64 * 1e-12 * STEPS) as u64);
+        self.tell(false);
         let Some(lines) = &self.lines else { return };
         let ended = self.ended.load(Ordering::Relaxed);
         if let Some(line) =
@@ -115,6 +151,7 @@ impl Progress for Bar {
     fn end(&self) {
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         self.line.set_prefix(format!("{ended} of {} runs", self.all));
+        self.tell(false);
     }
 
     fn wants_moment(&self, at: Span) -> bool {
@@ -128,9 +165,21 @@ impl Progress for Bar {
     }
 
     fn note(&self, text: &str) {
-        // There is nobody to tell if this cannot be written.
-        let _ = self.line.suspend(|| writeln!(std::io::stderr(), "{}", printable_lines(text)));
+        self.line.suspend(|| crate::print::stderr(&format!("{}\n", printable_lines(text))));
     }
+}
+
+/// Messages on progress for a program.
+#[derive(Default)]
+struct Messages {
+    latest: Mutex<Latest>,
+}
+
+#[derive(Default)]
+struct Latest {
+    pace: Pace,
+    /// The run that started last.
+    started: String,
 }
 
 /// Lines on progress where there is no terminal: none in the first half minute, and then one each half minute at most.

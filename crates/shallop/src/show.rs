@@ -5,22 +5,33 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use serde_json::Value;
 use shallop_core::Bytes;
+use shallop_plan::Study;
 use shallop_plan::chips::{self, Chip};
-use shallop_results::DerivedValue;
 use shallop_results::table::Grid;
+use shallop_results::{DerivedValue, Job};
 use shallop_scenario::explain::{self, LinkRow, Section};
 use shallop_scenario::{self as scenario, Options};
 use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::identity::Identity;
 use shallop_workbench::{self as workbench, describe};
 
 use crate::args::{self, Arguments, Format, Printed};
-use crate::{print, work};
+use crate::input::Input;
+use crate::print;
 
 /// Checks a scenario.
-pub fn check(args: &args::Check) -> Result<ExitCode> {
-    let files = work::files(&args.scenario);
-    let options = Options { set: args.set.clone(), quick: args.quick, files, ..Options::default() };
-    let study = workbench::work::read(&args.scenario, &options)?;
+pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
+    let study = input.study(Options {
+        set: args.set.clone(),
+        quick: args.quick,
+        seed: args.seed,
+        vary: args.vary.clone(),
+        seeds: args.seeds,
+        ..Options::default()
+    })?;
+    if args.runs {
+        return runs(&study, input, args.printed);
+    }
     workbench::work::can_run(&study)?;
     print::notes(&workbench::work::notes(&study));
     print::notes(&workbench::work::warnings(&study)?);
@@ -59,6 +70,37 @@ pub fn check(args: &args::Check) -> Result<ExitCode> {
         print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
         links(&section.links, args.printed)?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the runs of a study.
+fn runs(study: &Study, input: &Input, printed: Printed) -> Result<ExitCode> {
+    let row = |job: Job| {
+        let point = &study.points[job.point];
+        let identity = Identity::of(&point.plan, job.scheme, job.seed).to_string();
+        (point.name.clone(), point.plan.schemes[job.scheme].name.clone(), job.seed, identity)
+    };
+    let rows = study.jobs().into_iter().map(row);
+    if printed.format() == Format::Json {
+        let run = |(point, scheme, seed, identity): (String, String, u64, String)| {
+            print::object([
+                ("point", point.into()),
+                ("scheme", scheme.into()),
+                ("seed", seed.into()),
+                ("identity", identity.into()),
+            ])
+        };
+        print::json(&print::object([
+            ("title", study.title.as_str().into()),
+            ("files", input.named_files().into()),
+            ("runs", rows.map(run).collect::<Vec<_>>().into()),
+        ]))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let header = ["point", "scheme", "seed", "identity"].map(str::to_owned).to_vec();
+    let rows =
+        rows.map(|(point, scheme, seed, identity)| vec![point, scheme, seed.to_string(), identity]);
+    print::grid(&Grid { header, rows: rows.collect(), words: 2 }, printed)?;
     Ok(ExitCode::SUCCESS)
 }
 

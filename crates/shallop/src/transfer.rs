@@ -16,8 +16,10 @@ use shallop_quic::transfer::{
 };
 use shallop_quic::{Config, Connection, Fallback, Path};
 use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::fault::wrong_option;
 use shallop_workbench::printable::printable;
 
+use crate::messages::{self, Message, Pace};
 use crate::print;
 use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
 use crate::transfer_identity::{connect, listen, not_sent};
@@ -35,9 +37,9 @@ const INTERRUPTED: u8 = 130;
 /// The settings of an endpoint in this network.
 pub fn config_of(network: Network) -> Result<Config> {
     Config::in_network(network.rate_limit, network.wait)
-        .map_err(|why| plain(&format!("--wait: {why}")))?
+        .map_err(|why| wrong_option("--wait", &why))?
         .starting_with(network.unscheduled.unwrap_or(Bytes::ZERO))
-        .map_err(|why| plain(&format!("--unscheduled: {why}")))
+        .map_err(|why| wrong_option("--unscheduled", &why))
 }
 
 fn duration(of: Span) -> Duration {
@@ -130,9 +132,21 @@ fn receive_from(
         bar.end();
     }
     match served {
-        Ok(Served::Files(report)) => Some(ended(&report, (&from, Some("received")), &args.leaving)),
+        Ok(Served::Files(report)) => {
+            if messages::is_json() {
+                let from = from.trim_end_matches(": ");
+                let report = &serde_json::to_value(&report).unwrap_or_default();
+                messages::send(&Message::Received { from, report });
+            }
+            Some(ended(&report, (&from, Some("received")), &args.leaving))
+        }
         Ok(Served::Pings(_)) => None,
         // A sender that does not trust this host leaves; one that was broken off comes again.
+        Err(why) if messages::is_json() => {
+            let from = from.trim_end_matches(": ");
+            messages::send(&Message::BrokeOff { from, why: &why.to_string() });
+            None
+        }
         Err(why) => {
             print::stderr(&format!("{from}{why}\n"));
             None
@@ -142,6 +156,10 @@ fn receive_from(
 
 fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
+    messages::send(&Message::Listening {
+        address: &address.to_string(),
+        fingerprint: &fingerprint.to_string(),
+    });
     if args.leaving.printing.quiet {
         return Ok(());
     }
@@ -234,13 +252,14 @@ fn sentences(report: &Report, done: Option<&str>, fallback: Fallback) -> String 
 
 /// A bar of bytes on a terminal.
 struct Bar {
-    bar: ProgressBar,
+    line: ProgressBar,
     position: Position,
+    pace: Mutex<Pace>,
 }
 
 impl Bar {
     fn new(printing: Printing) -> Self {
-        let hidden = printing.json || printing.quiet;
+        let hidden = printing.json || printing.quiet || messages::is_json();
         let target = if hidden || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
         } else {
@@ -251,27 +270,37 @@ impl Bar {
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        Self { bar, position: Position::default() }
+        Self { line: bar, position: Position::default(), pace: Mutex::default() }
+    }
+
+    /// Tells a program how far the transfer is.
+    fn tell(&self) {
+        let (done, total) = (self.position.done(), self.position.total());
+        messages::send(&Message::Transfer { done, total });
     }
 
     fn end(&self) {
-        self.bar.finish_and_clear();
+        self.tell();
+        self.line.finish_and_clear();
     }
 
     /// Prints a line while the bar is hidden.
     fn say(&self, line: &str) {
-        self.bar.suspend(|| print::stderr(line));
+        self.line.suspend(|| print::stderr(line));
     }
 
     fn show(&self) {
-        self.bar.set_position(self.position.done());
+        self.line.set_position(self.position.done());
+        if messages::is_json() && self.pace.try_lock().is_ok_and(|mut pace| pace.is_due()) {
+            self.tell();
+        }
     }
 }
 
 impl Progress for Bar {
     fn total(&self, files: u64, bytes: u64) {
         Progress::total(&self.position, files, bytes);
-        self.bar.set_length(bytes);
+        self.line.set_length(bytes);
     }
 
     fn file_started(&self, id: u32, file: &Entry, there: u64) {

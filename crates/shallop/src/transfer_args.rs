@@ -8,12 +8,19 @@ use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_quic::Fallback;
 use shallop_quic::host::Host;
 use shallop_quic::identity::Fingerprint;
+use shallop_quic::transfer::MAX_STREAMS;
 
 /// An address and port to listen at.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let example =
         "an address of this host and a port, as 192.0.2.1:4747, 0.0.0.0:4747 or [::]:4747";
     text.parse().map_err(|_| example.to_owned())
+}
+
+/// A number of files that are sent at a time.
+fn streams(text: &str) -> Result<u8, String> {
+    let count = text.parse().ok().filter(|count| (1..=MAX_STREAMS).contains(&usize::from(*count)));
+    count.ok_or_else(|| format!("a number from 1 to {MAX_STREAMS}"))
 }
 
 /// What is said of the network.
@@ -132,7 +139,7 @@ pub struct Send {
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Span>,
     /// Files that are sent at a time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = streams)]
     pub streams: u8,
     /// Try credits again this often where the path was not fit for them; never without it
     #[arg(long, value_name = "TIME", conflicts_with = "without_credits")]

@@ -8,20 +8,22 @@ use std::sync::atomic::AtomicBool;
 
 use shallop_plan::Study;
 use shallop_plan::files::Files;
-use shallop_results::Shard;
-use shallop_results::Verdict;
 use shallop_results::summary::{Reproduction, Run, Summary};
 use shallop_results::table;
 use shallop_results::verdict::count;
 use shallop_results::void;
+use shallop_results::{Job, Shard, Verdict};
 use shallop_scenario::Options;
-use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::diagnostic::{Result, plain, with_help};
+use shallop_workbench::identity::Identity;
 use shallop_workbench::task_text::warnings;
 use shallop_workbench::work::{chosen, read};
-use shallop_workbench::{self as workbench, Task, jobs, kernels};
+use shallop_workbench::{self as workbench, TableForm, Task, jobs, kernels};
 
 use crate::args::{self, Format, Printed};
+use crate::input::Input;
 use crate::live::Live;
+use crate::messages::{self, Message};
 use crate::progress::Bar;
 use crate::{host_args, print};
 
@@ -31,11 +33,9 @@ pub const INTERRUPTED: u8 = 130;
 pub const VOID: u8 = 4;
 
 /// Runs a scenario.
-pub fn run(args: &args::Run, stop: &AtomicBool) -> Result<ExitCode> {
-    let files = files(&args.scenario);
+pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
     let (set, quick, seed) = (args.set.clone(), args.quick, args.seed);
-    let options = Options { set, quick, seed, files, ..Options::default() };
-    let study = read(&args.scenario, &options)?;
+    let study = input.study(Options { set, quick, seed, ..Options::default() })?;
     let task = Task { id: None, study, folder: args.work.out.clone() };
     Tasks::new(vec![task], &args.work, stop).resume(args.resume).carry_out()
 }
@@ -83,21 +83,39 @@ pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCod
 }
 
 /// Runs a scenario at every combination of some values.
-pub fn sweep(args: &args::Sweep, stop: &AtomicBool) -> Result<ExitCode> {
+pub fn sweep(args: &args::Sweep, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
     let options = Options {
         set: args.set.clone(),
         quick: args.quick,
         seed: args.seed,
         vary: args.vary.clone(),
         seeds: args.seeds,
-        files: files(&args.scenario),
-        in_real_time: false,
+        ..Options::default()
     };
-    let study = read(&args.scenario, &options)?;
+    let study = input.study(options)?;
+    let shard = match &args.identity {
+        Some(identity) => shard_of(&study, identity)?,
+        None => args.shard.unwrap_or(Shard::WHOLE),
+    };
     let task = Task { id: None, study, folder: args.work.out.clone() };
-    let shard = args.shard.unwrap_or(Shard::WHOLE);
     let tasks = Tasks::new(vec![task], &args.work, stop).resume(true);
     Tasks { shard, sweep: true, ..tasks }.carry_out()
+}
+
+/// The shard of a sweep that is only the run with this identity.
+fn shard_of(study: &Study, identity: &str) -> Result<Shard> {
+    let jobs = study.jobs();
+    let is_it = |job: &Job| {
+        let plan = &study.points[job.point].plan;
+        Identity::of(plan, job.scheme, job.seed).to_string() == identity
+    };
+    let Some(index) = jobs.iter().position(is_it) else {
+        let what = format!("--identity: no run of this sweep has the identity {identity}");
+        let help = "another version of shallop, another scenario or other files have other identities: whoever lists \
+                    the runs and whoever makes them must have the same";
+        return Err(with_help(&what, &help));
+    };
+    format!("{}/{}", index + 1, jobs.len()).parse().map_err(|why: String| plain(&why))
 }
 
 /// Reproduces experiments, or lists them.
@@ -290,6 +308,7 @@ impl<'a> Tasks<'a> {
             stop: self.stop,
         };
         let (summary, _) = task.carry_out(options, bar)?;
+        self.tell(task, &summary);
         match self.work.printed.format() {
             Format::Json => {
                 if let Some(line) = void::line(&summary) {
@@ -308,6 +327,22 @@ impl<'a> Tasks<'a> {
             }
         }
         Ok(summary)
+    }
+
+    /// Tells a program that the results of a task are there.
+    fn tell(&self, task: &Task, summary: &Summary) {
+        if !messages::is_json() {
+            return;
+        }
+        let form = TableForm::Text(None);
+        let homeless = Task { folder: None, ..task.clone() };
+        messages::send(&Message::Results {
+            id: task.id.as_deref(),
+            folder: task.folder.as_deref(),
+            tables: &homeless.text(summary, self.shard, self.sweep, form),
+            notes: &task.notes(summary, self.shard),
+            legend: &workbench::task_text::legend([summary], self.sweep),
+        });
     }
 
     fn print_json(&self, summaries: Vec<Summary>, interrupted: bool) -> Result<()> {

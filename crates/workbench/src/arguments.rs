@@ -1,5 +1,4 @@
-//! Values that the command and the Python module take besides those of scenarios, read from text, with one message for
-//! both.
+//! Values of options that are not keys of scenarios, read from text.
 
 use std::fmt::Display;
 use std::num::NonZeroUsize;

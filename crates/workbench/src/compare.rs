@@ -54,14 +54,6 @@ fn results(folder: &Path) -> Result<Summary> {
     read_summary(folder).map_err(|why| plain(&why))
 }
 
-/// Compares the results in two folders.
-///
-/// # Errors
-/// If a folder has no results, or nothing in them can be paired.
-pub fn folders(a: &Path, b: &Path, selection: Selection<'_>) -> Result<Comparison> {
-    summaries(&results(a)?, &results(b)?, selection)
-}
-
 /// Compares two results.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! What the command and the Python module share: jobs on threads, the clock, the archive of finished runs, reports and
-//! files.
+//! The work of the command without its arguments and terminals: jobs on threads, the clock, the archive of finished
+//! runs, reports and files.
 
 mod aggregate_tables;
 pub mod arguments;
@@ -14,12 +14,15 @@ pub mod diagnostic;
 #[cfg(target_os = "linux")]
 pub mod edge;
 pub mod error;
+pub mod export;
+pub mod fault;
 pub mod folder;
 pub mod identity;
 pub mod jobs;
 pub mod kernels;
 mod link_tables;
 pub mod printable;
+mod recording_files;
 pub mod rehearsal;
 pub mod report;
 pub mod results;
@@ -34,6 +37,7 @@ pub mod work;
 pub use aggregate_tables::{aggregate_grid, aggregate_table, with_point_columns};
 pub use folder::Folder;
 pub use jobs::{FinishedRun, Progress, run_all};
+pub use recording_files::RecordingFiles;
 pub use report::{REPORT, ReportError, Results};
 pub use results::{check_folder, summarise, write};
 pub use run_archive::RunArchive;

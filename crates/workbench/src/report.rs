@@ -9,11 +9,7 @@ use shallop_store::{
 };
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
 
-use super::aggregate_tables::{aggregate_table, with_point_columns};
-use super::link_tables::{groups_table, links_table};
 use super::results::{FLOWS, SERIES, SUMMARY};
-use super::tables::drops_table;
-use crate::completion_table::completion_table;
 use shallop_results::Reuse;
 use shallop_results::drops::drops;
 use shallop_results::legend::{legend, longest_queues};
@@ -121,60 +117,6 @@ pub fn read_summary(folder: &Path) -> Result<Summary, ReportError> {
     let path = folder.join(SUMMARY);
     let text = read_text(&path)?;
     serde_json::from_str(&text).map_err(|why| ReportError::Summary { path, why })
-}
-
-/// The causes of drops in a folder of results, as a table with a row for each run, port, class and cause.
-///
-/// # Errors
-/// As [`read_summary`].
-pub fn drops_by_cause(folder: &Path) -> Result<Table, ReportError> {
-    let summary = read_summary(folder)?;
-    Ok(with_point_columns(&summary, drops_table(&summary)))
-}
-
-/// The warnings of the results in a folder, a line each; none of them twice.
-///
-/// # Errors
-/// As [`read_summary`].
-pub fn warnings(folder: &Path) -> Result<Vec<String>, ReportError> {
-    let summary = read_summary(folder)?;
-    let each = warning_lines::warnings_and_places(&summary.points, &table::placed(&summary));
-    let line = |(line, place): (String, String)| {
-        if place.is_empty() { line } else { format!("{line} ({place})") }
-    };
-    Ok(each.into_iter().map(line).collect())
-}
-
-/// The means over seeds in a folder of results: [`aggregate_table`].
-///
-/// # Errors
-/// As [`read_summary`].
-pub fn aggregates(folder: &Path) -> Result<Table, ReportError> {
-    read_summary(folder).map(|summary| aggregate_table(&summary))
-}
-
-/// The completion times in a folder of results, as a table with a row for each run, size class and statistic.
-///
-/// # Errors
-/// As [`read_summary`].
-pub fn completion(folder: &Path) -> Result<Table, ReportError> {
-    read_summary(folder).map(|summary| completion_table(&summary))
-}
-
-/// The links in a folder of results, as a table with a row for each run and link.
-///
-/// # Errors
-/// As [`read_summary`].
-pub fn links(folder: &Path) -> Result<Table, ReportError> {
-    read_summary(folder).map(|summary| links_table(&summary))
-}
-
-/// The groups in a folder of results, as a table with a row for each run and group.
-///
-/// # Errors
-/// As [`read_summary`].
-pub fn groups(folder: &Path) -> Result<Table, ReportError> {
-    read_summary(folder).map(|summary| groups_table(&summary))
 }
 
 /// The folders with results in this folder, in the order of their names.

@@ -1,11 +1,13 @@
-//! From the text of a scenario to the results in a folder: the work of the command and of the Python module.
+//! From the text of a scenario to the results in a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use shallop_store::{FolderLock, read_text};
+use shallop_store::{FolderLock, StoreError, read_text};
 
 use super::diagnostic::{Result, in_text, name, of_work, plain, with_help};
+use super::fault::in_scenario;
 use super::jobs::{JobOptions, Progress, run_all};
 use super::report::check_page;
 use super::results::{check_folder, summarise, write};
@@ -24,7 +26,15 @@ use shallop_scenario::{self as scenario, Options};
 /// # Errors
 /// If the file cannot be read, or the scenario has an error.
 pub fn read(path: &Path, options: &Options) -> Result<Study> {
-    of_text(&name(path), &read_text(path).map_err(|why| plain(&why))?, options)
+    of_text(&name(path), &scenario_text(path)?, options)
+}
+
+/// The text of a scenario's file.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn scenario_text(path: &Path) -> Result<String> {
+    read_text(path).map_err(|why| in_scenario(plain(&why)))
 }
 
 /// Reads a scenario from a text; `name` is the name of the text in messages.
@@ -35,9 +45,9 @@ pub fn of_text(name: &str, text: &str, options: &Options) -> Result<Study> {
     if text.trim().is_empty() {
         let help =
             "a scenario is a TOML file: see `shallop schema` and the files under experiments";
-        return Err(with_help(&format!("{name}: the file is empty"), &help));
+        return Err(in_scenario(with_help(&format!("{name}: the file is empty"), &help)));
     }
-    scenario::read(text, options).map_err(|problem| in_text(name, text, problem))
+    scenario::read(text, options).map_err(|problem| in_scenario(in_text(name, text, problem)))
 }
 
 /// The experiments with these names, each once, in the order of the list; `all` stands for every one.
@@ -65,7 +75,7 @@ fn unknown(id: &str, all: &[Shipped]) -> miette::Report {
         .min_by(|a, b| strsim::jaro_winkler(id, b).total_cmp(&strsim::jaro_winkler(id, a)));
     let guess = nearest.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
     let help = format!("{guess}There are: {}, and all", names.join(", "));
-    with_help(&format!("there is no experiment \"{id}\""), &help)
+    in_scenario(with_help(&format!("there is no experiment \"{id}\""), &help))
 }
 
 /// A study that is to be run.
@@ -100,12 +110,7 @@ impl Task {
         let Some(folder) = &self.folder else { return Ok(None) };
         check_folder(folder).map_err(|why| plain(&why))?;
         check_page(folder).map_err(|why| plain(&why))?;
-        let lock = if shard.is_whole() {
-            FolderLock::alone(folder)
-        } else {
-            FolderLock::beside_others(folder)
-        };
-        lock.map(Some).map_err(|why| plain(&why))
+        locked(folder, shard).map(Some).map_err(|why| plain(&why))
     }
 
     /// Makes the runs, and writes their results and the page of the results.
@@ -133,6 +138,21 @@ impl Task {
         let results = Results::publish(folder).map_err(|why| plain(&why))?;
         Ok((summary, Some(results)))
     }
+}
+
+/// Locks a folder of results. A lock that is held is tried for two seconds: a command whose parent was killed ends a
+/// moment later than its parent.
+fn locked(folder: &Path, shard: Shard) -> std::result::Result<FolderLock, StoreError> {
+    let lock = || {
+        if shard.is_whole() { FolderLock::alone(folder) } else { FolderLock::beside_others(folder) }
+    };
+    for _ in 0..20 {
+        match lock() {
+            Err(StoreError::Locked { .. }) => std::thread::sleep(Duration::from_millis(100)),
+            other => return other,
+        }
+    }
+    lock()
 }
 
 /// Notes on a study before it runs: those of its scenario, and the names of columns and attributes of network files

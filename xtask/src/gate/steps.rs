@@ -25,7 +25,7 @@ const STEPS: [&str; 20] = [
     "check-report",
     "check-figures",
     "check-ns3-recorded",
-    "notebooks",
+    "python-full",
     "actionlint",
     "package",
     "dist",

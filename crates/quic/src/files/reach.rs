@@ -92,6 +92,8 @@ fn begin(
     let (of_thread, name) = (endpoint.clone(), name.to_owned());
     std::thread::Builder::new().name("shallop-connect".to_owned()).spawn(move || {
         let connected = block_on(of_thread.connect(to, &name));
+        // Whoever is told has the endpoint alone: when it drops the endpoint, it waits until the peer was told the end.
+        drop(of_thread);
         // Without anybody to hear, it is closed.
         let _ = tell.send((number, connected));
     })?;

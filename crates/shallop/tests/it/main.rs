@@ -13,6 +13,7 @@ mod docs;
 mod endpoint_failure;
 #[cfg(unix)]
 mod hostile;
+mod messages;
 mod new;
 mod pages;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,75 @@
+//! The arguments of what programs ask of the command, as they are typed.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use shallop_workbench::export::Name;
+
+use crate::args::Printed;
+use crate::messages::MessageFormat;
+
+/// What a program that starts the command asks of it: docs/messages.md.
+#[derive(Debug, Args)]
+pub struct Program {
+    /// The form of messages on standard error: text for people, JSON for programs (docs/messages.md)
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = MessageFormat::Text)]
+    pub message_format: MessageFormat,
+    /// End at once when standard input ends, which it does with the program that holds it; finished runs are kept
+    #[arg(long)]
+    pub end_with_stdin: bool,
+}
+
+/// The arguments of `export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The folder that was given to --out
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The table to write; without it, the tables are listed
+    #[arg(long, value_name = "NAME", value_parser = table())]
+    pub table: Option<Name>,
+    /// The format of the table
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = TableFormat::Csv)]
+    pub format: TableFormat,
+    /// The file to write; standard output unless given
+    #[arg(long, value_name = "FILE", requires = "table", required_if_eq("format", "parquet"))]
+    pub out: Option<PathBuf>,
+    /// List the tables as JSON, with the unit and the definition of each column
+    #[arg(long, conflicts_with_all = ["table", "format"])]
+    pub json: bool,
+}
+
+/// A format of an exported table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// Comma-separated values
+    Csv,
+    /// Parquet, with the unit and the definition of each column in its metadata
+    Parquet,
+}
+
+/// The arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// How the table is printed.
+    #[command(flatten)]
+    pub printed: Printed,
+    /// Simulate 0.3 s of each case, once
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure only what has this in its case or transport
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Measure one case and transport in this process and print a line of JSON
+    #[arg(long, hide = true, num_args = 2, value_names = ["CASE", "TRANSPORT"])]
+    pub one: Option<Vec<usize>>,
+}
+
+/// A table by its name.
+fn table() -> impl TypedValueParser<Value = Name> {
+    PossibleValuesParser::new(Name::ALL.map(|(_, name)| name)).try_map(|word| {
+        let found = Name::ALL.into_iter().find(|(_, name)| *name == word);
+        found.map(|(table, _)| table).ok_or("no such table")
+    })
+}
