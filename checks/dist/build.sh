@@ -18,7 +18,7 @@ rm -f "$out"/shallop*
     python3 -m venv "$tools"
     "$tools/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
 }
-options=(--out "$out" "$@")
+options=(--locked --out "$out" "$@")
 if [ "$(uname -s)" = Linux ]; then
     if [ "${ZIG:-yes}" != no ] && "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: ziglang; then
         options+=(--zig --compatibility manylinux2014)

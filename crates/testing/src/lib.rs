@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Tests under `alone` run while no other test of the executable does. `#[long]` marks a test of the full check, which
-//! `--include-ignored` or `SHALLOP_REQUIRE=long` runs. Each of the three lists may be left out. A function in no list is
-//! dead code, which lints refuse. A test begins with what it needs:
+//! `--include-ignored` or `SHALLOP_REQUIRE=long` runs. Each of the three lists may be left out. A function in no list
+//! is dead code, which lints refuse. A test begins with what it needs:
 //!
 //! ```text
 //! pub fn flows_fill_a_link() -> Outcome {
