@@ -181,7 +181,7 @@ check-report: ## Opens reports in a headless Chromium
 
 check-figures: ## The figure of the README beside the experiment that it shows
 	@$(VENV)/bin/python -c "import vl_convert" 2> /dev/null || { \
-	    echo "SKIPPED $@: vl-convert is not in $(VENV) (make python)"; exit 0; }; \
+	    echo "SKIPPED $@: vl-convert is not in $(VENV) (make python-full)"; exit 0; }; \
 	$(SHALLOP) reproduce fp-fig10a --out $(TARGET)/figures > /dev/null && \
 	$(VENV)/bin/python checks/figures.py $(TARGET)/release/shallop $(TARGET)/figures/fp-fig10a docs/fig10a.svg --check
 
