@@ -7,7 +7,6 @@ use clap::builder::{
     OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell as ShellKind;
 use shallop_results::Shard;
 use shallop_scenario::template;
 use shallop_workbench::arguments;
@@ -17,7 +16,7 @@ use crate::controller_args::Edge;
 use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
-pub use crate::program_args::{Bench, Export, Program};
+pub use crate::program_args::{Completions, Export, Man, Program, Schema};
 #[cfg(target_os = "linux")]
 use crate::transfer_args::{Ping, Receive, Send};
 
@@ -139,31 +138,6 @@ pub struct New {
     /// Overwrite the file if it exists
     #[arg(long)]
     pub force: bool,
-}
-
-/// The arguments of `schema`.
-#[derive(Debug, Args)]
-pub struct Schema {
-    /// The JSON Schema of summary.json and of what --json prints, with the unit of every number
-    #[arg(long, conflicts_with = "columns")]
-    pub results: bool,
-    /// The columns of flows.parquet and series.parquet, with their units, as JSON
-    #[arg(long)]
-    pub columns: bool,
-}
-
-/// The arguments of `completions`.
-#[derive(Debug, Args)]
-pub struct Completions {
-    /// The shell
-    pub shell: ShellKind,
-}
-
-/// The arguments of `man`, which packages are made with.
-#[derive(Debug, Args)]
-pub struct Man {
-    /// The folder, which exists
-    pub folder: PathBuf,
 }
 
 /// The arguments of `run`.
@@ -384,6 +358,23 @@ pub struct Chips {
     /// How the table is printed.
     #[command(flatten)]
     pub printed: Printed,
+}
+
+/// The arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// How the table is printed.
+    #[command(flatten)]
+    pub printed: Printed,
+    /// Simulate 0.3 s of each case, once
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure only what has this in its case or transport
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Measure one case and transport in this process and print a line of JSON
+    #[arg(long, hide = true, num_args = 2, value_names = ["CASE", "TRANSPORT"])]
+    pub one: Option<Vec<usize>>,
 }
 
 /// One of these, by name.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use clap_complete::Shell as ShellKind;
 use shallop_workbench::export::Name;
 
-use crate::args::Printed;
 use crate::messages::MessageFormat;
 
 /// What a program that starts the command asks of it: docs/messages.md.
@@ -49,21 +49,29 @@ pub enum TableFormat {
     Parquet,
 }
 
-/// The arguments of `bench`.
+/// The arguments of `schema`.
 #[derive(Debug, Args)]
-pub struct Bench {
-    /// How the table is printed.
-    #[command(flatten)]
-    pub printed: Printed,
-    /// Simulate 0.3 s of each case, once
+pub struct Schema {
+    /// The JSON Schema of summary.json and of what --json prints, with the unit of every number
+    #[arg(long, conflicts_with = "columns")]
+    pub results: bool,
+    /// The columns of flows.parquet and series.parquet, with their units, as JSON
     #[arg(long)]
-    pub quick: bool,
-    /// Measure only what has this in its case or transport
-    #[arg(long, value_name = "TEXT")]
-    pub only: Option<String>,
-    /// Measure one case and transport in this process and print a line of JSON
-    #[arg(long, hide = true, num_args = 2, value_names = ["CASE", "TRANSPORT"])]
-    pub one: Option<Vec<usize>>,
+    pub columns: bool,
+}
+
+/// The arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: ShellKind,
+}
+
+/// The arguments of `man`, which packages are made with.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The folder, which exists
+    pub folder: PathBuf,
 }
 
 /// A table by its name.
