@@ -46,6 +46,11 @@ impl Test {
         !self.is_unit && ALONE.iter().any(is_it)
     }
 
+    /// Whether the test starts the command, which cargo may link after the test.
+    pub fn needs_command(&self) -> bool {
+        !self.is_unit && self.package == "shallop"
+    }
+
     pub fn name(&self) -> String {
         if self.is_unit {
             format!("{} (unit)", self.package)

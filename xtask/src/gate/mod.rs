@@ -84,17 +84,22 @@ impl Gate {
         machine: &Machine,
         command: &mut Option<std::path::PathBuf>,
     ) -> Result<(), String> {
-        let mut alone = Vec::new();
+        let (mut alone, mut waiting) = (Vec::new(), Vec::new());
         let (begin, mut compiled) = (Instant::now(), 0.0);
         self.phase(name, |pool| {
             build::stream(selection, machine, &mut |artifact| match artifact {
                 Artifact::Test(test) if test.is_alone() => alone.push(test),
+                Artifact::Test(test) if test.needs_command() && command.is_none() => {
+                    waiting.push(test);
+                }
                 Artifact::Test(test) => pool.add(Job::test(&test)),
                 Artifact::Command(path) => {
                     pool.add(Job::experiment(experiments::FIRST, &path));
                     *command = Some(path);
+                    waiting.drain(..).for_each(|test| pool.add(Job::test(&test)));
                 }
             })?;
+            waiting.drain(..).for_each(|test| pool.add(Job::test(&test)));
             compiled = begin.elapsed().as_secs_f64();
             Ok(())
         })?;
