@@ -1,8 +1,8 @@
-"""Congestion control for networks whose switches have very little buffer.
+"""Simulation of congestion control in networks whose switches have shallow buffers.
 
-``run`` makes the runs of a scenario, ``sweep`` those of every combination of some keys' values, ``reproduce``
-those of a paper's experiment with its claims judged. Each gives a `Results`: a summary, tables of flows and of
-series that polars, pandas and pyarrow read, and figures. ``quic`` moves files between real hosts.
+``run`` runs a scenario, ``sweep`` runs it at every combination of some keys' values, and ``reproduce`` runs
+experiments of papers and judges their claims. The results are `Results`: a summary, tables that polars, pandas and
+pyarrow read, and figures. ``quic`` moves files between real hosts.
 """
 
 from . import quic

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carries out what is typed and gives the exit code: 0 done, 2 bad input, 130 interrupted."""
+    """Runs the command line and returns the exit code: 0 done, 2 bad input, 130 interrupted."""
     args = _parser().parse_args(arguments)
     try:
         scenario = Scenario(args.scenario)
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted: what was finished is kept; the same command goes on.", file=sys.stderr)
+        print("Interrupted: finished runs are kept. To resume, run this again.", file=sys.stderr)
         return 130
     print(results.summary)
     return 0
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seeds 3 --out edge --slurm --workers 16 --memory 4GB",
     )
     one.add_argument("scenario", help="the scenario, a TOML file")
-    one.add_argument("--out", metavar="DIR", required=True, help="where the results go")
+    one.add_argument("--out", metavar="DIR", required=True, help="the folder for the results")
     one.add_argument(
         "--vary",
         metavar="KEY=V1,V2,...",
@@ -64,25 +64,27 @@ def _parser() -> argparse.ArgumentParser:
         help="vary a key: every combination of all keys' values is a point",
     )
     one.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], type=_setting)
-    one.add_argument("--seeds", metavar="N", type=_count, help="so many seeds at every point")
+    one.add_argument("--seeds", metavar="N", type=_count, help="run every point with N seeds")
     one.add_argument("--seed", metavar="N", type=_count, help="the first seed")
     one.add_argument("--quick", action="store_true", help="the smaller form of the scenario")
     where = one.add_mutually_exclusive_group(required=True)
-    where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is there")
-    where.add_argument("--slurm", action="store_true", help="workers as jobs of Slurm")
-    where.add_argument("--local", action="store_true", help="workers on this machine")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="use this Dask scheduler")
+    where.add_argument("--slurm", action="store_true", help="start workers as jobs of Slurm")
+    where.add_argument("--local", action="store_true", help="start workers on this machine")
     one.add_argument(
-        "--workers", metavar="N", type=_count, default=2, help="with --slurm or --local"
+        "--workers", metavar="N", type=_count, default=2, help="workers of --slurm or --local"
     )
-    one.add_argument("--memory", metavar="SIZE", default="4GB", help="of a worker of Slurm")
-    one.add_argument("--queue", metavar="NAME", help="of Slurm")
-    one.add_argument("--interface", metavar="NAME", help="the network of Slurm's nodes: eth0, ib0")
-    one.add_argument("--walltime", metavar="HH:MM:SS", default="04:00:00", help="of Slurm")
+    one.add_argument("--memory", metavar="SIZE", default="4GB", help="memory of a Slurm job")
+    one.add_argument("--queue", metavar="NAME", help="partition of Slurm")
+    one.add_argument("--interface", metavar="NAME", help="network interface of the nodes: ib0")
+    one.add_argument(
+        "--walltime", metavar="HH:MM:SS", default="04:00:00", help="time limit of a Slurm job"
+    )
     return parser
 
 
 def _client(args: argparse.Namespace, stack: ExitStack) -> Client:
-    """Who makes the runs; closed with the stack, and with it the workers that were started for it."""
+    """The Dask client. The stack closes it, and the workers that were started for it."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -97,11 +99,11 @@ def _client(args: argparse.Namespace, stack: ExitStack) -> Client:
 
 
 def _cluster(args: argparse.Namespace) -> Any:
-    """Workers of one thread, which is what a run has."""
+    """Workers of one thread each, since a run has one thread."""
     from distributed import LocalCluster
 
     if args.local:
-        # A dashboard that others on the network do not see.
+        # The dashboard listens on the loopback address only.
         return LocalCluster(
             n_workers=args.workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         )
@@ -109,7 +111,7 @@ def _cluster(args: argparse.Namespace) -> Any:
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError as error:
         raise ShallopError("--slurm needs dask-jobqueue: pip install 'shallop[slurm]'") from error
-    # A job is one worker: what a batch system can place anywhere.
+    # One worker per job: a batch system can place a job of one core anywhere.
     cluster = SLURMCluster(
         cores=1,
         processes=1,

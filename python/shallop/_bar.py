@@ -1,4 +1,4 @@
-"""A bar over the work that is done, on a terminal and in notebooks."""
+"""The progress bar, on a terminal and in notebooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tqdm.auto import tqdm
 
 
 class Bar:
-    """A bar; `shown` is whether there is one, decided by where the output goes if it is not given."""
+    """A progress bar. `shown` is whether it is visible; None shows it on a terminal and in a notebook."""
 
     def __init__(self, shown: bool | None) -> None:
         self._bar = tqdm(
@@ -24,13 +24,13 @@ class Bar:
         self._bar.close()
 
     def show(self, part: float, ended: int, runs: int, what: str = "") -> None:
-        """Shows the part of the work that is done (0 to 1), the runs that ended, and the one started last."""
+        """Shows the part of the work that is done (0 to 1), the runs that ended, and the run started last."""
         self._bar.set_postfix_str(f"{ended} of {runs} runs {what}".rstrip(), refresh=False)
         self._bar.update(100.0 * part - self._bar.n)
 
 
 def _seen() -> bool:
-    """Whether somebody sees a bar: tqdm itself asks for a terminal, which a notebook is not."""
+    """Whether the output is a terminal or a notebook; tqdm knows terminals only."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return sys.stderr.isatty() or "IPKernelApp" in getattr(shell, "config", ())

@@ -1,4 +1,4 @@
-"""The ``shallop`` command: where it is, how it is started, and what it says."""
+"""The ``shallop`` command: its path, its process and its messages."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Union
 
-from ._errors import ShallopError, of_fault
+from ._errors import ShallopError, exception_of
 from ._version import __version__
 
 Message = dict[str, Any]
 Argument = Union[str, "os.PathLike[str]"]
 
-#: The command in place of the installed one.
+#: The environment variable with the path of the command.
 VARIABLE = "SHALLOP_COMMAND"
-#: Seconds for a command that was asked to end; then it is killed.
+#: Seconds that the command has to end after SIGTERM; then it is killed.
 GRACE = 10.0
 
 _log = logging.getLogger("shallop")
 
 
 def command() -> str:
-    """The path of the command: ``SHALLOP_COMMAND``, else that of this installation, else the one on PATH."""
+    """The path of the command: ``SHALLOP_COMMAND``, else in this Python's folders of scripts, else on PATH."""
     given = os.environ.get(VARIABLE)
     if given:
         return given
@@ -57,7 +57,7 @@ def command() -> str:
 
 
 class Process:
-    """The command at work. It ends when `stop` is called, and when this process ends, however it does."""
+    """A process of the command. It ends with `stop`, and with the Python process, even if that is killed."""
 
     def __init__(self, *arguments: Argument, request: Mapping[str, Any] | None = None) -> None:
         program = command()
@@ -68,7 +68,7 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=self._out,
                 stderr=subprocess.PIPE,
-                # Ctrl-C is Python's; what it does to the command is decided here.
+                # Ctrl-C goes to Python alone, which then stops the command.
                 start_new_session=True,
             )
         except OSError as error:
@@ -78,11 +78,11 @@ class Process:
         self._program = program
         if request is not None:
             assert self._popen.stdin is not None
-            # A command that has ended says why itself.
+            # A command that has ended reports the reason itself.
             with suppress(BrokenPipeError):
                 self._popen.stdin.write(json.dumps(request).encode() + b"\n")
                 self._popen.stdin.flush()
-        # It closes standard input once the command has ended, so nothing is written any more.
+        # The thread closes standard input after the command has ended, so the request is written before.
         Thread(target=_read, args=(self._popen, self._messages), daemon=True).start()
 
     def __del__(self) -> None:
@@ -90,26 +90,26 @@ class Process:
             self._popen.terminate()
 
     def messages(self) -> Iterator[Message]:
-        """What the command says, as it says it, until it ends.
+        """The messages of the command, as they arrive, until it ends.
 
         Raises
         ------
         ShallopError, ScenarioError, ValueError
-            Why it could not do what was asked.
+            The error that the command reports.
         """
         while (message := self._messages.get()) is not None:
             kind = message.get("type")
             if kind == "version":
                 self._check(message["version"])
             elif kind == "error":
-                raise of_fault(message)
+                raise exception_of(message)
             elif kind == "note":
                 _log.info(message["text"])
             elif kind == "text":
                 self._said.append(message["text"])
             else:
                 yield message
-        # For whoever asks again.
+        # The end, for the next call of this method.
         self._messages.put(None)
 
     def _check(self, version: str) -> None:
@@ -120,7 +120,7 @@ class Process:
             )
 
     def end(self, good: Sequence[int] = (0,)) -> str:
-        """Waits for the end, and gives what was printed; `good` are the exit codes of a command that did its work."""
+        """Waits for the end and returns the standard output; `good` are the exit codes that are no error."""
         code = self._popen.wait()
         if code in good:
             self._out.seek(0)
@@ -132,12 +132,12 @@ class Process:
         raise ShallopError(f"the command ended with exit code {code}: please report it{said}")
 
     def stop(self) -> None:
-        """Ends the command as Ctrl-C does: what was finished is kept."""
+        """Ends the command as Ctrl-C does: finished runs are kept."""
         self._popen.terminate()
         try:
             self._popen.wait(GRACE)
         except BaseException as error:
-            # It does not end, or whoever waits has pressed Ctrl-C again.
+            # The command does not end, or Ctrl-C was pressed again.
             self._popen.kill()
             self._popen.wait()
             if not isinstance(error, subprocess.TimeoutExpired):
@@ -145,7 +145,7 @@ class Process:
 
 
 def _read(popen: subprocess.Popen[bytes], messages: queue.SimpleQueue[Message | None]) -> None:
-    """Passes on what a command says. It holds no `Process`, so that one that nobody uses any longer ends."""
+    """Passes on the messages. It holds no reference to the `Process`, so that an unused one is finalised."""
     assert popen.stderr is not None
     with popen.stderr as lines:
         for line in lines:
@@ -162,7 +162,7 @@ def _parsed(line: bytes) -> Message:
         message = json.loads(line)
         if isinstance(message, dict):
             return message
-    # A panic, or a command of another age.
+    # The text of a panic, or of a command without --message-format.
     return {"type": "text", "text": line.decode(errors="replace").rstrip()}
 
 
@@ -170,13 +170,13 @@ def ask(
     *arguments: Argument,
     request: Mapping[str, Any] | None = None,
     good: Sequence[int] = (0,),
-    told: Callable[[Message], object] = lambda message: None,
+    on_message: Callable[[Message], object] = lambda message: None,
 ) -> str:
-    """Has the command do something and gives what it printed; `told` is given its messages in this thread."""
+    """Runs the command and returns its standard output. `on_message` gets its messages, in this thread."""
     process = Process(*arguments, request=request)
     try:
         for message in process.messages():
-            told(message)
+            on_message(message)
     except BaseException:
         process.stop()
         raise

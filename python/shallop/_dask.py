@@ -1,8 +1,8 @@
-"""Sweeps on many machines: Dask hands out the runs, this puts what they leave together.
+"""Sweeps on many machines: Dask distributes the runs, and this module collects their files.
 
-A run is a function of its scenario and seed, and is kept under a digest of both and of the code. So a worker makes
-one run into an empty folder and sends the files it finds there; here they are put among the finished runs, where
-the local sweep takes them from. A run that is made twice gives the same files.
+A run is determined by its scenario, seed and code, and its files are named by a digest of all three. A worker makes
+one run in an empty folder and returns the files. They are stored among the finished runs, where the local sweep
+finds them. A run that is made twice gives identical files.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._study import Study
 if TYPE_CHECKING:
     from distributed import Client
 
-#: Names and contents of the files of a run, the one that makes it count last.
+#: Names and contents of the files of a run; the file that completes the run is last.
 Files = list[tuple[str, bytes]]
 
 
 class Recipe:
-    """All that a worker needs to read the same study: texts, no paths."""
+    """Everything that a worker needs to read the study: texts, no paths."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Recipe:
         self._files: dict[str, str] | None = None
 
     def study(self) -> Study:
-        """The study, on whatever machine this is."""
+        """The study, on this machine or on a worker."""
         return self._scenario.study(
             quick=self._quick,
             seed=self._seed,
@@ -53,7 +53,7 @@ class Recipe:
         )
 
     def pack(self) -> Study:
-        """Checks the study, and takes along the files that its scenario names."""
+        """Checks the study, and reads the files that its scenario names."""
         study, folder = self.study(), self._scenario.folder
         self._files = {
             name: (folder / name).read_text(encoding="utf-8") for name in study.named_files
@@ -64,25 +64,25 @@ class Recipe:
 def distribute(
     client: Client, recipe: Recipe, folder: Path, ended: Callable[[int, int], None]
 ) -> None:
-    """Has all runs of a study made that are not among the finished ones in a folder, and puts them there.
+    """Makes the runs of a study that are not finished in a folder, on the workers, and stores them there.
 
     Parameters
     ----------
     client
-        Who makes them.
+        The Dask client whose workers make the runs.
     recipe
-        What they are runs of.
+        The study.
     folder
-        Where the results go; finished runs are in its folder ``runs``.
+        The folder for the results; finished runs are in its folder ``runs``.
     ended
-        Is told how many of how many runs are finished, whenever one is.
+        Called with the numbers of finished runs and of all runs, whenever a run is finished.
 
     Raises
     ------
     ShallopError
-        If a run cannot be made, or a worker's code is not this one's. Runs that were finished are kept.
+        If a run cannot be made, or a worker has other code. Finished runs are kept.
     distributed.KilledWorker
-        If one run was under way on several workers that died, more than the scheduler's `allowed-failures`.
+        If more workers than the scheduler's `allowed-failures` died while they made one run.
     """
     from distributed import as_completed
 
@@ -92,14 +92,14 @@ def distribute(
     wanted = _wanted(study, kept)
     there = len(study.jobs) - len(wanted)
     ended(there, len(study.jobs))
-    # Not scattered: that would be lost with the workers that hold it. Not retried: an error is the same each time,
-    # and a run whose worker died is handed to another one anyway.
+    # The recipe is not scattered: scattered data is lost with the workers that hold it. Tasks are not retried: an
+    # error is the same each time, and Dask gives a run whose worker died to another worker anyway.
     tasks = [client.submit(make, recipe, identity, pure=False) for identity in wanted]
     try:
         for count, future in enumerate(as_completed(tasks), start=there + 1):
             for name, content in future.result():
                 _write(kept / name, content)
-            # Its files are here: the worker need not hold them any longer.
+            # The files are stored, so the worker need not keep them.
             future.release()
             ended(count, len(study.jobs))
     finally:
@@ -110,23 +110,23 @@ def make(recipe: Recipe, identity: str) -> Files:
     """Makes one run, on a worker."""
     with tempfile.TemporaryDirectory(prefix="shallop-") as folder:
         recipe.study().run_one(identity, folder)
-        paths = sorted((Path(folder) / "runs").glob(f"{identity}.*"), key=_makes_it_count)
+        paths = sorted((Path(folder) / "runs").glob(f"{identity}.*"), key=_completes)
         return [(path.name, path.read_bytes()) for path in paths]
 
 
 def _wanted(study: Study, kept: Path) -> list[str]:
-    """The identities of the runs that are not there; runs that come to the same only once."""
+    """The identities of the runs that are missing, each once."""
     identities = dict.fromkeys(job.identity for job in study.jobs)
     return [one for one in identities if not (kept / f"{one}.json").exists()]
 
 
-def _makes_it_count(path: Path) -> bool:
-    """Whoever finds the JSON finds the run, so it is written last."""
+def _completes(path: Path) -> bool:
+    """Whether the file completes its run: a run with its JSON is finished, so the JSON is written last."""
     return path.suffix == ".json"
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Writes a file that is there whole or not at all."""
+    """Writes a file under a temporary name and renames it, so that it appears whole."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         draft.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Exceptions, made of the command's diagnostics."""
+"""Exceptions, made from the error messages of the command."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ScenarioError(ShallopError):
 for _error in (ShallopError, ScenarioError):
     _error.__module__ = "shallop"
 
-#: Arguments of the command that are parameters by another name here.
+#: Arguments of the command whose parameters have other names.
 _PARAMETERS = {"<HOST[:PORT]>": "to", "[DIR]": "folder", "<DIR>": "folder"}
 
 
-def of_fault(fault: Mapping[str, Any]) -> Exception:
+def exception_of(fault: Mapping[str, Any]) -> Exception:
     """The exception for a message of type ``error``: docs/messages.md."""
     option: str | None = fault["option"]
     if fault["kind"] == "scenario" or option in ("--set", "--vary"):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class ResultsFolder:
-    """The folder of results: a given one, or a temporary one that is removed with the last reference to it."""
+    """The folder of results: a given one, or a temporary one that is removed with the last reference."""
 
     out: str
-    """As it was given."""
+    """The path as it was given."""
     path: Path
     temporary: bool
 
@@ -70,10 +70,10 @@ class Summary(Printed):
 
 
 class Comparison(Printed):
-    """Two results compared, as `compare --json` prints them; its text form is what `compare` prints.
+    """A comparison of two results, as `compare --json` prints it; its text form is what `compare` prints.
 
-    `finding` is a sentence, `pairs` has the differences by metric with their 95 % intervals, `unpaired` what was not
-    compared.
+    `finding` is a sentence, `pairs` has the differences by metric with their 95 % intervals, and `unpaired` has what
+    was not compared.
     """
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class Comparison(Printed):
 class Results:
     """The results of a scenario, a sweep or an experiment.
 
-    Without a folder of their own they are in a temporary one, which is removed with this object and its tables.
+    Without `out`, the files are in a temporary folder, which is removed with this object and its tables.
     """
 
     summary: Summary
@@ -108,9 +108,9 @@ class Results:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What a reader should know before trusting the figures, as the command prints it; empty if nothing.
+        """The warnings that the command prints; empty if there are none.
 
-        A warning that several schemes and runs have is there once. `warnings` of each of `runs` has all of them.
+        A warning of several schemes and runs is listed once. `warnings` of each of `runs` has all warnings of a run.
         """
         text = ask("export", "--table=warnings", "--", self.folder)
         rows = csv.DictReader(io.StringIO(text, newline=""))
@@ -134,7 +134,7 @@ class Results:
     def flows(self) -> Table:
         """Shape (flows of all runs, columns): times in seconds, sizes in bytes; `Table.columns` defines each.
 
-        Of a sweep each swept key has a column with its value, in this table and the others.
+        In a sweep, each swept key has a column with its value, in this table and the others.
         """
         return self._table("flows")
 
@@ -187,7 +187,7 @@ class Results:
 
     @cached_property
     def groups(self) -> Table:
-        """The groups of flows: a row for each run and `[[group]]`, with its losses and completion times.
+        """The groups of flows: a row for each run and `[[group]]`, with losses and completion times.
 
         Columns begin with `point`, `scheme`, `seed`, `group`; `Table.columns` defines each.
         """
@@ -199,13 +199,10 @@ class Results:
 
     @cached_property
     def figures(self) -> dict[str, altair.TopLevelMixin]:
-        """The report's figures by name, as Altair charts of the same specifications.
-
-        Needs the extra ``figures``.
-        """
+        """The figures of the report by name, as Altair charts. Needs the extra ``figures``."""
         import altair
 
-        # Altair would try all its kinds of charts in turn, which takes seconds.
+        # altair.Chart.from_dict would try all kinds of charts in turn, which takes seconds.
         kinds: dict[str, type[altair.Chart | altair.LayerChart | altair.FacetChart]]
         kinds = {"layer": altair.LayerChart, "facet": altair.FacetChart}
         charts: dict[str, altair.TopLevelMixin] = {}
@@ -250,7 +247,7 @@ def compare(
     """
     folders = [one.folder if isinstance(one, Results) else Path(one) for one in (a, b)]
     for folder in folders:
-        # The command would run a scenario.
+        # The command takes a file for a scenario and would run it.
         if not folder.is_dir():
             raise ShallopError(f"{folder}: there is no such folder of results")
     options = ["--json"]
@@ -260,9 +257,9 @@ def compare(
         options += ["--points", *points]
     text = ""
 
-    def told(message: Message) -> None:
+    def on_message(message: Message) -> None:
         nonlocal text
         if message["type"] == "comparison":
             text = message["text"]
 
-    return Comparison(ask("compare", *options, "--", *folders, told=told), text)
+    return Comparison(ask("compare", *options, "--", *folders, on_message=on_message), text)

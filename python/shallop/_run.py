@@ -12,7 +12,7 @@ from ._command import ask
 from ._dask import Recipe, distribute
 from ._results import Results, ResultsFolder
 from ._scenario import Scenario, Source, Value
-from ._study import MADE, Made, work
+from ._study import WITH_RESULTS, Collector, run_options
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -29,7 +29,7 @@ class Experiment(NamedTuple):
 
 
 def experiments() -> list[Experiment]:
-    """The experiments of the papers, by name."""
+    """The built-in experiments, most of them from papers."""
     listed = json.loads(ask("reproduce", "--json"))["experiments"]
     return [Experiment(**experiment) for experiment in listed]
 
@@ -52,28 +52,28 @@ def run(
     scenario
         A dictionary, a path, TOML text or a `Scenario`.
     quick
-        Whether the changes in its [quick] table are made.
+        Whether the scenario's smaller form is run, as its ``[quick]`` table says.
     seed
         The run seed, instead of the scenario's.
     jobs
-        So many runs at a time; one for each core unless given.
+        The number of runs at a time; default: one for each core.
     out
-        A folder for the results, in the files that the command writes; a temporary one unless given.
+        The folder for the files that the command writes; default: a temporary folder.
     resume
-        Whether finished runs that an earlier start left in `out` are taken as they are.
+        Whether finished runs in `out` are reused.
     progress
-        Whether a bar is shown; on a terminal and in notebooks unless given.
+        Whether a progress bar is shown; default: on a terminal and in notebooks.
     **overrides
         Keys of the scenario, two underscores for a dot: ``duration="2s"``, ``topology__senders=200``.
 
     Raises
     ------
     ScenarioError
-        If the scenario is not a good one; nothing was run then.
+        If the scenario has an error; nothing was run then.
     ValueError
-        If `seed`, `jobs` or `out` is none that the command would take.
+        If `seed`, `jobs` or `out` has a value that the command refuses.
     KeyboardInterrupt
-        On Ctrl-C; what was finished is in ``out/runs``.
+        On Ctrl-C; finished runs are in ``out/runs``.
     """
     study = Scenario(scenario).study(quick=quick, seed=seed, overrides=overrides)
     return study.run(out, jobs=jobs, resume=resume, progress=progress)
@@ -97,12 +97,12 @@ def sweep(
     Parameters
     ----------
     vary
-        For each key its values: ``{"topology.senders": [20, 200]}``.
+        The values of each key: ``{"topology.senders": [20, 200]}``.
     seeds
-        So many seeds at every point, from the scenario's first one on.
+        The number of seeds at every point, from the scenario's seed on.
     client
-        A Dask client: runs are made by its workers, one a task, and again when a worker dies. The rows are
-        those that this machine alone would have made. Workers need the same version of shallop.
+        A Dask client. Its workers make the runs, one per task, and again if a worker dies. The results are those of
+        a sweep on this machine. Workers need this version of shallop.
 
     The other parameters are those of `run`.
     """
@@ -120,7 +120,7 @@ def carry_out(
     client: Client | None = None,
     progress: bool | None = None,
 ) -> Results:
-    """A sweep, made here or by the workers of a Dask client."""
+    """Makes a sweep, on this machine or on the workers of a Dask client."""
     if client is None:
         return recipe.study().run(out, jobs=jobs, sweep=True, progress=progress)
     folder = ResultsFolder(out)
@@ -131,7 +131,7 @@ def carry_out(
             folder.path,
             lambda ended, runs: bar.show(ended / max(runs, 1), ended, runs),
         )
-    # Everything is there: nothing is left to watch.
+    # All runs are finished, so there is no progress to show.
     return recipe.study().run(folder, jobs=jobs, sweep=True, progress=False)
 
 
@@ -143,21 +143,28 @@ def reproduce(
     resume: bool = False,
     progress: bool | None = None,
 ) -> dict[str, Results]:
-    """Runs experiments of the papers, each with its claims judged; `experiments` lists them, "all" is every one.
+    """Runs experiments and judges their claims; `experiments` lists them, and "all" runs all.
 
-    "all" passes over those that need a kernel that is not there.
+    "all" skips experiments that need a Linux kernel if none is built.
 
-    Results are in a folder each under `out`. The other parameters are those of `run`.
+    The results of each experiment are in a folder under `out`. The other parameters are those of `run`.
 
     Raises
     ------
     ScenarioError
-        If there is no such experiment; nothing was run then.
+        If an experiment does not exist; nothing was run then.
     """
     if not ids:
         return {}
-    folder, made = ResultsFolder(out), Made()
-    asked = [*work(folder.out, jobs), *["--quick"] * quick, *["--resume"] * resume]
+    folder, collector = ResultsFolder(out), Collector()
+    asked = [*run_options(folder.out, jobs), *["--quick"] * quick, *["--resume"] * resume]
     with Bar(progress) as bar:
-        ask("reproduce", *asked, "--", *ids, good=MADE, told=lambda it: made.hear(it, bar))
-    return {id: made.results(folder, id) for id in made.by_id if id is not None}
+        ask(
+            "reproduce",
+            *asked,
+            "--",
+            *ids,
+            good=WITH_RESULTS,
+            on_message=lambda message: collector.add(message, bar),
+        )
+    return {id: collector.results(folder, id) for id in collector.by_id if id is not None}

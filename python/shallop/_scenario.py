@@ -1,4 +1,4 @@
-"""Scenarios as Python has them."""
+"""Scenarios from files, TOML text or dictionaries."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ Source = Union["Scenario", Mapping[str, object], str, "os.PathLike[str]"]
 
 
 class Typed(str):
-    """A value as it is typed at the command line: TOML, or a text without its quotes."""
+    """A value as typed on the command line: TOML, where a string may lack its quotes."""
 
 
 class Scenario:
-    """A network, a workload and the transports to try on it.
+    """A network, a workload and the transports to compare.
 
     Parameters
     ----------
     source
-        A dictionary, a path, or TOML text. A string with a line end in it is text, any other a path.
+        A dictionary, a path, or TOML text. A string with a line break is text; any other string is a path.
     folder
-        Where files that the scenario names are; that of the scenario's own file, or the working directory.
+        The folder of the files that the scenario names; default: the folder of the scenario's file, or the working
+        directory.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Scenario:
         vary: Mapping[str, Sequence[Value]] | None = None,
         files: Mapping[str, str] | None = None,
     ) -> Study:
-        """The runs of it, with changes. `files` stand for those in its folder."""
+        """The runs of the scenario, with changes. `files` replaces the files in its folder."""
         numbers = {"--seed": seed, "--seeds": seeds}
         options = [f"{name}={number}" for name, number in numbers.items() if number is not None]
         request = {
@@ -90,7 +91,7 @@ class Scenario:
 
 
 def _read(path: Path) -> str:
-    """The text of a scenario's file, with its line ends as they are."""
+    """The text of a scenario's file, with its line ends unchanged."""
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -109,12 +110,12 @@ def _dump(source: Mapping[str, object]) -> str:
 
 
 def _key(key: str) -> str:
-    """A key as a keyword argument has it: two underscores for a dot."""
+    """The key of a keyword argument, which has two underscores for a dot."""
     return key.replace("__", ".")
 
 
 def _literals(key: str, values: Sequence[Value]) -> str | list[str]:
-    """Values as TOML: one by one, or as they are typed, with commas between them."""
+    """Values as a list of TOML values, or as one string as typed, with commas."""
     return values if isinstance(values, Typed) else [_literal(key, value) for value in values]
 
 
@@ -124,13 +125,13 @@ def _literal(key: str, value: Value) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    # Numbers of NumPy too, whose repr names their type.
+    # NumPy's numbers included, whose repr names their type.
     if isinstance(value, Integral):
         return str(int(value))
     if isinstance(value, Real):
         return repr(float(value))
     if isinstance(value, str):
-        # A basic string of TOML is one of JSON but for DEL, which no key takes.
+        # Except for DEL, which no key takes, a JSON string is a basic string of TOML.
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Sequence):
         return f"[{', '.join(_literal(key, item) for item in value)}]"

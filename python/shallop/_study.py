@@ -13,12 +13,12 @@ from ._bar import Bar
 from ._command import Message, ask
 from ._results import Results, ResultsFolder, Summary
 
-#: Exit codes of runs that were made: 1 if a claim fails or is undecided, 4 if a rehearsal is void.
-MADE = (0, 1, 4)
+#: Exit codes with results: 1 if a claim fails or is undecided, 4 if a rehearsal is void.
+WITH_RESULTS = (0, 1, 4)
 
 
 class Job(NamedTuple):
-    """A run that is to be made."""
+    """A run to make."""
 
     point: str
     scheme: str
@@ -28,7 +28,7 @@ class Job(NamedTuple):
 
 
 class Study:
-    """A scenario with its changes. It is read and checked whenever the command is asked for something."""
+    """A scenario with its changes. Each method starts the command, which reads and checks the scenario."""
 
     def __init__(self, request: Mapping[str, Any], options: Sequence[str]) -> None:
         self._request = request
@@ -47,7 +47,7 @@ class Study:
         Raises
         ------
         ScenarioError
-            With the line and what is allowed there.
+            If the scenario has an error; the message has the line and the allowed values.
         """
         return [Job(**run) for run in self._listed["runs"]]
 
@@ -68,40 +68,45 @@ class Study:
     ) -> Results:
         """Makes the runs, and writes their results to a folder, or to a temporary one."""
         folder = out if isinstance(out, ResultsFolder) else ResultsFolder(out)
-        asked = ["sweep" if sweep else "run", "-", *self._options, *work(folder.out, jobs)]
-        # Finished runs of a sweep are always taken.
+        asked = ["sweep" if sweep else "run", "-", *self._options, *run_options(folder.out, jobs)]
+        # A sweep always reuses finished runs.
         asked += ["--resume"] if resume and not sweep else []
-        made = Made()
+        collector = Collector()
         with Bar(progress) as bar:
-            ask(*asked, request=self._request, good=MADE, told=lambda it: made.hear(it, bar))
-        return made.results(folder)
+            ask(
+                *asked,
+                request=self._request,
+                good=WITH_RESULTS,
+                on_message=lambda message: collector.add(message, bar),
+            )
+        return collector.results(folder)
 
     def run_one(self, identity: str, out: str) -> None:
-        """Makes one run; its files are in the folder ``runs`` of `out` then."""
-        asked = ["sweep", "-", *self._options, f"--identity={identity}", *work(out, 1)]
+        """Makes one run; its files are in the folder ``runs`` of `out` afterwards."""
+        asked = ["sweep", "-", *self._options, f"--identity={identity}", *run_options(out, 1)]
         ask(*asked, request=self._request)
 
 
-def work(out: str, jobs: int | None) -> list[str]:
-    """The options of all commands that make runs."""
+def run_options(out: str, jobs: int | None) -> list[str]:
+    """Options that all commands with runs have."""
     return [f"--out={out}", *([] if jobs is None else [f"--jobs={jobs}"])]
 
 
-class Made:
-    """What a command that makes runs says of its results."""
+class Collector:
+    """Collects the messages of type ``results``, and shows those of type ``progress``."""
 
     def __init__(self) -> None:
-        #: By the name of the experiment; of a scenario that is None.
+        #: By the name of the experiment; None for a scenario.
         self.by_id: dict[str | None, Message] = {}
 
-    def hear(self, message: Message, bar: Bar) -> None:
+    def add(self, message: Message, bar: Bar) -> None:
         if message["type"] == "progress":
             bar.show(message["part"], message["ended"], message["runs"], message["last"])
         elif message["type"] == "results":
             self.by_id[message["id"]] = message
 
     def results(self, folder: ResultsFolder, id: str | None = None) -> Results:
-        """The results that are in a folder by now."""
+        """The results in a folder, after the command has ended."""
         message = self.by_id[id]
         path = Path(message["folder"])
         text = (path / "summary.json").read_text(encoding="utf-8")

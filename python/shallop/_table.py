@@ -34,7 +34,7 @@ class Table:
         self._is_file = name in FILES
         # The files lack columns for the keys of a sweep.
         self._is_whole = self._is_file and not swept
-        # A temporary folder is there as long as its tables are.
+        # A reference: a temporary folder exists as long as its tables.
         self._owner = owner
 
     @property
@@ -44,7 +44,7 @@ class Table:
 
     @cached_property
     def parquet(self) -> str:
-        """A Parquet file with all columns of the table: its own, or a temporary one that is there as long as it is."""
+        """A Parquet file with all columns: that of the results, or a temporary one that is removed with this table."""
         own = self.path
         if own is not None and self._is_whole:
             return own
@@ -107,7 +107,7 @@ class Table:
 
 
 def _library() -> Any:
-    """What reads Parquet files: the library that is in use already, else one that is installed."""
+    """The library that reads Parquet files: one that is imported already, else one that is installed."""
     names = ("pyarrow", "polars")
     for name in [name for name in names if name in sys.modules] + list(names):
         try:

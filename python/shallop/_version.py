@@ -1,3 +1,3 @@
-"""The version: that of the command, which is checked whenever it is started."""
+"""The version of the package. A command of another version is refused."""
 
 __version__ = "0.1.0"

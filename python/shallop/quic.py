@@ -1,6 +1,6 @@
-"""Files between hosts by QUIC whose data packets leave on credits: `shallop send` and `shallop receive`.
+"""File transfer between hosts over QUIC with FlashPass credits: `shallop send` and `shallop receive`.
 
-Both take the options of the commands and give the reports of their ``--json``. They need Linux.
+Both functions take options of the commands as parameters and return the reports of ``--json``. They need Linux.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Failure(TypedDict):
 
 
 class Transfer(TypedDict):
-    """What came of the files."""
+    """The outcome of the files."""
 
     files: int
     """Files that were moved and verified."""
@@ -40,9 +40,9 @@ class Transfer(TypedDict):
     bytes: int
     """Bytes of files that went over the link."""
     skipped: int
-    """Files that the receiver had."""
+    """Files that the receiver had already."""
     resumed_bytes: int
-    """Bytes that the receiver had of an earlier try."""
+    """Bytes that the receiver had from an earlier transfer."""
     seconds: float
     failed: list[Failure]
 
@@ -77,7 +77,7 @@ class Path(TypedDict):
 
 
 class Report(TypedDict):
-    """What came of a transfer: the object that the commands print with ``--json``."""
+    """The report of a transfer: the object that the commands print with ``--json``."""
 
     transfer: Transfer
     on_credits: bool
@@ -107,61 +107,61 @@ def send(
 ) -> Report:
     """Sends files and folders to a host that receives.
 
-    Other Python threads continue meanwhile. What was broken off goes on where it was when it is sent again.
+    Other Python threads continue meanwhile. A transfer that broke off resumes when it is sent again.
 
     Parameters
     ----------
     paths
         A file or folder, or several.
     to
-        ``"HOST"`` or ``"HOST:PORT"``: who receives.
+        The receiver: ``"HOST"`` or ``"HOST:PORT"``; default port 4747.
     rate_limit
-        The rate of this host's link, or the part of it that may be used.
+        The rate of this host's link, or the part of it that the transfer may use.
     wait
         The time from an emulation packet to its data packet: longer than the longest round trip of the network.
     without_credits
-        QUIC with the controller of `fallback`.
+        Whether to use QUIC with the controller of `fallback` alone.
     fallback
         The congestion controller without credits: ``"cubic"`` or ``"bbr"`` (version 1). It takes over on a path that
         is not fit for credits.
     unscheduled
-        Up to this much of the first data leaves before the first credit, as ``"250KB"``.
+        The amount of data, such as ``"250KB"``, that may leave before the first credit.
     streams
-        Files that are sent at a time, 1 to 64.
+        The number of files sent at a time, 1 to 64.
     fingerprint
-        The receiver's; without it, the one in the file of known hosts.
+        The fingerprint of the receiver; default: the one in the file of known hosts.
     trust_new
-        Whether a receiver that is not known yet is trusted, and its fingerprint kept.
+        Whether to trust an unknown receiver and keep its fingerprint.
     known_hosts
-        The file of known hosts, in place of the one that the commands have.
+        The file of known hosts; default: the file of the commands.
     ca
-        Trust a receiver whose certificate is for the name in `to` and is signed by an authority in this file.
+        A file of authorities: trust a receiver whose certificate is for the name in `to` and signed by one of them.
     cert, key
-        What this host shows to receivers that ask for a certificate.
+        The certificate and key of this host, for receivers that ask for a certificate.
     progress
-        Called in this thread at most ten times a second, as the transfer advances, with the bytes that are at the
-        receiver and those of all files; what it raises ends the transfer.
+        Called in this thread, at most ten times a second, with the bytes that have arrived and the bytes of all
+        files. An exception in it ends the transfer.
 
     Returns
     -------
     Report
-        Files that are not in place are in ``["transfer"]["failed"]``; they raise nothing.
+        Files that did not arrive are in ``["transfer"]["failed"]``; they raise no exception.
 
     Raises
     ------
     ShallopError
-        If nobody is reached, or nobody that is trusted, or the transfer breaks off.
+        If no receiver answers, the receiver is not trusted, or the transfer breaks off.
     ValueError
-        If an option is none that the command would take.
+        If a parameter has a value that the command refuses.
     KeyboardInterrupt
-        On Ctrl-C; what has arrived is kept for the next try.
+        On Ctrl-C; the bytes that have arrived are kept for the next transfer.
     """
     _need_linux()
     every = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not every:
         raise ValueError("nothing is to be sent: paths is empty")
 
-    def told(message: Message) -> None:
+    def on_message(message: Message) -> None:
         if message["type"] == "transfer" and progress is not None:
             progress(message["done"], message["total"])
 
@@ -180,17 +180,19 @@ def send(
         key=key,
     )
     with _in_parameters():
-        # Files that are not in place are in the report.
-        said = ask("send", "--json", *options, "--", *every, to, good=(0, 1), told=told)
-    report: Report = json.loads(said)
+        # Exit code 1: some files did not arrive; the report has them.
+        printed = ask(
+            "send", "--json", *options, "--", *every, to, good=(0, 1), on_message=on_message
+        )
+    report: Report = json.loads(printed)
     return report
 
 
 class Receiver:
     """Receives files until it is closed: an iterator over the reports of the senders, in the order in which they end.
 
-    Senders are served while nobody iterates, too, several at a time. Of one that breaks off there is a
-    `RuntimeWarning`; it may come again and go on. As a context manager it closes at the end.
+    The receiver serves several senders at a time, also while nobody iterates. A sender that breaks off causes a
+    `RuntimeWarning`; it may connect again and resume. A ``with`` statement closes the receiver at its end.
     """
 
     address: str
@@ -207,7 +209,7 @@ class Receiver:
         process.end(())
 
     def close(self) -> None:
-        """Receives no more, and breaks off what is under way."""
+        """Stops receiving, and breaks off transfers in progress."""
         self._is_closed = True
         self._process.stop()
 
@@ -223,7 +225,7 @@ class Receiver:
                 why = message["why"]
                 warnings.warn(f"a sender broke off: {why}", RuntimeWarning, stacklevel=2)
         if not self._is_closed:
-            # It was not to end.
+            # The command ended without having been stopped.
             self._process.end(())
         raise StopIteration
 
@@ -255,37 +257,36 @@ def receive(
     fallback: str = "cubic",
     unscheduled: str = "0B",
 ) -> Receiver:
-    """Begins to receive files into a folder; ``next(receive("inbox"))`` waits for the first sender.
+    """Starts to receive files into a folder; ``next(receive("inbox"))`` waits for the first sender.
 
     Without `client_ca`, anybody who reaches the port may send files into the folder.
 
     Parameters
     ----------
     folder
-        The folder that files are put into; it has to exist.
+        The folder for the files; it must exist.
     bind
-        ``"ADDRESS:PORT"`` to listen at, port 0 for any; port 4747 of all addresses unless given.
+        The address to listen at, ``"ADDRESS:PORT"``; port 0 is any free port; default: port 4747 of all addresses.
     overwrite
-        Whether files of the same name and other contents are replaced.
+        Whether existing files with other contents are replaced.
     hidden
-        Whether files and folders whose path has a name that begins with a dot are taken. Other programs read such
-        files unasked: a sender may make this host run programs by them.
+        Whether to accept files and folders whose path has a name that begins with a dot. Other programs read such
+        files without being asked, so a sender may make this host run programs.
     identity
-        The folder with this host's identity, which is made there the first time, in place of the one that the
-        commands have.
+        The folder with this host's identity, which is created if it is missing; default: the folder of the commands.
     cert, key
-        A certificate and its key in place of an identity.
+        A certificate and its key, in place of an identity.
     client_ca
-        Take files only of senders whose certificate is signed by an authority in this file.
+        A file of authorities: accept only senders whose certificate is signed by one of them.
 
     The other parameters are those of `send`.
 
     Raises
     ------
     ShallopError
-        If the folder is none or the address cannot be had.
+        If the folder does not exist or the address cannot be used.
     ValueError
-        If an option is none that the command would take.
+        If a parameter has a value that the command refuses.
     """
     _need_linux()
     options = _options(
@@ -307,7 +308,7 @@ def receive(
 
 
 def _options(**parameters: object) -> list[str]:
-    """Parameters as options of the command."""
+    """The options of the command for these parameters."""
     if (parameters["cert"] is None) != (parameters["key"] is None):
         raise ValueError("cert and key go together")
     options = []
