@@ -31,8 +31,8 @@ const VERBS: [(&str, &str, Check); 6] = [
         "few files import each other, and no crate holds a quarter of the lines",
         circles::check_tree,
     ),
-    ("picture", "the picture of the crates is that of the rule", picture::check_tree),
-    ("walls", "machines touch no file, thread, clock, environment or socket", walls::check_tree),
+    ("picture", "the picture of the crates agrees with the written rule", picture::check_tree),
+    ("walls", "pure crates use no file, thread, clock, environment or socket", walls::check_tree),
     ("files", "git holds no binary and no file above 300 KB without a reason", files::check_tree),
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
 ];
@@ -46,7 +46,7 @@ const OTHERS: [(&str, &str); 6] = [
     ("full", "run every step of make check-full, and go on after one that fails"),
     ("experiments", "run every experiment in its quick form with the command that tests call"),
     ("page", "follow docs/add-a-controller.md literally, on a copy of the tree"),
-    ("records", "run in full what gives other results than its record: make records"),
+    ("records", "run in full the experiments with other quick results than recorded: make records"),
     (
         "record",
         "record REVISION DIR...: record the full runs in these folders, which that revision made",
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs what is no check; `None` if the words name no such thing. False: it ran, and something failed.
+/// Runs what is not a check; `None` if the words name no such thing. False: it ran, and something failed.
 fn run(words: &[&str]) -> Option<Result<bool, String>> {
     match words {
         ["test"] => Some(gate::test(false)),

@@ -1,5 +1,5 @@
-//! Which records of full runs are of today's results: a record keeps a digest of what the quick form of its experiment
-//! gave then, and a full run is due when the quick form gives another one now.
+//! Records of full runs that are out of date. A record has a digest of the results of its experiment's quick form; a
+//! full run is due when the quick form gives another digest now.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,8 +16,8 @@ pub const RECORDS: &str = "docs/reproduction/recorded";
 /// The key of the digest in a record.
 const KEY: &str = "quick_digest";
 
-/// The names of the experiments in `quick`, a folder that `reproduce all --quick --out` has left, whose record has
-/// another digest, or that have no record.
+/// The experiments in `quick`, the folder of `reproduce all --quick --out`, whose record has another digest, or that
+/// have no record.
 ///
 /// # Errors
 /// A file that cannot be read.

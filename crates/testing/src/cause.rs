@@ -9,18 +9,18 @@ pub const REQUIRE: &str = "SHALLOP_REQUIRE";
 /// What a test needs and a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// A Linux kernel for virtual time: `shallop kernel build`.
+    /// A Linux kernel for virtual time, which `shallop kernel build` makes.
     Kernel,
     /// The rights of root.
     Root,
-    /// Network namespaces, TUN devices and what else a rehearsal needs.
+    /// Network namespaces, TUN devices and the other features that rehearsals need.
     Namespaces,
-    /// Congestion controllers that the machine allows to programs in other network namespaces than the first:
+    /// TCP congestion controllers that programs outside the first network namespace may use:
     /// `net.ipv4.tcp_allowed_congestion_control`.
     Controllers,
-    /// Programs (BPF) that the running kernel loads, and a build that contains them.
+    /// A running kernel that loads BPF programs, and a build that contains them.
     Bpf,
-    /// A browser, for pages.
+    /// A browser, for tests of reports.
     Chromium,
     /// The simulator ns-3.
     Ns3,
@@ -28,7 +28,7 @@ pub enum Cause {
     Programs,
     /// The loopback address of IPv6.
     Ipv6,
-    /// Time: tests that belong to the full check.
+    /// Time: the test is part of `make check-full`.
     Long,
 }
 
@@ -79,7 +79,7 @@ impl Required {
     /// Reads `SHALLOP_REQUIRE`. A variable that is unset or empty requires nothing.
     ///
     /// # Errors
-    /// A word that is no cause, or a value that is no text.
+    /// An unknown word, or a value that is not Unicode.
     pub fn from_environment() -> Result<Self, String> {
         match std::env::var(REQUIRE) {
             Ok(text) => Self::parse(&text),
@@ -91,7 +91,7 @@ impl Required {
     /// Reads a list of causes with commas between them, or `all`.
     ///
     /// # Errors
-    /// A word that is no cause.
+    /// An unknown word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut required = BTreeSet::new();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {

@@ -1,8 +1,8 @@
-//! Tests that need something of the machine: a kernel, the rights of root, network namespaces, a program.
+//! Harness of tests that depend on the machine: on a kernel image, root, network namespaces, a program.
 //!
 //! A test that cannot run on a machine is reported as ignored, with a [`Cause`] and a reason, and never as passed. The
 //! environment variable `SHALLOP_REQUIRE` lists causes, with commas between them, or `all`: for these a skip is a
-//! failure, and tests with the cause `long` run. A word in it that is no cause is an error.
+//! failure, and tests with the cause `long` run. An unknown word in it is an error.
 //!
 //! An executable of such tests has `harness = false` in Cargo.toml and lists its functions:
 //!
@@ -37,7 +37,7 @@
 //!
 //! # Output
 //!
-//! One line a test on standard output, where spaces follow the name up to the width of the longest:
+//! One line per test on standard output, with names padded to the longest:
 //!
 //! ```text
 //! test rehearse::flows_fill_a_link  ... ok
@@ -59,7 +59,7 @@ pub use cause::{Cause, Required};
 pub use needs::{Outcome, Stop, need, programs, root, skip};
 pub use runner::{Ended, Lists, Test, main};
 
-/// The `main` of an executable of tests: lists of functions, and of children that tests start.
+/// The `main` of a test executable: lists of test functions, and of children that tests start.
 #[macro_export]
 macro_rules! tests {
     ($(alone: [$($alone:tt)*])? $(tests: [$($tests:tt)*])? $(children: [$($children:tt)*])?) => {

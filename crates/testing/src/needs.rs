@@ -1,4 +1,4 @@
-//! What tests need of the machine, and how a test ends that does not get it.
+//! What tests need from the machine, and how a test ends if the machine lacks it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ impl<E: std::error::Error> From<E> for Stop {
     }
 }
 
-/// A skip for a cause; the reason says what is missing, and where possible how to get it.
+/// A skip for a cause. The reason says what is missing, and where possible how to get it.
 #[must_use]
 pub fn skip(cause: Cause, reason: impl fmt::Display) -> Stop {
-    // A report of a test is one line.
+    // A test is reported on one line.
     let reason = reason.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     Stop(Why::Skipped(cause, reason))
 }
@@ -41,10 +41,10 @@ pub fn need<T>(cause: Cause, found: Result<T, impl fmt::Display>) -> Result<T, S
     found.map_err(|reason| skip(cause, reason))
 }
 
-/// Programs that a test starts, found in PATH or in /usr/sbin.
+/// Looks for programs that a test starts, in PATH and in /usr/sbin.
 ///
 /// # Errors
-/// A skip that names all programs which are missing.
+/// A skip that names all missing programs.
 pub fn programs(names: &[&str]) -> Outcome {
     let missing: Vec<&str> = names.iter().filter(|name| find(name).is_none()).copied().collect();
     if missing.is_empty() {
@@ -55,7 +55,7 @@ pub fn programs(names: &[&str]) -> Outcome {
 
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Servers such as sshd are started by their path, which PATH of an ordinary user has not.
+    // PATH of an ordinary user lacks /usr/sbin, the folder of servers such as sshd.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
     folders.map(|folder| folder.join(name)).find(|path| is_executable(path))
 }
@@ -65,7 +65,7 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// The rights of root.
+/// Checks that the tests run as root.
 ///
 /// # Errors
 /// A skip for other users.

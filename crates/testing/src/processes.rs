@@ -1,4 +1,4 @@
-//! Processes and network namespaces of the machine: what a run that was killed may have left.
+//! Processes and network namespaces of the machine, by which tests find what a killed run left behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ pub fn network_namespaces() -> BTreeSet<String> {
     links.map(|link| link.to_string_lossy().into_owned()).collect()
 }
 
-/// The arguments of processes among which are `sleep` and this time in seconds: programs of hosts, which are to end
+/// The command lines of processes that run `sleep SECONDS`. Tests start such programs in hosts, to see whether they end
 /// with their run.
 #[must_use]
 pub fn sleepers(seconds: &str) -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::cause::{Cause, Required};
 use crate::child;
 use crate::needs::{Outcome, Stop, Why};
 
-/// Held by every test: shared, or by one test alone.
+/// Every test holds this lock: exclusively if it is under `alone`, otherwise shared.
 static MACHINE: RwLock<()> = RwLock::new(());
 
 /// A test, as [`tests!`](crate::tests) lists it.
@@ -77,9 +77,9 @@ fn run(arguments: &Arguments, required: &Required, lists: &Lists<'_>) -> Conclus
     libtest_mimic::run(arguments, all.map(|test| trial(test, arguments, required)).collect())
 }
 
-/// What a test returns that runs beside others, or alone.
+/// Runs a test, beside others or alone, and returns its outcome.
 fn outcome(test: Test, is_alone: bool) -> Outcome {
-    // A test that panicked leaves nothing behind the lock that another could find broken.
+    // The lock guards no data, so a panic of its holder leaves nothing broken.
     let _alone = is_alone.then(|| MACHINE.write().unwrap_or_else(PoisonError::into_inner));
     let _beside = (!is_alone).then(|| MACHINE.read().unwrap_or_else(PoisonError::into_inner));
     (test.run)()
@@ -87,7 +87,8 @@ fn outcome(test: Test, is_alone: bool) -> Outcome {
 
 fn trial((test, is_alone): (Test, bool), arguments: &Arguments, required: &Required) -> Trial {
     let required = required.clone();
-    // A flag would be printed as "ignored" without a cause, so that long tests have it only where it selects them.
+    // libtest-mimic prints flagged tests as "ignored" without a cause, so a long test has the flag only when
+    // `--ignored` or `--include-ignored` selects by it.
     let runs_long =
         arguments.ignored || arguments.include_ignored || required.contains(Cause::Long);
     if test.is_long && !runs_long {

@@ -60,15 +60,15 @@ impl Test {
     }
 }
 
-/// What a compile leaves that the gate runs.
+/// A product of the compile that the gate runs.
 pub enum Artifact {
     Test(Test),
     /// The command `shallop`.
     Command(PathBuf),
 }
 
-/// Cargo, with Clippy as the compiler of the workspace's crates and warnings as errors. Cargo knows both variables: a
-/// change of either compiles these crates again, and a crate with a warning is never fresh.
+/// Cargo, with Clippy as the compiler of the workspace's crates and warnings as errors. Cargo tracks both variables: a
+/// change of either compiles these crates again, and a crate with a warning is compiled again each time.
 pub fn cargo() -> Result<Command, String> {
     let mut rustc = Command::new("rustc");
     let sysroot = rustc.args(["--print", "sysroot"]).output();
@@ -85,14 +85,14 @@ pub fn cargo() -> Result<Command, String> {
     Ok(cargo)
 }
 
-/// Compiles, and hands each artifact on as soon as it is there.
+/// Compiles, and calls `each` with every artifact as soon as it exists.
 pub fn stream(
     selection: Selection,
     machine: &Machine,
     each: &mut dyn FnMut(Artifact),
 ) -> Result<(), String> {
     let mut cargo = cargo()?;
-    // The whole workspace in each case: with other packages, crates of others would have other features.
+    // Always the whole workspace: a build of fewer packages would compile dependencies with other features.
     let targets: &[&str] = match selection {
         Selection::Unit => &["test", "--no-run", "--lib", "--bins"],
         Selection::Integration => &["test", "--no-run", "--tests"],

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest that a job of the gate may take: a test that hangs would hold the gate for ever.
+/// The limit of time of a job of the gate, so that a test that hangs does not hold the gate for ever.
 pub const JOB_LIMIT: Duration = Duration::from_secs(60 * 60);
-/// The longest that a step of the full check may take.
+/// The limit of time of a step of the full check.
 pub const STEP_LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 
 /// How a process ended.
 pub struct Ended {
     pub success: bool,
-    /// What it ended with, in words.
+    /// The exit status in words.
     pub how: String,
     pub seconds: f64,
 }
@@ -46,8 +46,8 @@ pub fn run(
     }
 }
 
-/// Leaves out the variables that `cargo run` sets. Build scripts watch them, so that a cargo started with them would
-/// compile ring, and all that depends on it, again.
+/// Removes the variables that `cargo run` sets. Build scripts watch them, so a cargo started with them would compile
+/// ring, and everything that depends on it, again.
 pub fn without_cargos_variables(command: &mut Command) -> &mut Command {
     let of_cargo = |name: &str| {
         ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"]

@@ -11,12 +11,12 @@ use crate::tree::{root, target};
 
 /// The first experiment: the headline figure of `FlashPass`, with seven transports.
 pub const FIRST: &str = "fp-fig10a";
-/// One of each other publication, and queue disciplines: Gemini, BCC on shared memory, Aeolus with `ExpressPass`,
-/// CLEAN.
+/// One experiment of each other publication (Gemini, BCC on shared memory, Aeolus with `ExpressPass`, CLEAN), and one
+/// of queue disciplines.
 pub const REST: [&str; 5] = ["gm-fig3.9", "bc-fig4", "ae-fig2", "cl-fig5", "x-aqm"];
 
-/// Runs every experiment in its quick form, with the command that was compiled for tests, and says which records are of
-/// other results.
+/// Runs every experiment in its quick form, with the command that was compiled for tests, and lists records of other
+/// results.
 ///
 /// # Errors
 /// What keeps them from running. False: an experiment failed.
@@ -27,7 +27,7 @@ pub fn all() -> Result<bool, String> {
     let status = child::without_cargos_variables(&mut shallop).status();
     let done = status.map_err(|why| format!("shallop could not be started: {why}"))?.success();
     for stale in crate::records::stale(&out)? {
-        say(&format!("The record is of other results, or is missing: {stale} (make records)."));
+        say(&format!("{stale}: the record has other results, or is missing (make records)"));
     }
     Ok(done)
 }

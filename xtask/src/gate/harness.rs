@@ -1,6 +1,6 @@
 //! The output of test executables: how many tests passed and failed, and which were skipped for what cause.
 
-/// What a run of an executable came to.
+/// The counts of a test executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub passed: usize,
@@ -13,13 +13,13 @@ pub struct Counts {
 pub struct Skip {
     pub name: String,
     pub cause: String,
-    /// Whether Rust's own harness skipped it: it knows nothing of `SHALLOP_REQUIRE`.
+    /// Whether Rust's own harness skipped it, which does not know `SHALLOP_REQUIRE`.
     pub is_built_in: bool,
 }
 
-/// A cause of functions that are no tests: other tests start them as processes. They are not counted.
+/// The cause of ignored functions that other tests start as child processes. They are not tests and are not counted.
 const PART: &str = "part";
-/// What stands for a reason without a cause.
+/// The cause of a skip that names none.
 const OTHER: &str = "other";
 
 /// Reads what an executable printed; `None` if it printed no closing line, as when it crashed.
@@ -98,7 +98,7 @@ test result: FAILED. 1 passed; 1 failed; 3 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn skips_of_the_own_harness_have_their_cause_in_brackets() {
+    fn skips_of_shallop_testing_have_their_cause_in_brackets() {
         let found = read(
             "test rehearse::programs_talk      ... ignored (programs: not installed: curl)\n\
              test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 1s\n",

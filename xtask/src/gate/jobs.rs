@@ -24,7 +24,7 @@ enum Reader {
     Executables,
     /// The report of pytest, in this file.
     Junit(PathBuf),
-    /// The exit status is all there is.
+    /// The exit status alone.
     Status,
 }
 
@@ -59,7 +59,7 @@ impl Job {
     /// `make python`, with the command that was compiled for tests. Its report goes into `folder`.
     pub fn python(shallop: &Path, folder: &Path) -> Self {
         let report = folder.join("python.xml");
-        // A report of an earlier run would stand for a run that wrote none.
+        // The report of an earlier run must not count for a run that writes none.
         let _ = fs::remove_file(&report);
         let mut command = Command::new("make");
         command.args(["--no-print-directory", "python"]).current_dir(root());
@@ -69,7 +69,7 @@ impl Job {
         Self { group, name: "python".to_owned(), command: Ok(command), reader }
     }
 
-    /// Runs it, with its output in `folder`. If it fails, all that it printed is printed.
+    /// Runs the job, with its output in `folder`. If it fails, its output is printed without the tests that passed.
     pub fn run(self, required: &Required, folder: &Path) -> Outcome {
         let Self { group, name, command, reader } = self;
         let ended = command.and_then(|mut command| {
@@ -91,7 +91,7 @@ fn file_name(job: &str) -> String {
     job.replace(|letter: char| !letter.is_alphanumeric() && letter != '-', "_")
 }
 
-/// `file` is where its output goes, without the ending.
+/// Starts a command and reads its counts. `file` is the path of its output, without extension.
 fn start(command: &mut Command, reader: &Reader, file: &Path) -> Result<(Read, f64), String> {
     let (out, err) = (file.with_extension("out"), file.with_extension("err"));
     let ended = child::run(command, child::JOB_LIMIT, &out, &err)?;

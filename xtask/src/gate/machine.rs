@@ -1,4 +1,4 @@
-//! What the machine has, as far as the compile and the choice of tests depend on it.
+//! Properties of the machine that decide how the workspace is compiled and which tests must run.
 
 use std::process::{Command, Stdio};
 
@@ -39,7 +39,7 @@ fn bpf() -> Result<(), String> {
     if headers && succeeds(clang) { Ok(()) } else { Err(missing.to_owned()) }
 }
 
-/// The causes that the machine should have: what `make check-full` requires. Time is one of them.
+/// The causes for which `make check-full` allows no skip on this machine.
 pub fn causes() -> Vec<&'static str> {
     let mut causes = vec!["long", "programs"];
     if bpf().is_ok() {

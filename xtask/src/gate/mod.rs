@@ -1,4 +1,4 @@
-//! The gate: one compile of the workspace under Clippy, every test executable with both cores busy, the quick
+//! The gate: one compile of the workspace under Clippy, every test executable with all cores busy, the quick
 //! experiments and the tests of Python, and one table of what ran, failed and was skipped by cause.
 
 mod build;
@@ -25,13 +25,13 @@ use pool::Pool;
 pub use steps::full;
 use tally::{Outcome, Tally};
 
-/// Prints a line at once, also into a pipe. A reader that has gone ends nothing.
+/// Prints a line at once, also into a pipe. Errors are ignored: the gate goes on when its reader has gone.
 pub fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Compiles the workspace and runs all tests. Fast answers come first; a phase with a failure is the last one unless
+/// Compiles the workspace and runs all tests, fast ones first. A phase with a failure is the last one unless
 /// `keep_going`.
 ///
 /// # Errors

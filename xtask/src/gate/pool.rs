@@ -1,4 +1,4 @@
-//! As many jobs at a time as there are cores, those that took longest last time first; one while cargo compiles.
+//! Runs jobs: one per core, those that took longest last time first; one in all while cargo compiles.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const TIMES: &str = "times";
 /// Runs jobs.
 pub struct Pool {
     cores: usize,
-    /// Where output is kept.
+    /// The folder of the jobs' output.
     folder: PathBuf,
     required: Required,
     /// The seconds that each job took last time.
@@ -29,7 +29,7 @@ pub struct Pool {
 struct State {
     waiting: Vec<Job>,
     running: usize,
-    /// How many may run now.
+    /// The number of jobs that may run now.
     limit: usize,
     /// No job will be added.
     is_closed: bool,
@@ -112,7 +112,7 @@ impl Pool {
         }
     }
 
-    /// The first experiment comes ahead of all, then what took longest. A job that was never run counts as long.
+    /// The next job: experiments first, then the job that took longest last time. A job that never ran counts as 60 s.
     fn take(&self, waiting: &mut Vec<Job>) -> Job {
         let rank = |job: &Job| {
             let seconds = self.seconds.get(&job.name).copied().unwrap_or(60.0);

@@ -1,4 +1,4 @@
-//! The full check: every step is run, also after one that failed, and the last table has them all.
+//! The full check: runs every step, also after one that failed, and ends with a table of all steps.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ const STEPS: [&str; 20] = [
     "check-dist",
 ];
 
-/// The start of a line by which a step says that it did not run here, and why.
+/// The start of the line by which a step says why it did not run on this machine.
 const SKIPPED: &str = "SKIPPED ";
 
 struct Step {

@@ -27,7 +27,7 @@ impl Group {
     }
 }
 
-/// What a job came to.
+/// The outcome of a job.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub group: Group,
@@ -100,7 +100,7 @@ impl Tally {
     }
 }
 
-/// What would make the tests run that were skipped for a cause.
+/// How to run tests that were skipped for a cause.
 fn remedy(cause: &str) -> &'static str {
     match cause {
         "kernel" => "make kernel",
@@ -115,7 +115,7 @@ fn remedy(cause: &str) -> &'static str {
         "long" => "make check-full",
         "release" => "make measures",
         "python" => "make python says why",
-        _ => "no cause given: see the test",
+        _ => "see the test",
     }
 }
 
