@@ -178,7 +178,7 @@ fn temporary_file(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    // The kind alone: the whole error has the random name in it, which tells nobody anything.
+    // Only the kind: the whole error contains the random name.
     builder.tempfile_in(folder).map_err(|why| why.kind().into())
 }
 

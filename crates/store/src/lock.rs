@@ -1,5 +1,5 @@
-//! Locks on folders of results. A lock is advisory and held by the system (`flock`, `LockFileEx`): it ends with the
-//! process that holds it, however that ends.
+//! Locks on folders of results. A lock is advisory (`flock`, `LockFileEx`). The system releases it when the process
+//! that holds it ends, also when the process is killed.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 
-/// The file that is locked; it is removed by the last that held it.
+/// The file that is locked. The last holder removes it.
 const NAME: &str = ".shallop.lock";
 
 /// A lock on a folder, until it is dropped.
 #[derive(Debug)]
-#[must_use = "the folder is locked as long as this is there"]
+#[must_use = "the folder is locked until this is dropped"]
 pub struct FolderLock {
     path: PathBuf,
     file: File,
-    /// Whether the system has no locks for this folder, as some network file systems do not.
+    /// Whether the file system has no locks, as some network file systems.
     unknown: bool,
 }
 
 impl FolderLock {
-    /// Locks a folder, which is created if it is missing, for this holder alone.
+    /// Locks a folder exclusively. A missing folder is created.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] if another one holds it, [`StoreError::File`] if the folder cannot be written to.
-    pub fn alone(folder: &Path) -> Result<Self, StoreError> {
+    /// [`StoreError::Locked`] if the folder is locked already, [`StoreError::File`] if it cannot be written to.
+    pub fn exclusive(folder: &Path) -> Result<Self, StoreError> {
         Self::of(folder, File::try_lock)
     }
 
-    /// Locks a folder for those who lock it in this way, against those who lock it alone.
+    /// Locks a folder shared: other shared locks are possible, an exclusive one is not.
     ///
     /// # Errors
-    /// As [`FolderLock::alone`].
-    pub fn beside_others(folder: &Path) -> Result<Self, StoreError> {
+    /// As [`FolderLock::exclusive`].
+    pub fn shared(folder: &Path) -> Result<Self, StoreError> {
         Self::of(folder, File::try_lock_shared)
     }
 
@@ -64,7 +64,7 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Whoever can lock it alone is the last; a file that stays does no harm.
+        // A holder that gets the exclusive lock is the last one. A file that stays does no harm.
         if !self.unknown && self.file.try_lock().is_ok() {
             let _ = fs::remove_file(&self.path);
         }
@@ -96,19 +96,19 @@ mod tests {
     fn one_writes_alone_or_several_side_by_side() {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().join("deep/results");
-        let alone = FolderLock::alone(&here).unwrap();
-        let why = FolderLock::alone(&here).unwrap_err().to_string();
+        let alone = FolderLock::exclusive(&here).unwrap();
+        let why = FolderLock::exclusive(&here).unwrap_err().to_string();
         assert!(why.contains("results: another shallop is writing"), "{why}");
-        assert!(FolderLock::beside_others(&here).is_err());
+        assert!(FolderLock::shared(&here).is_err());
         drop(alone);
         assert_eq!(fs::read_dir(&here).unwrap().count(), 0, "nothing is left");
-        let shards = [FolderLock::beside_others(&here), FolderLock::beside_others(&here)];
+        let shards = [FolderLock::shared(&here), FolderLock::shared(&here)];
         let [one, other] = shards.map(Result::unwrap);
-        assert!(FolderLock::alone(&here).is_err());
+        assert!(FolderLock::exclusive(&here).is_err());
         drop(one);
-        assert!(FolderLock::alone(&here).is_err(), "the other shard is still there");
+        assert!(FolderLock::exclusive(&here).is_err(), "the other shard is still there");
         drop(other);
-        drop(FolderLock::alone(&here).unwrap());
+        drop(FolderLock::exclusive(&here).unwrap());
         assert_eq!(fs::read_dir(&here).unwrap().count(), 0);
     }
 
@@ -116,7 +116,7 @@ mod tests {
     fn a_file_that_a_killed_process_left_locks_nobody_out() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(NAME), b"").unwrap();
-        drop(FolderLock::alone(folder.path()).unwrap());
+        drop(FolderLock::exclusive(folder.path()).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

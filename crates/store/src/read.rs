@@ -113,7 +113,7 @@ impl Iterator for TableReader {
             Ok(0) => None,
             Ok(_) => Some(Ok(table)),
             Err(why) => {
-                // No row after the damage is read.
+                // Rows after the damage are not read.
                 (self.left, self.next_group) = (0, self.file.num_row_groups());
                 Some(Err(unreadable(&self.at, &why)))
             }

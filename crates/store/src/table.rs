@@ -94,7 +94,7 @@ impl Table {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// The same table without its rows.
+    /// This table without its rows.
     #[must_use]
     pub fn heading(&self) -> Self {
         let columns = self.columns.iter().map(Column::heading).collect();
@@ -137,13 +137,13 @@ impl Column {
         }
     }
 
-    /// The same column without its rows.
+    /// This column without its rows.
     #[must_use]
     pub fn heading(&self) -> Self {
         Self::new(&self.name, &self.unit, &self.description, self.values.none())
     }
 
-    /// Whether it is equal to `other` but for the rows, so that both may be in one file.
+    /// Whether name, unit, definition and type are those of `other`, so that one file may hold the rows of both.
     pub(crate) fn continues(&self, other: &Self) -> bool {
         let same_kind =
             std::mem::discriminant(&self.values) == std::mem::discriminant(&other.values);
@@ -245,7 +245,7 @@ impl Text {
         self.words.iter().map(|word| &**word)
     }
 
-    /// The place in [`Self::words`] of the text of each row.
+    /// For each row, the index of its text in [`Self::words`].
     pub(crate) fn numbers(&self) -> impl Iterator<Item = Option<usize>> {
         self.rows.iter().map(|row| row.map(|number| number as usize))
     }

@@ -27,7 +27,7 @@ pub(crate) const RESERVED_NOTES: [&str; 3] = [NAME_NOTE, COLUMNS_NOTE, "ARROW:sc
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
-/// Read by every library, and compressed by one without C.
+/// Every Parquet library reads snappy, and its encoder is pure Rust.
 const COMPRESSION: Compression = Compression::SNAPPY;
 /// Rows in a row group.
 const ROW_GROUP: usize = 1 << 16;

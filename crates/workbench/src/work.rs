@@ -144,7 +144,7 @@ impl Task {
 /// moment later than its parent.
 fn locked(folder: &Path, shard: Shard) -> std::result::Result<FolderLock, StoreError> {
     let lock = || {
-        if shard.is_whole() { FolderLock::alone(folder) } else { FolderLock::beside_others(folder) }
+        if shard.is_whole() { FolderLock::exclusive(folder) } else { FolderLock::shared(folder) }
     };
     for _ in 0..20 {
         match lock() {
