@@ -24,7 +24,7 @@ use crate::transfer_args::{Ping, Receive, Send};
 ///
 /// Exit codes: 0 done; 1 a claim fails or is undecided, files did not arrive, or a path is not known to honour classes;
 /// 2 bad input, or no connection; 3 this machine lacks what is needed; 4 a rehearsal is void, as it was too late to be
-/// trusted; 130 interrupted, with what was finished kept.
+/// trusted; 130 interrupted, with finished runs kept.
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
@@ -109,7 +109,7 @@ pub enum Command {
     /// Measure packet-hops a second in the standard cases
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
-    /// Print what makes a shell complete commands and options
+    /// Print a script that lets a shell complete commands and options
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
     /// Write the manual pages of all commands into a folder
@@ -213,7 +213,7 @@ pub struct Sweep {
 /// The arguments that all commands which run something share.
 #[derive(Debug, Args)]
 pub struct Work {
-    /// Make so many runs at a time; one for each core unless given
+    /// Make N runs at a time; default: one for each core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to runs in it the
@@ -233,7 +233,7 @@ pub struct Printed {
     /// Print tables in this format
     #[arg(long, value_name = "KIND", default_value = "table", conflicts_with = "json")]
     format: Format,
-    /// Print JSON: the same as --format json
+    /// Print JSON, like --format json
     #[arg(long)]
     json: bool,
     /// Print all columns of tables. Without it a terminal that is too narrow is spared some: Mhop/s, wall s, RTOs,
@@ -285,7 +285,7 @@ pub struct Compare {
     /// Run the smaller form of scenarios, as their `[quick]` tables say
     #[arg(long)]
     pub quick: bool,
-    /// Make so many runs at a time; one for each core unless given
+    /// Make N runs at a time; default: one for each core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write the results of scenarios to a and b in this folder, and take finished runs from there
@@ -442,18 +442,22 @@ mod tests {
 
     #[test]
     fn examples_are_commands() {
-        let all: Vec<&str> = examples::EVERY.iter().flat_map(|text| text.lines()).collect();
-        let commands = all.iter().filter_map(|line| line.trim().strip_prefix("shallop "));
+        let command = Arguments::command();
+        let all = std::iter::once(&command).chain(command.get_subcommands());
+        let helps: Vec<String> =
+            all.filter_map(clap::Command::get_after_help).map(ToString::to_string).collect();
+        let lines = helps.iter().flat_map(|help| help.lines());
+        let commands = lines.filter_map(|line| line.trim().strip_prefix("shallop "));
         let mut count = 0;
         for line in commands {
-            // What is said of an example stands two blanks behind it.
+            // Two spaces separate an example from its remark.
             let words = line.split("  ").next().unwrap_or_default().split(" > ").next();
             let words = words.unwrap_or_default().split_whitespace();
             let parsed = Arguments::try_parse_from(std::iter::once("shallop").chain(words));
             assert!(parsed.is_ok(), "{line}: {parsed:?}");
             count += 1;
         }
-        assert!(count >= 20, "{count}");
+        assert!(count >= 50, "{count}");
     }
 
     #[test]

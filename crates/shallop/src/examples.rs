@@ -187,27 +187,3 @@ Examples:
 pub const MAN: &str = "\
 Examples:
   shallop man /usr/local/share/man/man1";
-
-/// All examples.
-#[cfg(test)]
-pub const EVERY: [&str; 19] = [
-    ALL,
-    NEW,
-    RUN,
-    REPRODUCE,
-    SWEEP,
-    COMPARE,
-    REPORT,
-    EXPORT,
-    CHECK,
-    SCHEMA,
-    CHIPS,
-    HOST,
-    EDGE,
-    SEND,
-    RECEIVE,
-    PING,
-    BENCH,
-    COMPLETIONS,
-    MAN,
-];
