@@ -24,7 +24,7 @@ pub fn export(args: &program_args::Export) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Standard output. A closed pipe is no error: its reader has had enough.
+/// Standard output. A closed pipe is not an error, as with `head`.
 struct Output {
     out: BufWriter<StdoutLock<'static>>,
     is_closed: bool,

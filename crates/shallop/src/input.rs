@@ -17,7 +17,7 @@ use shallop_workbench::{Folder, RecordingFiles};
 /// The name of standard input in place of a file.
 const STDIN: &str = "-";
 
-/// A scenario that is to be read, with changes.
+/// The text of a scenario, with changes.
 pub struct Input {
     name: String,
     text: String,
@@ -40,10 +40,10 @@ struct Request {
     folder: PathBuf,
     /// Those files themselves, by name; no file is read then.
     files: Option<BTreeMap<String, String>>,
-    /// Keys that are set, each with TOML, or with a text without its quotes.
+    /// Keys to set, each with a value in TOML; a string may lack its quotes.
     #[serde(default)]
     set: Vec<(String, String)>,
-    /// Keys that are varied, with their values.
+    /// Keys to vary, with their values.
     #[serde(default)]
     vary: Vec<(String, Varied)>,
 }

@@ -1,5 +1,5 @@
-//! `--message-format json`: messages for programs, one JSON object a line on standard error. docs/messages.md describes
-//! each.
+//! `--message-format json`: messages for programs on standard error, one JSON object per line, as docs/messages.md
+//! describes.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ pub const BETWEEN: Duration = Duration::from_millis(100);
 pub enum MessageFormat {
     /// For people
     Text,
-    /// For programs: a JSON object a line
+    /// For programs: one JSON object per line
     Json,
 }
 
@@ -32,7 +32,7 @@ pub enum Message<'a> {
         /// As `--version` prints it.
         version: &'a str,
     },
-    /// How far runs are.
+    /// The progress of runs.
     Progress {
         /// The part of the simulated time that has passed, 0 to 1.
         part: f64,
@@ -43,51 +43,51 @@ pub enum Message<'a> {
         /// The run that started last: its point and its scheme.
         last: &'a str,
     },
-    /// Something that a reader should know.
+    /// A remark for the user.
     Note {
-        /// The words.
+        /// The remark.
         text: &'a str,
     },
-    /// The results of a scenario or an experiment are there.
+    /// The results of a scenario or an experiment are written.
     Results {
-        /// The experiment.
+        /// The name of the experiment.
         id: Option<&'a str>,
         /// The folder of the results.
         folder: Option<&'a std::path::Path>,
         /// The tables that the command prints.
         tables: &'a str,
-        /// What is missing, and where the report is.
+        /// Runs that are missing, and the path of the report.
         notes: &'a str,
-        /// What the columns of the tables mean.
+        /// The meaning of the columns.
         legend: &'a str,
     },
     /// The text of a comparison, as the command prints it.
     Comparison {
-        /// The words and the table.
+        /// The sentences and the table.
         text: &'a str,
     },
-    /// How far a transfer is.
+    /// The progress of a transfer.
     Transfer {
         /// Bytes that are at the receiver.
         done: u64,
         /// Bytes of all files.
         total: u64,
     },
-    /// Files can be received from now on.
+    /// The receiver listens.
     Listening {
         /// The address and port.
         address: &'a str,
         /// The fingerprint of this host.
         fingerprint: &'a str,
     },
-    /// A sender is done.
+    /// A transfer ended.
     Received {
         /// Its address.
         from: &'a str,
-        /// What `--json` prints.
+        /// The object that `--json` prints.
         report: &'a Value,
     },
-    /// A sender broke off.
+    /// A sender left before its transfer ended.
     BrokeOff {
         /// Its address.
         from: &'a str,
@@ -100,7 +100,7 @@ pub enum Message<'a> {
 
 static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
 
-/// Sets the form of all messages, once. Programs are told the version.
+/// Sets the form of all messages, once. In JSON, the first message is the version.
 pub fn begin(format: MessageFormat) {
     if FORMAT.set(format).is_ok() && is_json() {
         send(&Message::Version { version: env!("CARGO_PKG_VERSION") });

@@ -15,7 +15,7 @@ pub struct Program {
     /// The form of messages on standard error: text for people, JSON for programs (docs/messages.md)
     #[arg(long, value_name = "KIND", value_enum, default_value_t = MessageFormat::Text)]
     pub message_format: MessageFormat,
-    /// End at once when standard input ends, which it does with the program that holds it; finished runs are kept
+    /// End at once when standard input ends, as when the program that started this command dies; finished runs are kept
     #[arg(long)]
     pub end_with_stdin: bool,
 }

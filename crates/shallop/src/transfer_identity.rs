@@ -33,16 +33,16 @@ fn files(own: &Certificate) -> Option<CertificateFiles> {
     Some(CertificateFiles { certificate, key })
 }
 
-/// Asks whether a receiver that is not known is the right one; without anybody to ask, it is not.
+/// Asks whether an unknown receiver is the right one. Without a terminal, the answer is no.
 fn is_right(host: &Host, seen: Fingerprint) -> bool {
     if !std::io::stdin().is_terminal() {
         return false;
     }
     print::stderr(&format!(
-        "{host} is not known, and shows {seen}. Is that what it prints? [y/N] "
+        "{host} is unknown and shows the fingerprint {seen}. Does 'shallop receive' print it there? [y/N] "
     ));
     let mut answer = String::new();
-    // What cannot be read is a no.
+    // An answer that cannot be read means no.
     let is_read = std::io::stdin().read_line(&mut answer).is_ok();
     is_read && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }

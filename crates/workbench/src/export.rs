@@ -61,7 +61,7 @@ enum Rows {
     Memory(Table),
 }
 
-/// A table that is to be exported: each key that differs between points has a column, behind the column `point`.
+/// A table to export: each key that differs between points has a column, after the column `point`.
 pub struct Export {
     /// Name, notes and columns, without rows.
     heading: Table,

@@ -50,9 +50,9 @@ pub struct Fault {
     pub allowed: Vec<String>,
     /// The place in the scenario.
     pub position: Option<Position>,
-    /// A few words for beside the place.
+    /// A few words to show at the place.
     pub label: Option<String>,
-    /// What is allowed there, or what to do.
+    /// The allowed values, or what to do.
     pub help: Option<String>,
     /// The message that the command prints for people, without colours.
     pub text: String,
