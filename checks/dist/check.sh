@@ -11,7 +11,7 @@ packages=$(realpath "$1") base=$2 suite=${SUITE:-bookworm}
 cd "$(dirname "$0")/../.."
 
 skip() { echo "SKIPPED make check-dist: $1"; exit 0; }
-[ "$(id -u)" = 0 ] || skip "chroot is root's"
+[ "$(id -u)" = 0 ] || skip "chroot needs root"
 command -v debootstrap > /dev/null || skip "debootstrap is missing (apt-get install debootstrap)"
 one() { local found=("$packages"/$1); [ -f "${found[0]}" ] || { echo "make check-dist: no $1 in $packages: make dist" >&2; exit 1; }; echo "${found[0]}"; }
 deb=$(one "shallop_*_$(dpkg --print-architecture).deb") wheel=$(one 'shallop-*.whl') sdist=$(one 'shallop-*.tar.gz')
@@ -50,7 +50,7 @@ chroot "$work/deb" dpkg --install /tmp/shallop.deb > /dev/null
 chroot "$work/deb" sh /tmp/use.sh shallop
 for file in man/man1/shallop.1.gz man/man1/shallop-run.1.gz bash-completion/completions/shallop \
     zsh/vendor-completions/_shallop fish/vendor_completions.d/shallop.fish doc/shallop/copyright; do
-    # minbase is told to leave out manual pages and docs by no rule: what the package has is there.
+    # dpkg in minbase has no rule that leaves out manual pages or docs.
     test -s "$work/deb/usr/share/$file" || { echo "the package has no $file" >&2; exit 1; }
 done
 chroot "$work/deb" dpkg --remove shallop > /dev/null
@@ -58,7 +58,7 @@ test ! -e "$work/deb/usr/bin/shallop"
 
 echo "== $(basename "$wheel"), in a virtual environment of a clean Debian $suite"
 clean wheel
-# What it depends on is fetched here, so that the root needs no network.
+# Its dependencies are downloaded here, so that the clean root needs no network.
 python3 -m venv "$work/venv"
 mkdir "$work/wheel/tmp/wheels"
 "$work/venv/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary=:all: \
