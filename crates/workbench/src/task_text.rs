@@ -55,8 +55,8 @@ impl Task {
         let _ = match self.folder.as_ref() {
             Some(folder) if !shard.is_whole() => writeln!(
                 text,
-                "Shard {shard}: {} of {all} runs are in {}. With those of all shards there,\n\
-                 the same command without --shard puts them together.",
+                "Shard {shard}: {} of {all} runs are in {}. When the runs of all shards are\n\
+                 there, the command without --shard and --identity makes the tables of all.",
                 summary.runs.len(),
                 name(RunArchive::of(folder).folder())
             ),
