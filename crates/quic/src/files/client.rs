@@ -111,9 +111,9 @@ impl ConnectError {
     pub fn help(&self, option: Spelling<'_>) -> Option<String> {
         match self {
             Self::Unknown { seen, .. } => Some(format!(
-                "compare with what 'shallop receive' prints there; then {} {seen}, or {}",
-                option("fingerprint"),
-                option("trust_new")
+                "compare with what 'shallop receive' prints there; then {}, or {} {seen}",
+                option("trust_new"),
+                option("fingerprint")
             )),
             Self::Other { host, file, .. } => {
                 let then = file.as_ref().map_or_else(String::new, |file| {
