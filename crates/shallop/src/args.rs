@@ -54,7 +54,7 @@ pub enum Command {
     /// Show what was read and written in a rehearsal, or play it to the simulator's switches
     #[command(after_help = examples::TAPE)]
     Tape(Tape),
-    /// Say what this machine can do, and what the rest needs
+    /// Show what this machine can do, and what is missing for the rest
     #[command(after_help = examples::DOCTOR)]
     Doctor(Doctor),
     /// Run shipped experiments, most from papers, and compare with the published results; without an ID, list them
@@ -75,13 +75,13 @@ pub enum Command {
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),
-    /// Print the JSON Schema of scenarios, or what results are made of
+    /// Print the JSON Schema of scenarios or of results
     #[command(after_help = examples::SCHEMA)]
     Schema(Schema),
     /// List the switch chips that scenarios may name
     #[command(after_help = examples::CHIPS)]
     Chips(Chips),
-    /// Build, list or test real Linux kernels, which hosts with stack = "kernel" are
+    /// Build, list or test Linux kernels for hosts with stack = "kernel"
     #[command(after_help = examples::KERNEL)]
     Kernel(Kernel),
     /// Load congestion controllers into the kernel of this machine, watch them and take them out
@@ -91,19 +91,19 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::EDGE)]
     Edge(Edge),
-    /// Send files to a host with 'shallop receive': QUIC whose data packets leave on credits
+    /// Send files to a host that runs 'shallop receive', over QUIC whose data packets leave on credits
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::SEND)]
     Send(Send),
-    /// Receive files of 'shallop send'
+    /// Receive files from 'shallop send'
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::RECEIVE)]
     Receive(Receive),
-    /// Round trips to a host with 'shallop receive', and whether the path to it drops emulation packets before data
+    /// Measure round trips to a host that runs 'shallop receive', or test whether the path is fit for credits
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::PING)]
     Ping(Ping),
-    /// A prompt or a program in a host of a scenario, with a real Linux kernel, in real or virtual time
+    /// Open a shell or run a program in a host of a scenario, with a Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),
     /// Measure packet-hops a second in the standard cases
@@ -236,7 +236,7 @@ pub struct Printed {
     /// Print JSON, like --format json
     #[arg(long)]
     json: bool,
-    /// Print all columns of tables. Without it a terminal that is too narrow is spared some: Mhop/s, wall s, RTOs,
+    /// Print all columns of tables. Without it, a terminal that is too narrow lacks some: Mhop/s, wall s, RTOs,
     /// resent, goodput, KB, credit loss %, open, in load, RTT p99, FCT p99, small p99, in this order, then the
     /// rightmost. Pipes get all
     #[arg(long)]
@@ -343,8 +343,8 @@ pub struct Check {
     /// Print every derived value with its formula
     #[arg(long)]
     pub explain: bool,
-    /// Print the runs that the scenario makes: point, scheme, seed and identity, a digest of all that the results of a
-    /// run depend on. With --json the title, and the files that the scenario names, too
+    /// Print the runs of the scenario: point, scheme, seed and identity, a digest of everything that determines the
+    /// results of a run. With --json, also the title and the files that the scenario names
     #[arg(long, conflicts_with = "explain")]
     pub runs: bool,
     /// How values are printed.

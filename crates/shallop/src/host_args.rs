@@ -21,7 +21,7 @@ pub struct Rehearse {
     /// Only these schemes: several with commas, or the option several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// Rehearse every scheme so many times, with the scenario's seed and those after it
+    /// Rehearse every scheme N times, with the scenario's seed and those after it
     #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
     pub seeds: Option<u32>,
     /// Show what queues hold, drops, marks and rates of flows on the screen while it runs
@@ -123,7 +123,7 @@ pub enum KernelAction {
         #[command(flatten)]
         printed: Printed,
     },
-    /// Run two flows twice
+    /// Test a kernel: run two flows twice, with equal results
     Test {
         /// The release; otherwise the newest
         release: Option<String>,

@@ -107,17 +107,17 @@ pub struct Certificate {
 /// Which receiver is trusted, and what it is shown.
 #[derive(Debug, Args)]
 pub struct Receiver {
-    /// The receiver's fingerprint, as it prints it; without it the one in the file of known hosts
+    /// The receiver's fingerprint, which 'shallop receive' prints; default: the one in the file of known hosts
     #[arg(long, value_name = "FINGERPRINT")]
     pub fingerprint: Option<Fingerprint>,
-    /// Trust a receiver that is not known yet, and keep its fingerprint, without a question
+    /// Trust an unknown receiver without a question, and keep its fingerprint
     #[arg(long)]
     pub trust_new: bool,
-    /// The file of known hosts, in place of the one in the folder `shallop` of your data
+    /// The file of known hosts; default: `known_hosts` in the folder `shallop` of your data folder
     #[arg(long, value_name = "FILE")]
     pub known_hosts: Option<PathBuf>,
     /// Trust a receiver whose certificate is for the name HOST and is signed by an authority in this file, in PEM;
-    /// fingerprints are not looked at
+    /// fingerprints do not matter then
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fingerprint", "trust_new", "known_hosts"])]
     pub ca: Option<PathBuf>,
     /// What this host shows to receivers with --client-ca.
@@ -132,16 +132,16 @@ pub struct Send {
     /// Files and folders
     #[arg(required_unless_present = "time", conflicts_with = "time", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Who receives them: a name or an address, with the port if it is not 4747
+    /// The receiver: a name or an address, with the port if it is not 4747
     #[arg(value_name = "HOST[:PORT]")]
     pub host: Host,
-    /// In place of files, send zeros for this time, which the receiver counts and drops: how fast the path is
+    /// In place of files, send zeros for this time, which the receiver counts and discards, to measure the rate
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Span>,
     /// Files that are sent at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = streams)]
     pub streams: u8,
-    /// Try credits again this often where the path was not fit for them; never without it
+    /// Try credits again after each such time on a path that was not fit for them; without it, never
     #[arg(long, value_name = "TIME", conflicts_with = "without_credits")]
     pub retry_credits: Option<Span>,
     /// Which receiver is trusted.
@@ -155,31 +155,30 @@ pub struct Send {
 /// The arguments of `receive`.
 #[derive(Debug, Args)]
 pub struct Receive {
-    /// The folder that files are put into; it has to exist
+    /// The folder for the files; it must exist
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// The address and port to listen at, as 192.0.2.1:4747; port 4747 of all addresses, IPv4 and IPv6, unless given
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub bind: Option<SocketAddr>,
-    /// End after the first sender whose files are there
+    /// End after the first sender whose files arrived
     #[arg(long)]
     pub once: bool,
-    /// Replace files of the same name and other contents
+    /// Replace existing files with other contents
     #[arg(long)]
     pub overwrite: bool,
-    /// Take files and folders whose path has a name that begins with a dot. Other programs read such files unasked:
-    /// a sender may make this host run programs by them
+    /// Take files and folders whose path has a name that begins with a dot. Other programs read such files without
+    /// being asked, so a sender may make this host run programs
     #[arg(long)]
     pub hidden: bool,
-    /// The folder with this host's identity, which is made there the first time, in place of the folder `shallop` of
-    /// your data
+    /// The folder with this host's identity, created if it is missing; default: `shallop` in your data folder
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     pub identity: Option<PathBuf>,
     /// In place of an identity of its own.
     #[command(flatten)]
     pub own: Certificate,
-    /// Take files only of senders whose certificate is signed by an authority in this file, in PEM. Without it,
-    /// anybody who reaches the port may send
+    /// Accept only senders whose certificate is signed by an authority in this file, in PEM. Without it, anybody who
+    /// reaches the port may send
     #[arg(long, value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
     /// How data leaves.
@@ -208,13 +207,13 @@ pub struct Ping {
     /// The address and port to listen at, as 192.0.2.1:4747; port 4747 of all addresses, IPv4 and IPv6, unless given
     #[arg(long, value_name = "ADDRESS:PORT", requires = "listen", value_parser = address)]
     pub bind: Option<SocketAddr>,
-    /// Round trips
+    /// The number of round trips
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pub count: u16,
-    /// The time between two of them
+    /// The time between two round trips
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub interval: Span,
-    /// The fingerprint that the host has to have; without it, any host is pinged
+    /// The fingerprint that the host must have; without it, any host is pinged
     #[arg(long, value_name = "FINGERPRINT")]
     pub fingerprint: Option<Fingerprint>,
     /// The network.
