@@ -9,7 +9,8 @@
 # which.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-out=$1 tools=$2
+# Absolute, since compilers of crates run in folders of their own.
+out=$(realpath -m "$1") tools=$(realpath -m "$2")
 shift 2
 mkdir -p "$out"
 rm -f "$out"/shallop*
