@@ -172,6 +172,8 @@ wheel: ## A wheel of the Python package in target/wheels, to install on machines
 
 check-report: ## Tests of reports in a headless Chromium
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null && command -v npm > /dev/null || { \
+	    case ",$${SHALLOP_REQUIRE:-}," in *,chromium,* | *,all,*) \
+	        echo "make $@: SHALLOP_REQUIRE requires chromium, and chromium, chromedriver or npm is missing" >&2; exit 1;; esac; \
 	    echo "SKIPPED $@: chromium, chromedriver or npm is missing (make setup)"; exit 0; }; \
 	$(call TOOL,$(TOOLS)/axe-core-$(AXE)); \
 	$(CARGO) build --release --locked --quiet --package shallop; \
