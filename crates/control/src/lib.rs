@@ -1,6 +1,8 @@
 //! Congestion control: each controller is arithmetic on the facts of an ACK or a congestion event. It sees no packet,
 //! owns no timer and reads no clock.
 
+#![warn(missing_docs)]
+
 pub mod any;
 pub mod bbr;
 mod bictcp;

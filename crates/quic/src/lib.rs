@@ -85,6 +85,8 @@
 //! Unreliable datagrams (RFC 9221), 0-RTT, priorities of streams, and the traits of `futures-io` or `tokio`. Endpoints
 //! need Linux.
 
+#![warn(missing_docs)]
+
 mod config;
 mod connection;
 mod connections;
