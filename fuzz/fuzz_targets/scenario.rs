@@ -10,7 +10,7 @@ use shallop_scenario::{Options, read};
 
 /// The files that the text may name.
 fn files() -> FilesInMemory {
-    FilesInMemory::of([
+    FilesInMemory::from_texts([
         ("net.csv", "from,to,rate,delay\na,b,1Gbps,1ms\nb,c,1Gbps,1ms\n"),
         ("sizes.csv", "1000,0.5\n100000,1\n"),
         ("flows.csv", "start,source,destination,bytes\n0,s0,r0,1000\n0.1,s1,r0,2000\n"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, Node};
 use shallop_lab::ends::{self, EndpointFactory};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::flows::Flow;
 use shallop_proto::AnyEnd;
 
@@ -85,7 +85,7 @@ pub struct HostFlows {
 
 impl HostFlows {
     /// The number of a host, which is new if it is seen for the first time.
-    pub fn host(&mut self, setup: &Setup<'_>, node: Node) -> u32 {
+    pub fn host(&mut self, setup: &ResolvedRun<'_>, node: Node) -> u32 {
         let next = self.hosts.len() as u32;
         let number = *self.hosts.entry(node).or_insert(next);
         if number == next {
@@ -201,7 +201,7 @@ impl HostFlows {
 /// The endpoints of flows between real hosts, and of others.
 pub struct HostEnds<'a, S> {
     /// The run.
-    pub setup: &'a Setup<'a>,
+    pub setup: &'a ResolvedRun<'a>,
     /// The endpoints of simulated flows.
     pub simulated: S,
     /// The flows between real hosts.

@@ -10,7 +10,7 @@ use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
 use shallop_plan::plan::Plan;
-use shallop_plan::{Setup, SetupError};
+use shallop_plan::{ResolvedRun, SetupError};
 use shallop_results::summary::{KernelOfRun, ProgramOfRun};
 
 use crate::console::Terminal;
@@ -70,7 +70,7 @@ pub fn run_observed(
     installed: &Installed,
     outside: Outside<'_>,
 ) -> Result<Outcome, KernelRunError> {
-    let setup = Setup::new(plan, scheme, seed)?;
+    let setup = ResolvedRun::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup)?;
     let settings = settings(plan, &traffic);
     let start = Start {

@@ -2,7 +2,7 @@
 
 use shallop_control::any as window;
 use shallop_core::Time;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
 use shallop_plan::plan::Transport;
@@ -33,7 +33,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn of(setup: &Setup<'_>) -> Result<Self, KernelRunError> {
+    pub(crate) fn of(setup: &ResolvedRun<'_>) -> Result<Self, KernelRunError> {
         let mut all = Self::default();
         let end = Time::after_start(setup.plan.duration);
         let options = &setup.plan.kernel;
@@ -70,7 +70,7 @@ impl Traffic {
     /// Adds the module of Gemini for a flow that uses it. A kernel has it once, with one set of parameters.
     fn add_gemini(
         &mut self,
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         flow: &Flow,
         transport: &Transport,
     ) -> Result<(), KernelRunError> {
@@ -95,7 +95,7 @@ impl Traffic {
     /// The program of which this flow is, unless an earlier flow was of it.
     fn add_program(
         &mut self,
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         flow: &Flow,
         (from, to): (u32, u32),
         controller: &str,

@@ -5,7 +5,7 @@
 use shallop_core::{Facts, Span};
 use shallop_plan::flows;
 use shallop_plan::transport::Protocol;
-use shallop_plan::{Setup, SetupError, wait, with_transport};
+use shallop_plan::{ResolvedRun, SetupError, wait, with_transport};
 use shallop_proto::clean::AsTcp;
 use shallop_proto::{AnyEnd, Endpoint};
 use shallop_sim::Flow;
@@ -32,7 +32,10 @@ pub trait EndpointVisitor {
 ///
 /// # Errors
 /// If the network and the transport's options do not fit.
-pub fn with<V: EndpointVisitor>(setup: &Setup<'_>, visitor: V) -> Result<V::Result, SetupError> {
+pub fn with<V: EndpointVisitor>(
+    setup: &ResolvedRun<'_>,
+    visitor: V,
+) -> Result<V::Result, SetupError> {
     let waits = wait::waits(setup)?;
     if setup.plan.groups.iter().any(|group| group.transport.is_some()) {
         return Ok(visitor.visit(Mixed { setup, waits }));
@@ -46,13 +49,13 @@ pub fn with<V: EndpointVisitor>(setup: &Setup<'_>, visitor: V) -> Result<V::Resu
 /// # Errors
 /// If the network and the transports' options do not fit.
 pub fn mixed<'a>(
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
 ) -> Result<impl EndpointFactory<End = AnyEnd> + 'a, SetupError> {
     Ok(Mixed { setup, waits: wait::waits(setup)? })
 }
 
 /// A flow of the simulator with these endpoints.
-pub fn flow<E>(setup: &Setup<'_>, flow: &flows::Flow, [sender, receiver]: [E; 2]) -> Flow<E> {
+pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: [E; 2]) -> Flow<E> {
     let facts = Facts {
         from: flow.from,
         to: flow.to,
@@ -76,7 +79,7 @@ pub fn flow<E>(setup: &Setup<'_>, flow: &flows::Flow, [sender, receiver]: [E; 2]
 
 /// Endpoints of one transport.
 struct Uniform<'a, P> {
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
     options: &'a P,
     /// The waiting time of each group.
     waits: Vec<Span>,
@@ -93,7 +96,7 @@ impl<P: Protocol> EndpointFactory for Uniform<'_, P> {
 
 /// Endpoints of flows whose groups have transports of their own.
 struct Mixed<'a> {
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
     /// The waiting time of each group, zero where its transport has none.
     waits: Vec<Span>,
 }

@@ -14,7 +14,7 @@ use shallop_measure::series::Series;
 use shallop_plan::error::SetupError;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::Plan;
-use shallop_plan::setup::Setup;
+use shallop_plan::resolved::ResolvedRun;
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::hosts::Hosts;
 use shallop_sim::{Retired, World};
@@ -89,13 +89,13 @@ pub fn run_observed(
     seed: u64,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let setup = Setup::new(plan, scheme, seed)?;
+    let setup = ResolvedRun::new(plan, scheme, seed)?;
     ends::with(&setup, RunWith { setup: &setup, observer })?
 }
 
 /// Runs a setup with endpoints of any type.
 struct RunWith<'a> {
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
     observer: &'a mut dyn Observer,
 }
 
@@ -125,7 +125,7 @@ impl ends::EndpointVisitor for RunWith<'_> {
 /// # Errors
 /// If the run was stopped, or a trace has changed.
 pub fn run_with_hosts<E: EndpointFactory, H: Hosts<E::End>>(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     ends: &E,
     hosts: H,
     observer: &mut dyn Observer,
@@ -138,8 +138,8 @@ pub fn run_with_hosts<E: EndpointFactory, H: Hosts<E::End>>(
 }
 
 /// The network of a setup.
-fn network(setup: &Setup<'_>) -> shallop_sim::Network {
-    let Setup { network, layout, routes, plan, .. } = setup;
+fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
+    let ResolvedRun { network, layout, routes, plan, .. } = setup;
     shallop_sim::Network {
         graph: network.graph.clone(),
         ports: layout.ports.clone(),
@@ -151,8 +151,8 @@ fn network(setup: &Setup<'_>) -> shallop_sim::Network {
 }
 
 /// What measures the run of a setup.
-fn probe(setup: &Setup<'_>) -> Measurements {
-    let Setup { network, plan, .. } = setup;
+fn probe(setup: &ResolvedRun<'_>) -> Measurements {
+    let ResolvedRun { network, plan, .. } = setup;
     let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
     let mut probe = Measurements::new(setup, measures);
     probe.capture = capture(setup);
@@ -161,7 +161,7 @@ fn probe(setup: &Setup<'_>) -> Measurements {
 
 /// Runs a world to its end.
 fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>>(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     mut world: World<'_, E, Measurements, M, H>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, H), RunError> {
@@ -174,7 +174,7 @@ fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>>(
 }
 
 /// The packet capture of the links that the plan names, if it names any.
-fn capture(setup: &Setup<'_>) -> Option<Capture> {
+fn capture(setup: &ResolvedRun<'_>) -> Option<Capture> {
     let (sets, limit) = &setup.plan.capture;
     let ports = sets.iter().filter_map(|set| setup.network.links.get(set)).flatten();
     let ports: BTreeSet<u32> = ports.copied().collect();
@@ -184,7 +184,7 @@ fn capture(setup: &Setup<'_>) -> Option<Capture> {
 
 /// A run in progress.
 struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> {
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
     world: World<'f, E, Measurements, M, H>,
     log: FlowLog<'a>,
     observer: &'a mut dyn Observer,

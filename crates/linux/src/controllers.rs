@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use shallop_bpf::{BpfError, Controller, Law};
 use shallop_control::any::Config;
 use shallop_core::BitsPerSec;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::kernel::CONTROLLERS;
 use shallop_plan::transport::Transport;
@@ -26,7 +26,7 @@ pub(crate) struct Controllers {
 
 impl Controllers {
     /// Those of a setup, which are there or loaded.
-    pub(crate) fn of(setup: &Setup<'_>) -> Result<Self, RehearsalError> {
+    pub(crate) fn of(setup: &ResolvedRun<'_>) -> Result<Self, RehearsalError> {
         let mut all = Self::default();
         let has = abilities::controllers();
         for group in 0..setup.plan.groups.len() {
@@ -95,7 +95,7 @@ impl Controllers {
 }
 
 /// The program of a transport, if there is one.
-fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
+fn law(setup: &ResolvedRun<'_>, transport: &Transport, group: usize) -> Option<Law> {
     let Transport::Tcp(tcp) = transport else { return None };
     match (&tcp.controller, tcp.kernel) {
         (Config::Gemini(config), _) => {
@@ -110,7 +110,7 @@ fn law(setup: &Setup<'_>, transport: &Transport, group: usize) -> Option<Law> {
 }
 
 /// The rate of the link of the first sender of a group.
-fn link_of(setup: &Setup<'_>, group: usize) -> BitsPerSec {
+fn link_of(setup: &ResolvedRun<'_>, group: usize) -> BitsPerSec {
     let first = FlowGenerator::new(setup).find(|flow| flow.group == group);
     let link = first.map(|flow| setup.network.graph.link_of(flow.path.nics.0).rate);
     link.unwrap_or(BitsPerSec::gbps(1))

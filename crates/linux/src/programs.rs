@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shallop_hosts::{addresses, lifeline};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_results::summary::ProgramOfRun;
 
 use crate::error::{RehearsalError, failed};
@@ -179,7 +179,7 @@ pub(crate) fn number(status: ExitStatus) -> u32 {
 
 /// What results say of a program.
 pub(crate) fn told(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     names: &[String],
     program: &Program,
     end: Option<Ended>,

@@ -7,7 +7,7 @@ use shallop_bpf::BpfError;
 use shallop_bpf::clean::{Place, Proxy, Settings};
 use shallop_core::{Node, Time};
 use shallop_hosts::flows::HostFlows;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::proxy::Clean;
 use shallop_results::summary::ProxyOfRun;
@@ -26,7 +26,7 @@ pub(crate) struct RunProxy(Option<Proxy>);
 impl RunProxy {
     /// Attaches the proxy of a scheme to the cards of these hosts.
     pub(crate) fn attach(
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         flows: &HostFlows,
         hosts: &[Host],
     ) -> Result<Self, RehearsalError> {
@@ -58,7 +58,7 @@ impl RunProxy {
 }
 
 /// The hosts whose data crosses a last hop or an edge of the proxy, each once in each place.
-fn places(setup: &Setup<'_>, clean: &Clean) -> Vec<(Node, Place)> {
+fn places(setup: &ResolvedRun<'_>, clean: &Clean) -> Vec<(Node, Place)> {
     let end = Time::after_start(setup.plan.duration);
     let mut all = Vec::new();
     for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {

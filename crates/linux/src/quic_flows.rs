@@ -14,7 +14,7 @@ use shallop_hosts::quic::{Credits, Progress};
 use shallop_hosts::{HostFlow, addresses};
 use shallop_plan::flows::Flow;
 use shallop_plan::transport::FlashPass;
-use shallop_plan::{Setup, wait};
+use shallop_plan::{ResolvedRun, wait};
 use shallop_quic::endpoints::{ConnectionId, StreamNumber};
 use shallop_quic::identity::{Identity, ServerVerifier};
 use shallop_quic::{Config, CreditStats, Endpoints, QuicError, Tls, Unscheduled};
@@ -39,7 +39,7 @@ const HELD: usize = 4 << 20;
 
 /// The settings of the two endpoints of a flow.
 pub(crate) fn config(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     flow: &Flow,
     options: &FlashPass,
 ) -> Result<Config, RehearsalError> {

@@ -19,7 +19,7 @@ use shallop_measure::flow_log::FlowRow;
 use shallop_measure::moment::Moment;
 use shallop_measure::observer::Observer;
 use shallop_measure::series;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::summary::RehearsalOfRun;
@@ -74,7 +74,7 @@ pub fn run_observed(
     files: Option<&Path>,
 ) -> Result<Outcome, RehearsalError> {
     check_length(plan)?;
-    let setup = Setup::new(plan, scheme, seed)?;
+    let setup = ResolvedRun::new(plan, scheme, seed)?;
     let controllers = Controllers::of(&setup)?;
     let traffic = Traffic::of(&setup, Some(&controllers))?;
     let begun = Instant::now();
@@ -166,7 +166,7 @@ fn dropped(hosts: &mut [Host], watches: &[Watch]) -> Result<u64, RehearsalError>
 /// Why it cannot.
 pub fn check(plan: &Plan, (scheme, seed): (usize, u64)) -> Result<(), RehearsalError> {
     check_length(plan)?;
-    let setup = Setup::new(plan, scheme, seed)?;
+    let setup = ResolvedRun::new(plan, scheme, seed)?;
     let controllers = Controllers::of(&setup)?;
     Traffic::of(&setup, Some(&controllers)).map(drop)
 }
@@ -185,7 +185,7 @@ fn check_length(plan: &Plan) -> Result<(), RehearsalError> {
 /// # Errors
 /// If the plan cannot be set up or rehearsed.
 pub fn demand(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
-    let setup = Setup::new(plan, scheme, plan.seed)?;
+    let setup = ResolvedRun::new(plan, scheme, plan.seed)?;
     Ok(Traffic::of(&setup, None)?.demand())
 }
 
@@ -194,7 +194,7 @@ pub fn demand(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
 /// # Errors
 /// As [`demand`].
 pub fn addresses(plan: &Plan, scheme: usize) -> Result<Vec<(String, Ipv4Addr)>, RehearsalError> {
-    let setup = Setup::new(plan, scheme, plan.seed)?;
+    let setup = ResolvedRun::new(plan, scheme, plan.seed)?;
     let names = Traffic::of(&setup, None)?.flows.names;
     let address = |(host, name)| (name, Ipv4Addr::from_bits(addresses::address(host)));
     Ok((0..).zip(names).map(address).collect())
@@ -215,7 +215,7 @@ type Parts = (
 
 /// Runs the network in this thread, and sockets and programs in others, until the network has ended.
 fn perform(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     traffic: &Traffic,
     stage: &Stage<'_>,
     (lines, observer): (Vec<Line>, &mut dyn Observer),
@@ -320,7 +320,7 @@ fn tape_of(plan: &Plan) -> Option<&str> {
 
 /// Runs the network between these lines.
 fn emulate(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     traffic: &Traffic,
     (lines, start, news): (Vec<Line>, &OnceLock<Instant>, Receiver<(u32, Progress)>),
     observer: &mut dyn Observer,

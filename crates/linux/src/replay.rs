@@ -10,7 +10,7 @@ use shallop_hosts::flows::HostEnds;
 use shallop_hosts::{addresses, frame};
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::observer::Unobserved;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::plan::Plan;
 use shallop_results::machine::Played;
 
@@ -91,7 +91,7 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
     if scheme >= plan.schemes.len() {
         return Err(RehearsalError::Refused("it is a tape of another scenario".to_owned()));
     }
-    let setup = Setup::new(plan, scheme, seed)?;
+    let setup = ResolvedRun::new(plan, scheme, seed)?;
     let traffic = Traffic::of(&setup, None)?;
     let legacy = plan.groups.iter().any(|group| group.transport.is_some());
     let again = Recorder::new(Player::new(tape), Some(Tape::default()));

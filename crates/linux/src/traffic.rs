@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, Node, Span, Time};
 use shallop_hosts::flows::{HostFlows, Owner};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
 use shallop_plan::plan::{Attachment, Driver, Plan};
@@ -38,7 +38,7 @@ pub(crate) struct Traffic {
 }
 
 /// The interfaces in the place of hosts that a plan asks for.
-fn attachments<'a>(setup: &Setup<'a>) -> &'a [Attachment] {
+fn attachments<'a>(setup: &ResolvedRun<'a>) -> &'a [Attachment] {
     match &setup.plan.driver {
         Driver::Rehearsal { attached, .. } => attached,
         Driver::Simulator => &[],
@@ -79,7 +79,7 @@ impl Traffic {
     /// The flows and programs between real hosts of a setup, with these controllers or, without any, those that kernels
     /// may have.
     pub(crate) fn of(
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         controllers: Option<&Controllers>,
     ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
@@ -123,7 +123,7 @@ impl Traffic {
     /// Adds a flow between these hosts.
     fn add(
         &mut self,
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         flow: &Flow,
         hosts: (u32, u32),
         sends: &Sends<'_>,
@@ -163,7 +163,7 @@ impl Traffic {
     }
 
     /// Finds the slowest port on each of these paths; of several as slow, that on most paths.
-    fn find_tightest(&mut self, setup: &Setup<'_>, paths: &[Vec<u32>]) {
+    fn find_tightest(&mut self, setup: &ResolvedRun<'_>, paths: &[Vec<u32>]) {
         let mut shared: BTreeMap<u32, usize> = BTreeMap::new();
         for &port in paths.iter().flatten() {
             *shared.entry(port).or_default() += 1;
@@ -184,12 +184,12 @@ impl Traffic {
     }
 
     /// The shortest time in which the full buffer before one of these links drains.
-    pub(crate) fn shortest_drain(&self, setup: &Setup<'_>) -> Span {
+    pub(crate) fn shortest_drain(&self, setup: &ResolvedRun<'_>) -> Span {
         self.tightest.keys().filter_map(|&port| setup.drain(port)).min().unwrap_or(Span::MAX)
     }
 
     /// The number of a host, whose link begins at this port.
-    fn host(&mut self, setup: &Setup<'_>, (node, port): (Node, u32)) -> u32 {
+    fn host(&mut self, setup: &ResolvedRun<'_>, (node, port): (Node, u32)) -> u32 {
         let host = self.flows.host(setup, node);
         if host as usize == self.rates.len() {
             self.rates.push(setup.network.graph.link_of(port).rate);
@@ -203,7 +203,7 @@ impl Traffic {
     /// The program of which this flow is, unless an earlier flow was of it.
     fn add_program(
         &mut self,
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         flow: &Flow,
         (from, to): (u32, u32),
         controller: &str,

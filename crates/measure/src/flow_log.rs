@@ -8,7 +8,7 @@ use shallop_proto::EndpointCounters;
 use crate::completion::CompletionTimes;
 use crate::flow_records::{FlowRecord, RECENT_FLOWS};
 use crate::fractions::rate;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_results::summary::Fct;
 
 /// The results of a flow, complete or not.
@@ -48,7 +48,7 @@ pub struct FlowRow {
 
 /// The flow log of a run.
 pub struct FlowLog<'a> {
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
     /// For each group, the sums over both endpoints of its flows in the log.
     pub groups: Vec<EndpointCounters>,
     /// For each group, the completion times of its flows in the log.
@@ -59,7 +59,7 @@ pub struct FlowLog<'a> {
 impl<'a> FlowLog<'a> {
     /// An empty log.
     #[must_use]
-    pub fn new(setup: &'a Setup<'a>) -> Self {
+    pub fn new(setup: &'a ResolvedRun<'a>) -> Self {
         let completion =
             setup.plan.groups.iter().map(|_| CompletionTimes::new(setup.plan.classes)).collect();
         let groups = vec![EndpointCounters::default(); setup.plan.groups.len()];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallop_core::{Bytes, Class, Span};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_switch::Occupancy;
 
 /// Bytes as a rate over a span, in bits per second.
@@ -23,7 +23,7 @@ pub(crate) fn data(counts: &[u64; Class::COUNT]) -> u64 {
 }
 
 /// The fraction of the time above each of the levels of the plan.
-pub(crate) fn above(setup: &Setup<'_>, held: &Occupancy) -> BTreeMap<String, f64> {
+pub(crate) fn above(setup: &ResolvedRun<'_>, held: &Occupancy) -> BTreeMap<String, f64> {
     let levels = setup.plan.levels.iter();
     levels.map(|&level| (level.to_string(), held.fraction_above(level))).collect()
 }

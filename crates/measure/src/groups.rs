@@ -10,12 +10,12 @@ use crate::fractions::{rate, ratio};
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::{Checkpoint, Series};
 use crate::shares::fairness;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_results::summary::{Group, GroupWindow};
 
 /// The results of each group.
 pub(crate) fn groups(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     measure: &Measurements,
     log: &FlowLog<'_>,
     series: &Series,
@@ -43,7 +43,11 @@ pub(crate) fn groups(
 }
 
 /// The throughput of each group between two checkpoints.
-pub(crate) fn windows(setup: &Setup<'_>, from: &Checkpoint, to: &Checkpoint) -> Vec<GroupWindow> {
+pub(crate) fn windows(
+    setup: &ResolvedRun<'_>,
+    from: &Checkpoint,
+    to: &Checkpoint,
+) -> Vec<GroupWindow> {
     let bytes = to.groups.iter().zip(&from.groups).map(|(to, from)| to - from);
     let row = |(group, bytes): (&shallop_plan::plan::Group, u64)| {
         let throughput_bps = rate(bytes, to.at - from.at);

@@ -8,7 +8,7 @@ use shallop_switch::PortCounters;
 use crate::fractions::{data, ratio};
 
 use crate::probe::Measurements;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_results::Link;
 
 /// The most entries of a list or map of places. The largest are kept, and the others counted.
@@ -17,7 +17,7 @@ const MAX_PLACES: usize = 1_000;
 /// The links that carried, or were offered, anything, each direction by itself, the most utilised first. `offered` is
 /// the payload offered to each port, in bits per second, if it is known.
 pub(crate) fn links(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     measure: &Measurements,
     (ports, offered): (&[PortCounters], Option<&[f64]>),
     end: Span,
@@ -51,7 +51,7 @@ pub(crate) fn weight(link: &Link) -> f64 {
 }
 
 /// The maximum length of the data queue of each port that is measured.
-fn longest_queues(setup: &Setup<'_>, measure: &Measurements) -> BTreeMap<u32, u64> {
+fn longest_queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> BTreeMap<u32, u64> {
     let data = setup.layout.data;
     let queues = measure.queues.iter().filter(|(at, _)| usize::from(at.queue) == data);
     queues.map(|(at, queue)| (at.port, queue.max().get())).collect()

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use shallop_core::{DropCause, QueueId, Span};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_switch::Occupancy;
 
 use crate::probe::Measurements;
@@ -46,7 +46,7 @@ pub struct Moment {
 impl Moment {
     /// The state of a run now. Ports must have caught up.
     #[must_use]
-    pub fn of(setup: &Setup<'_>, at: Span, measured: &Measurements) -> Self {
+    pub fn of(setup: &ResolvedRun<'_>, at: Span, measured: &Measurements) -> Self {
         let network = &setup.network;
         let all = measured.queues.iter().filter(|(id, _)| network.is_switch_port(id.port));
         let mut queues: Vec<_> = all.filter(|(_, queue)| queue.max().get() > 0).collect();

@@ -1,12 +1,12 @@
 //! The offered traffic of a run, by its distributions.
 
 use shallop_plan::plan::Classes;
-use shallop_plan::setup::Setup;
+use shallop_plan::resolved::ResolvedRun;
 use shallop_results::summary;
 use shallop_workload::Sizes;
 
 /// The offered traffic of all groups.
-pub fn offered(setup: &Setup<'_>) -> summary::Offered {
+pub fn offered(setup: &ResolvedRun<'_>) -> summary::Offered {
     let groups = &setup.plan.groups;
     let sized =
         || groups.iter().filter_map(|group| Some((group.flows as f64, group.sizes.as_ref()?)));

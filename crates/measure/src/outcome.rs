@@ -16,7 +16,7 @@ use crate::probe::Measurements;
 use crate::series::{Samples, Series};
 use crate::shares::fairness;
 use crate::warn;
-use shallop_plan::{Setup, load};
+use shallop_plan::{ResolvedRun, load};
 use shallop_results::Link;
 use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
 
@@ -36,7 +36,7 @@ pub struct Outcome {
 /// The summary of a run that has ended.
 #[must_use]
 pub fn summarise(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     measure: &Measurements,
     (ports, pools): (&[PortCounters], &[Pool]),
     log: &FlowLog<'_>,
@@ -130,7 +130,7 @@ struct Places {
 
 impl Places {
     fn of(
-        setup: &Setup<'_>,
+        setup: &ResolvedRun<'_>,
         measure: &Measurements,
         (ports, offered): (&[PortCounters], Option<&[f64]>),
         end: Span,
@@ -175,7 +175,7 @@ impl Totals {
     }
 }
 
-fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Window> {
+fn windows(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> Vec<Window> {
     let edges = setup.plan.windows.iter().filter(|(from, _)| *from < series.end);
     edges
         .filter_map(|&(from, to)| {
@@ -195,7 +195,7 @@ fn windows(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Wi
         .collect()
 }
 
-fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
+fn mean_drop_rate(setup: &ResolvedRun<'_>, ports: &[PortCounters]) -> f64 {
     let (mut sum, mut used) = (0.0, 0u32);
     for (_, counts) in switch_ports(setup, ports) {
         let dropped = counts.dropped.iter().sum();
@@ -206,7 +206,7 @@ fn mean_drop_rate(setup: &Setup<'_>, ports: &[PortCounters]) -> f64 {
     sum / f64::from(used.max(1))
 }
 
-fn drops_by_cause(setup: &Setup<'_>, measure: &Measurements) -> Vec<DropCount> {
+fn drops_by_cause(setup: &ResolvedRun<'_>, measure: &Measurements) -> Vec<DropCount> {
     let count = |(port, class, cause, packets): (u32, Class, DropCause, u64)| DropCount {
         place: setup.network.port_name(port),
         class: class.name().to_owned(),
@@ -216,7 +216,7 @@ fn drops_by_cause(setup: &Setup<'_>, measure: &Measurements) -> Vec<DropCount> {
     measure.drops.all().map(count).collect()
 }
 
-fn loss_by_place(setup: &Setup<'_>, ports: &[PortCounters]) -> BTreeMap<String, f64> {
+fn loss_by_place(setup: &ResolvedRun<'_>, ports: &[PortCounters]) -> BTreeMap<String, f64> {
     let places = ports.iter().enumerate().filter_map(|(port, counts)| {
         let dropped = data(&counts.dropped);
         let gone = dropped + data(&counts.lost);
@@ -226,7 +226,11 @@ fn loss_by_place(setup: &Setup<'_>, ports: &[PortCounters]) -> BTreeMap<String, 
     places.collect()
 }
 
-fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap<String, f64> {
+fn loss_by_set(
+    setup: &ResolvedRun<'_>,
+    ports: &[PortCounters],
+    sent: u64,
+) -> BTreeMap<String, f64> {
     let gone = |port: &u32| {
         let counts = &ports[*port as usize];
         data(&counts.dropped) + data(&counts.lost)
@@ -238,7 +242,7 @@ fn loss_by_set(setup: &Setup<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap
     sets.collect()
 }
 
-fn queues(setup: &Setup<'_>, measure: &Measurements) -> Vec<Queue> {
+fn queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> Vec<Queue> {
     let held = measure.queues.iter().filter(|(_, queue)| queue.max().get() > 0);
     held.map(|(place, queue)| Queue {
         place: setup.network.port_name(place.port),
@@ -255,7 +259,7 @@ fn queues(setup: &Setup<'_>, measure: &Measurements) -> Vec<Queue> {
 
 /// The ports of switches with their numbers.
 fn switch_ports<'a>(
-    setup: &'a Setup<'_>,
+    setup: &'a ResolvedRun<'_>,
     ports: &'a [PortCounters],
 ) -> impl Iterator<Item = (u32, &'a PortCounters)> {
     (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
@@ -263,7 +267,7 @@ fn switch_ports<'a>(
 
 /// The data queues of switches, each with its port.
 fn data_queues<'a>(
-    setup: &'a Setup<'_>,
+    setup: &'a ResolvedRun<'_>,
     measure: &'a Measurements,
 ) -> impl Iterator<Item = (u32, &'a Occupancy)> {
     let data = setup.layout.data;
@@ -274,14 +278,14 @@ fn data_queues<'a>(
 }
 
 /// The maximum length of any data queue of a switch, and its port, the first one of several; `None` if all were empty.
-fn longest_data_queue(setup: &Setup<'_>, measure: &Measurements) -> Option<(u64, u32)> {
+fn longest_data_queue(setup: &ResolvedRun<'_>, measure: &Measurements) -> Option<(u64, u32)> {
     let lengths = data_queues(setup, measure).map(|(port, queue)| (queue.max().get(), port));
     let longest = lengths.max_by_key(|&(bytes, port)| (bytes, std::cmp::Reverse(port)));
     longest.filter(|(bytes, _)| *bytes > 0)
 }
 
 /// The most that any data queue of a switch may hold, in bytes on the wire; `None` if one is unlimited.
-fn queue_limit(setup: &Setup<'_>, pools: &[Pool]) -> Option<u64> {
+fn queue_limit(setup: &ResolvedRun<'_>, pools: &[Pool]) -> Option<u64> {
     let limit = |port: u32| {
         let buffer = &setup.layout.memory.buffers[port as usize];
         if let Some(member) = buffer.member() {
@@ -301,7 +305,7 @@ fn queue_limit(setup: &Setup<'_>, pools: &[Pool]) -> Option<u64> {
     limits.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-fn utilization(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> f64 {
+fn utilization(setup: &ResolvedRun<'_>, ports: &[PortCounters], end: Span) -> f64 {
     let busiest = switch_ports(setup, ports).map(|(port, counts)| {
         let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
         ratio(counts.bytes, capacity)
@@ -309,7 +313,11 @@ fn utilization(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> f64 {
     busiest.fold(0.0, f64::max)
 }
 
-fn utilizations(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> BTreeMap<String, f64> {
+fn utilizations(
+    setup: &ResolvedRun<'_>,
+    ports: &[PortCounters],
+    end: Span,
+) -> BTreeMap<String, f64> {
     let carried = switch_ports(setup, ports).filter(|(_, counts)| data(&counts.sent) > 0);
     let part = |(port, counts): (u32, &PortCounters)| {
         let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
@@ -318,7 +326,7 @@ fn utilizations(setup: &Setup<'_>, ports: &[PortCounters], end: Span) -> BTreeMa
     carried.map(part).collect()
 }
 
-fn credit(setup: &Setup<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {
+fn credit(setup: &ResolvedRun<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {
     setup.requirements.credits?;
     let EndpointCounters { credits, metered, .. } = total.counters;
     Some(Credit {

@@ -1,14 +1,14 @@
 //! The occupancy of the shared memory pools of switches.
 
 use shallop_plan::pools::{PoolPorts, pools};
-use shallop_plan::setup::Setup;
+use shallop_plan::resolved::ResolvedRun;
 use shallop_results::summary;
 use shallop_switch::Pool;
 
 use crate::fractions::above;
 
 /// The occupancy of the pools of a run.
-pub(crate) fn occupancies(setup: &Setup<'_>, made: &[Pool]) -> Vec<summary::Pool> {
+pub(crate) fn occupancies(setup: &ResolvedRun<'_>, made: &[Pool]) -> Vec<summary::Pool> {
     let (switches, network) = (setup.plan.switches(setup.scheme), &setup.network);
     let all = pools(switches, network);
     let node = |shares: &PoolPorts| shares.ports.first().map(|&port| network.graph.near(port));

@@ -11,7 +11,7 @@ use crate::drops::DropCounts;
 use crate::flow_records::FlowRecords;
 use crate::load_phase::LoadPhase;
 use crate::rtts::Rtts;
-use shallop_plan::{Setup, sources};
+use shallop_plan::{ResolvedRun, sources};
 
 /// The counts of a group of flows.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +66,8 @@ const NONE: u32 = u32::MAX;
 impl Measurements {
     /// A probe for this run that measures the queues of each port for which `measures` is true.
     #[must_use]
-    pub fn new(setup: &Setup<'_>, measures: impl Fn(u32) -> bool) -> Self {
-        let Setup { layout, plan, .. } = setup;
+    pub fn new(setup: &ResolvedRun<'_>, measures: impl Fn(u32) -> bool) -> Self {
+        let ResolvedRun { layout, plan, .. } = setup;
         let (ports, queues) = (layout.ports.len(), layout.queues.len());
         let starting = sources::starting_by_group(setup);
         let counted = plan.counted_flows(&starting);

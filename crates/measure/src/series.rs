@@ -12,7 +12,7 @@ use shallop_switch::PortCounters;
 use crate::converge::Convergence;
 use crate::fractions::rate;
 use crate::probe::Measurements;
-use shallop_plan::{Plan, Setup};
+use shallop_plan::{Plan, ResolvedRun};
 
 /// The most flows in a run for which each flow has a series; with more, only groups have.
 const MAX_FLOWS: usize = 100;
@@ -192,7 +192,7 @@ pub struct Series {
 impl Series {
     /// A series without samples.
     #[must_use]
-    pub fn new(setup: &Setup<'_>) -> Self {
+    pub fn new(setup: &ResolvedRun<'_>) -> Self {
         let network = &setup.network;
         let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
         let queues = ports.flat_map(|port| {

@@ -8,7 +8,7 @@ use crate::flow_records::FlowRecord;
 use crate::probe::Measurements;
 use crate::series::Series;
 use crate::shares::shares;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::flows;
 use shallop_plan::plan::Group;
 use shallop_plan::transport::Credits;
@@ -22,7 +22,7 @@ const UNFAIR: f64 = 0.2;
 
 /// The warnings of a run that has ended. `offered` is the payload offered to each port, if it is known.
 pub(crate) fn warnings(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     measure: &Measurements,
     (ports, offered): (&[PortCounters], Option<&[f64]>),
     series: &Series,
@@ -40,7 +40,7 @@ pub(crate) fn warnings(
 
 /// Rule: flows of a group start after the duration. A run that ends earlier, because all counted flows are complete,
 /// leaves out nothing that was asked for if the late flows are not counted.
-fn late(setup: &Setup<'_>, measure: &Measurements, end: Span) -> Vec<String> {
+fn late(setup: &ResolvedRun<'_>, measure: &Measurements, end: Span) -> Vec<String> {
     let groups = setup.plan.groups.iter().zip(&measure.starting);
     let started = |(group, &starting): (&Group, &usize)| {
         let uncounted = starting + group.uncounted.1 >= group.flows;
@@ -50,7 +50,7 @@ fn late(setup: &Setup<'_>, measure: &Measurements, end: Span) -> Vec<String> {
 }
 
 /// Rule: the capture reached its limit.
-fn uncaptured(setup: &Setup<'_>, measure: &Measurements) -> Option<String> {
+fn uncaptured(setup: &ResolvedRun<'_>, measure: &Measurements) -> Option<String> {
     let capture = measure.capture.as_ref()?;
     let (since, packets) = capture.left_out()?;
     Some(format!(
@@ -63,7 +63,7 @@ fn uncaptured(setup: &Setup<'_>, measure: &Measurements) -> Option<String> {
 
 /// Rule: Jain's index in the last second is below [`UNFAIR`] among the flows without end of a group, all of which were
 /// there for the whole second.
-fn unfair(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<String> {
+fn unfair(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> Vec<String> {
     let end = series.end;
     let from = end.saturating_sub(Span::from_secs(1));
     let Some((first, last)) = series.at(from).zip(series.at(end)) else { return Vec::new() };
@@ -89,7 +89,7 @@ fn unfair(setup: &Setup<'_>, measure: &Measurements, series: &Series) -> Vec<Str
 }
 
 /// Rule: a switch port does not meter the credits or emulation packets that release data there.
-fn without_emulation(setup: &Setup<'_>, credits: &Credits) -> Vec<String> {
+fn without_emulation(setup: &ResolvedRun<'_>, credits: &Credits) -> Vec<String> {
     let network = &setup.network;
     let crossed = |port: &u32| {
         let crossing = setup.traffic_paths.ports[*port as usize];
@@ -107,13 +107,13 @@ fn without_emulation(setup: &Setup<'_>, credits: &Credits) -> Vec<String> {
     lines(setup, ports, text)
 }
 
-fn switch<'a>(setup: &'a Setup<'_>, port: u32) -> &'a shallop_plan::plan::Switch {
+fn switch<'a>(setup: &'a ResolvedRun<'_>, port: u32) -> &'a shallop_plan::plan::Switch {
     let node = setup.network.graph.near(port).0 as usize;
     &setup.plan.switches(setup.scheme)[setup.network.switch_of[node]]
 }
 
 /// A line for each of these ports, up to the number of ports that are named.
-fn lines(setup: &Setup<'_>, ports: Vec<u32>, text: impl Fn(String) -> String) -> Vec<String> {
+fn lines(setup: &ResolvedRun<'_>, ports: Vec<u32>, text: impl Fn(String) -> String) -> Vec<String> {
     let more = ports.len().saturating_sub(MAX_NAMED_PORTS);
     let named = ports.into_iter().take(MAX_NAMED_PORTS);
     let mut lines: Vec<String> = named.map(|port| text(setup.network.port_name(port))).collect();
@@ -124,7 +124,7 @@ fn lines(setup: &Setup<'_>, ports: Vec<u32>, text: impl Fn(String) -> String) ->
 }
 
 /// Rule: credits of `ExpressPass` take other links than their data.
-fn asymmetric(setup: &Setup<'_>, credits: &Credits) -> Option<String> {
+fn asymmetric(setup: &ResolvedRun<'_>, credits: &Credits) -> Option<String> {
     if !credits.releases_reverse || setup.plan.symmetric {
         return None;
     }
@@ -145,7 +145,7 @@ fn asymmetric(setup: &Setup<'_>, credits: &Credits) -> Option<String> {
 }
 
 /// Rule: data packets sent on credits were dropped.
-fn lost(setup: &Setup<'_>, credits: &Credits, ports: &[PortCounters]) -> Vec<String> {
+fn lost(setup: &ResolvedRun<'_>, credits: &Credits, ports: &[PortCounters]) -> Vec<String> {
     let dropped = |port: u32| ports[port as usize].dropped[Class::Data.index()];
     let all: Vec<u32> = (0..ports.len() as u32).filter(|&port| dropped(port) > 0).collect();
     let mut worst = all;
@@ -170,7 +170,7 @@ fn lost(setup: &Setup<'_>, credits: &Credits, ports: &[PortCounters]) -> Vec<Str
 }
 
 /// The explanation of data loss at this port, if there is one.
-fn why(setup: &Setup<'_>, port: u32) -> &'static str {
+fn why(setup: &ResolvedRun<'_>, port: u32) -> &'static str {
     let switch = switch(setup, port);
     if !setup.network.is_switch_port(port) {
         ""

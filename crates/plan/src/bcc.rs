@@ -34,8 +34,7 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// The thresholds of a pool with this number of ports of this rate.
-    #[must_use]
-    pub fn of(bcc: &Bcc, shared: &Shared, rate: BitsPerSec, ports: u32) -> Self {
+    pub fn new(bcc: &Bcc, shared: &Shared, rate: BitsPerSec, ports: u32) -> Self {
         let given = |size: Option<shallop_core::Bytes>| size.map(|size| size.get() as f64);
         let (size, private) = (shared.size.get() as f64, shared.private.get() as f64);
         let product = rate.get() as f64 / 8.0 * bcc.rtt.as_secs_f64();
@@ -89,7 +88,6 @@ impl Thresholds {
     }
 
     /// Each threshold: its name, its value, and the formula or origin of the value.
-    #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String, String)> {
         let Self { bcc, shared, rate, ports, required, max, min } = *self;
         let of = |given: bool, how: String| if given { "as given".to_owned() } else { how };

@@ -45,20 +45,17 @@ pub struct Mmu {
 
 impl Chip {
     /// The buffer per Gb/s of capacity, rounded down to bytes.
-    #[must_use]
     pub fn buffer_per_gbps(&self) -> Option<Bytes> {
         let gbps = self.capacity.get() / 1_000_000_000;
         self.buffer.map(|buffer| Bytes::new(buffer.get() / gbps))
     }
 
     /// Ports per part of the memory.
-    #[must_use]
     pub fn ports_per_mmu(&self) -> Option<u32> {
         self.memory.as_ref().map(|memory| self.ports / memory.count)
     }
 
     /// The memory that all queues of a part share: the part without the private bytes.
-    #[must_use]
     pub fn pool(&self) -> Option<Bytes> {
         let (memory, buffer) = (self.memory.as_ref()?, self.buffer?);
         let private = memory.private * u64::from(self.ports / memory.count);
@@ -66,7 +63,6 @@ impl Chip {
     }
 
     /// The buffer divided evenly among the ports, rounded down to bytes.
-    #[must_use]
     pub fn buffer_per_port(&self) -> Option<Bytes> {
         self.buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.ports)))
     }
@@ -248,13 +244,11 @@ static CHIPS: &[Chip] = &[
 ];
 
 /// All chips and routers, chips first.
-#[must_use]
 pub fn all() -> &'static [Chip] {
     CHIPS
 }
 
 /// The chip with this name in scenarios.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.id == id)
 }

@@ -24,7 +24,6 @@ use crate::kernel::KernelOptions;
 use crate::plan::{Accounting, Marking, Plan, Scheme, Switch, Transport};
 
 /// The plan of a scheme, given by its index, without what its runs do not depend on.
-#[must_use]
 pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     let transports =
         || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);

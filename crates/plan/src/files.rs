@@ -59,7 +59,9 @@ pub struct FilesInMemory(pub BTreeMap<String, String>);
 
 impl FilesInMemory {
     /// Files with these names and texts.
-    pub fn of<N: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (N, T)>) -> Self {
+    pub fn from_texts<N: Into<String>, T: Into<String>>(
+        files: impl IntoIterator<Item = (N, T)>,
+    ) -> Self {
         Self(files.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
     }
 }
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn texts_are_found_by_name_and_bounded() {
-        let files = FilesInMemory::of([("a.csv", "x\ny\n")]);
+        let files = FilesInMemory::from_texts([("a.csv", "x\ny\n")]);
         assert_eq!(files.text("a.csv", 4).as_deref(), Ok("x\ny\n"));
         assert_eq!(files.text("a.csv", 3), Err("it is longer than 3 bytes".into()));
         assert!(files.text("b.csv", 4).unwrap_err().ends_with("there are: a.csv"));

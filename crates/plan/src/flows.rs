@@ -10,8 +10,8 @@ use shallop_topology::Paths;
 
 use crate::ideal::ideal_fct;
 use crate::network::Network;
-use crate::setup::Setup;
-use crate::sources::{self, Source};
+use crate::resolved::ResolvedRun;
+use crate::sources::{ArrivalIter, arrivals};
 use crate::transport::FlowContext;
 
 /// A flow. Flows are numbered in order of start.
@@ -37,8 +37,7 @@ pub struct Flow {
 
 impl Flow {
     /// The completion time of the flow in an empty network; zero for a flow without end.
-    #[must_use]
-    pub fn ideal(&self, setup: &Setup<'_>) -> Span {
+    pub fn ideal(&self, setup: &ResolvedRun<'_>) -> Span {
         let Some(size) = self.size else { return Span::ZERO };
         let graph = &setup.network.graph;
         let links = self.path.there.iter().map(|&port| graph.link_of(port));
@@ -47,15 +46,13 @@ impl Flow {
     }
 
     /// How long before its data is available the flow requests credits.
-    #[must_use]
-    pub fn request_lead(&self, setup: &Setup<'_>) -> Span {
+    pub fn request_lead(&self, setup: &ResolvedRun<'_>) -> Span {
         let transport = &setup.plan.transport(setup.scheme, self.group).transport;
         transport.request_lead(self.path.base_rtt)
     }
 
     /// The context from which its endpoints are configured, given the waiting time of its group.
-    #[must_use]
-    pub fn context(&self, setup: &Setup<'_>, wait: Span) -> FlowContext {
+    pub fn context(&self, setup: &ResolvedRun<'_>, wait: Span) -> FlowContext {
         let (sender, receiver) = self.path.nics;
         let share = |nic: u32| setup.layout.shares[nic as usize].metered;
         FlowContext {
@@ -93,15 +90,14 @@ pub struct PathFacts {
 pub struct FlowGenerator<'a> {
     network: &'a Network,
     routes: &'a Routes,
-    groups: Vec<Peekable<Source<'a>>>,
+    groups: Vec<Peekable<ArrivalIter<'a>>>,
     next: u32,
 }
 
 impl<'a> FlowGenerator<'a> {
     /// All flows of this run.
-    #[must_use]
-    pub fn new(setup: &'a Setup<'_>) -> Self {
-        let groups = (0..setup.plan.groups.len()).map(|group| sources::of(setup, group).peekable());
+    pub fn new(setup: &'a ResolvedRun<'_>) -> Self {
+        let groups = (0..setup.plan.groups.len()).map(|group| arrivals(setup, group).peekable());
         let (network, routes) = (&setup.network, &setup.routes);
         Self { network, routes, groups: groups.collect(), next: 0 }
     }
@@ -155,8 +151,7 @@ pub const COMPARED_FLOWS: usize = 10_000;
 
 /// Among the first flows: how many there are for which `counts` holds, and how many of these have a reverse path over
 /// the same links.
-#[must_use]
-pub fn symmetric_flows(setup: &Setup<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
+pub fn symmetric_flows(setup: &ResolvedRun<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
     let graph = &setup.network.graph;
     let same = |flow: &Flow| {
         let end = End::sender(flow.number);

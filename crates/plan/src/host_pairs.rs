@@ -28,7 +28,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    fn of(network: &Network, paths: &Paths, host: Node) -> Self {
+    fn for_host(network: &Network, paths: &Paths, host: Node) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
         let transit = |port| network.longest_transit(&[port], smallest);
         match paths.leaf(host) {
@@ -57,22 +57,22 @@ pub struct HostPairs {
 
 impl HostPairs {
     /// The pairs of sender and receiver in the groups for whose index `counts` holds.
-    #[must_use]
-    pub fn of(
+    pub fn from_plan(
         plan: &Plan,
-        (network, paths): (&Network, &Paths),
+        network: &Network,
+        paths: &Paths,
         seed: Seed,
         counts: impl Fn(usize) -> bool,
     ) -> Self {
         let groups = plan.groups.iter().enumerate().filter(|(index, _)| counts(*index));
-        Self::of_groups(groups, (network, paths), seed)
+        Self::from_groups(groups, network, paths, seed)
     }
 
     /// The pairs of sender and receiver in these groups, each with its index in the plan.
-    #[must_use]
-    pub fn of_groups<'a>(
+    pub fn from_groups<'a>(
         groups: impl IntoIterator<Item = (usize, &'a Group)>,
-        (network, paths): (&Network, &Paths),
+        network: &Network,
+        paths: &Paths,
         seed: Seed,
     ) -> Self {
         let mut all = Self::none(network, paths);
@@ -108,7 +108,7 @@ impl HostPairs {
         let mut known: BTreeMap<Attachment, u32> = BTreeMap::new();
         let (mut attachment_of, mut attachments) = (vec![0; nodes], Vec::new());
         for host in network.graph.hosts() {
-            let attachment = Attachment::of(network, paths, host);
+            let attachment = Attachment::for_host(network, paths, host);
             attachment_of[host.0 as usize] = *known.entry(attachment).or_insert_with(|| {
                 attachments.push(attachment);
                 attachments.len() as u32 - 1
@@ -144,7 +144,6 @@ impl HostPairs {
     }
 
     /// The attachment of a host.
-    #[must_use]
     pub fn attachment(&self, host: Node) -> &Attachment {
         &self.attachments[self.attachment_of[host.0 as usize] as usize]
     }

@@ -15,7 +15,6 @@ const PS_PER_BYTE_AT_ONE_BPS: u128 = 8_000_000_000_000;
 ///
 /// The time is rounded down to the picosecond at each link, so that no run is faster by rounding. It is
 /// [`Span::MAX`] if it does not fit.
-#[must_use]
 pub fn ideal_fct(
     links: impl Iterator<Item = (BitsPerSec, Span)>,
     payload: u64,

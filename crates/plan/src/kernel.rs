@@ -18,7 +18,6 @@ pub const CONTROLLERS: [(&str, &str); 7] = [
 pub const NOT_IN_VIRTUAL_TIME: [&str; 1] = ["ecn-star"];
 
 /// The names in scenarios of the controllers that such hosts may have, as a list in words.
-#[must_use]
 pub fn controllers() -> String {
     CONTROLLERS.map(|(name, _)| name).join(", ")
 }
@@ -95,7 +94,6 @@ impl KernelOptions {
     }
 
     /// The controller of the module that all flows between kernels use, if one is given.
-    #[must_use]
     pub fn controller(&self) -> Option<&str> {
         self.module.as_ref().map(|module| self.controller.as_ref().unwrap_or(module).as_str())
     }

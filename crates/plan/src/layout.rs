@@ -36,7 +36,7 @@ const DATA: &[&str] = &["data"];
 
 /// The ports of a network under one scheme.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct PortLayout {
     /// The configuration of each port.
     pub ports: Vec<PortConfig>,
     /// The memory of the ports.
@@ -53,12 +53,12 @@ pub struct Layout {
     pub unscheduled: bool,
 }
 
-impl Layout {
+impl PortLayout {
     /// The ports of this network under a scheme, given by its index, with the requirements of its transports and the
     /// traffic of each port.
-    #[must_use]
-    pub fn of(
-        (plan, scheme): (&Plan, usize),
+    pub fn new(
+        plan: &Plan,
+        scheme: usize,
         network: &Network,
         requirements: &Requirements,
         traffic: &[PortTraffic],
@@ -70,15 +70,15 @@ impl Layout {
         let data = requirements.credits.map_or(0, |credits| credits.queues.len() - 1);
         let metered = requirements.credits.map(|credits| credits.metered);
         let unscheduled = requirements.unscheduled;
-        let memory = Memory::of(plan.switches(scheme), network, seed);
+        let memory = Memory::new(plan.switches(scheme), network, seed);
         let (ports, shares) = (vec![], vec![]);
         let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
             let of = |node: Node| &plan.switches(scheme)[network.switch_of[node.0 as usize]];
-            let switch = of(network.graph.near(port));
-            let ends = (switch, of(network.graph.far(port)));
-            let around = (traffic[port as usize], traffic[port as usize ^ 1]);
-            let shares = LinkShares::of(network, port, requirements, ends, around);
+            let (switch, far) = (of(network.graph.near(port)), of(network.graph.far(port)));
+            let (own, reverse) = (traffic[port as usize], traffic[port as usize ^ 1]);
+            let shares =
+                LinkShares::for_port(network, port, requirements, switch, far, own, reverse);
             let (mut queues, queue_of) = port_queues(network, port, *requirements, switch, &shares);
             let link = network.graph.link_of(port);
             if network.is_switch_port(port) {
@@ -86,7 +86,7 @@ impl Layout {
                     seed.stream(name, u64::from(port) << 8 | queue)
                 });
             }
-            layout.memory.add((plan, scheme), network, (port, requirements), &queues);
+            layout.memory.add_port(plan, scheme, network, port, requirements, &queues);
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,
@@ -118,13 +118,14 @@ pub struct LinkShares {
 
 impl LinkShares {
     /// The shares of a port, given the switches at both ends of its link and the traffic of both directions.
-    #[must_use]
-    pub fn of(
+    pub fn for_port(
         network: &Network,
         port: u32,
         requirements: &Requirements,
-        (switch, far): (&Switch, &Switch),
-        (traffic, reverse): (PortTraffic, PortTraffic),
+        switch: &Switch,
+        far: &Switch,
+        traffic: PortTraffic,
+        reverse: PortTraffic,
     ) -> Self {
         let frame = u64::from(wire::frame(network.graph.link_of(port).mtu.get()));
         let metered = u64::from(wire::MIN_FRAME);
@@ -170,7 +171,7 @@ fn manage(
             queue.discipline = Discipline::Aqm(aqm, port);
         } else if let Some(marking) = switch.marking(link.rate) {
             let mark = marking.as_step(link.rate);
-            let red = || marking.red((link.rate, frame), stream("red", number));
+            let red = || marking.red(link.rate, frame, stream("red", number));
             let red = mark.is_none().then(red);
             queue.discipline = Discipline::Fifo(FifoConfig { mark, red });
         }

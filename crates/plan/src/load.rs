@@ -10,18 +10,17 @@ use crate::host_pairs::HostPairs;
 use crate::network::Network;
 use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Plan, Starts};
-use crate::setup::Setup;
+use crate::resolved::ResolvedRun;
 use crate::traffic_paths::{Crossings, TrafficPaths};
 
 /// The mean number of flows that start in a second, for each group with random arrivals.
-#[must_use]
 pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<Option<f64>> {
     let groups = plan.groups.iter().enumerate();
     let rate = |(index, group): (usize, &Group)| match intensity(group)? {
         Intensity::PerSecond(rate) => Some(*rate),
         Intensity::Load(load, links) => {
-            let offered = Offered::of((group, index), network, paths, links, seed)?;
-            Some(load * offered.capacity / (8.0 * offered.mean_size * offered.crossings))
+            let terms = LoadTerms::for_group(group, index, network, paths, links, seed)?;
+            Some(load * terms.capacity / (8.0 * terms.mean_size * terms.crossings))
         }
     };
     groups.map(rate).collect()
@@ -29,22 +28,19 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
 
 /// [`by_port`] of a run that is set up. `None` if nothing is offered over time ([`is_offered`]) or the pairs of hosts
 /// are too many ([`is_summed`]).
-#[must_use]
-pub fn offered(setup: &Setup<'_>) -> Option<Vec<f64>> {
-    let Setup { plan, network, paths, rates, .. } = setup;
+pub fn offered(setup: &ResolvedRun<'_>) -> Option<Vec<f64>> {
+    let ResolvedRun { plan, network, paths, rates, .. } = setup;
     let summed = is_offered(plan) && is_summed(plan, network, setup.root());
     summed.then(|| by_port(plan, network, paths, rates, setup.root()))
 }
 
 /// Whether some flows start at random, or as a trace says: the others offer no amount over time.
-#[must_use]
 pub fn is_offered(plan: &Plan) -> bool {
     let is_trace = |group: &Group| matches!(group.start, Starts::Trace(_));
     plan.groups.iter().any(|group| intensity(group).is_some() || is_trace(group))
 }
 
 /// Whether so few pairs of hosts have random arrivals, up to four million in a group, that what they offer is summed.
-#[must_use]
 pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     let mut groups = plan.groups.iter().enumerate().filter(|(_, group)| intensity(group).is_some());
     groups.all(|(index, group)| {
@@ -56,7 +52,6 @@ pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
 /// with random arrivals while flows arrive, where `rates` has the flows per second of each group, and by the rows of
 /// traces that start within the duration, over the duration. A leaf is treated as a part of its switch, so that the
 /// work grows with the pairs of switches and not of hosts.
-#[must_use]
 pub fn by_port(
     plan: &Plan,
     network: &Network,
@@ -94,19 +89,14 @@ pub fn by_port(
         for ((_, from), bits) in same {
             amounts[from.0 as usize] += bits;
         }
-        spread(network, paths, same[0].0.0, (&mut amounts, &mut offered));
+        spread(network, paths, same[0].0.0, &mut amounts, &mut offered);
     }
     offered
 }
 
 /// Sends what each node that is no leaf has (`amounts`) to this one, in equal parts over equal-cost paths, and adds
 /// what crosses each port to `crossing`. Leaves `amounts` zero.
-fn spread(
-    network: &Network,
-    paths: &Paths,
-    to: Node,
-    (amounts, crossing): (&mut [f64], &mut [f64]),
-) {
+fn spread(network: &Network, paths: &Paths, to: Node, amounts: &mut [f64], crossing: &mut [f64]) {
     amounts[to.0 as usize] = 0.0;
     let Some(column) = paths.column(to) else { return };
     let mut send = |node: Node, ports: &[u32]| {
@@ -131,7 +121,7 @@ fn spread(
 
 /// The terms of the load on a set of links. Load = flows per second × mean size × 8 × crossings / capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Offered {
+pub struct LoadTerms {
     /// The sum of the rates of the ports in the set that a flow may cross, in bits per second. A direction of a link
     /// that no flow takes adds nothing.
     pub capacity: f64,
@@ -143,11 +133,11 @@ pub struct Offered {
     pub crossings: f64,
 }
 
-impl Offered {
+impl LoadTerms {
     /// The terms for this group and these links; `None` if its flows have no sizes or cross none of the links.
-    #[must_use]
-    pub fn of(
-        (group, index): (&Group, usize),
+    pub fn for_group(
+        group: &Group,
+        index: usize,
         network: &Network,
         paths: &Paths,
         links: &str,
@@ -158,8 +148,8 @@ impl Offered {
         for &port in ports {
             counts[port as usize] = true;
         }
-        let only = HostPairs::of_groups([(index, group)], (network, paths), seed);
-        let traffic = TrafficPaths::of(network, paths, &only).ok()?;
+        let only = HostPairs::from_groups([(index, group)], network, paths, seed);
+        let traffic = TrafficPaths::between(network, paths, &only).ok()?;
         let used: Vec<u32> =
             ports.iter().copied().filter(|&port| traffic.ports[port as usize].data).collect();
         let capacity = used.iter().map(|&port| network.graph.link_of(port).rate.get() as f64).sum();

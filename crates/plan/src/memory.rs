@@ -27,17 +27,19 @@ pub struct Memory {
 
 impl Memory {
     /// The pools of these switches, without buffers of ports.
-    pub(crate) fn of(switches: &[Switch], network: &Network, seed: Seed) -> Self {
+    pub(crate) fn new(switches: &[Switch], network: &Network, seed: Seed) -> Self {
         let (pools, members) = pools::build(switches, network, seed);
         Self { buffers: Vec::new(), pools, members }
     }
 
     /// Adds the buffer of the next port.
-    pub(crate) fn add(
+    pub(crate) fn add_port(
         &mut self,
-        (plan, scheme): (&Plan, usize),
+        plan: &Plan,
+        scheme: usize,
         network: &Network,
-        (port, requirements): (u32, &Requirements),
+        port: u32,
+        requirements: &Requirements,
         queues: &[QueueConfig],
     ) {
         let node = network.graph.near(port).0;
@@ -46,7 +48,7 @@ impl Memory {
         let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
             (_, None) => None,
             (0, _) => {
-                Some(Limit::of(credit_queue((plan, scheme), network, *requirements, port), rate))
+                Some(Limit::of(credit_queue(plan, scheme, network, *requirements, port), rate))
             }
             _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
         });
@@ -66,8 +68,8 @@ impl Memory {
             (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
         };
         self.buffers.push(match (weights, &mut own[..]) {
-            (Some(weights), [.., legacy]) => {
-                let (data, rest) = divide(common, weights);
+            (Some((data, other)), [.., legacy]) => {
+                let (data, rest) = divide(common, data, other);
                 *legacy = Some(rest);
                 PortBuffer::new(data, own)
             }
@@ -82,7 +84,8 @@ pub const RETURNED_QUEUE: u32 = 32;
 
 /// The depth of a port's queue of credits or emulation packets.
 pub(crate) fn credit_queue(
-    (plan, scheme): (&Plan, usize),
+    plan: &Plan,
+    scheme: usize,
     network: &Network,
     requirements: Requirements,
     port: u32,
@@ -97,8 +100,7 @@ pub(crate) fn credit_queue(
 }
 
 /// A limit divided by weight.
-#[must_use]
-pub fn divide(limit: Limit, (data, legacy): (u32, u32)) -> (Limit, Limit) {
+pub fn divide(limit: Limit, data: u32, legacy: u32) -> (Limit, Limit) {
     if limit == Limit::NONE {
         return (limit, limit);
     }

@@ -46,7 +46,6 @@ pub struct Network {
 
 impl Network {
     /// The network of this plan; the seed determines random delays.
-    #[must_use]
     pub fn build(plan: &Plan, seed: Seed) -> Self {
         let builder = builder(&plan.topology, seed);
         let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } =
@@ -70,13 +69,11 @@ impl Network {
     }
 
     /// The shortest paths.
-    #[must_use]
     pub fn paths(&self) -> Paths {
         Paths::among(&self.graph, self.twins())
     }
 
     /// The number of entries in the table of routes.
-    #[must_use]
     pub fn route_entries(&self) -> u64 {
         self.twins().table_entries(&self.graph)
     }
@@ -87,7 +84,6 @@ impl Network {
     }
 
     /// The site of each node; `None` for switches and for hosts without a site.
-    #[must_use]
     pub fn site_of(&self) -> Vec<Option<usize>> {
         let mut site_of = vec![None; self.names.len()];
         for (site, hosts) in self.sites.iter().enumerate() {
@@ -99,26 +95,22 @@ impl Network {
     }
 
     /// The hosts by name.
-    #[must_use]
     pub fn hosts(&self) -> BTreeMap<&str, Node> {
         self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
     }
 
     /// The name of a port: the nodes from and to which it leads.
-    #[must_use]
     pub fn port_name(&self, port: u32) -> String {
         let name = |node: Node| self.names[node.0 as usize].as_str();
         format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)))
     }
 
     /// True if this port belongs to a switch.
-    #[must_use]
     pub fn is_switch_port(&self, port: u32) -> bool {
         self.graph.kind(self.graph.near(port)) == NodeKind::Switch
     }
 
     /// What this port's wire does to packets besides its delay, if anything.
-    #[must_use]
     pub fn impairment(&self, port: u32, seed: Seed) -> Option<Impairment> {
         let (link, jitter) = (self.impaired(port), self.jitter(port));
         if jitter.is_zero() && link.is_none_or(|link| !link.is_impaired()) {
@@ -147,14 +139,12 @@ impl Network {
     }
 
     /// The frame aggregation of this port, if it has any.
-    #[must_use]
     pub fn aggregate(&self, port: u32) -> Option<FrameAggregation> {
         let (set, aggregation) = self.aggregation?;
         self.links.get(set)?.contains(&port).then_some(aggregation)
     }
 
     /// The lowest rate and the longest delay of this port's link during the run, with jitter and reordering.
-    #[must_use]
     pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
         let link = self.graph.link_of(port);
         let jitter = self.jitter(port);
@@ -168,7 +158,6 @@ impl Network {
     }
 
     /// The longest transit time of a packet of this size through these ports in an empty network.
-    #[must_use]
     pub fn longest_transit(&self, ports: &[u32], size: Bytes) -> Span {
         let each = |&port: &u32| {
             let (rate, delay) = self.worst(port);
@@ -178,7 +167,6 @@ impl Network {
     }
 
     /// The changes of this port's link during the run.
-    #[must_use]
     pub fn changes(&self, port: u32) -> Vec<LinkChange> {
         let Some(link) = self.impaired(port) else { return Vec::new() };
         let change = |&(at, rate, delay): &(Span, _, _)| {

@@ -47,7 +47,6 @@ pub fn pairs(
 }
 
 /// The intensity of arrivals, for groups with random arrivals.
-#[must_use]
 pub fn intensity(group: &Group) -> Option<&Intensity> {
     match &group.start {
         Starts::Poisson(intensity, _) | Starts::OnOff(intensity, ..) => Some(intensity),

@@ -69,20 +69,17 @@ pub struct Plan {
 
 impl Plan {
     /// The transport of a group under a scheme, both by their indices.
-    #[must_use]
     pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
         self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
     }
 
     /// Whether any flow of a scheme, given by its index, is between real kernels.
-    #[must_use]
     pub fn has_kernels(&self, scheme: usize) -> bool {
         (0..self.groups.len()).any(|group| self.kernel(scheme, group).is_some())
     }
 
     /// The controller of TCP, by its name in scenarios, of a group whose hosts are real kernels under a scheme. With
     /// `FlashPass` those of programs are, whose own packets are that transport.
-    #[must_use]
     pub fn kernel(&self, scheme: usize, group: usize) -> Option<&'static str> {
         let transport = &self.transport(scheme, group).transport;
         let has_own =
@@ -91,26 +88,22 @@ impl Plan {
     }
 
     /// Whether programs run in hosts.
-    #[must_use]
     pub fn has_programs(&self) -> bool {
         self.groups.iter().any(|group| group.command.is_some())
     }
 
     /// The configurations of switches under a scheme, by its index.
-    #[must_use]
     pub fn switches(&self, scheme: usize) -> &[Switch] {
         self.schemes[scheme].switches.as_ref().unwrap_or(&self.switches)
     }
 
     /// The number of flows.
-    #[must_use]
     pub fn flows(&self) -> usize {
         self.groups.iter().map(|group| group.flows).sum()
     }
 
     /// The number of counted flows if so many of each group start; the run ends when these are complete. `None` if some
     /// flows have no end, or none of those that start is counted.
-    #[must_use]
     pub fn counted_flows(&self, starting: &[usize]) -> Option<usize> {
         let finite = self.groups.iter().all(Group::is_finite);
         let counted = |(group, starting): (&Group, &usize)| {
@@ -222,7 +215,6 @@ pub struct GraphLink {
 
 impl GraphLink {
     /// Whether it loses, repeats or delays packets at random, is down for a while, or changes during the run.
-    #[must_use]
     pub fn is_impaired(&self) -> bool {
         [self.loss, self.reordering.0, self.duplicates].iter().any(|&of| of > 0.0)
             || !self.jitter.is_zero()
@@ -260,13 +252,11 @@ pub struct Group {
 
 impl Group {
     /// Whether its flows have an end.
-    #[must_use]
     pub fn is_finite(&self) -> bool {
         self.sizes.is_some() || matches!(self.start, Starts::Trace(_))
     }
 
     /// Whether the flow with this number, in order of start, is counted.
-    #[must_use]
     pub fn counts(&self, number: usize) -> bool {
         number >= self.uncounted.0 && number + self.uncounted.1 < self.flows
     }
@@ -359,7 +349,6 @@ impl Command {
 
     /// The words for a program whose other host has this name. `shallop` is the program that runs, whose
     /// path is `own`.
-    #[must_use]
     pub fn words_for(&self, other: &str, own: Option<&str>) -> Vec<String> {
         let mut words: Vec<String> =
             self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();

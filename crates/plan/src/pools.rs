@@ -20,7 +20,6 @@ pub struct PoolPorts {
 }
 
 /// The pools of a network with these switches.
-#[must_use]
 pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
     let mut pools: Vec<PoolPorts> = Vec::new();
     let mut known = BTreeMap::new();
@@ -51,7 +50,6 @@ pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
 }
 
 /// Whether a port leads to the node with this name, or is in the set of links with this name.
-#[must_use]
 pub fn port_matches(network: &Network, port: u32, name: &str) -> bool {
     network.names[network.graph.far(port).0 as usize] == name
         || network.links.get(name).is_some_and(|ports| ports.contains(&port))
@@ -59,19 +57,17 @@ pub fn port_matches(network: &Network, port: u32, name: &str) -> bool {
 
 impl PoolPorts {
     /// The rate of its fastest port.
-    #[must_use]
     pub fn rate(&self, network: &Network) -> BitsPerSec {
         let rates = self.ports.iter().map(|&port| network.graph.link_of(port).rate);
         rates.max().unwrap_or(BitsPerSec::gbps(1))
     }
 
     /// The thresholds of BCC, if the switch uses BCC. All ports of the pool count, in use or not.
-    #[must_use]
     pub fn thresholds(&self, switches: &[Switch], network: &Network) -> Option<Thresholds> {
         let switch = &switches[self.switch];
         let (bcc, shared) = (switch.bcc?, switch.shared?);
         let ports = shared.ports.unwrap_or(self.ports.len() as u32);
-        Some(Thresholds::of(&bcc, &shared, self.rate(network), ports))
+        Some(Thresholds::new(&bcc, &shared, self.rate(network), ports))
     }
 
     /// The ECN marking of the pool, if it marks.
@@ -92,13 +88,13 @@ impl PoolPorts {
     }
 
     /// The pool as a machine; `number` is that of the pool.
-    fn build(&self, number: usize, (switches, network): (&[Switch], &Network), seed: Seed) -> Pool {
+    fn build(&self, number: usize, switches: &[Switch], network: &Network, seed: Seed) -> Pool {
         let shared = switches[self.switch].shared;
         let red = self.marking(switches, network).map(|marking| -> RedConfig {
             let link = self.ports.first().map(|&port| network.graph.link_of(port));
             let frame = link.map_or(0, |link| wire::frame(link.mtu.get()));
             let frame = Bytes::new(u64::from(frame));
-            marking.red((self.rate(network), frame), seed.stream("pool", number as u64))
+            marking.red(self.rate(network), frame, seed.stream("pool", number as u64))
         });
         let (size, cell) = shared.map_or((Bytes::ZERO, Bytes::ZERO), |it| (it.size, it.cell));
         Pool::new(&PoolConfig { size, cell, red }, self.ports.len())
@@ -119,6 +115,6 @@ pub(crate) fn build(
         }
     }
     let numbered = pools.iter().enumerate();
-    let built = numbered.map(|(number, pool)| pool.build(number, (switches, network), seed));
+    let built = numbered.map(|(number, pool)| pool.build(number, switches, network, seed));
     (built.collect(), members)
 }

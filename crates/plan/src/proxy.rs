@@ -34,7 +34,6 @@ pub struct Clean {
 
 impl Clean {
     /// The proxy at each node that has one.
-    #[must_use]
     pub fn proxies<H>(&self, graph: &Graph) -> BTreeMap<Node, clean::Proxy<H>> {
         let mut ports: BTreeMap<Node, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
         for &port in &self.edges {

@@ -37,7 +37,7 @@ impl Requirements {
     ///
     /// # Errors
     /// If two transports would use one class of packets for different things.
-    pub fn of(plan: &Plan, scheme: usize) -> Result<Self, SetupError> {
+    pub fn for_scheme(plan: &Plan, scheme: usize) -> Result<Self, SetupError> {
         let transports: Vec<&Transport> =
             (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport).collect();
         let mut credits = transports.iter().filter_map(|transport| transport.credits());
@@ -74,10 +74,10 @@ pub(crate) fn port_traffic(
     seed: Seed,
 ) -> Result<Vec<PortTraffic>, NoPath> {
     let proactive = |group| plan.transport(scheme, group).transport.credits().is_some();
-    let own = HostPairs::of(plan, (network, paths), seed, proactive);
-    let others = HostPairs::of(plan, (network, paths), seed, |group| !proactive(group));
-    let (own, others) =
-        (TrafficPaths::of(network, paths, &own)?, TrafficPaths::of(network, paths, &others)?);
+    let own = HostPairs::from_plan(plan, network, paths, seed, proactive);
+    let others = HostPairs::from_plan(plan, network, paths, seed, |group| !proactive(group));
+    let own = TrafficPaths::between(network, paths, &own)?;
+    let others = TrafficPaths::between(network, paths, &others)?;
     let both = own.ports.into_iter().zip(others.ports);
     Ok(both
         .map(|(own, other)| PortTraffic { legacy: other.data || other.returns, ..own })

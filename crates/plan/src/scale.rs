@@ -27,7 +27,6 @@ pub enum ScaleError {
 
 impl Topology {
     /// The part of its rates that this network has; `None` if it has all.
-    #[must_use]
     pub const fn scale(&self) -> Option<Share> {
         match self {
             Self::Scaled { by, .. } => Some(*by),
@@ -36,7 +35,6 @@ impl Topology {
     }
 
     /// The network with all of its rates.
-    #[must_use]
     pub fn unscaled(&self) -> &Self {
         match self {
             Self::Scaled { of, .. } => of,

@@ -5,7 +5,7 @@ use shallop_core::{Node, Seed, Span, Time};
 
 use crate::pairs::pairs;
 use crate::plan::{Group, Starts, Trace};
-use crate::setup::Setup;
+use crate::resolved::ResolvedRun;
 use shallop_workload::arrivals::{Bursts, OnOff, Poisson};
 use shallop_workload::{Sizes, TraceReader};
 
@@ -25,11 +25,10 @@ pub struct Arrival {
 }
 
 /// The flows of a group in order of start.
-pub type Source<'a> = Box<dyn Iterator<Item = Arrival> + Send + 'a>;
+pub type ArrivalIter<'a> = Box<dyn Iterator<Item = Arrival> + Send + 'a>;
 
 /// The flows of this group.
-#[must_use]
-pub fn of<'a>(setup: &'a Setup<'_>, index: usize) -> Source<'a> {
+pub fn arrivals<'a>(setup: &'a ResolvedRun<'_>, index: usize) -> ArrivalIter<'a> {
     let group = &setup.plan.groups[index];
     let flows = match (&group.start, starts(setup, index)) {
         (Starts::Trace(trace), _) => traced(setup, trace),
@@ -44,14 +43,13 @@ pub fn of<'a>(setup: &'a Setup<'_>, index: usize) -> Source<'a> {
 
 /// When the last flow of a group with random arrivals starts on average, at so many flows per second, in seconds;
 /// `None` for other groups.
-#[must_use]
 pub fn mean_last_start(group: &Group, rate: f64) -> Option<f64> {
     let (Starts::Poisson(_, begin) | Starts::OnOff(_, begin, _)) = group.start else { return None };
     Some(begin.as_secs_f64() + group.flows as f64 / rate)
 }
 
 /// The number of flows of this group that start before `end`.
-fn starting(setup: &Setup<'_>, index: usize, end: Span) -> usize {
+fn starting(setup: &ResolvedRun<'_>, index: usize, end: Span) -> usize {
     let group = &setup.plan.groups[index];
     match (&group.start, starts(setup, index)) {
         (Starts::Trace(trace), _) => group.flows - trace.late,
@@ -66,15 +64,14 @@ fn starting(setup: &Setup<'_>, index: usize, end: Span) -> usize {
 }
 
 /// The number of flows of each group that start before the end of the run.
-#[must_use]
-pub fn starting_by_group(setup: &Setup<'_>) -> Vec<usize> {
+pub fn starting_by_group(setup: &ResolvedRun<'_>) -> Vec<usize> {
     let end = setup.plan.duration;
     (0..setup.plan.groups.len()).map(|index| starting(setup, index, end)).collect()
 }
 
 /// A generator of the senders, receivers and sizes of a group's flows, given their start times.
 fn generator(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     index: usize,
 ) -> impl FnMut(Time) -> Option<Arrival> + Send + use<> {
     let group = &setup.plan.groups[index];
@@ -92,16 +89,16 @@ fn generator(
 
 /// Flows with these start times.
 fn generated(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     index: usize,
     starts: Box<dyn Iterator<Item = Time> + Send>,
-) -> Source<'static> {
+) -> ArrivalIter<'static> {
     let generator = generator(setup, index);
     Box::new(starts.map_while(generator))
 }
 
 /// The flows of a trace. The trace was checked before; if it has changed since, the rows up to the first bad one.
-fn traced<'a>(setup: &'a Setup<'_>, trace: &'a Trace) -> Source<'a> {
+fn traced<'a>(setup: &'a ResolvedRun<'_>, trace: &'a Trace) -> ArrivalIter<'a> {
     let Ok(text) = trace.files.open(&trace.name) else { return Box::new(std::iter::empty()) };
     let rows = TraceReader::new(&trace.name, text, setup.network.hosts());
     Box::new(rows.map_while(Result::ok).map(|row| Arrival {
@@ -114,7 +111,7 @@ fn traced<'a>(setup: &'a Setup<'_>, trace: &'a Trace) -> Source<'a> {
 }
 
 /// Flows whose start times are known in advance: generated in the order of their numbers, then sorted by start.
-fn listed(setup: &Setup<'_>, index: usize) -> Source<'static> {
+fn listed(setup: &ResolvedRun<'_>, index: usize) -> ArrivalIter<'static> {
     let group = &setup.plan.groups[index];
     let starts = (0..group.flows).map(|number| start(group, index, number, setup.root()));
     let generator = generator(setup, index);
@@ -138,7 +135,7 @@ fn start(group: &Group, index: usize, number: usize, seed: Seed) -> Span {
 }
 
 /// The start times of a group's flows, if they follow an arrival process.
-fn starts(setup: &Setup<'_>, index: usize) -> Option<Box<dyn Iterator<Item = Time> + Send>> {
+fn starts(setup: &ResolvedRun<'_>, index: usize) -> Option<Box<dyn Iterator<Item = Time> + Send>> {
     let stream = setup.root().stream("arrivals", index as u64);
     let rate = setup.rates[index].unwrap_or_default();
     Some(match setup.plan.groups[index].start {

@@ -40,7 +40,6 @@ pub struct Variant {
 
 impl Study {
     /// The design: points with the labels of their schemes, seeds and claims.
-    #[must_use]
     pub fn design(&self) -> Design {
         let point = |variant: &Variant| Point {
             name: variant.name.clone(),
@@ -79,7 +78,6 @@ impl Study {
     }
 
     /// All runs in the order of the results: by point, then scheme, then seed.
-    #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         self.design().jobs()
     }

@@ -42,7 +42,6 @@ pub struct Switch {
 impl Switch {
     /// The ECN marking of the data queue of a link of this rate: as configured or, with BCC, above the queue that keeps
     /// the link busy.
-    #[must_use]
     pub fn marking(&self, rate: BitsPerSec) -> Option<Marking> {
         let standard = |bcc: Bcc| {
             let above = BufferSize::Bytes(Bytes::new(bcc.standard(rate) as u64));
@@ -52,7 +51,6 @@ impl Switch {
     }
 
     /// Whether anything marks.
-    #[must_use]
     pub fn marks(&self) -> bool {
         let shared = self.shared.is_some_and(|shared| shared.mark.is_some());
         let aqm = self.aqm.is_some_and(|aqm| aqm.marks());
@@ -61,7 +59,6 @@ impl Switch {
 }
 
 /// A size in bytes on a link of this rate, whose full frames take so much. Packets count as full frames.
-#[must_use]
 pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
     match size {
         BufferSize::Packets(packets) => frame * u64::from(packets),
@@ -88,21 +85,18 @@ pub struct Marking {
 
 impl Marking {
     /// Everything is marked above a threshold, and nothing below.
-    #[must_use]
     pub const fn step(above: BufferSize, at: MarkAt) -> Self {
         Self { min: above, max: above, max_probability: 1.0, weight: 0, at, drops: false }
     }
 
     /// The step of a queue, if this is no more than one.
-    #[must_use]
     pub fn as_step(&self, rate: BitsPerSec) -> Option<MarkThreshold> {
         let simple = self.min == self.max && self.weight == 0 && !self.drops;
         simple.then(|| MarkThreshold { above: Limit::of(self.max, rate), at: self.at })
     }
 
     /// The same for a queue of a link of this rate, whose full frames take so much. Packets count as full frames.
-    #[must_use]
-    pub fn red(&self, (rate, frame): (BitsPerSec, Bytes), stream: Stream) -> RedConfig {
+    pub fn red(&self, rate: BitsPerSec, frame: Bytes, stream: Stream) -> RedConfig {
         let bytes = |size: BufferSize| in_bytes(size, rate, frame);
         let weight = 1.0 / f64::from(1u32 << self.weight.min(31));
         let packet_time = Pace::new(rate).quote(frame);
@@ -140,7 +134,6 @@ pub struct Shared {
 
 impl Shared {
     /// One pool of this size for all ports, with alpha 1.
-    #[must_use]
     pub const fn new(size: Bytes) -> Self {
         let (alpha, legacy_alpha, private, cell) = (1.0, 1.0, Bytes::ZERO, Bytes::new(1));
         Self { size, ports: None, alpha, legacy_alpha, private, cell, mark: None }
@@ -148,8 +141,7 @@ impl Shared {
 
     /// The share of each of `queues` queues that are all at their limit: alpha size / (1 + alpha n) and the private
     /// bytes.
-    #[must_use]
-    pub fn of(&self, queues: u32) -> Bytes {
+    pub fn share_of_queue(&self, queues: u32) -> Bytes {
         let share = self.alpha / (1.0 + self.alpha * f64::from(queues));
         self.private + Bytes::new((self.size.get() as f64 * share) as u64)
     }
@@ -178,7 +170,6 @@ pub struct Bcc {
 
 impl Bcc {
     /// The queue that keeps a link of this rate busy: C RTT lambda, in bytes.
-    #[must_use]
     pub fn standard(&self, rate: BitsPerSec) -> f64 {
         rate.get() as f64 / 8.0 * self.rtt.as_secs_f64() * self.lambda
     }

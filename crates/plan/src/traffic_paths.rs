@@ -58,7 +58,7 @@ impl TrafficPaths {
     ///
     /// # Errors
     /// The pair without a path that has the least receiver and then the least sender.
-    pub fn of(network: &Network, paths: &Paths, pairs: &HostPairs) -> Result<Self, NoPath> {
+    pub fn between(network: &Network, paths: &Paths, pairs: &HostPairs) -> Result<Self, NoPath> {
         let ports = vec![PortTraffic::default(); network.graph.ports()];
         let mut traffic = Self { ports, ..Self::default() };
         traffic.add_round_trips(network, paths, pairs)?;
@@ -232,7 +232,6 @@ type Destination = (usize, bool, Vec<(Span, bool)>);
 
 impl<'a> Crossings<'a> {
     /// The mean crossings of this set of ports.
-    #[must_use]
     pub fn new(network: &'a Network, paths: &'a Paths, counts: &'a [bool]) -> Self {
         Self { network, paths, counts, last: None, means: None }
     }

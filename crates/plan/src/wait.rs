@@ -9,20 +9,20 @@ use shallop_switch::Limit;
 use crate::error::SetupError;
 use crate::memory::{self, RETURNED_QUEUE};
 use crate::plan::{FlashPass, Plan, Transport};
-use crate::setup::{CommonSetup, Setup};
+use crate::resolved::{ResolvedNetwork, ResolvedRun};
 use crate::study::Study;
 
 /// The waiting time: as configured, or the largest base round trip of all flows with a margin.
 ///
 /// # Errors
 /// If it is below the largest base round trip without `force_wait`.
-pub fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, SetupError> {
+pub fn wait(setup: &ResolvedRun<'_>, config: &FlashPass) -> Result<Span, SetupError> {
     let Some(longest) = setup.traffic_paths.longest else {
         return Ok(config.options.wait.unwrap_or_default());
     };
     let largest = longest.base_rtt;
     let Some(wait) = config.options.wait else {
-        return Ok(largest + Margin::of(setup, config).total());
+        return Ok(largest + Margin::for_run(setup, config).total());
     };
     if wait < largest && !config.options.force_wait {
         let name = |node: Node| setup.network.names[node.0 as usize].clone();
@@ -41,7 +41,7 @@ pub fn wait(setup: &Setup<'_>, config: &FlashPass) -> Result<Span, SetupError> {
 ///
 /// # Errors
 /// As [`wait`].
-pub fn waits(setup: &Setup<'_>) -> Result<Vec<Span>, SetupError> {
+pub fn waits(setup: &ResolvedRun<'_>) -> Result<Vec<Span>, SetupError> {
     let of_group = |group| match &setup.plan.transport(setup.scheme, group).transport {
         Transport::FlashPass(config) => wait(setup, config),
         _ => Ok(Span::ZERO),
@@ -54,7 +54,7 @@ pub fn waits(setup: &Setup<'_>) -> Result<Vec<Span>, SetupError> {
 /// # Errors
 /// If it cannot.
 pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), SetupError> {
-    waits(&Setup::new(plan, scheme, seed)?).map(drop)
+    waits(&ResolvedRun::new(plan, scheme, seed)?).map(drop)
 }
 
 /// Checks whether all these runs of a study can be set up. What the schemes of a point have in common under a seed is
@@ -66,7 +66,7 @@ pub fn check_all(study: &Study, mut jobs: Vec<Job>) -> Result<(), SetupError> {
     let place = |job: &Job| (job.point, job.seed);
     jobs.sort_by_key(|job| (place(job), job.scheme));
     for jobs in jobs.chunk_by(|a, b| place(a) == place(b)) {
-        let common = CommonSetup::new(&study.points[jobs[0].point].plan, jobs[0].seed)?;
+        let common = ResolvedNetwork::new(&study.points[jobs[0].point].plan, jobs[0].seed)?;
         for job in jobs {
             waits(&common.scheme(job.scheme)?)?;
         }
@@ -93,8 +93,7 @@ pub struct Margin {
 
 impl Margin {
     /// The margin of a run whose flows have these options.
-    #[must_use]
-    pub fn of(setup: &Setup<'_>, config: &FlashPass) -> Self {
+    pub fn for_run(setup: &ResolvedRun<'_>, config: &FlashPass) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
         let ports = 0..setup.network.graph.ports() as u32;
         let mut margin = Self { hops: setup.traffic_paths.hops, ..Self::default() };
@@ -118,7 +117,6 @@ impl Margin {
     }
 
     /// The total. The packet itself is served after the queued ones.
-    #[must_use]
     pub fn total(&self) -> Span {
         (self.gap * (self.queued + 1 + self.returned) + self.frame * 2) * u64::from(self.hops)
     }
@@ -128,9 +126,9 @@ impl Margin {
 const MAX_QUEUED: u64 = 1000;
 
 /// The number of emulation packets that fit their queue at this port.
-fn queued(setup: &Setup<'_>, port: u32) -> u64 {
+fn queued(setup: &ResolvedRun<'_>, port: u32) -> u64 {
     let network = &setup.network;
-    let depth = memory::credit_queue((setup.plan, setup.scheme), network, setup.requirements, port);
+    let depth = memory::credit_queue(setup.plan, setup.scheme, network, setup.requirements, port);
     let limit = Limit::of(depth, network.graph.link_of(port).rate);
     let packets = u64::from(limit.packets).min(limit.bytes.get() / u64::from(wire::MIN_FRAME));
     packets.min(MAX_QUEUED)

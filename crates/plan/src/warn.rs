@@ -8,7 +8,7 @@ use shallop_proto::wire;
 
 use crate::load;
 use crate::plan::{Group, Marking, Scheme, Switch, Transport};
-use crate::setup::Setup;
+use crate::resolved::ResolvedRun;
 use crate::sources;
 use crate::switches::in_bytes;
 
@@ -17,8 +17,7 @@ const MAX_NAMED: usize = 5;
 
 /// The warnings of a run that is set up, but for flows that start too late ([`late`]). `offered` is the payload offered
 /// to each port, in bits per second ([`load::offered`]), if it is known.
-#[must_use]
-pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
+pub fn warnings(setup: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
     let kinds = data_ports(setup);
     let mut warnings: Vec<String> = unmarked(setup, &kinds).into_iter().collect();
     warnings.extend(rarely_marked(setup, &kinds));
@@ -28,16 +27,14 @@ pub fn warnings(setup: &Setup<'_>, offered: Option<&[f64]>) -> Vec<String> {
 }
 
 /// All warnings that can be given of a run before it is made.
-#[must_use]
-pub fn before(setup: &Setup<'_>) -> Vec<String> {
+pub fn before(setup: &ResolvedRun<'_>) -> Vec<String> {
     let offered = load::offered(setup);
     [warnings(setup, offered.as_deref()), late(setup, &sources::starting_by_group(setup))].concat()
 }
 
 /// Rule: some flows of a group do not start before the end of the run. `started` has the number of those that do, of
 /// each group.
-#[must_use]
-pub fn late(setup: &Setup<'_>, started: &[usize]) -> Vec<String> {
+pub fn late(setup: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
     let duration = setup.plan.duration;
     let groups = setup.plan.groups.iter().zip(started);
     let late = groups.zip(&setup.rates).filter(|((group, started), _)| group.flows > **started);
@@ -67,7 +64,7 @@ fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
 type PortKind = (usize, BitsPerSec, Bytes);
 
 /// The kinds of switch ports that data crosses.
-fn data_ports(setup: &Setup<'_>) -> BTreeSet<PortKind> {
+fn data_ports(setup: &ResolvedRun<'_>) -> BTreeSet<PortKind> {
     let network = &setup.network;
     let crossed = |port: &u32| {
         network.is_switch_port(*port) && setup.traffic_paths.ports[*port as usize].data
@@ -82,7 +79,7 @@ fn data_ports(setup: &Setup<'_>) -> BTreeSet<PortKind> {
 }
 
 /// The first scheme or group transport for which this holds.
-fn first<'a>(setup: &'a Setup<'_>, holds: impl Fn(&Transport) -> bool) -> Option<&'a Scheme> {
+fn first<'a>(setup: &'a ResolvedRun<'_>, holds: impl Fn(&Transport) -> bool) -> Option<&'a Scheme> {
     let plan = setup.plan;
     let transports = (0..plan.groups.len()).map(|group| plan.transport(setup.scheme, group));
     transports.into_iter().find(|scheme| holds(&scheme.transport))
@@ -90,7 +87,7 @@ fn first<'a>(setup: &'a Setup<'_>, holds: impl Fn(&Transport) -> bool) -> Option
 
 /// The names of the switches in these kinds of port for which this holds, each once.
 fn named<'a>(
-    setup: &'a Setup<'_>,
+    setup: &'a ResolvedRun<'_>,
     kinds: &BTreeSet<PortKind>,
     holds: impl Fn(&Switch) -> bool,
 ) -> Vec<&'a str> {
@@ -113,7 +110,7 @@ fn list(names: &[&str]) -> String {
 
 /// Rule: a transport sends ECN-capable packets, and switches on its paths mark none of them: none at all, or, for a
 /// transport that relies on marks, some.
-fn unmarked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
+fn unmarked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
     let own = &setup.plan.schemes[setup.scheme];
     let proxied = own.clean.as_ref().map(|_| own);
     let capable = proxied.or_else(|| first(setup, Transport::responds_to_marks))?;
@@ -136,7 +133,7 @@ fn unmarked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
 }
 
 /// Rule: a transport that needs marks in proportion to the queue meets a discipline that marks a packet now and then.
-fn rarely_marked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
+fn rarely_marked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
     let reliant = first(setup, Transport::relies_on_marks)?;
     let rare =
         |switch: &Switch| switch.aqm.is_some_and(|aqm| aqm.marks() && !aqm.marks_in_proportion());
@@ -153,7 +150,7 @@ fn rarely_marked(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Option<String
 
 /// Rule: the threshold of a queue is at its buffer or above, or that of a pool at the size of the pool, so that
 /// nothing is ever marked. It does not matter to transports that do not respond to marks, unless it drops as well.
-fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
+fn never_reached(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     let switches = setup.plan.switches(setup.scheme);
     let responds = setup.plan.schemes[setup.scheme].clean.is_some()
         || first(setup, Transport::responds_to_marks).is_some();
@@ -163,7 +160,7 @@ fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
         let switch = &switches[number];
         let frame = Bytes::new(u64::from(wire::frame(mtu.get())));
         let buffer = match switch.shared {
-            Some(shared) => shared.of(1),
+            Some(shared) => shared.share_of_queue(1),
             None => in_bytes(switch.buffer, rate, frame),
         };
         let queue =
@@ -186,7 +183,7 @@ fn never_reached(setup: &Setup<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
 }
 
 /// Rule: random arrivals, or the rows of traces, offer a link more payload than it carries.
-fn overloaded(setup: &Setup<'_>, offered: &[f64]) -> Option<String> {
+fn overloaded(setup: &ResolvedRun<'_>, offered: &[f64]) -> Option<String> {
     let rate = |port: usize| setup.network.graph.link_of(port as u32).rate;
     let load = |(port, bits): (usize, &f64)| (port, bits / rate(port).get() as f64);
     let over: Vec<(usize, f64)> =

@@ -67,7 +67,6 @@ pub struct UnscheduledBurst {
 impl UnscheduledBurst {
     /// A burst that has not started, of a stream of `size` bytes or without end. Without a configuration it never
     /// sends anything.
-    #[must_use]
     pub fn new(config: Option<Config>, payload: u64, size: Option<u64>) -> Self {
         let frame = u64::from(wire::data_frame(payload));
         let frames = config.map_or(0, |config| config.max_burst.get().div_ceil(frame));
@@ -102,13 +101,11 @@ impl UnscheduledBurst {
     }
 
     /// Whether the burst goes on: payload is due, or will be.
-    #[must_use]
     pub fn is_bursting(&self) -> bool {
         self.phase == Phase::Burst
     }
 
     /// When [`UnscheduledBurst::on_timer`] is to be called.
-    #[must_use]
     pub fn wakeup(&self) -> Option<Time> {
         self.due
     }
@@ -119,7 +116,6 @@ impl UnscheduledBurst {
     }
 
     /// Whether [`UnscheduledBurst::poll`] returns a packet.
-    #[must_use]
     pub fn ready(&self) -> bool {
         self.phase != Phase::Idle && self.due.is_none()
     }
@@ -145,7 +141,6 @@ impl UnscheduledBurst {
     }
 
     /// The end of the unscheduled data so far.
-    #[must_use]
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -167,7 +162,6 @@ impl UnscheduledBurst {
     }
 
     /// Outstanding frames: neither acknowledged nor retransmitted.
-    #[must_use]
     pub fn outstanding(&self) -> u64 {
         (self.end - self.handled.next() - self.handled.out_of_order()).div_ceil(self.payload)
     }

@@ -14,8 +14,10 @@ use crate::peer::Peer;
 use crate::{expresspass, flashpass, tcp, udp};
 
 /// Either end of a TCP flow.
-pub type TcpEnd =
-    Peer<Box<tcp::Moderated<tcp::HostQueue<AnyWindow>>>, Box<tcp::Moderated<tcp::Receiver>>>;
+pub type TcpEnd = Peer<
+    Box<tcp::InterruptCoalescing<tcp::HostQueue<AnyWindow>>>,
+    Box<tcp::InterruptCoalescing<tcp::Receiver>>,
+>;
 /// Either end of an `ExpressPass` flow.
 pub type ExpressPassEnd = Peer<Box<expresspass::Sender>, Box<expresspass::Receiver<Rule>>>;
 /// Either end of a `FlashPass` flow.

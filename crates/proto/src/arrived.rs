@@ -15,25 +15,21 @@ pub struct Arrived {
 
 impl Arrived {
     /// The first byte that is missing.
-    #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
     /// True if bytes above the first missing one have arrived.
-    #[must_use]
     pub fn has_gap(&self) -> bool {
         !self.above.is_empty()
     }
 
     /// The number of bytes that have arrived above the first missing one.
-    #[must_use]
     pub fn out_of_order(&self) -> u64 {
         self.above.count()
     }
 
     /// The end of the highest byte that has arrived.
-    #[must_use]
     pub fn end(&self) -> u64 {
         self.above.last().map_or(self.next, |range| range.end)
     }
@@ -57,7 +53,6 @@ impl Arrived {
     }
 
     /// Whether all of these bytes have arrived.
-    #[must_use]
     pub fn covers(&self, body: &Range<u64>) -> bool {
         if body.is_empty() || body.end <= self.next {
             return true;

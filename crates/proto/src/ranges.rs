@@ -32,13 +32,11 @@ pub struct Ranges {
 
 impl Ranges {
     /// True if the set is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// The number of elements.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -49,20 +47,17 @@ impl Ranges {
     }
 
     /// The highest range.
-    #[must_use]
     pub fn last(&self) -> Option<Range<u64>> {
         self.chunks.back()?.last().map(|interval| interval.start..interval.end)
     }
 
     /// The range that contains `number`.
-    #[must_use]
     pub fn containing(&self, number: u64) -> Option<Range<u64>> {
         let interval = self.interval(self.find(number.checked_add(1)?))?;
         (interval.start <= number).then_some(interval.start..interval.end)
     }
 
     /// The first part of `range` that is not in the set.
-    #[must_use]
     pub fn gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         if range.is_empty() {
             return None;

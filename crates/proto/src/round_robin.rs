@@ -55,14 +55,12 @@ impl RoundRobin {
     }
 
     /// True if no endpoint waits.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.normal.is_empty() && self.low.is_empty()
     }
 
     /// The earliest time at which the next endpoint may be served, if the link is free from `free` on; `None` if none
     /// waits.
-    #[must_use]
     pub fn due(&self, free: Time) -> Option<Time> {
         (!self.is_empty()).then(|| self.since.max(free))
     }

@@ -44,7 +44,6 @@ pub struct Rtt {
 
 impl Rtt {
     /// An estimator without samples.
-    #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
             min: config.min,
@@ -84,19 +83,16 @@ impl Rtt {
     }
 
     /// SRTT; zero before the first sample.
-    #[must_use]
     pub fn srtt(&self) -> Span {
         self.srtt
     }
 
     /// The minimum; zero before the first sample.
-    #[must_use]
     pub fn min_rtt(&self) -> Span {
         self.minimum
     }
 
     /// The retransmission timeout, with backoff.
-    #[must_use]
     pub fn rto(&self) -> Span {
         if self.backoff == 0 {
             return self.rto;
@@ -106,13 +102,11 @@ impl Rtt {
     }
 
     /// The retransmission timeout, without backoff.
-    #[must_use]
     pub fn base_rto(&self) -> Span {
         self.rto
     }
 
     /// SRTT + 4 * RTTVAR without the bounds of the timeout; the timeout before the first sample.
-    #[must_use]
     pub fn unbounded_rto(&self) -> Span {
         if self.minimum.is_zero() { self.rto } else { self.srtt + self.rttvar * 4 }
     }

@@ -46,7 +46,6 @@ pub struct Sender {
 
 impl Sender {
     /// A sender of `size` bytes, or without end.
-    #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let pace = Pace::new(config.rate);
         Self { config: *config, pace, size, next: 0, due: None, last_timer: Time::ZERO, sent: 0 }
@@ -105,7 +104,6 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver of `size` bytes, or without end.
-    #[must_use]
     pub const fn new(size: Option<u64>) -> Self {
         Self { size, received: 0 }
     }

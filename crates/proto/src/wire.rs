@@ -14,20 +14,17 @@ pub const MTU: u64 = shallop_core::MTU;
 pub const MAX_PAYLOAD: u64 = u16::MAX as u64 - OVERHEAD - HEADERS;
 
 /// Bytes on the wire of an IP packet of this many bytes, which are at most 65,497.
-#[must_use]
 pub const fn frame(ip: u64) -> u16 {
     let size = ip + OVERHEAD;
     if size < MIN_FRAME as u64 { MIN_FRAME } else { size as u16 }
 }
 
 /// Bytes on the wire of a data packet with this much payload.
-#[must_use]
 pub const fn data_frame(payload: u64) -> u16 {
     frame(payload + HEADERS)
 }
 
 /// Bytes of the IP packet in a frame that takes this many bytes on the wire.
-#[must_use]
 pub const fn ip_bytes(size: u16) -> u64 {
     (size as u64).saturating_sub(OVERHEAD)
 }

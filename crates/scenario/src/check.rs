@@ -25,7 +25,7 @@ use shallop_plan::plan::{Plan, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::requirements::Requirements;
 use shallop_plan::wait;
-use shallop_plan::{Setup, SetupError};
+use shallop_plan::{ResolvedRun, SetupError};
 
 /// Above this many flows times nodes only the first seed is set up before the run: the run itself checks again.
 const LARGE: usize = 1_000_000;
@@ -33,7 +33,7 @@ const LARGE: usize = 1_000_000;
 /// That no run would have two transports that use one class of packets for different things.
 pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
-        if let Err(error) = Requirements::of(plan, scheme) {
+        if let Err(error) = Requirements::for_scheme(plan, scheme) {
             let own = plan.groups.iter().position(|group| group.transport.is_some());
             let key = Scenario::KEY.group;
             let groups = top.item(key).map(Item::items).unwrap_or_default();
@@ -95,7 +95,7 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
         let keys = SwitchOptions::KEY;
         if let Some(shared) = switch.shared.filter(|_| network.is_switch_port(port)) {
             let key = keys.shared.key;
-            check(key.name, BufferSize::Bytes(shared.of(1)), frame, at(&[key]))?;
+            check(key.name, BufferSize::Bytes(shared.share_of_queue(1)), frame, at(&[key]))?;
         } else if network.is_switch_port(port) {
             let at = at(&[keys.buffer, keys.chip]);
             check(keys.buffer.name, switch.buffer, frame, at)?;
@@ -248,7 +248,7 @@ fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Probl
     let Some(weights) = switch.weights else { return Ok(()) };
     let link = network.graph.link_of(port);
     let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-    let (data, legacy) = memory::divide(Limit::of(switch.buffer, link.rate), weights);
+    let (data, legacy) = memory::divide(Limit::of(switch.buffer, link.rate), weights.0, weights.1);
     if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
         return Ok(());
     }
@@ -289,7 +289,7 @@ pub(super) fn waits(
             let problem = schemes[scheme].wait.problem(error.to_string());
             problem.with_help("a longer `wait`, none at all, or force_wait = true")
         };
-        let setup = Setup::new(plan, first, seed).map_err(|error| problem(&error, first))?;
+        let setup = ResolvedRun::new(plan, first, seed).map_err(|error| problem(&error, first))?;
         let mut setup = setup;
         for &scheme in &judged {
             setup.scheme = scheme;

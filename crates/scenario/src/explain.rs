@@ -22,7 +22,7 @@ use shallop_plan::study::Study;
 use shallop_plan::traffic_paths::PairRtt;
 use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, Margin};
-use shallop_plan::{CommonSetup, Setup, SetupError};
+use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
 
 /// Values that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
                 format!("{what}, point {}", point.name)
             }
         };
-        let common = CommonSetup::new(&point.plan, seed)?;
+        let common = ResolvedNetwork::new(&point.plan, seed)?;
         for scheme in 0..point.plan.schemes.len() {
             let setup = common.scheme(scheme)?;
             if scheme == 0 {
@@ -119,7 +119,7 @@ fn parameters(plan: &Plan) -> Vec<Section> {
 
 /// The network and the traffic of a run that is set up: nodes, links, round trips, arrivals.
 #[must_use]
-pub fn network(setup: &Setup<'_>, title: String) -> Section {
+pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     let (plan, graph) = (setup.plan, &setup.network.graph);
     let mut section = Section { title, ..Section::default() };
     let hosts = graph.hosts().count();
@@ -157,7 +157,7 @@ pub fn network(setup: &Setup<'_>, title: String) -> Section {
 }
 
 /// What the ports of these switches have, on links of each rate; `most` is the largest base round trip.
-fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Section) {
+fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &mut Section) {
     for (switch, rate, mtu) in switch_ports(setup) {
         let switch = &switches[switch];
         let at = format!("of \"{}\" at {rate}", switch.name);
@@ -177,7 +177,7 @@ fn switches(setup: &Setup<'_>, switches: &[Switch], most: Span, section: &mut Se
         if let Some(shared) = switch.shared {
             let how = "alpha × size / (1 + 2 × alpha) + private";
             let what = format!("most that each of two full queues holds {at}");
-            section.say(what, size(shared.of(2).get()), how);
+            section.say(what, size(shared.share_of_queue(2).get()), how);
         }
         if let Some(marking) = switch.marking(rate) {
             let [min, max] = [marking.min, marking.max].map(|it| in_bytes(it, rate, frame));
@@ -207,7 +207,7 @@ fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
 }
 
 /// What ports share, each kind of pool once.
-fn pools(setup: &Setup<'_>, switches: &[Switch], section: &mut Section) {
+fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
     let network = &setup.network;
     let mut seen = BTreeSet::new();
     for pool in pools::pools(switches, network) {
@@ -235,7 +235,7 @@ fn pools(setup: &Setup<'_>, switches: &[Switch], section: &mut Section) {
 }
 
 /// The kinds of switch port there are: the switch, the rate and the largest packet.
-fn switch_ports(setup: &Setup<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
+fn switch_ports(setup: &ResolvedRun<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
     let network = &setup.network;
     let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
     ports
@@ -246,7 +246,7 @@ fn switch_ports(setup: &Setup<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
         .collect()
 }
 
-fn transport(setup: &Setup<'_>, title: String) -> Result<Section, SetupError> {
+fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupError> {
     let mut section = Section { title, ..Section::default() };
     for (rate, mtu, share, weights) in links(setup) {
         let frame = u64::from(wire::frame(mtu.get()));
@@ -283,7 +283,7 @@ fn transport(setup: &Setup<'_>, title: String) -> Result<Section, SetupError> {
 }
 
 /// Where a CLEAN proxy stands, and what its law rounds.
-fn proxy(setup: &Setup<'_>, clean: &Clean, section: &mut Section) {
+fn proxy(setup: &ResolvedRun<'_>, clean: &Clean, section: &mut Section) {
     let names = |ports: &[u32]| {
         let names: Vec<String> = ports.iter().map(|&port| setup.network.port_name(port)).collect();
         names.join(", ")
@@ -301,7 +301,11 @@ fn proxy(setup: &Setup<'_>, clean: &Clean, section: &mut Section) {
     section.say("CLEAN's g", format!("{:.6}", 1.0 / gain), format!("`gain`, 1 / 2^{shift}"));
 }
 
-fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Result<(), SetupError> {
+fn waiting(
+    setup: &ResolvedRun<'_>,
+    config: &FlashPass,
+    section: &mut Section,
+) -> Result<(), SetupError> {
     let wait = wait::wait(setup, config)?;
     let Some(largest) = setup.traffic_paths.longest.map(|way| way.base_rtt) else {
         return Ok(());
@@ -312,7 +316,7 @@ fn waiting(setup: &Setup<'_>, config: &FlashPass, section: &mut Section) -> Resu
         section.say("waiting time", time(wait), how);
         return Ok(());
     }
-    let margin = Margin::of(setup, config);
+    let margin = Margin::for_run(setup, config);
     let how = format!(
         "{} hops there × ({} × {} + {}) + {} hops back × ({} × {} + {})",
         margin.hops,
@@ -340,7 +344,7 @@ fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
             format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)),
         );
     };
-    let buffer = shared.of(1).get();
+    let buffer = shared.share_of_queue(1).get();
     let how = format!(
         "{} × {} / (1 + {}) + {}, of one full queue alone = {:.1} frames of {frame} B",
         shared.alpha,
@@ -356,7 +360,7 @@ fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
 type LinkKind = (BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>);
 
 /// The kinds of link there are, by what their ports meter.
-fn links(setup: &Setup<'_>) -> Vec<LinkKind> {
+fn links(setup: &ResolvedRun<'_>) -> Vec<LinkKind> {
     let ports = 0..setup.network.graph.ports() as u32;
     let mut kinds = Vec::new();
     for port in ports {

@@ -21,7 +21,7 @@ use super::section::{Section, rows, unique};
 use super::tree::Item;
 use shallop_plan::bounds::MAX_FLOWS;
 use shallop_plan::files::Files;
-use shallop_plan::load::Offered;
+use shallop_plan::load::LoadTerms;
 use shallop_plan::network::Network;
 use shallop_plan::pairs::{intensity, pairs};
 use shallop_plan::plan::Classes;
@@ -482,7 +482,7 @@ fn paths(
     weights.try_for_each(|((from, to), _)| joined(from.0, to.0))?;
     if let Some(Intensity::Load(_, links)) = intensity(group) {
         let paths = network.paths();
-        if Offered::of((group, index), network, &paths, links, Seed::new(1)).is_none() {
+        if LoadTerms::for_group(group, index, network, &paths, links, Seed::new(1)).is_none() {
             let message = format!("no flow of this group crosses the links \"{links}\"");
             return Err(section
                 .reject(GroupOptions::KEY.arrivals, message)

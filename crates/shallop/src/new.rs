@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use shallop_core::Span;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_scenario::Options;
 use shallop_scenario::template::{
     self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item,
@@ -37,7 +37,8 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     let (_, study) = read(&choice)?;
     print::notes(&notes(&study));
     // The durations follow from the round trips of the network.
-    let setup = Setup::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
+    let setup =
+        ResolvedRun::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
     choice.longest_rtt = setup.traffic_paths.longest.map_or(Span::ZERO, |longest| longest.base_rtt);
     let (text, _) = read(&choice)?;
     shallop_workbench::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;

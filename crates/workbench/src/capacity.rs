@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use shallop_core::Share;
 use shallop_plan::plan::Plan;
-use shallop_plan::{Setup, Study};
+use shallop_plan::{ResolvedRun, Study};
 
 use super::diagnostic::{Result, of_work, plain, with_help};
 use super::error::WorkError;
@@ -236,11 +236,12 @@ pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
     for point in &mut study.points {
         let scaled = point.plan.clone().scaled(by).map_err(|why| plain(&why))?;
         for scheme in 0..scaled.schemes.len() {
-            let setup = Setup::new(&scaled, scheme, scaled.seed).map_err(|why| plain(&why))?;
+            let setup =
+                ResolvedRun::new(&scaled, scheme, scaled.seed).map_err(|why| plain(&why))?;
             let Some((bytes, frame, port)) = setup.shallowest_buffer() else { continue };
             let (frames, place) = (bytes.get() / frame.get(), setup.network.port_name(port));
             if frames == 0 {
-                let whole_setup = Setup::new(&point.plan, scheme, point.plan.seed);
+                let whole_setup = ResolvedRun::new(&point.plan, scheme, point.plan.seed);
                 let of = whole_setup.map_err(|why| plain(&why))?.shallowest_buffer();
                 let most = of.map_or(1, |(all, frame, _)| all.get() / frame.get()).max(1);
                 let what = format!(

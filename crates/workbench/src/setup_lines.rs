@@ -1,7 +1,7 @@
 //! The description of the setup in the results: the network, the schemes, the size classes.
 
 use shallop_plan::plan::{Scheme, Topology};
-use shallop_plan::setup::Setup;
+use shallop_plan::resolved::ResolvedRun;
 use shallop_plan::study::Study;
 use shallop_results::{DerivedValue, SchemeInfo, SizeClasses};
 use shallop_scenario::explain::network;
@@ -30,7 +30,7 @@ pub fn limits(study: &Study) -> Option<SizeClasses> {
 pub fn setup(study: &Study) -> Vec<DerivedValue> {
     let Some(point) = study.points.first() else { return Vec::new() };
     let seed = study.seeds.first().copied().unwrap_or_default();
-    let Ok(setup) = Setup::new(&point.plan, 0, seed) else { return Vec::new() };
+    let Ok(setup) = ResolvedRun::new(&point.plan, 0, seed) else { return Vec::new() };
     let value = topology(&point.plan.topology).to_owned();
     let first = DerivedValue { what: "topology".to_owned(), value, how: String::new() };
     let lines = network(&setup, String::new()).lines.into_iter();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use shallop_core::Span;
 use shallop_lab::{Observer, RunError};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::files::Files;
 use shallop_plan::plan::{Attachment, Command, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
@@ -62,7 +62,7 @@ impl Session {
             return Err(with_help(&"no host of the scenario is a real kernel", &help));
         };
         let (number, names) = {
-            let setup = Setup::new(&plan, 0, plan.seed).map_err(|why| plain(&why))?;
+            let setup = ResolvedRun::new(&plan, 0, plan.seed).map_err(|why| plain(&why))?;
             let hosts = setup.network.hosts();
             let first = plan.groups.first().and_then(|group| group.from.first().copied());
             let number = match host {

@@ -14,7 +14,7 @@ use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use shallop_plan::plan::Topology;
 use shallop_plan::wait;
-use shallop_plan::{CommonSetup, Study, warn};
+use shallop_plan::{ResolvedNetwork, Study, warn};
 use shallop_results::Shard;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::warning_lines;
@@ -193,7 +193,7 @@ pub fn warnings(study: &Study) -> Result<Vec<String>> {
     let seed = study.seeds.first().copied().unwrap_or_default();
     let mut runs = Vec::new();
     for (number, point) in study.points.iter().enumerate() {
-        let common = CommonSetup::new(&point.plan, seed).map_err(|why| plain(&why))?;
+        let common = ResolvedNetwork::new(&point.plan, seed).map_err(|why| plain(&why))?;
         for (index, scheme) in point.plan.schemes.iter().enumerate() {
             let setup = common.scheme(index).map_err(|why| plain(&why))?;
             let warnings = warn::before(&setup);

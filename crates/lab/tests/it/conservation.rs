@@ -9,7 +9,7 @@ use shallop_core::{
 };
 use shallop_lab::ends::{self, EndpointFactory};
 use shallop_plan::plan::{GraphLink, GraphNode, Group, Marking, Plan, Shared, Topology};
-use shallop_plan::{Setup, SetupError};
+use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, World};
 use shallop_switch::discipline::codel::CoDelConfig;
@@ -58,7 +58,10 @@ fn total(count: Count) -> u64 {
 }
 
 /// A world of this setup, in which nothing has happened yet.
-fn world<'a, E: EndpointFactory>(setup: &'a Setup<'_>, ends: &'a E) -> World<'a, E::End, Tally> {
+fn world<'a, E: EndpointFactory>(
+    setup: &'a ResolvedRun<'_>,
+    ends: &'a E,
+) -> World<'a, E::End, Tally> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
@@ -81,7 +84,7 @@ fn of_data(count: Count) -> u64 {
 
 /// What the ports of hosts, or those of switches, sent, dropped and hold.
 fn sums<E: Endpoint>(
-    setup: &Setup<'_>,
+    setup: &ResolvedRun<'_>,
     world: &World<'_, E, Tally>,
     host: bool,
 ) -> (Count, Count, u64) {
@@ -97,7 +100,7 @@ fn sums<E: Endpoint>(
 }
 
 /// The conservation of packets and of payload at this instant: `Err` says what is not conserved.
-fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
+fn audit<E: Endpoint>(setup: &ResolvedRun<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
     let at = world.now();
     let wrong = |what: &str, left: u64, right: u64| Err(format!("{at}: {what}: {left}, {right}"));
     let (sent, host_dropped, host_queued) = sums(setup, world, true);
@@ -140,7 +143,10 @@ fn audit<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<
 }
 
 /// No receiver has more than there is, and one is complete when it has it all.
-fn payload<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
+fn payload<E: Endpoint>(
+    setup: &ResolvedRun<'_>,
+    world: &World<'_, E, Tally>,
+) -> Result<(), String> {
     let receivers =
         world.ends().skip(1).step_by(2).zip(shallop_plan::flows::FlowGenerator::new(setup));
     for (number, (receiver, flow)) in receivers.enumerate() {
@@ -155,7 +161,7 @@ fn payload<E: Endpoint>(setup: &Setup<'_>, world: &World<'_, E, Tally>) -> Resul
 /// Runs until nothing is left to happen, looking at it on the way. What it came to: by class sent and dropped by all
 /// ports, and the reports of all ends.
 struct Run<'a> {
-    setup: &'a Setup<'a>,
+    setup: &'a ResolvedRun<'a>,
     /// When to look; then every ten seconds.
     looks: &'a [Span],
 }
@@ -384,7 +390,7 @@ fn accounted(plan: &Plan, seed: u64, looks: &[Span]) -> Result<Vec<String>, Test
     let mut came = vec![];
     for (number, scheme) in plan.schemes.iter().enumerate() {
         let fail = |why: SetupError| TestCaseError::fail(why.to_string());
-        let setup = Setup::new(plan, number, seed).map_err(fail)?;
+        let setup = ResolvedRun::new(plan, number, seed).map_err(fail)?;
         let looked = ends::with(&setup, Run { setup: &setup, looks }).map_err(fail)?;
         came.push(looked.map_err(|why| TestCaseError::fail(format!("{}: {why}", scheme.name)))?);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use shallop_core::{Seed, Span};
 use shallop_lab::run;
 use shallop_measure::Outcome;
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::{Plan, Study};
@@ -23,7 +23,7 @@ scheme = [{ transport = "cubic" }, { transport = "expresspass" }, { transport = 
 "#;
 
 fn study(group: &str, files: &[(&str, &str)]) -> Result<Study, Problem> {
-    let files = FilesInMemory::of(files.iter().copied());
+    let files = FilesInMemory::from_texts(files.iter().copied());
     let options = Options { files: Arc::new(files), ..Options::default() };
     read(&format!("{NETWORK}\n[[group]]\nname = \"all\"\n{group}\n"), &options)
 }
@@ -48,7 +48,7 @@ cool_down = 30
 #[test]
 fn flows_arrive_as_often_as_the_load_asks_for() {
     let plan = plan(POISSON);
-    let setup = Setup::new(&plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(&plan, 0, 1).unwrap();
     // Flows go one way: the other direction of the link adds nothing to its capacity.
     let mean = plan.groups[0].sizes.as_ref().unwrap().mean();
     let expected = 0.25 * 1e9 / (8.0 * mean);
@@ -118,7 +118,7 @@ fn bursts_are_sent_by_several_at_once_to_one() {
     let group = "pattern = \"incast\"\nat_once = 3\nsize = \"10KB\"\nflows = 9\n\
                  arrivals = { every = \"10ms\", at_once = 3 }";
     let plan = plan(group);
-    let setup = Setup::new(&plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(&plan, 0, 1).unwrap();
     let flows: Vec<_> = FlowGenerator::new(&setup).collect();
     for (number, burst) in flows.chunks(3).enumerate() {
         let start = Span::from_ms(10 * number as u64);
@@ -195,7 +195,7 @@ fn a_group_that_is_added_moves_no_flow_of_another() {
     );
     let two = study(&more, &[]).unwrap();
     let flows = |study: &Study| {
-        let setup = Setup::new(&study.points[0].plan, 0, 7).unwrap();
+        let setup = ResolvedRun::new(&study.points[0].plan, 0, 7).unwrap();
         let of_first = FlowGenerator::new(&setup).filter(|flow| flow.group == 0);
         of_first.map(|flow| (flow.start, flow.from, flow.to, flow.size)).collect::<Vec<_>>()
     };
@@ -210,7 +210,7 @@ fn what_may_cross_a_port_is_known_before_any_flow_is() {
                 to = \"dc1\"\npattern = \"uniform\"\n";
     let study = read(text, &Options::default()).unwrap();
     let plan = &study.points[0].plan;
-    let setup = Setup::new(plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(plan, 0, 1).unwrap();
     let crossed = |data: bool| {
         let crossings = setup.traffic_paths.ports.iter();
         crossings.filter(|crossing| if data { crossing.data } else { crossing.returns }).count()

@@ -9,7 +9,7 @@ use shallop_lab::run;
 use shallop_measure::Outcome;
 use shallop_plan::Plan;
 use shallop_plan::plan::{Scheme, Starts, Topology};
-use shallop_plan::{Setup, SetupError};
+use shallop_plan::{ResolvedRun, SetupError};
 use shallop_scenario::{Options, read};
 use shallop_topology::Delays;
 use shallop_topology::dumbbell::Dumbbell;
@@ -89,7 +89,7 @@ fn weights_leave_credits_the_part_of_the_link_that_data_have_and_nothing_is_lost
     for (data, legacy) in [(1, 1), (3, 1)] {
         let mut plan = beside("flashpass", "cubic", None);
         plan.switches[0].weights = Some((data, legacy));
-        let setup = Setup::new(&plan, 0, 1).unwrap();
+        let setup = ResolvedRun::new(&plan, 0, 1).unwrap();
         let (own, all) = (u64::from(data), u64::from(data + legacy));
         assert_eq!(setup.layout.shares[0].metered, Share::new(own * 84, own * 84 + all * 1538));
         let run = outcome(&plan, 1).run;
@@ -107,7 +107,7 @@ fn weights_leave_credits_the_part_of_the_link_that_data_have_and_nothing_is_lost
 fn where_tcp_does_not_cross_weights_leave_credits_the_whole_link() {
     let mut plan = beside("flashpass", "cubic", None);
     plan.switches[0].weights = Some((1, 1));
-    let setup = Setup::new(&plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(&plan, 0, 1).unwrap();
     // Links are numbered as they are made: the bottleneck, then those of the hosts 2 to 5.
     let shares = &setup.layout.shares;
     assert_eq!(shares[0].metered, Share::new(84, 84 + 2 * 1538));
@@ -136,7 +136,7 @@ fn a_bottleneck_without_emulation_queue_loses_data_and_says_so() {
 #[test]
 fn transports_that_ask_different_things_of_switches_are_refused() {
     let plan = beside("flashpass", "expresspass", None);
-    let error = Setup::new(&plan, 0, 1).err();
+    let error = ResolvedRun::new(&plan, 0, 1).err();
     assert_eq!(error, Some(SetupError::Mix { scheme: "flashpass".to_owned() }));
 }
 

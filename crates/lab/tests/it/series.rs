@@ -5,7 +5,7 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::probe::Measurements;
 use shallop_measure::series::{MAX_STORED, Series};
 use shallop_plan::bounds::DAY;
-use shallop_plan::{Plan, Setup};
+use shallop_plan::{Plan, ResolvedRun};
 use shallop_topology::Delays;
 use shallop_topology::dumbbell::Dumbbell;
 
@@ -30,7 +30,7 @@ fn near_idle(duration: Span, sample: Span) -> Plan {
 #[test]
 fn stored_samples_stay_below_a_bound_and_at_equal_intervals() {
     let plan = near_idle(Span::from_secs(100), Span::from_ms(1));
-    let setup = Setup::new(&plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(&plan, 0, 1).unwrap();
     let mut probe = Measurements::new(&setup, |_| true);
     let mut series = Series::new(&setup).with_bound(100);
     for number in 1..=100_000 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use shallop_lab::run;
 use shallop_plan::files::FilesInMemory;
-use shallop_plan::{Setup, Study, warn};
+use shallop_plan::{ResolvedRun, Study, warn};
 use shallop_scenario::{Options, Problem, read};
 
 /// A dumbbell with two senders at 100 Mb/s, with these keys, this scheme and this group.
@@ -36,7 +36,8 @@ fn try_study(text: &str) -> Result<Study, Problem> {
     let late = "start,source,destination,bytes\n0,s0,r0,1460\n0.1,s1,r1,1460\n0.2,s0,r1,1460\n5,s0,r0,1460\n";
     let never = "start,source,destination,bytes\n# a remark\n0.2,s0,r0,1460\n7,s1,r1,1460\n";
     let heavy = "start,source,destination,bytes\n0,s0,r0,6MB\n";
-    let files = FilesInMemory::of([("late.csv", late), ("never.csv", never), ("heavy.csv", heavy)]);
+    let files =
+        FilesInMemory::from_texts([("late.csv", late), ("never.csv", never), ("heavy.csv", heavy)]);
     read(text, &Options { files: Arc::new(files), ..Options::default() })
 }
 
@@ -44,7 +45,7 @@ fn try_study(text: &str) -> Result<Study, Problem> {
 fn warnings(text: &str) -> (Vec<String>, Vec<String>) {
     let study = try_study(text).unwrap_or_else(|problem| panic!("{problem:?}"));
     let plan = &study.points[0].plan;
-    let setup = Setup::new(plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(plan, 0, 1).unwrap();
     let before = warn::before(&setup);
     (before, run(plan, 0, 1, &mut |_| true).unwrap().run.warnings)
 }
@@ -268,7 +269,7 @@ fn load_is_of_the_directions_that_flows_take() {
             "flows = 5\nsize = \"100KB\"\narrivals = {{ load = 0.8, of = \"bottleneck\" }}\n{pattern}"
         );
         let study = try_study(&text("", "", "cubic", &group)).unwrap();
-        let setup = Setup::new(&study.points[0].plan, 0, 1).unwrap();
+        let setup = ResolvedRun::new(&study.points[0].plan, 0, 1).unwrap();
         setup.rates[0].unwrap()
     };
     let (one_way, both) =

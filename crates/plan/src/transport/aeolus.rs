@@ -62,7 +62,7 @@ impl Aeolus {
     ///
     /// # Errors
     /// If Aeolus is off and one of its keys is written.
-    pub(super) fn of<S: Source>(
+    pub(super) fn when_on<S: Source>(
         self,
         on: bool,
         source: &S,

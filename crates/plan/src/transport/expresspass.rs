@@ -69,7 +69,7 @@ impl Configured for ExpressPass {
         // Credits may be used as soon as they arrive, so the first one ends the burst.
         let aeolus_of = |on, burst: Burst| {
             let aeolus = Aeolus { burst: burst.burst, until: BurstUntil::FirstResponse };
-            aeolus.of(on, source, &[Burst::KEY.burst])
+            aeolus.when_on(on, source, &[Burst::KEY.burst])
         };
         let (options, rule, aeolus, demand) = if kind == PAPER.name {
             let (options, rule, switched, burst, demand) = Paper::read(source, stack)?;

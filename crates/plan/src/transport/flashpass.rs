@@ -62,7 +62,6 @@ options! {
 
 impl FlashPass {
     /// Epochs in a round trip.
-    #[must_use]
     pub fn epochs(&self) -> u32 {
         self.options.epochs.unwrap_or(match self.law {
             FlashPassLaw::Aimd(_) => AIMD_EPOCHS,
@@ -71,7 +70,6 @@ impl FlashPass {
     }
 
     /// The credit engine of the sender of a flow.
-    #[must_use]
     pub fn engine(&self, flow: &FlowContext) -> CreditEngineConfig {
         let FlashPassOptions { jitter, over_provision, expected_loss, .. } = self.options;
         let link = flow.sender_link;
@@ -86,14 +84,12 @@ impl FlashPass {
     }
 
     /// The burst of a flow before the first credit, if it has one.
-    #[must_use]
     pub fn unscheduled(&self, flow: &FlowContext) -> Option<aeolus::Config> {
         let duration = if self.bursts_until_first_data() { flow.wait } else { flow.base_rtt };
         self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration))
     }
 
     /// Whether the burst goes on until the first credit may be used, and not only until the first answer.
-    #[must_use]
     pub fn bursts_until_first_data(&self) -> bool {
         self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData)
     }
@@ -142,7 +138,7 @@ impl Configured for FlashPass {
     fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
         let aeolus_of = |on, burst: Burst, until: Until| {
             let aeolus = Aeolus { burst: burst.burst, until: until.burst_until };
-            aeolus.of(on, source, &[Burst::KEY.burst, Until::KEY.burst_until])
+            aeolus.when_on(on, source, &[Burst::KEY.burst, Until::KEY.burst_until])
         };
         let (options, law, aeolus, demand) = if kind == PAPER.name {
             let (options, law, switched, burst, until, demand) = Paper::read(source, stack)?;
@@ -202,7 +198,6 @@ pub enum FlashPassLaw {
 
 impl FlashPassLaw {
     /// The law at the beginning of a flow.
-    #[must_use]
     pub fn begin(self) -> flashpass::Law {
         match self {
             Self::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),

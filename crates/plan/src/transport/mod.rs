@@ -71,7 +71,6 @@ pub trait Configured: Sized {
 
 impl Transport {
     /// The controller's name in scenarios, if its hosts are real kernels.
-    #[must_use]
     pub fn kernel(&self) -> Option<&'static str> {
         match self {
             Self::Tcp(tcp) => tcp.kernel,
@@ -211,7 +210,6 @@ pub struct FlowContext {
 
 impl FlowContext {
     /// The random stream of the flow with this name.
-    #[must_use]
     pub fn stream(&self, name: &str) -> Stream {
         self.seed.stream(name, u64::from(self.number))
     }
@@ -219,7 +217,6 @@ impl FlowContext {
 
 impl Transport {
     /// See [`Protocol::CREDITS`].
-    #[must_use]
     pub fn credits(&self) -> Option<&'static Credits> {
         fn of<P: Protocol>(_: &P) -> Option<&'static Credits> {
             P::CREDITS
@@ -228,49 +225,41 @@ impl Transport {
     }
 
     /// See [`Protocol::describe`].
-    #[must_use]
     pub fn describe(&self) -> String {
         with_transport!(self, options => options.describe())
     }
 
     /// See [`Protocol::aeolus`].
-    #[must_use]
     pub fn aeolus(&self) -> Option<Aeolus> {
         with_transport!(self, options => options.aeolus())
     }
 
     /// See [`Protocol::responds_to_marks`].
-    #[must_use]
     pub fn responds_to_marks(&self) -> bool {
         with_transport!(self, options => options.responds_to_marks())
     }
 
     /// See [`Protocol::is_ecn_capable`].
-    #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
         with_transport!(self, options => options.is_ecn_capable())
     }
 
     /// See [`Protocol::relies_on_marks`].
-    #[must_use]
     pub fn relies_on_marks(&self) -> bool {
         with_transport!(self, options => options.relies_on_marks())
     }
 
     /// See [`Protocol::batch`].
-    #[must_use]
     pub fn batch(&self) -> u8 {
         with_transport!(self, options => options.batch())
     }
 
     /// See [`Protocol::largest_metered`].
-    #[must_use]
     pub fn largest_metered(&self) -> Bytes {
         with_transport!(self, options => options.largest_metered())
     }
 
     /// See [`Protocol::request_lead`].
-    #[must_use]
     pub fn request_lead(&self, base_rtt: Span) -> Span {
         with_transport!(self, options => options.request_lead(base_rtt))
     }

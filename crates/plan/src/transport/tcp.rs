@@ -6,7 +6,7 @@ use shallop_core::options::{HostStack, Options, Refused, Source};
 use shallop_core::{Bytes, Span, options};
 use shallop_proto::rtt::Floor;
 use shallop_proto::tcp::{
-    self, Detection, EcnCapable, EcnConfig, HostQueue, IdleRestart, Moderated, Stack,
+    self, Detection, EcnCapable, EcnConfig, HostQueue, IdleRestart, InterruptCoalescing, Stack,
 };
 use shallop_proto::{Peer, TcpEnd};
 
@@ -42,7 +42,7 @@ impl Defaults {
     }
 
     fn ecn(&self) -> EcnConfig {
-        EcnConfig::of(self.marking, self.stack.ecn)
+        EcnConfig::for_marking(self.marking, self.stack.ecn)
     }
 }
 
@@ -307,7 +307,8 @@ impl Protocol for Tcp {
         let gap = config.interrupt_gap;
         let sender = HostQueue::new(tcp::Sender::new(&config, window, flow.size), gap);
         let receiver = tcp::Receiver::new(&config, flow.size);
-        let (sender, receiver) = (Moderated::new(sender, gap), Moderated::new(receiver, gap));
+        let (sender, receiver) =
+            (InterruptCoalescing::new(sender, gap), InterruptCoalescing::new(receiver, gap));
         [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
     }
 }

@@ -48,7 +48,6 @@ pub struct Flow {
 
 impl Flow {
     /// A flow whose next sequence number is `next`, modulo 2^32.
-    #[must_use]
     pub fn new(config: &Config, now: Time, next: u32) -> Self {
         Self {
             law: Clean::new(&config.law, next),
@@ -69,13 +68,11 @@ impl Flow {
     }
 
     /// The control law.
-    #[must_use]
     pub const fn law(&self) -> &Clean {
         &self.law
     }
 
     /// The first byte that the sender may not send.
-    #[must_use]
     pub const fn right_edge(&self) -> u64 {
         self.right_edge
     }

@@ -25,25 +25,21 @@ pub struct FlowCache {
 
 impl FlowCache {
     /// An empty cache of this capacity, whose flows expire after this idle time.
-    #[must_use]
     pub const fn new(capacity: u32, idle_timeout: Span) -> Self {
         Self { capacity: capacity as usize, idle_timeout, flows: BTreeMap::new(), cursor: 0 }
     }
 
     /// The number of flows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.flows.len()
     }
 
     /// True if there are no flows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
     /// The flow with this number, if the cache has it.
-    #[must_use]
     pub fn get(&self, flow: u32) -> Option<&Flow> {
         self.flows.get(&flow)
     }

@@ -102,7 +102,6 @@ pub struct Proxy<H> {
 impl<H> Proxy<H> {
     /// A proxy at a node: `edge_ports` are the ports of other nodes from which packets enter the network here,
     /// `last_hop_ports` the ports of the node itself that are the last hop.
-    #[must_use]
     pub fn new(config: &Config, edge_ports: Vec<u32>, last_hop_ports: Vec<u32>) -> Self {
         let flows = FlowCache::new(config.flows, config.idle);
         let (config, counters) = (*config, ProxyCounters::default());
@@ -110,13 +109,11 @@ impl<H> Proxy<H> {
     }
 
     /// The counters so far.
-    #[must_use]
     pub const fn counters(&self) -> ProxyCounters {
         self.counters
     }
 
     /// The flow cache.
-    #[must_use]
     pub const fn flows(&self) -> &FlowCache {
         &self.flows
     }

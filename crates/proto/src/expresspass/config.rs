@@ -60,7 +60,6 @@ pub struct Config {
 
 impl Config {
     /// The defaults of the public code for a receiver behind a link of this rate.
-    #[must_use]
     pub fn new(link: BitsPerSec) -> Self {
         Self {
             link,

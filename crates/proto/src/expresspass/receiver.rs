@@ -60,7 +60,6 @@ pub struct Receiver<R> {
 
 impl<R: Rate> Receiver<R> {
     /// The receiver of a flow. `rule` controls the credit rate; `random` gives the jitter and the sizes of credits.
-    #[must_use]
     pub fn new(config: &Config, rule: R, random: Stream) -> Self {
         Self {
             pacer: CreditPacer::new(config, rule, random),
@@ -82,7 +81,6 @@ impl<R: Rate> Receiver<R> {
     }
 
     /// The feedback control of the credit rate, for measurements.
-    #[must_use]
     pub fn rule(&self) -> &R {
         self.pacer.rule()
     }

@@ -90,7 +90,6 @@ pub struct Sender {
 
 impl Sender {
     /// The sender of a flow of `size` bytes of payload, or without end.
-    #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let payload = config.payload.get().clamp(1, wire::MAX_PAYLOAD);
         let frames = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);

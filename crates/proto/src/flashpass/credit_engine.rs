@@ -72,7 +72,6 @@ pub struct CreditEngine<R> {
 
 impl<R: Rate> CreditEngine<R> {
     /// An engine without demand.
-    #[must_use]
     pub fn new(config: CreditEngineConfig, law: R, random: Stream) -> Self {
         Self {
             config,
@@ -104,25 +103,21 @@ impl<R: Rate> CreditEngine<R> {
     }
 
     /// The shortest time from an emulation packet to its credit so far.
-    #[must_use]
     pub fn rtt(&self) -> Option<Span> {
         self.rtt
     }
 
     /// Counts of credits so far.
-    #[must_use]
     pub fn credits(&self) -> Credits {
         self.credits
     }
 
     /// Emulation packets sent so far.
-    #[must_use]
     pub fn emulated(&self) -> u64 {
         self.emulated
     }
 
     /// The feedback law, for measurements.
-    #[must_use]
     pub fn law(&self) -> &R {
         &self.law
     }
@@ -181,7 +176,6 @@ impl<R: Rate> CreditEngine<R> {
     }
 
     /// When the next data packet is to be sent.
-    #[must_use]
     pub fn next_departure(&self) -> Option<Time> {
         self.departures.front().copied()
     }
@@ -205,19 +199,16 @@ impl<R: Rate> CreditEngine<R> {
     }
 
     /// When the next emulation packet is due.
-    #[must_use]
     pub fn next_emulation(&self) -> Option<Time> {
         self.needs_credits().then_some(self.next_emulation)
     }
 
     /// The mean gap between emulation packets at the rate of the law.
-    #[must_use]
     pub fn gap(&self) -> Span {
         self.full_gap.scale(1.0 / self.law.rate())
     }
 
     /// When an emulation packet or a data packet is due.
-    #[must_use]
     pub fn wakeup(&self) -> Option<Time> {
         match (self.next_emulation(), self.next_departure()) {
             (Some(emulation), Some(data)) => Some(emulation.min(data)),

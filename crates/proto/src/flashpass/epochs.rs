@@ -76,14 +76,12 @@ pub struct Epochs {
 
 impl Epochs {
     /// Untagged emulation packets in flight.
-    #[must_use]
     pub fn untagged_in_flight(&self) -> u64 {
         self.untagged_in_flight
     }
 
     /// Whether a new epoch must begin before a packet is sent at `now`: there is no epoch, the current one has lasted
     /// for `length`, or the packet would miss its slot because emulation was interrupted.
-    #[must_use]
     pub fn is_over(&self, now: Time, length: Span) -> bool {
         let Some(current) = self.epochs.back() else { return true };
         now.saturating_since(current.start) >= length || current.slot(now) > current.sent
@@ -118,13 +116,11 @@ impl Epochs {
     }
 
     /// The slot of the next packet of the current epoch.
-    #[must_use]
     pub fn next_slot(&self) -> Time {
         self.epochs.back().map_or(Time::ZERO, EmulationEpoch::end)
     }
 
     /// When [`Epochs::close_expired`] will close the latest epoch in which packets were sent.
-    #[must_use]
     pub fn expiry(&self, age: Span) -> Time {
         let last = self.epochs.iter().rev().find(|epoch| epoch.sent > 0);
         last.map_or(Time::ZERO, |last| last.end().saturating_add(age) + Span::from_ps(1))

@@ -76,7 +76,6 @@ const _: () = assert!(size_of::<Head>() <= 48, "heads travel inside packets: kee
 
 impl Head {
     /// Bytes on the wire.
-    #[must_use]
     pub fn size(&self) -> u16 {
         match self {
             Self::Emulation { .. } | Self::Probe { .. } => frame(0),
@@ -118,13 +117,11 @@ pub struct AckBitmap {
 
 impl AckBitmap {
     /// Acknowledges the frame that begins at `start`.
-    #[must_use]
     pub fn of_frame(start: u64) -> Self {
         Self { start: PackedU64::new(start), frames: PackedU64::new(1) }
     }
 
     /// Acknowledges the probe, which was sent behind all unscheduled data before `upto`, and no frame.
-    #[must_use]
     pub fn of_probe(upto: u64) -> Self {
         Self { start: PackedU64::new(upto), frames: PackedU64::new(0) }
     }
@@ -136,7 +133,6 @@ impl AckBitmap {
     }
 
     /// Where the first frame begins.
-    #[must_use]
     pub fn start(&self) -> u64 {
         self.start.get()
     }
@@ -152,7 +148,6 @@ impl AckBitmap {
     }
 
     /// The end of the last frame that has arrived: unscheduled data before it has arrived or is lost.
-    #[must_use]
     pub fn upto(&self, payload: u64, end: u64) -> u64 {
         let last = u64::from(BITMAP_FRAMES - self.frames.get().leading_zeros());
         self.start().saturating_add(last * payload).min(end)
@@ -170,7 +165,6 @@ pub struct Ack {
 impl Ack {
     /// Acknowledges every byte before `cumulative` and those of `block`, which may be empty. `newest` is the number of
     /// the data packet that arrived last, or [`NO_PACKET`].
-    #[must_use]
     pub fn new(cumulative: u64, newest: u32, block: Range<u64>) -> Self {
         let distance = |to: u64| u32::try_from(to.saturating_sub(cumulative)).unwrap_or(u32::MAX);
         let is_above = block.start > cumulative;
@@ -179,19 +173,16 @@ impl Ack {
     }
 
     /// Every byte before this one has arrived.
-    #[must_use]
     pub fn cumulative(&self) -> u64 {
         self.cumulative.get()
     }
 
     /// The number of the data packet that arrived last.
-    #[must_use]
     pub fn newest(&self) -> u32 {
         self.newest
     }
 
     /// The contiguous bytes around that packet if they lie above the cumulative acknowledgement; empty otherwise.
-    #[must_use]
     pub fn block(&self) -> Range<u64> {
         let (start, end) = self.block;
         let at = |distance| self.cumulative().saturating_add(u64::from(distance));
@@ -207,7 +198,6 @@ impl Ack {
 pub const TIMESTAMP_STEP: Span = Span::from_ps(1 << 13);
 
 /// The first send time that is not before `at`.
-#[must_use]
 pub fn round_up_to_step(at: Time) -> Time {
     let steps = at.since_start().as_ps().div_ceil(TIMESTAMP_STEP.as_ps());
     Time::after_start(TIMESTAMP_STEP * steps)
@@ -223,7 +213,6 @@ pub struct Timestamps {
 
 impl Timestamps {
     /// One timestamp.
-    #[must_use]
     pub fn one(first: Time) -> Self {
         let first = PackedU64::new(first.since_start().as_ps());
         Self { first, later: [0; MAX_TIMESTAMPS - 1], count: 1 }
@@ -242,7 +231,6 @@ impl Timestamps {
     }
 
     /// The number of timestamps.
-    #[must_use]
     pub fn count(&self) -> usize {
         usize::from(self.count)
     }
@@ -266,7 +254,6 @@ impl Timestamps {
 }
 
 /// Bytes on the wire of a credit with this many timestamps and no block.
-#[must_use]
 pub const fn credit_size(timestamps: u64) -> u16 {
     frame(CREDIT_HEADERS + TIMESTAMP_BYTES * (timestamps - 1))
 }

@@ -62,7 +62,6 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver to which nothing has arrived.
-    #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
             config,

@@ -74,7 +74,6 @@ pub struct Sender<R> {
 
 impl<R: Rate> Sender<R> {
     /// A sender that starts with its first timer.
-    #[must_use]
     pub fn new(config: SenderConfig, law: R, random: Stream) -> Self {
         let payload = u64::from(config.payload);
         Self {
@@ -96,7 +95,6 @@ impl<R: Rate> Sender<R> {
     }
 
     /// The credit engine, for measurements.
-    #[must_use]
     pub fn credit_engine(&self) -> &CreditEngine<R> {
         &self.engine
     }

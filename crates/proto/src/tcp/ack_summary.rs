@@ -44,7 +44,6 @@ pub struct AckSummary {
 
 impl AckSummary {
     /// An acknowledgement at `now` of which nothing was processed yet, on a path with this minimum round-trip time.
-    #[must_use]
     pub fn new(now: Time, min_rtt: Span) -> Self {
         Self {
             newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)),

@@ -131,8 +131,7 @@ impl EcnConfig {
         Self { capable: EcnCapable::NewData, echo: echo::Policy::Rfc3168, ..Self::OFF };
     /// The ECN that a controller requires. For one that requires none ECN is off, and `gradual` is that of the stack,
     /// in case the scenario turns ECN on.
-    #[must_use]
-    pub const fn of(marking: Marking, stack: Self) -> Self {
+    pub const fn for_marking(marking: Marking, stack: Self) -> Self {
         match marking {
             Marking::Off => Self { gradual: stack.gradual, ..Self::OFF },
             Marking::Classic => Self::CLASSIC,
@@ -182,7 +181,6 @@ impl Spurious {
     pub const LINUX: Self = Self { dsack: true, timestamps: true, frto: true };
 
     /// True if anything is on.
-    #[must_use]
     pub const fn is_on(&self) -> bool {
         self.dsack || self.timestamps || self.frto
     }
@@ -223,7 +221,7 @@ pub struct Config {
     /// all of it (`tcp_update_skb_after_send`). A recovery that ends while retransmissions are in flight is followed by
     /// another, with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
     pub kernel_habits: bool,
-    /// How long after a packet the host's card interrupts it, with all that came meanwhile ([`super::Moderated`]).
+    /// How long after a packet the host's card interrupts it, with all that came meanwhile ([`super::InterruptCoalescing`]).
     pub interrupt_gap: Span,
     /// The receive buffer. At least two segments, whatever this says.
     pub buffer: Bytes,
@@ -240,7 +238,6 @@ const FIRST_WINDOW: u64 = 65_535;
 
 impl Config {
     /// What the controller of a new flow is created from, on a host with this link; `draw` is a random number.
-    #[must_use]
     pub const fn start(&self, link: BitsPerSec, draw: u64) -> Start {
         let window = self.segment as u64 * self.initial_window as u64;
         Start {

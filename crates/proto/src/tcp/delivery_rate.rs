@@ -22,7 +22,6 @@ pub struct DeliveryRate {
 
 impl DeliveryRate {
     /// All bytes delivered so far.
-    #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
@@ -42,7 +41,6 @@ impl DeliveryRate {
     }
 
     /// True while samples are application-limited.
-    #[must_use]
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }

@@ -36,7 +36,6 @@ pub struct Context<'a> {
 
 impl Detector {
     /// The loss detection of a new flow.
-    #[must_use]
     pub fn new(detection: Detection) -> Self {
         match detection {
             Detection::DuplicateAcks => Self::DuplicateAcks(0),

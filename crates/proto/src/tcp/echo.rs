@@ -22,13 +22,11 @@ pub struct Echo {
 
 impl Echo {
     /// No mark has arrived.
-    #[must_use]
     pub const fn new(policy: Policy) -> Self {
         Self { policy, ece: false }
     }
 
     /// Whether an acknowledgement sent now sets ECE.
-    #[must_use]
     pub const fn ece(&self) -> bool {
         self.ece
     }

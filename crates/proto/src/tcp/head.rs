@@ -27,19 +27,16 @@ impl Flags {
     pub const PSH: Self = Self(16);
 
     /// True if all of these are set.
-    #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// These flags if `condition` holds, otherwise none.
-    #[must_use]
     pub const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self(0) }
     }
 
     /// These flags but for others.
-    #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -71,7 +68,6 @@ pub struct SackBlock {
 impl SackBlock {
     /// The block for a range that was received, in a header that acknowledges everything below `ack`. Empty if the
     /// range is more than 2 GB away, which no window allows.
-    #[must_use]
     pub fn of(range: &Range<u64>, ack: u64) -> Self {
         let offset = |at: u64| i32::try_from(at.wrapping_sub(ack).cast_signed()).ok();
         match (offset(range.start), offset(range.end)) {
@@ -81,7 +77,6 @@ impl SackBlock {
     }
 
     /// The range, given the cumulative acknowledgement of its header.
-    #[must_use]
     pub const fn range(self, ack: u64) -> Range<u64> {
         ack.saturating_add_signed(self.from as i64)..ack.saturating_add_signed(self.to as i64)
     }
@@ -122,7 +117,6 @@ const _: () =
 
 impl Head {
     /// The right edge of the window: the first byte that the receiver does not accept.
-    #[must_use]
     pub fn right_edge(&self) -> u64 {
         let scale = self.scale.min(MAX_SCALE);
         self.ack.saturating_add(u64::from(self.window) << scale)
@@ -130,7 +124,6 @@ impl Head {
 
     /// The first range that arrived for a second time with the segment that caused this acknowledgement: the first
     /// block, if it lies below the cumulative acknowledgement or within the second block (RFC 2883, 5).
-    #[must_use]
     pub fn dsack(&self) -> Option<Range<u64>> {
         let [first, second, _] = self.blocks;
         if first.is_empty() {
@@ -141,13 +134,11 @@ impl Head {
     }
 
     /// `TSecr` of data.
-    #[must_use]
     pub const fn tsecr_of_data(&self) -> Timestamp {
         Timestamp(self.window)
     }
 
     /// `TSval` of an acknowledgement.
-    #[must_use]
     pub const fn tsval_of_ack(&self) -> Timestamp {
         Timestamp(self.seq as u16)
     }
@@ -160,7 +151,6 @@ impl Head {
 }
 
 /// The smallest window scale with which a whole buffer of `buffer` bytes can be advertised.
-#[must_use]
 pub const fn scale_for(buffer: u64) -> u8 {
     let mut scale = 0;
     while scale < MAX_SCALE && buffer >> scale > u16::MAX as u64 {

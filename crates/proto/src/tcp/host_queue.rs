@@ -36,7 +36,6 @@ impl<W: Window + Clone> HostQueue<W> {
     }
 
     /// The sender.
-    #[must_use]
     pub const fn sender(&self) -> &Sender<W> {
         &self.end
     }

@@ -41,14 +41,12 @@ impl LossState {
     }
 
     /// The highest segment ever selectively acknowledged; zero if there is none.
-    #[must_use]
     pub fn highest_sacked(&self) -> u64 {
         self.highest_sacked[0]
     }
 
     /// The `DupThresh`-th highest segment selectively acknowledged; zero if there are fewer. Everything missing below
     /// it is lost.
-    #[must_use]
     pub fn dup_thresh_segment(&self) -> u64 {
         self.highest_sacked[DUP_THRESH - 1]
     }
@@ -64,7 +62,6 @@ impl LossState {
     }
 
     /// The lowest segment marked lost, as far as the fronts of the two queues tell.
-    #[must_use]
     pub fn first_lost(&self) -> Option<u64> {
         match (self.lost[0].front(), self.lost[1].front()) {
             (Some(&original), Some(&repeated)) => Some(original.min(repeated)),

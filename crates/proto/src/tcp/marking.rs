@@ -154,7 +154,6 @@ impl Scoreboard {
     }
 
     /// The lowest segment marked lost, which is retransmitted first (RFC 6675, `NextSeg`, rule 1).
-    #[must_use]
     pub fn first_lost(&self) -> Option<u64> {
         self.loss_state.as_ref()?.first_lost()
     }
@@ -165,14 +164,12 @@ impl Scoreboard {
 
     /// The third highest segment selectively acknowledged, or zero: everything missing below it is lost (`IsLost` of
     /// RFC 6675, with a `DupThresh` of three).
-    #[must_use]
     pub fn dup_thresh_segment(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |state| state.dup_thresh_segment())
     }
 
     /// With nothing marked lost: the first segment that is in flight as its first transmission below one that was
     /// selectively acknowledged (RFC 6675, `NextSeg`, rule 3).
-    #[must_use]
     pub fn possibly_lost(&self) -> Option<u64> {
         let highest_sacked = self.loss_state.as_ref()?.highest_sacked();
         let known = self.first_original >= self.first_index;
@@ -181,7 +178,6 @@ impl Scoreboard {
     }
 
     /// The highest segment that was sent and not selectively acknowledged (RFC 6675, `NextSeg`, rule 4).
-    #[must_use]
     pub fn highest_unsacked(&self) -> Option<u64> {
         let last = self.end_index().checked_sub(1)?;
         if self.segment(last)?.state != SegmentState::Sacked {

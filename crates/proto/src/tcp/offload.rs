@@ -18,7 +18,6 @@ const SKB_OVERHEAD: u64 = 256 + 640;
 const TSO_RTT_LOG: u32 = 9;
 
 /// The segments of a burst at this pacing rate, if it is known (kernel: `tcp_tso_autosize`).
-#[must_use]
 pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32) -> u32 {
     let paced = rate.map_or(GSO_MAX_SIZE, |rate| (rate.get() / 8) >> PACING_SHIFT);
     let halvings = (min_rtt.as_ps() / Span::from_us(1).as_ps()) >> TSO_RTT_LOG;

@@ -30,13 +30,11 @@ pub struct Prr {
 impl Prr {
     /// Begins a reduction with `recover_fs` bytes not yet known to be delivered, those of the present acknowledgement
     /// included.
-    #[must_use]
     pub fn new(recover_fs: u64, mss: u64) -> Self {
         Self { mss, recover_fs: recover_fs.max(1), delivered: 0, out: 0, cwnd: 0 }
     }
 
     /// The congestion window after the last acknowledgement.
-    #[must_use]
     pub const fn cwnd(&self) -> u64 {
         self.cwnd
     }

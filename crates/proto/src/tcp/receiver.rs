@@ -73,7 +73,6 @@ pub struct Receiver {
 
 impl Receiver {
     /// Receives a message of `size` bytes, or without a known end.
-    #[must_use]
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let capable = config.ecn.capable == EcnCapable::Everything;
         Self {
@@ -103,7 +102,6 @@ impl Receiver {
     }
 
     /// RCV.NXT: the first byte that has not arrived.
-    #[must_use]
     pub fn rcv_nxt(&self) -> u64 {
         self.arrived.next()
     }

@@ -43,7 +43,6 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// The scoreboard of a message of `size` bytes, or without end, of which nothing was sent yet.
-    #[must_use]
     pub fn new(mss: u64, size: Option<u64>) -> Self {
         Self {
             mss: mss.max(1),
@@ -63,86 +62,72 @@ impl Scoreboard {
     }
 
     /// Payload of a full segment.
-    #[must_use]
     pub fn mss(&self) -> u64 {
         self.mss
     }
 
     /// SND.UNA: the first byte not acknowledged cumulatively.
-    #[must_use]
     pub fn snd_una(&self) -> u64 {
         self.snd_una
     }
 
     /// SND.NXT: the first byte never sent.
-    #[must_use]
     pub fn snd_nxt(&self) -> u64 {
         self.snd_nxt
     }
 
     /// The first byte after the message; `u64::MAX` if there is no end.
-    #[must_use]
     pub fn end(&self) -> u64 {
         self.end
     }
 
     /// The index of the first segment not acknowledged cumulatively.
-    #[must_use]
     pub fn first_index(&self) -> u64 {
         self.first_index
     }
 
     /// The pipe of RFC 6675: the estimate of the bytes in flight. Lost bytes count only once they are retransmitted.
-    #[must_use]
     pub fn pipe(&self) -> u64 {
         self.in_flight - self.dupack_delivered
     }
 
     /// Segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
-    #[must_use]
     pub fn retransmitted(&self) -> u32 {
         self.loss_state.as_ref().map_or(0, |state| state.retransmitted)
     }
 
     /// Bytes marked lost and not retransmitted yet.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
     /// Bytes ever marked lost.
-    #[must_use]
     pub fn total_lost(&self) -> u64 {
         self.total_lost
     }
 
     /// Bytes selectively acknowledged.
-    #[must_use]
     pub fn sacked(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |state| state.sacked.count())
     }
 
     /// Records visited so far, for tests that bound the work.
-    #[must_use]
     pub fn records_visited(&self) -> u64 {
         self.records_visited
     }
 
     /// The bytes of a segment.
-    #[must_use]
     pub fn body(&self, index: u64) -> Range<u64> {
         let start = index * self.mss;
         start..(start + self.mss).min(self.end)
     }
 
     /// The bytes of the next segment that was never sent; empty if there is none.
-    #[must_use]
     pub fn unsent(&self) -> Range<u64> {
         self.snd_nxt..self.snd_nxt.saturating_add(self.mss).min(self.end)
     }
 
     /// The record of a segment between SND.UNA and SND.NXT.
-    #[must_use]
     pub fn segment(&self, index: u64) -> Option<&Segment> {
         self.ring.get(index.checked_sub(self.first_index)? as usize)
     }

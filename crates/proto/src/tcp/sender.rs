@@ -66,7 +66,6 @@ pub struct Sender<W> {
 
 impl<W: Window> Sender<W> {
     /// Sends a message of `size` bytes, or without end, as its controller allows.
-    #[must_use]
     pub fn new(config: &Config, controller: W, size: Option<u64>) -> Self {
         let buffer = config.receive_buffer();
         Self {
@@ -88,25 +87,21 @@ impl<W: Window> Sender<W> {
     }
 
     /// The controller.
-    #[must_use]
     pub fn controller(&self) -> &W {
         &self.controller
     }
 
     /// The scoreboard.
-    #[must_use]
     pub fn scoreboard(&self) -> &Scoreboard {
         &self.scoreboard
     }
 
     /// Round-trip times and the RTO.
-    #[must_use]
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
     }
 
     /// The congestion window in force: that of the controller or, in recovery, of proportional rate reduction.
-    #[must_use]
     pub fn cwnd(&self) -> Bytes {
         Bytes::new(self.limits.cwnd())
     }

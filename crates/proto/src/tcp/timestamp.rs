@@ -18,13 +18,11 @@ pub const HORIZON: Span = Span::from_ms(1 << 14);
 
 impl Timestamp {
     /// The clock at `now`.
-    #[must_use]
     pub const fn at(now: Time) -> Self {
         Self((now.since_start().as_ps() / Span::from_ms(1).as_ps()) as u16)
     }
 
     /// True if this was taken in an earlier millisecond than `other`, no more than half a period before it.
-    #[must_use]
     pub const fn is_before(self, other: Self) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() < 0
     }

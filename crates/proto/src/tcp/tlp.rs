@@ -28,14 +28,12 @@ pub struct TailLossProbe {
 
 impl TailLossProbe {
     /// True if no probe is pending or in flight: only one may be at a time.
-    #[must_use]
     pub const fn is_idle(&self) -> bool {
         !self.pending && self.in_flight.is_none()
     }
 
     /// When the timer expires that was started at `start`, when something was sent or acknowledged last. With only one
     /// segment in flight (`single`) the receiver may delay its acknowledgement by `max_ack_delay`.
-    #[must_use]
     pub fn timeout(start: Time, rtt: &Rtt, single: bool, max_ack_delay: Span) -> Time {
         if rtt.srtt().is_zero() {
             return start.saturating_add(INITIAL_PTO);
@@ -45,7 +43,6 @@ impl TailLossProbe {
     }
 
     /// True if a probe in flight is a retransmission.
-    #[must_use]
     pub fn is_retransmission_in_flight(&self) -> bool {
         self.in_flight.is_some_and(|probe| probe.is_retransmission)
     }

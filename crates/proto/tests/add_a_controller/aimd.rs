@@ -33,7 +33,6 @@ pub struct Aimd {
 
 impl Aimd {
     /// The controller of a new flow.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self { keep: config.keep, segment: start.mss, window: start.initial_window }
     }

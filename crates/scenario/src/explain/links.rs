@@ -1,7 +1,7 @@
 //! What `check --explain` says of each direction of each link: the port that sends, and what is offered to it.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_plan::Setup;
+use shallop_plan::ResolvedRun;
 use shallop_plan::load;
 use shallop_plan::plan::Switch;
 use shallop_proto::wire;
@@ -36,7 +36,7 @@ impl LinkRow {
 }
 
 /// All directions of links, the most loaded first, then the ports of switches, then those of hosts.
-pub(super) fn rows(setup: &Setup<'_>) -> Vec<LinkRow> {
+pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
     let (network, random) = (&setup.network, setup.rates.iter().any(Option::is_some));
     let offered = random.then(|| load::offered(setup)).flatten();
     let mut rows: Vec<LinkRow> = (0..network.graph.ports() as u32)

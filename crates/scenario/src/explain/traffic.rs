@@ -1,7 +1,7 @@
 //! What `check --explain` says of the traffic: how many flows there are and start, how often, and what they load.
 
-use shallop_plan::Setup;
-use shallop_plan::load::{self, Offered};
+use shallop_plan::ResolvedRun;
+use shallop_plan::load::{self, LoadTerms};
 use shallop_plan::pairs::intensity;
 use shallop_plan::plan::Intensity;
 use shallop_plan::sources;
@@ -9,7 +9,7 @@ use shallop_plan::sources;
 use super::{Section, gigabits};
 
 /// The traffic of all groups.
-pub(super) fn explain(setup: &Setup<'_>, section: &mut Section) {
+pub(super) fn explain(setup: &ResolvedRun<'_>, section: &mut Section) {
     let plan = setup.plan;
     let endless = plan.groups.iter().filter(|group| !group.is_finite());
     let endless: usize = endless.map(|group| group.flows).sum();
@@ -24,13 +24,14 @@ pub(super) fn explain(setup: &Setup<'_>, section: &mut Section) {
 }
 
 /// How often flows start, and until when, of the groups that start them at random.
-fn arrivals(setup: &Setup<'_>, section: &mut Section) {
+fn arrivals(setup: &ResolvedRun<'_>, section: &mut Section) {
     let (network, paths) = (&setup.network, &setup.paths);
     for (index, (group, rate)) in setup.plan.groups.iter().zip(&setup.rates).enumerate() {
         let Some(rate) = rate else { continue };
         let offered = match intensity(group) {
             Some(Intensity::Load(load, links)) => {
-                let offered = Offered::of((group, index), network, paths, links, setup.root());
+                let offered =
+                    LoadTerms::for_group(group, index, network, paths, links, setup.root());
                 offered.map(|offered| (load, links, offered))
             }
             _ => None,
@@ -38,7 +39,7 @@ fn arrivals(setup: &Setup<'_>, section: &mut Section) {
         let how = offered.map_or_else(
             || "`per_second` of the scenario".to_owned(),
             |(load, links, offered)| {
-                let Offered { capacity, ports: (used, all), mean_size, crossings } = offered;
+                let LoadTerms { capacity, ports: (used, all), mean_size, crossings } = offered;
                 let capacity = gigabits(capacity);
                 format!(
                     "{load} × {capacity} / (8 × {mean_size:.1} B × {crossings:.4} crossings a flow); flows may take \
@@ -55,7 +56,7 @@ fn arrivals(setup: &Setup<'_>, section: &mut Section) {
 }
 
 /// The link that random arrivals and traces load most.
-fn largest_load(setup: &Setup<'_>, section: &mut Section) {
+fn largest_load(setup: &ResolvedRun<'_>, section: &mut Section) {
     let network = &setup.network;
     let Some(offered) = load::offered(setup) else {
         let how = "more than four million pairs of hosts communicate";

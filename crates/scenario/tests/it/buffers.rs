@@ -6,7 +6,7 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::bcc::Thresholds;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Bcc, Marking, Shared, Switch};
-use shallop_plan::{Setup, Study, chips, pools};
+use shallop_plan::{ResolvedRun, Study, chips, pools};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
 use shallop_switch::discipline::codel::CoDelConfig;
@@ -135,7 +135,7 @@ fn thresholds_are_those_of_the_paper() {
         let at = MarkAt::Enqueue;
         let bcc = Bcc { rtt, lambda, h, max_probability, at, required: none, min: none, max: none };
         let shared = Shared { alpha, private: kb(private), ..Shared::new(kb(size)) };
-        let found = Thresholds::of(&bcc, &shared, BitsPerSec::gbps(gbps as u64), ports as u32);
+        let found = Thresholds::new(&bcc, &shared, BitsPerSec::gbps(gbps as u64), ports as u32);
         for (what, found, expected) in
             [("B_R", found.required, required), ("Kmax", found.max, max), ("Kmin", found.min, min)]
         {
@@ -307,7 +307,7 @@ fn gains_of_dualpi2_follow_from_the_largest_round_trip() {
 fn data_queues_of_switches_have_the_discipline_and_no_other_queue() {
     let text = text("aqm = \"fq-codel\"").replace("\"dctcp\"", "\"flashpass\"");
     let study = read(&text, &Options::default()).unwrap();
-    let setup = Setup::new(&study.points[0].plan, 0, 1).unwrap();
+    let setup = ResolvedRun::new(&study.points[0].plan, 0, 1).unwrap();
     let managed = |queue: &QueueConfig| match &queue.discipline {
         Discipline::Aqm(Aqm::FqCoDel(_), port) => Some(port.mtu),
         _ => None,

@@ -143,7 +143,7 @@ fn a_key_with_an_effect_somewhere_is_swept_without_a_note() {
 
 #[test]
 fn a_buffer_beside_chips_of_nodes_has_no_effect() {
-    let files = |csv: &str| FilesInMemory::of([("n.csv", csv)]);
+    let files = |csv: &str| FilesInMemory::from_texts([("n.csv", csv)]);
     let text = text("", "buffer = \"1MB\"", "cubic").replace(
         "{ kind = \"dumbbell\", senders = 1, rate = \"1Gbps\", delay = \"1us\" }",
         "{ kind = \"file\", file = \"n.csv\" }",

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_plan::host_pairs::HostPairs;
-use shallop_plan::load::Offered;
+use shallop_plan::load::LoadTerms;
 use shallop_plan::network::Network;
 use shallop_plan::plan::Pattern;
 use shallop_plan::traffic_paths::{Crossings, PairRtt, PortTraffic, TrafficPaths};
-use shallop_plan::{CommonSetup, Plan, pairs};
+use shallop_plan::{Plan, ResolvedNetwork, pairs};
 use shallop_scenario::{Options, read};
 use shallop_topology::NodeKind;
 
@@ -239,8 +239,8 @@ proptest! {
             let pairs = pairs::pairs(index, 0, &network, seed).unwrap();
             pairs.weights().map(|((from, to), _)| (to, from)).collect()
         };
-        let pairs = HostPairs::of(&plan, (&network, &paths), seed, |_| true);
-        let got = TrafficPaths::of(&network, &paths, &pairs).unwrap();
+        let pairs = HostPairs::from_plan(&plan, &network, &paths, seed, |_| true);
+        let got = TrafficPaths::between(&network, &paths, &pairs).unwrap();
         let expected = reference.traffic(&all);
         prop_assert_eq!(&got.ports, &expected.ports);
         prop_assert_eq!((got.longest, got.shortest), (expected.longest, expected.shortest));
@@ -286,7 +286,7 @@ fn links_with_impairments_make_no_twins() {
     };
     let of = |more: &str| {
         let plan = plan(&scenario(&star(more), "from = [\"a\", \"b\"], to = [\"b\", \"a\"]"));
-        let common = CommonSetup::new(&plan, 1).unwrap();
+        let common = ResolvedNetwork::new(&plan, 1).unwrap();
         let setup = common.scheme(0).unwrap();
         (setup.paths.searches(), setup.traffic_paths.longest.unwrap().base_rtt)
     };
@@ -304,18 +304,24 @@ fn a_fat_tree_of_100_000_hosts_is_set_up_with_a_search_for_each_pod() {
     let group = "from = \"hosts\", to = \"hosts\", pattern = \"uniform\", size = \"10KB\", flows = 100, \
                  arrivals = { load = 0.5, of = \"access\" }";
     let plan = plan(&scenario(LARGE, group));
-    let setup = CommonSetup::new(&plan, 1).unwrap().scheme(0).unwrap();
+    let setup = ResolvedNetwork::new(&plan, 1).unwrap().scheme(0).unwrap();
     let hosts = setup.network.graph.hosts().count();
     assert_eq!((hosts, setup.paths.searches()), (101_306, 74));
     assert_eq!(setup.traffic_paths.hops, 6);
     assert!(setup.traffic_paths.ports.iter().all(|port| port.data && port.returns));
     // Every flow crosses two access links, of which each host has both directions.
-    let offered =
-        Offered::of((&plan.groups[0], 0), &setup.network, &setup.paths, "access", Seed::new(1))
-            .unwrap();
+    let offered = LoadTerms::for_group(
+        &plan.groups[0],
+        0,
+        &setup.network,
+        &setup.paths,
+        "access",
+        Seed::new(1),
+    )
+    .unwrap();
     assert!((offered.crossings - 2.0).abs() < 1e-9, "{}", offered.crossings);
     let every =
-        Offered::of((&plan.groups[0], 0), &setup.network, &setup.paths, "all", Seed::new(1));
+        LoadTerms::for_group(&plan.groups[0], 0, &setup.network, &setup.paths, "all", Seed::new(1));
     // Of the other hosts, 36 are two hops away, 36 * 37 four and all others six.
     let (near, pod, all) = (36.0, 36.0 * 37.0, 101_305.0);
     let mean = (2.0 * near + 4.0 * pod + 6.0 * (all - near - pod)) / all;

@@ -74,7 +74,7 @@ default_delay = "1ms"
 
 /// Reads a network; its flows are from and to these hosts.
 fn open(file: &str, text: &str, keys: &str, hosts: (&str, &str)) -> Result<Study, Problem> {
-    let files = Arc::new(FilesInMemory::of([(file, text)]));
+    let files = Arc::new(FilesInMemory::from_texts([(file, text)]));
     read(&scenario(file, keys, hosts), &Options { files, ..Options::default() })
 }
 
@@ -300,7 +300,7 @@ fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
                   set = { \"switch.default.mark\" = { above = \"9KB\" } }";
     let text =
         scenario("net.csv", "", ("A", "B")).replace("scheme = [{ transport = \"cubic\" }]\n", "");
-    let files = Arc::new(FilesInMemory::of([("net.csv", csv)]));
+    let files = Arc::new(FilesInMemory::from_texts([("net.csv", csv)]));
     let study =
         read(&format!("{text}{scheme}\n"), &Options { files, ..Options::default() }).unwrap();
     let plan = &study.points[0].plan;
@@ -332,7 +332,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line() {
 fn what_the_scenario_lacks_is_told_too() {
     let without = |key: &str, file: &str| {
         let text = scenario(file, "", ("A", "B")).replace(key, "");
-        let files = Arc::new(FilesInMemory::of([("net.csv", CSV)]));
+        let files = Arc::new(FilesInMemory::from_texts([("net.csv", CSV)]));
         let problem = read(&text, &Options { files, ..Options::default() }).unwrap_err();
         format!("{} {}", problem.message, problem.help)
     };

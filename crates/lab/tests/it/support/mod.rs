@@ -131,7 +131,8 @@ fn ahead(mut transport: Transport) -> Transport {
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX_IDEAL;
     let tcp = |kind: &'static Kind| {
-        let config = tcp::Config { ecn: EcnConfig::of(kind.marking, linux.tcp.ecn), ..linux.tcp };
+        let config =
+            tcp::Config { ecn: EcnConfig::for_marking(kind.marking, linux.tcp.ecn), ..linux.tcp };
         let controller = any::Config::of(kind.name, linux.host).expect("a name of its own");
         (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller, kernel: None }))
     };

@@ -9,7 +9,7 @@ use shallop_topology::Paths;
 
 use crate::error::SetupError;
 use crate::host_pairs::HostPairs;
-use crate::layout::Layout;
+use crate::layout::PortLayout;
 use crate::load;
 use crate::network::Network;
 use crate::plan::Plan;
@@ -19,7 +19,7 @@ use crate::traffic_paths::TrafficPaths;
 
 /// What all schemes of a plan have in common under one seed: the network, and the paths of the traffic.
 #[derive(Clone, Debug)]
-pub struct CommonSetup<'a> {
+pub struct ResolvedNetwork<'a> {
     plan: &'a Plan,
     seed: u64,
     network: Arc<Network>,
@@ -28,7 +28,7 @@ pub struct CommonSetup<'a> {
     rates: Vec<Option<f64>>,
 }
 
-impl<'a> CommonSetup<'a> {
+impl<'a> ResolvedNetwork<'a> {
     /// Builds the network and finds the paths.
     ///
     /// # Errors
@@ -37,8 +37,8 @@ impl<'a> CommonSetup<'a> {
         let root = Seed::new(seed);
         let network = Network::build(plan, root);
         let paths = network.paths();
-        let pairs = HostPairs::of(plan, (&network, &paths), root, |_| true);
-        let traffic_paths = TrafficPaths::of(&network, &paths, &pairs)?;
+        let pairs = HostPairs::from_plan(plan, &network, &paths, root, |_| true);
+        let traffic_paths = TrafficPaths::between(&network, &paths, &pairs)?;
         let rates = load::rates(plan, &network, &paths, root);
         let (network, paths) = (Arc::new(network), Arc::new(paths));
         Ok(Self { plan, seed, network, paths, traffic_paths, rates })
@@ -48,17 +48,18 @@ impl<'a> CommonSetup<'a> {
     ///
     /// # Errors
     /// If the scheme cannot run in the network.
-    pub fn scheme(&self, scheme: usize) -> Result<Setup<'a>, SetupError> {
+    pub fn scheme(&self, scheme: usize) -> Result<ResolvedRun<'a>, SetupError> {
         let Self { plan, seed, network, paths, .. } = self;
         let root = Seed::new(*seed);
         let mut traffic_paths = self.traffic_paths.clone();
-        let requirements = Requirements::of(plan, scheme)?;
+        let requirements = Requirements::for_scheme(plan, scheme)?;
         if requirements.mixed {
             traffic_paths.ports = requirements::port_traffic(plan, scheme, network, paths, root)?;
         }
-        let layout = Layout::of((plan, scheme), network, &requirements, &traffic_paths.ports, root);
+        let traffic = &traffic_paths.ports;
+        let layout = PortLayout::new(plan, scheme, network, &requirements, traffic, root);
         let salt = root.stream("ecmp", 0).draw();
-        Ok(Setup {
+        Ok(ResolvedRun {
             plan,
             scheme,
             seed: *seed,
@@ -75,7 +76,7 @@ impl<'a> CommonSetup<'a> {
 
 /// The setup of a run.
 #[derive(Clone, Debug)]
-pub struct Setup<'a> {
+pub struct ResolvedRun<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The scheme, an index into [`Plan::schemes`].
@@ -91,24 +92,23 @@ pub struct Setup<'a> {
     /// The mean number of flows that start in a second, for each group with random arrivals.
     pub rates: Vec<Option<f64>>,
     /// The ports.
-    pub layout: Layout,
+    pub layout: PortLayout,
     /// What the transports in use require of ports.
     pub requirements: Requirements,
     /// Next hops.
     pub routes: Routes,
 }
 
-impl<'a> Setup<'a> {
-    /// Sets up a run. Runs of several schemes with one seed have a [`CommonSetup`].
+impl<'a> ResolvedRun<'a> {
+    /// Sets up a run. Runs of several schemes with one seed have a [`ResolvedNetwork`].
     ///
     /// # Errors
     /// If the scheme cannot run in the network.
     pub fn new(plan: &'a Plan, scheme: usize, seed: u64) -> Result<Self, SetupError> {
-        CommonSetup::new(plan, seed)?.scheme(scheme)
+        ResolvedNetwork::new(plan, seed)?.scheme(scheme)
     }
 
     /// The time in which the full buffer of a switch's port drains; `None` without one of its own.
-    #[must_use]
     pub fn drain(&self, port: u32) -> Option<Span> {
         let (network, link) = (&self.network, self.network.graph.link_of(port));
         let switch = network.switch_of.get(network.graph.near(port).0 as usize);
@@ -120,7 +120,6 @@ impl<'a> Setup<'a> {
 
     /// The buffer of a switch's port that holds the fewest full frames: how many bytes, those of a frame, and the port.
     /// `None` without switches.
-    #[must_use]
     pub fn shallowest_buffer(&self) -> Option<(Bytes, Bytes, u32)> {
         let network = &self.network;
         let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
@@ -130,13 +129,12 @@ impl<'a> Setup<'a> {
             let switch = &self.plan.switches(self.scheme)[switch];
             let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
             let own = || in_bytes(switch.buffer, link.rate, frame);
-            (switch.shared.map_or_else(own, |shared| shared.of(1)), frame, port)
+            (switch.shared.map_or_else(own, |shared| shared.share_of_queue(1)), frame, port)
         };
         ports.map(buffer).min_by_key(|(bytes, frame, _)| bytes.get() / frame.get())
     }
 
     /// The root of this run's random streams.
-    #[must_use]
     pub fn root(&self) -> Seed {
         Seed::new(self.seed)
     }

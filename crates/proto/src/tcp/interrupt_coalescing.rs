@@ -17,7 +17,7 @@ const LARGEST: u16 = 65_000;
 
 /// An end of a connection behind a card with interrupt moderation.
 #[derive(Clone, Debug)]
-pub struct Moderated<E> {
+pub struct InterruptCoalescing<E> {
     end: E,
     gap: Span,
     waiting: VecDeque<(Head, Ecn)>,
@@ -29,7 +29,7 @@ pub struct Moderated<E> {
     held: bool,
 }
 
-impl<E> Moderated<E> {
+impl<E> InterruptCoalescing<E> {
     /// An end that is told of a packet this long after it came, and at once if that is zero.
     pub const fn new(end: E, gap: Span) -> Self {
         Self {
@@ -73,7 +73,7 @@ fn follows(head: &Head, next: &Head) -> bool {
     is_data && same && next.seq == head.seq + u64::from(head.len) && head.len <= LARGEST - next.len
 }
 
-impl<E: Endpoint<Head = Head>> Endpoint for Moderated<E> {
+impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, ecn: Ecn) {
@@ -193,7 +193,7 @@ mod tests {
     const US: fn(u64) -> Time = |us| Time::after_start(Span::from_us(us));
 
     fn told(gap: u64, arrivals: &[(u64, u64, u16, Ecn)]) -> Vec<(Time, u64, u16)> {
-        let mut end = Moderated::new(Notes::default(), Span::from_us(gap));
+        let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(gap));
         for &(at, seq, len, ecn) in arrivals {
             while let Some(due) = end.wakeup().filter(|&due| due <= US(at)) {
                 end.on_timer(due);
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_push_ends_what_is_one_and_other_options_begin_another() {
         let ends = |first: Head, second: Head| {
-            let mut end = Moderated::new(Notes::default(), Span::from_us(20));
+            let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(20));
             end.on_packet(US(0), &Head { len: 1_000, ..first }, Ecn::Ect);
             end.on_packet(US(1), &Head { seq: 1_000, len: 1_000, ..second }, Ecn::Ect);
             while let Some(due) = end.wakeup() {
@@ -247,7 +247,7 @@ mod tests {
     /// A packet that the end sends has the card interrupt as well, so that what comes then waits less.
     #[test]
     fn what_is_sent_calls_for_an_interrupt_too() {
-        let mut end = Moderated::new(Notes::default(), Span::from_us(20));
+        let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(20));
         assert!(end.poll(US(0)).is_some());
         end.on_packet(US(5), &Head { len: 1_000, ..Head::default() }, Ecn::Ect);
         assert_eq!(end.wakeup(), Some(US(20)));
