@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A controller that holds its window, whatever happens: the least that Linux asks of a module with a controller. */
+/* A congestion controller with a constant window: the minimal Linux module for a controller. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

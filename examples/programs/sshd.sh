@@ -1,4 +1,5 @@
-# A server for one user who needs no password. What it changes is seen by this host alone, and gone after the run.
+# An ssh server that lets root in without a password. Its changes of files are visible only in this host, and gone after
+# the run.
 ssh-keygen -q -t ed25519 -N '' -f host
 mkdir -p /run/sshd
 sed -i 's/^root:[^:]*:/root::/' /etc/shadow
