@@ -1,4 +1,4 @@
-//! CLEAN on a Linux machine: its programs (`c/clean.bpf.c`), what is set of them, and what they tell.
+//! The CLEAN proxy on a Linux machine: the programs of `c/clean.bpf.c`, their settings, counters and flows.
 
 #[cfg(not(feature = "load"))]
 mod absent;
@@ -17,12 +17,12 @@ use shallop_control::clean::{self as law, Decrease, SEGMENT};
 use shallop_core::{BitsPerSec, Bytes, Span};
 pub use shallop_proto::clean::Config;
 
-/// Bytes of `struct settings`, `struct flow_key` and `struct flow` of `c/clean_settings.h`.
+/// Sizes in bytes of `struct settings`, `struct flow_key` and `struct flow` of `c/clean_settings.h`.
 const SETTINGS: usize = 56;
 const KEY: usize = 36;
 const FLOW: usize = 152;
 
-/// Where the fields of these are that are read.
+/// Offsets of the fields that are read from these structs, in bytes.
 mod at {
     pub mod settings {
         pub const SCALE: usize = 0;
@@ -60,36 +60,34 @@ mod at {
     }
 }
 
-/// What stands in a device's way: where a program is attached to it.
+/// The position of a network device in the path, which decides the programs attached to it and their direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A device of a machine in the path that leads to the receivers: data leaves by it, acknowledgements enter.
+    /// A device of a machine in the path, towards the receivers: data leaves through it, acknowledgements enter.
     LastHop,
-    /// A device of a machine in the path by which packets enter the network.
+    /// A device of a machine in the path through which packets enter the network.
     Edge,
-    /// The device of a receiver itself: data enters by it, acknowledgements leave.
+    /// A device of the receiving host: data enters through it, acknowledgements leave.
     Receiver,
-    /// The device of a sender itself, behind which the network begins.
+    /// A device of the sending host, behind which the network begins.
     Sender,
 }
 
-/// The programs.
+/// A BPF program of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Makes packets ECN-capable.
     Edge,
-    /// Counts the marks of data, and clears them.
+    /// Counts the CE marks of data packets and clears them.
     Data,
-    /// Reduces windows.
+    /// Reduces the receive window in acknowledgements.
     Acks,
 }
 
 impl Program {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Edge, Self::Data, Self::Acks];
 
-    /// Its name in `c/clean.bpf.c`.
-    #[must_use]
+    /// The name of its function in `c/clean.bpf.c`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Edge => "clean_edge",
@@ -100,8 +98,7 @@ impl Program {
 }
 
 impl Place {
-    /// The programs here, and whether each is given what leaves by the device; otherwise what enters by it.
-    #[must_use]
+    /// The programs for this position, each with `true` for egress or `false` for ingress.
     pub const fn programs(self) -> &'static [(Program, bool)] {
         match self {
             Self::LastHop => &[(Program::Data, true), (Program::Acks, false)],
@@ -112,27 +109,27 @@ impl Place {
     }
 }
 
-/// The machine's own shaper behind the last hop, whose queue no program sees: the programs have a model of it.
+/// The machine's own traffic shaper behind the last hop. No program sees its queue, so the programs compute a model of
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaper {
-    /// What it lets through.
+    /// The rate at which packets leave the shaper.
     pub rate: BitsPerSec,
-    /// The queue above which a packet counts as marked.
+    /// The queue length above which a packet counts as marked.
     pub mark_above: Bytes,
 }
 
-/// What is set of a proxy.
+/// The settings of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The law, the flow cache.
+    /// The window law and the flow cache.
     pub config: Config,
-    /// The machine's own shaper, if there is one.
+    /// The machine's own shaper, if it has one.
     pub shaper: Option<Shaper>,
 }
 
 impl Settings {
-    /// `struct settings`.
-    #[must_use]
+    /// Encodes the settings as `struct settings`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Config { law, segment, idle, validate, .. } = &self.config;
         let halves = u32::from(law.decrease == Decrease::Half);
@@ -146,8 +143,8 @@ impl Settings {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) has written, of a proxy that keeps so many flows; `None` if it cannot have.
-    #[must_use]
+    /// Decodes the bytes of [`to_bytes`](Self::to_bytes), for a proxy whose cache has this number of flows; `None` if
+    /// they are too short or out of range.
     pub fn of_bytes(bytes: &[u8], flows: u32) -> Option<Self> {
         use at::settings as at;
         let bytes = Fields(bytes.get(..SETTINGS)?);
@@ -174,39 +171,38 @@ impl Settings {
     }
 }
 
-/// What the programs have counted (`enum counter`).
+/// Counters of the programs (`enum counter`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets made ECN-capable.
     pub made_ect: u64,
-    /// Segments of data of known flows.
+    /// Data segments of known flows.
     pub data: u64,
-    /// Of these, with a mark.
+    /// Marked data segments of known flows.
     pub marked: u64,
-    /// Packets whose bits of ECN were cleared.
+    /// Packets whose ECN bits were cleared.
     pub cleared: u64,
-    /// Packets with an acknowledgement of known flows.
+    /// Acknowledgements of known flows.
     pub acks: u64,
-    /// Of these, with a window that was reduced.
+    /// Acknowledgements whose window was reduced.
     pub reduced: u64,
-    /// Packets of TCP whose SYNs were not seen, or whose flow made room for another.
+    /// TCP packets whose SYNs were not seen, or whose flow was evicted from the cache.
     pub unknown: u64,
-    /// Packets that are no whole packets of TCP.
+    /// Packets that are not complete TCP packets.
     pub other: u64,
-    /// Flows that could not be kept.
+    /// Flows for which the cache had no room.
     pub no_room: u64,
-    /// Packets that could not be changed.
+    /// Packets that could not be rewritten.
     pub failed: u64,
     /// Bytes that passed the model of the shaper.
     pub shaped_bytes: u64,
 }
 
 impl Counters {
-    /// How many there are.
+    /// The number of counters.
     pub const COUNT: u32 = 11;
 
-    /// Those with these values, in the order of their numbers.
-    #[must_use]
+    /// The counters with these values, in the order of `enum counter`.
     pub fn of(values: &[u64]) -> Self {
         let at = |number: usize| values.get(number).copied().unwrap_or(0);
         Self {
@@ -225,38 +221,37 @@ impl Counters {
     }
 }
 
-/// A flow of a proxy.
+/// A flow in the cache of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// Whose data it is.
+    /// The end that sends data.
     pub sender: SocketAddr,
-    /// Who acknowledges it.
+    /// The end that acknowledges.
     pub receiver: SocketAddr,
-    /// Whether both SYNs were seen; otherwise the flow is left alone.
+    /// Whether both SYNs were seen. Other flows pass unchanged.
     pub is_controlled: bool,
-    /// The window, in segments.
+    /// The window that the proxy allows, in segments.
     pub window_segments: f64,
-    /// The average part of marked segments.
+    /// The moving average of the fraction of marked segments, 0 to 1.
     pub alpha: f64,
-    /// Whether no mark has ended its slow start.
+    /// Whether the flow is in slow start: no mark has arrived yet.
     pub is_slow_start: bool,
-    /// The round trip between the proxy and the sender, if it is known.
+    /// The round-trip time between the proxy and the sender, if it is known.
     pub rtt: Option<Span>,
-    /// Payload of its largest segment.
+    /// The payload of its largest segment, in bytes.
     pub segment_bytes: u32,
-    /// Payload that has passed.
+    /// Payload that has passed the proxy, in bytes.
     pub bytes: u64,
-    /// Segments of data that have passed, and those of them with a mark.
+    /// Data segments that have passed the proxy.
     pub data: u32,
-    /// Of these, with a mark.
+    /// Marked data segments.
     pub marked: u32,
     /// Acknowledgements whose window was reduced.
     pub reduced: u32,
 }
 
 impl Flow {
-    /// That with this key and these bytes in the map of flows.
-    #[must_use]
+    /// Decodes an entry of the map `flows`: `struct flow_key` and `struct flow`.
     pub fn of_bytes(key: &[u8], bytes: &[u8]) -> Option<Self> {
         use at::{flow, key as of_key};
         const KNOWN: u32 = 2;
@@ -284,7 +279,7 @@ impl Flow {
     }
 }
 
-/// Fields of a struct of C.
+/// Reads fields of a C struct, by their offsets.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -300,7 +295,7 @@ impl Fields<'_> {
         self.at(at).map(u64::from_ne_bytes)
     }
 
-    /// A port in the byte order of the network.
+    /// A port in network byte order.
     fn port(&self, at: usize) -> Option<u16> {
         self.at(at).map(u16::from_be_bytes)
     }

@@ -1,11 +1,11 @@
-//! The state of a connection, as a controller tells it.
+//! The state of a TCP connection, as a controller's iterator program reports it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Bytes of `struct connection` of `c/settings.h`.
+/// The size of `struct connection` of `c/settings.h`.
 pub const BYTES: usize = 84;
 
-/// Where its fields are.
+/// Offsets of its fields, in bytes.
 mod at {
     pub const LOCAL: usize = 0;
     pub const REMOTE: usize = 16;
@@ -25,42 +25,41 @@ mod at {
     pub const CUTS: [usize; 3] = [78, 80, 82];
 }
 
-/// The state of a connection.
+/// The state of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// This end.
+    /// The local address and port.
     pub local: SocketAddr,
-    /// The other end.
+    /// The remote address and port.
     pub remote: SocketAddr,
     /// The congestion window, in segments.
     pub cwnd: u32,
     /// The slow-start threshold, in segments.
     pub ssthresh: u32,
-    /// The smoothed round trip, in microseconds.
+    /// The smoothed round-trip time, in microseconds.
     pub srtt_us: u32,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u32,
-    /// Segments that were delivered, and those of them whose delivery echoed a mark.
+    /// Delivered segments.
     pub delivered: u32,
-    /// Of these, with an echo of a mark.
+    /// Delivered segments whose acknowledgement echoed a CE mark.
     pub marked: u32,
-    /// The average part of marked segments, in 2^-10.
+    /// The moving average of the fraction of marked segments, in 2^-10.
     pub alpha: u32,
     /// F of Gemini, in 2^-20.
     pub factor: u32,
     /// h of Gemini, in 2^-16 segments a round trip.
     pub step: u32,
-    /// The round trip without queues, in microseconds; zero if it is not known.
+    /// The round-trip time without queueing, in microseconds; zero if it is not known.
     pub rtt_base_us: u32,
-    /// The class of its destination.
+    /// The settings class of its destination.
     pub class: u16,
-    /// Reductions for marks, for delay, and for losses.
+    /// Window reductions for marks, for delay and for losses, modulo 2^16.
     pub cuts: [u16; 3],
 }
 
 impl Connection {
-    /// The connections in what an iterator has told.
-    #[must_use]
+    /// Decodes the output of the iterator program.
     pub fn all(bytes: &[u8]) -> Vec<Self> {
         bytes.chunks_exact(BYTES).filter_map(Self::of_bytes).collect()
     }

@@ -1,4 +1,4 @@
-//! Controllers of TCP: which there are, what is set of them, and how they are loaded.
+//! Congestion controllers as BPF programs: their names, their settings, and how they are loaded.
 
 #[cfg(not(feature = "load"))]
 mod absent;
@@ -18,12 +18,12 @@ use shallop_control::gemini::Integers;
 
 use crate::Prefix;
 
-/// Whether programs are in this build.
+/// Whether this build contains the BPF programs.
 pub const IS_BUILT: bool = cfg!(feature = "load");
-/// The most classes of destinations (`MAX_CLASSES` of `c/settings.h`).
+/// The largest number of classes of destinations (`MAX_CLASSES` of `c/settings.h`).
 pub const MAX_CLASSES: u32 = 64;
 
-/// The program of a controller.
+/// A controller's BPF program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Gemini.
@@ -37,11 +37,9 @@ pub enum Program {
 }
 
 impl Program {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Gemini, Self::Dctcp, Self::EcnStar, Self::Vegas];
 
     /// Its name in scenarios.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gemini => "gemini",
@@ -51,8 +49,7 @@ impl Program {
         }
     }
 
-    /// Its name in C, and what a kernel calls it unless another name is given.
-    #[must_use]
+    /// Its name in C, and its name in the kernel unless the user chooses another one.
     pub const fn default_name(self) -> &'static str {
         match self {
             Self::EcnStar => "ecn_star",
@@ -61,31 +58,29 @@ impl Program {
     }
 }
 
-/// What is set of a controller of Gemini: of class 0, and of the destinations with prefixes.
+/// The settings of a loaded Gemini controller, for all destinations and for those of prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// For destinations without a prefix.
+    /// For destinations outside of all prefixes (class 0); `None` if the controller is not Gemini.
     pub base: Option<Integers>,
-    /// For those of each prefix.
+    /// For the destinations of each prefix.
     pub to: Vec<(Prefix, Integers)>,
 }
 
-/// The law of a controller, with what is set of it for the destinations of class 0.
+/// A controller to load, with its settings for destinations without a prefix of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// Gemini.
     Gemini(Integers),
-    /// DCTCP, as RFC 8257 has it.
+    /// DCTCP (RFC 8257).
     Dctcp,
-    /// ECN*: Reno, which answers a mark as a loss.
+    /// ECN*: Reno that reacts to a mark as to a loss.
     EcnStar,
-    /// Vegas, with the numbers of Linux.
+    /// Vegas, with the parameters of Linux.
     Vegas,
 }
 
 impl Law {
-    /// Its program.
-    #[must_use]
     pub const fn program(&self) -> Program {
         match self {
             Self::Gemini(_) => Program::Gemini,
@@ -96,7 +91,7 @@ impl Law {
     }
 }
 
-/// Where the fields of `struct gemini_config` of gemini.h are.
+/// Offsets of the fields of `struct gemini_config` of gemini.h, in bytes.
 mod at {
     pub const CAPACITY_KBPS: usize = 0;
     pub const MARK_BYTES: usize = 8;
@@ -109,8 +104,7 @@ mod at {
     pub const RECOUNT: usize = 44;
 }
 
-/// `struct gemini_config` of gemini.h.
-#[must_use]
+/// Encodes the settings as `struct gemini_config` of gemini.h.
 pub fn gemini_bytes(of: &Integers) -> Vec<u8> {
     let words = [of.decrease, of.increase, u64::from(of.alpha_shift)];
     let words = words.map(|word| u32::try_from(word).unwrap_or(u32::MAX));
@@ -120,8 +114,7 @@ pub fn gemini_bytes(of: &Integers) -> Vec<u8> {
     long.into_iter().flatten().chain(short).collect()
 }
 
-/// What [`gemini_bytes`] has written; `None` if it cannot have.
-#[must_use]
+/// Decodes the bytes of [`gemini_bytes`]; `None` if they are too short.
 pub fn gemini_of_bytes(bytes: &[u8]) -> Option<Integers> {
     let long = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u64::from_ne_bytes(*of));
     let word = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u32::from_ne_bytes(*of));

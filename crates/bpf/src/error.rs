@@ -1,46 +1,46 @@
-//! Why a program cannot be loaded or used.
+//! Errors of loading and using BPF programs.
 
 use std::io;
 use std::path::Path;
 
-/// Why a program cannot be loaded or used.
+/// Why a BPF program cannot be loaded or used.
 #[derive(Debug, thiserror::Error)]
 pub enum BpfError {
-    /// There are no programs in this build.
+    /// This build does not contain the BPF programs.
     #[error(
         "this shallop was built without programs for the kernel: 'make linux' builds one that has them"
     )]
     NotBuilt,
-    /// This process may not load programs.
+    /// This process lacks the capabilities to load programs.
     #[error(
         "programs for the kernel are for root only (CAP_BPF and CAP_NET_ADMIN): run it as root"
     )]
     NotAllowed,
-    /// This machine or its kernel lacks something.
+    /// This machine or its kernel lacks a requirement; the text names it.
     #[error("{0}")]
     Lacks(String),
-    /// The kernel refused something, with what it said last.
+    /// The kernel or libbpf refused an operation.
     #[error("{what}: {why}")]
     Refused {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What the kernel or libbpf said.
+        /// The error and the last messages of libbpf.
         why: String,
     },
-    /// A file of programs that stay.
+    /// A file of a pinned program could not be used.
     #[error("{what}: {why}")]
     File {
-        /// The file, and what was tried.
+        /// The operation and the file.
         what: String,
         /// The error of the system.
         why: io::Error,
     },
-    /// There is nothing of this name, or it is there already.
+    /// A name is invalid or in use already.
     #[error("{0}")]
     Name(String),
 }
 
-/// Says which file could not be used.
+/// Makes an error about this file.
 pub(crate) fn file(what: &str, path: &Path) -> impl Fn(io::Error) -> BpfError {
     let what = format!("{what} {}", path.display());
     move |why| BpfError::File { what: what.clone(), why }

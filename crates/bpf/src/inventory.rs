@@ -1,27 +1,26 @@
-//! What the kernel has of programs of all processes.
+//! The BPF programs that the kernel has loaded, of all processes.
 
-/// A program that the kernel has.
+/// A BPF program in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoadedProgram {
-    /// Its number.
+    /// Its ID in the kernel.
     pub id: u32,
-    /// Its name, of which the kernel keeps 15 letters.
+    /// Its name, cut to 15 characters by the kernel.
     pub name: String,
-    /// Instructions that the verifier went through, on all ways through the program.
+    /// Instructions that the verifier examined, over all paths through the program.
     pub verified_instructions: u32,
     /// Instructions of the program.
     pub instructions: usize,
-    /// Bytes of machine code.
+    /// The size of its machine code, in bytes.
     pub machine_bytes: usize,
-    /// Calls, and nanoseconds that they took, if `kernel.bpf_stats_enabled` is set.
+    /// Calls so far; zero unless `kernel.bpf_stats_enabled` is set.
     pub calls: u64,
-    /// See `calls`.
+    /// The time that the calls took; zero unless `kernel.bpf_stats_enabled` is set.
     pub nanoseconds: u64,
 }
 
-/// All programs, if this process may ask.
+/// All programs; empty if this process may not query them.
 #[cfg(feature = "load")]
-#[must_use]
 pub fn programs() -> Vec<LoadedProgram> {
     use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
     let options = ProgInfoQueryOptions::default();
@@ -38,9 +37,8 @@ pub fn programs() -> Vec<LoadedProgram> {
     told.collect()
 }
 
-/// In a build without programs the kernel is not asked.
+/// Empty: this build cannot query the kernel.
 #[cfg(not(feature = "load"))]
-#[must_use]
 pub fn programs() -> Vec<LoadedProgram> {
     Vec::new()
 }

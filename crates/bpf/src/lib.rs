@@ -1,10 +1,11 @@
-//! Programs for the running kernel (BPF), in C in the folder `c`, and what loads them.
+//! BPF programs for the running kernel, written in C (folder `c`), and the code that loads them: congestion controllers
+//! (`tcp_congestion_ops`: Gemini, DCTCP, ECN* and Vegas) and the CLEAN proxy.
 //!
-//! Controllers of TCP (`tcp_congestion_ops`): Gemini, DCTCP, ECN* and Vegas. Arithmetic is in headers without anything
-//! of a kernel, which tests compare with the laws of `shallop-control`. With the feature `load` clang
-//! compiles them and libbpf loads them; without it everything that would load one says so.
+//! The arithmetic is in headers without kernel types, which tests compare with `shallop-control`. With the feature
+//! `load`, clang compiles the programs and libbpf loads them. Without it, every attempt to load one returns
+//! [`BpfError::NotBuilt`].
 //!
-//! What is loaded ends with the process, unless it is pinned.
+//! The kernel removes a loaded program when the process ends, unless the program is pinned.
 
 pub mod clean;
 mod connection;

@@ -1,4 +1,4 @@
-//! What libbpf and the kernel say when they refuse something.
+//! Messages of libbpf, and errors made from them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,13 +6,13 @@ use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, PrintLevel, set_print};
 
 use crate::BpfError;
 
-/// Lines of libbpf that are told.
+/// The number of libbpf's last messages that an error contains.
 const TOLD: usize = 3;
 
-/// What libbpf has said last.
+/// Messages of libbpf since [`warnings`] was called.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps what libbpf says, in place of writing it.
+/// Collects messages of libbpf instead of printing them.
 pub fn listen() {
     set_print(Some((PrintLevel::Warn, keep)));
 }
@@ -23,12 +23,12 @@ fn keep(_: PrintLevel, text: String) {
     said.push(text.trim().to_owned());
 }
 
-/// What libbpf has said since it was asked last.
+/// Takes the messages of libbpf since the last call.
 pub fn warnings() -> Vec<String> {
     std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Says what was tried when libbpf or the kernel refused it.
+/// Makes an error of an operation that libbpf or the kernel refused.
 pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfError {
     let what = what.into();
     move |why| {
@@ -49,12 +49,12 @@ pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfE
     }
 }
 
-/// What is said of a program that lacks a part.
+/// The error about an object file that lacks a map or program of this name.
 pub fn missing(name: &str) -> BpfError {
     BpfError::Refused { what: name.to_owned(), why: "the program has none".to_owned() }
 }
 
-/// The map of an object with this name.
+/// The map with this name of a loaded object.
 pub fn map_of(object: &Object, name: &str) -> Result<MapHandle, BpfError> {
     let map = object.maps().find(|map| map.name() == name).ok_or_else(|| missing(name))?;
     MapHandle::try_from(&map).map_err(refused(name))

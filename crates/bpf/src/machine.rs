@@ -1,4 +1,4 @@
-//! What this machine has for programs: type information of its kernel, capabilities, a place where programs stay.
+//! What BPF programs require of this machine: type information of its kernel (BTF), capabilities, a BPF file system.
 
 use std::fs;
 use std::path::Path;
@@ -7,37 +7,35 @@ use crate::{BpfError, controller};
 
 /// The type information of the running kernel.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
-/// What a kernel that leaves programs out has in its `bpf_prog_aux`, between two ends of names.
+/// A member of `bpf_prog_aux` in kernels that skip programs, as its name stands in BTF, between zero bytes.
 const OWNED_BY_FIRST: &[u8] = b"\0init_owned\0";
-/// Where programs stay when the process that has loaded them ends.
+/// The folder in which programs are pinned, so that they outlive the process that loaded them.
 pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
-/// What says which folder is of a BPF file system.
+/// The mounts of this process.
 const MOUNTS: &str = "/proc/self/mountinfo";
-/// Where `ip netns` keeps network namespaces, by name.
+/// The folder in which `ip netns` keeps network namespaces, by name.
 const NAMESPACES: &str = "/run/netns";
-/// What says which capabilities this process has.
+/// The file with the capabilities of this process.
 const STATUS: &str = "/proc/self/status";
-/// Which users of the machine this process's user namespace has, and what the first one has: all.
+/// The users of the machine that exist in this process's user namespace, and its content in the initial namespace.
 const USERS: &str = "/proc/self/uid_map";
 const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
-/// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` has those
-/// of `CAP_BPF` and `CAP_PERFMON` in it.
+/// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` includes
+/// `CAP_BPF` and `CAP_PERFMON`.
 const CAPABILITIES: [(&str, u32); 3] =
     [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const SYS_ADMIN: u32 = 21;
 
-/// Whether the kernel has told the types of its own data (`CONFIG_DEBUG_INFO_BTF`).
-#[must_use]
+/// Whether the kernel offers its type information (`CONFIG_DEBUG_INFO_BTF`).
 pub fn has_btf() -> bool {
     Path::new(BTF).exists()
 }
 
-/// Whether this kernel leaves controllers out while process 1 has the processor, even where an interrupt receives a
-/// packet meanwhile: `ssthresh` is then whatever was on the stack. No kernel of kernel.org does that; some hosts of
-/// virtual machines have theirs changed, to keep programs from watching process 1. Theirs notes with each program
-/// whether process 1 owns it.
-#[must_use]
+/// Whether this kernel skips BPF controllers while process 1 has the processor, also for packets that an interrupt
+/// receives at that time; `ssthresh` then returns whatever was on the stack. No kernel of kernel.org does that. Some
+/// hosts of virtual machines run a modified kernel so that programs cannot observe process 1; it records for each
+/// program whether process 1 owns it.
 pub fn skips_programs() -> bool {
     fs::read(BTF).is_ok_and(|types| has_name(&types, OWNED_BY_FIRST))
 }
@@ -46,8 +44,7 @@ fn has_name(types: &[u8], name: &[u8]) -> bool {
     types.windows(name.len()).any(|of| of == name)
 }
 
-/// The capabilities that this process lacks for programs. Those of a user namespace do not count.
-#[must_use]
+/// The capabilities that this process lacks. Capabilities in a user namespace do not count.
 pub fn lacking_capabilities() -> Vec<&'static str> {
     let users = fs::read_to_string(USERS).unwrap_or_default();
     let status = fs::read_to_string(STATUS).unwrap_or_default();
@@ -63,8 +60,7 @@ fn lacking(status: &str) -> Vec<&'static str> {
     CAPABILITIES.iter().filter(lacks).map(|(name, _)| *name).collect()
 }
 
-/// Whether there is a BPF file system where programs stay.
-#[must_use]
+/// Whether a BPF file system is mounted at [`BPF_FILE_SYSTEM`].
 pub fn keeps_programs() -> bool {
     is_mounted(&fs::read_to_string(MOUNTS).unwrap_or_default())
 }
@@ -76,15 +72,14 @@ fn is_mounted(mounts: &str) -> bool {
     })
 }
 
-/// The network namespace in which `ip netns exec` runs this process: with a `/sys` of its own, which is called as the
-/// namespace and is lost with the command.
-#[must_use]
+/// The name of the network namespace if `ip netns exec` runs this process. Such a process has a `/sys` of its own,
+/// whose mount has the name of the namespace and vanishes with the command.
 pub fn entered_namespace() -> Option<String> {
     let name = name_of_sys(&fs::read_to_string(MOUNTS).unwrap_or_default())?;
     Path::new(NAMESPACES).join(&name).exists().then_some(name)
 }
 
-/// What the uppermost mount at `/sys` is called.
+/// The source name of the topmost mount at `/sys`.
 fn name_of_sys(mounts: &str) -> Option<String> {
     let of_line = |line: &str| {
         let (before, after) = line.split_once(" - sysfs ")?;
@@ -94,17 +89,16 @@ fn name_of_sys(mounts: &str) -> Option<String> {
     mounts.lines().rev().find_map(of_line)
 }
 
-/// Whether there is clang, which compiles programs when the command is built.
-#[must_use]
+/// Whether clang is installed, which compiles the programs when the command is built.
 pub fn has_clang() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join("clang").is_file())
 }
 
-/// Checks what can be known of this machine before a program is loaded.
+/// Checks the requirements that are known before a program is loaded.
 ///
 /// # Errors
-/// What is missing, and how to get it.
+/// The missing requirement, and how to meet it.
 pub fn check() -> Result<(), BpfError> {
     if !controller::IS_BUILT {
         return Err(BpfError::NotBuilt);

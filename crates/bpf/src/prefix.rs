@@ -1,13 +1,13 @@
-//! Prefixes of addresses, as programs have them.
+//! IP prefixes, as the BPF programs store them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-/// Bits of an IPv4 address written as one of IPv6 (`::ffff:a.b.c.d`) before those of IPv4.
+/// The bits before the IPv4 address in an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`).
 const BEFORE_V4: u32 = 96;
 
-/// A prefix of addresses: `10.0.0.0/8`, `fd00::/16`.
+/// An IP prefix, such as `10.0.0.0/8` or `fd00::/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Prefix {
     address: IpAddr,
@@ -15,8 +15,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// `struct prefix` of `c/settings.h`: the bits that count, of an address of IPv6 in the order of the network.
-    #[must_use]
+    /// Encodes `struct prefix` of `c/settings.h`: the prefix length, and an IPv6 address in network byte order.
     pub fn to_bytes(self) -> [u8; 20] {
         let (address, bits) = match self.address {
             IpAddr::V4(address) => (address.to_ipv6_mapped(), u32::from(self.bits) + BEFORE_V4),
@@ -28,8 +27,7 @@ impl Prefix {
         bytes
     }
 
-    /// The prefix with these bytes.
-    #[must_use]
+    /// Decodes `struct prefix` of `c/settings.h`.
     pub fn of_bytes(bytes: [u8; 20]) -> Self {
         let (bits, address) = bytes.split_at(4);
         let bits = bits.first_chunk().map_or(0, |bits| u32::from_ne_bytes(*bits)).min(128);

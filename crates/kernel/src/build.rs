@@ -1,6 +1,6 @@
-//! Builds a kernel that is a host of the simulator from Debian's source package: unpacks it, makes four small
-//! changes, configures it (`agent/config`), compiles it and the agent, and installs them as a folder
-//! that appears whole. Nothing of the source is kept.
+//! Builds a kernel for hosts in virtual time from Debian's source package: unpacks the source, makes four small
+//! changes, configures it (`agent/config`), compiles the kernel and the agent, and installs them in a folder that
+//! appears in one step. The source is removed afterwards.
 
 use std::fs;
 use std::io::{Read, Seek};
@@ -15,7 +15,7 @@ use crate::installed::{self, Installed};
 use crate::modules::{self, FOLDER, GEMINI, MODULE_SYMBOLS, SYMBOLS, short};
 use crate::process::dies_with_us;
 
-/// The configuration, the agent and the library of random numbers.
+/// The kernel configuration, the sources of the agent, and the library that replaces `getrandom`.
 const CONFIG: &str = include_str!("../agent/config");
 const AGENT: [(&str, &str); 5] = [
     ("agent.c", include_str!("../agent/agent.c")),
@@ -26,42 +26,42 @@ const AGENT: [(&str, &str); 5] = [
 ];
 const RANDOM: (&str, &str) = ("getrandom.c", include_str!("../agent/getrandom.c"));
 
-/// Where Debian's packages put sources of kernels.
+/// The folder in which Debian's packages install kernel sources.
 const SOURCES: &str = "/usr/src";
-/// The packages to build the newest kernel with.
+/// The Debian packages that building the newest kernel needs.
 const PACKAGES: [&str; 8] =
     ["linux-source-6.12", "make", "gcc", "libc6-dev", "flex", "bison", "bc", "xz-utils"];
-/// The programs among them.
+/// The programs of these packages that are looked for.
 const PROGRAMS: [&str; 6] = ["make", "cc", "flex", "bison", "bc", "xz"];
 
-/// A change of a file: what it has and what it gets instead.
+/// A textual change of a source file.
 struct Change {
     file: &'static str,
     from: &'static str,
     to: &'static str,
 }
 
-/// What kernels with many cards, with a timer frequency that can be chosen, and on processors with many registers need.
+/// Changes for many network cards, a configurable timer frequency, and processors with large register sets.
 const CHANGES: [Change; 4] = [
-    // The frequency has no prompt, so that no configuration could set it.
+    // The frequency has no prompt, so a configuration could not set it.
     Change {
         file: "arch/um/Kconfig",
         from: "config HZ\n\tint\n",
         to: "config HZ\n\tint \"Timer frequency\"\n",
     },
-    // Two interrupts a card.
+    // Each network card needs two interrupts.
     Change {
         file: "arch/um/include/asm/irq.h",
         from: "UM_LAST_SIGNAL_IRQ\t64",
         to: "UM_LAST_SIGNAL_IRQ\t512",
     },
-    // A process has up to 11,008 bytes of registers on processors with AMX, and Linux wants all of them back.
+    // The registers of a process have up to 11,008 bytes on processors with AMX, and Linux restores all of them.
     Change {
         file: "arch/x86/um/user-offsets.c",
         from: "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
         to: "DEFINE_LONGS(HOST_FP_SIZE, 16384);",
     },
-    // A device a card on the command line.
+    // The command line names a device for each network card.
     Change {
         file: "arch/um/include/asm/setup.h",
         from: "COMMAND_LINE_SIZE 4096",
@@ -69,10 +69,10 @@ const CHANGES: [Change; 4] = [
     },
 ];
 
-/// Why there is no kernel.
+/// Why no kernel was built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Something has to be installed first.
+    /// A package must be installed first; the text has the command.
     #[error("{0}")]
     Missing(String),
     /// The source is not as expected.
@@ -81,12 +81,12 @@ pub enum BuildError {
     /// A step failed.
     #[error("{step} failed; its last lines:\n{log}")]
     Step {
-        /// What was done.
+        /// The step.
         step: &'static str,
-        /// What it said.
+        /// The last lines of its output.
         log: String,
     },
-    /// There is no place to build in.
+    /// The working folder could not be made.
     #[error(transparent)]
     Folder(#[from] KernelError),
     /// A file could not be read or written.
@@ -99,8 +99,7 @@ pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
     move |why| BuildError::File(path, why)
 }
 
-/// The source archives of this machine, the newest release last.
-#[must_use]
+/// The kernel source archives of this machine, the newest release last.
 pub fn sources() -> Vec<PathBuf> {
     let entries = fs::read_dir(SOURCES).into_iter().flatten().flatten();
     let is_source = |path: &PathBuf| {
@@ -112,10 +111,10 @@ pub fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// Installs Debian's packages, as root; else says how.
+/// Installs the missing Debian packages if this process is root.
 ///
 /// # Errors
-/// What is missing, and the command that installs it.
+/// Without root: the command that installs the missing packages.
 pub fn install_packages() -> Result<(), BuildError> {
     let is_there = |program: &&str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -138,16 +137,16 @@ pub fn install_packages() -> Result<(), BuildError> {
     step("apt-get install", &mut apt)
 }
 
-/// Whether a source of this release, such as 6.12, has the release that is wanted: 6.12 or 6.12.48.
+/// Whether the source archive of a release, such as 6.12, can give the wanted release, such as 6.12 or 6.12.48.
 fn has_release(source: &str, wanted: &str) -> bool {
     wanted.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Builds the newest kernel whose source this machine has, or that of the release that is wanted, with this many jobs.
-/// `tell` is told of each step.
+/// Builds the wanted release, or the newest kernel whose source this machine has, with this number of parallel jobs.
+/// `tell` receives the name of each step.
 ///
 /// # Errors
-/// What failed, with its last lines. Nothing is left behind then, nor if we are killed.
+/// The step that failed, with its last lines of output. Nothing is left behind then, nor if this process is killed.
 pub fn build(
     folder: &Path,
     wanted: Option<&str>,
@@ -156,17 +155,17 @@ pub fn build(
 ) -> Result<Installed, BuildError> {
     let archive = archive_of(wanted)?;
     fs::create_dir_all(folder).map_err(file(folder))?;
-    // Beside its place, so that it moves there in one step.
+    // In the folder of kernels, so that one rename moves the result into place.
     let work = Folder::new_in(folder, ".build-")?;
     let built = Build { name: release_of(&archive), work: work.path(), jobs };
     built.all(&archive, folder, tell)
 }
 
-/// Builds a module for an installed kernel from its source, a file of C beside its headers, with this many jobs, and
-/// puts it into the kernel's folder. `tell` is told of each step.
+/// Builds a module for an installed kernel from a C file and the headers in its folder, with this number of parallel
+/// jobs, and puts the module into the kernel's folder. `tell` receives the name of each step.
 ///
 /// # Errors
-/// As [`build`], or what the compiler said of the module.
+/// Errors of [`build`], or the compiler's messages about the module.
 pub fn build_module(
     folder: &Path,
     kernel: &Installed,
@@ -208,13 +207,13 @@ pub fn build_module(
     Ok(place)
 }
 
-/// The release of a source archive, as in its name.
+/// The release in the name of a source archive.
 fn release_of(path: &Path) -> String {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.trim_start_matches("linux-source-").trim_end_matches(".tar.xz").to_owned()
 }
 
-/// The newest source archive of this machine, or that of the release that is wanted.
+/// The source archive of the wanted release, or the newest of this machine.
 fn archive_of(wanted: Option<&str>) -> Result<PathBuf, BuildError> {
     let fits = |path: &PathBuf| wanted.is_none_or(|wanted| has_release(&release_of(path), wanted));
     sources().into_iter().rfind(fits).ok_or_else(|| {
@@ -252,7 +251,7 @@ impl Build<'_> {
         self.install(&self.work.join("out"), folder)
     }
 
-    /// Unpacks the source and changes it, and makes a folder for what is compiled.
+    /// Unpacks the source, changes it, and makes a folder for the compiled files.
     fn unpack(&self, archive: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), BuildError> {
         tell(&format!("unpacking the source of Linux {}", self.name));
         let [source, out] = ["source", "out"].map(|name| self.work.join(name));
@@ -272,14 +271,14 @@ impl Build<'_> {
         make
     }
 
-    /// The release that the source has, as in 6.12.48.
+    /// The full release of the source, such as 6.12.48.
     fn release(&self) -> Result<String, BuildError> {
         let path = self.work.join("out/include/config/kernel.release");
         let text = fs::read_to_string(&path).map_err(file(&path))?;
         Ok(text.trim().trim_end_matches("-shallop").to_owned())
     }
 
-    /// Compiles our module, and puts it and what other modules need into the new folder of the kernel.
+    /// Compiles the module of Gemini, and puts it and the symbols that other modules need into the kernel's new folder.
     fn modules(&self, out: &Path, whole: &Path) -> Result<(), BuildError> {
         let work = self.work.join("module");
         fs::create_dir(&work).map_err(file(&work))?;
@@ -287,7 +286,7 @@ impl Build<'_> {
             let path = work.join(name);
             fs::write(&path, text).map_err(file(&path))?;
         }
-        // A kernel without modules of its own has the list of its symbols under another name.
+        // A kernel without modules writes its list of symbols under another name.
         let symbols = out.join("vmlinux.symvers");
         fs::copy(&symbols, out.join(MODULE_SYMBOLS)).map_err(file(&symbols))?;
         modules::prepare(&|| self.make(), self.jobs)?;
@@ -314,7 +313,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Puts the parts together in a folder and moves it to its place.
+    /// Collects all files in a folder and moves the folder into place.
     fn install(&self, out: &Path, folder: &Path) -> Result<Installed, BuildError> {
         let whole = self.work.join("whole");
         fs::create_dir(&whole).map_err(file(&whole))?;

@@ -1,4 +1,4 @@
-//! The time on which kernels and controller agree, in nanoseconds of the guests.
+//! The virtual time on which the kernels and their controller (this process) agree, in nanoseconds.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -36,25 +36,22 @@ impl Clock {
         Ok(Self { mode, now: 0, page })
     }
 
-    /// How kernels are told the time.
-    #[must_use]
+    /// How the kernels learn the time.
     pub const fn mode(&self) -> Mode {
         self.mode
     }
 
     /// The file of the shared page, if there is one.
-    #[must_use]
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.page.as_ref().map(|(_, file)| file.as_fd())
     }
 
-    /// The time.
-    #[must_use]
+    /// The virtual time, in nanoseconds.
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// Advances the time to this one, unless it is later already.
+    /// Advances the time, unless it is later already.
     pub const fn advance(&mut self, to: u64) {
         if to > self.now {
             self.now = to;
@@ -72,7 +69,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Lets a kernel run from now, freely up to this time.
+    /// Lets a kernel run from now on, and advance the time freely up to `free_until`.
     ///
     /// # Errors
     /// If the page cannot be written.
@@ -92,7 +89,7 @@ impl Clock {
         page.set_free_until(free_until.min(NEVER))
     }
 
-    /// The controller acts now, and no kernel runs.
+    /// Stops all kernels: the controller advances the time.
     ///
     /// # Errors
     /// If the page cannot be written.
@@ -102,7 +99,7 @@ impl Clock {
         page.set_now(self.now)
     }
 
-    /// When this kernel wants to run, as the page says.
+    /// The time at which this kernel wants to run, from the shared page; `None` if it has not asked.
     ///
     /// # Errors
     /// If the page cannot be read.

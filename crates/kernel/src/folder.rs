@@ -1,5 +1,5 @@
-//! A folder that does not outlive us, whatever ends us: another process waits for our end and removes it then, with the
-//! processes that work in it. Kernels are started in one, and built in one.
+//! A temporary folder that does not outlive this process, however it ends: a second process waits for the end, kills
+//! the processes that work in the folder, and removes it. Kernels are built and started in such folders.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::error::KernelError;
 
-/// A folder that is removed when this value is dropped, and by another process if this one is killed before.
+/// A folder that is removed when this value is dropped, or by a second process if this one is killed.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -18,13 +18,14 @@ impl Folder {
     /// A new empty folder in `parent`, whose name begins with `prefix`.
     ///
     /// # Errors
-    /// If there is no place for it.
+    /// If it cannot be created.
     pub fn new_in(parent: &Path, prefix: &str) -> Result<Self, KernelError> {
-        // The remover comes first, so that there is no moment at which the folder would stay.
+        // The remover starts first, so that the folder is removed even if this process is killed right after creating
+        // it.
         let make = |path: &Path| {
             let mut remover = Remover::start(path)?;
             let created = std::fs::DirBuilder::new().mode(0o700).create(path);
-            // Somebody else may have a folder of this name.
+            // Creating fails if another process has a folder of this name.
             created.inspect_err(|_| remover.end()).map(|()| remover)
         };
         let folder = tempfile::Builder::new().prefix(prefix).make_in(parent, make);
@@ -35,7 +36,6 @@ impl Folder {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -43,25 +43,25 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed now is left to the remover.
+        // The remover removes what cannot be removed now.
         if std::fs::remove_dir_all(&self.path).is_ok() {
             self.remover.end();
         }
     }
 }
 
-/// A process that removes a folder when we end, however that happens: a pipe closes then. Other processes end at
-/// the same moment, and may write into the folder while it is being removed, so it tries again for a minute.
+/// A process that removes a folder when this process ends, which closes a pipe between them. Other processes end at
+/// that moment too, and may still write into the folder, so the remover tries again for a minute.
 #[derive(Debug)]
 struct Remover {
     process: Child,
-    /// Held open; the process waits for its end.
-    #[expect(dead_code, reason = "it is closed when this value is dropped, or we end")]
+    /// The write end of the pipe; the remover waits until it is closed.
+    #[expect(dead_code, reason = "it is closed when this value is dropped, or this process ends")]
     alive: Option<ChildStdin>,
 }
 
-/// Processes that work in the folder are ended too: a kernel that is killed while it tries how to trace others leaves
-/// one that is stopped for ever (`check_ptrace` of User-Mode Linux).
+/// The script of the remover. It also kills the processes that work in the folder: a kernel that is killed during its
+/// check of ptrace leaves a process that is stopped forever (`check_ptrace` of User-Mode Linux).
 const REMOVE: &str = r#"end_all() {
     for process in /proc/[0-9]*; do
         case $(readlink "$process/cwd") in
@@ -88,7 +88,7 @@ impl Remover {
         Ok(Self { process, alive })
     }
 
-    /// Ends the process; there is nothing to remove.
+    /// Ends the remover when the folder is gone.
     fn end(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

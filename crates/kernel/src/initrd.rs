@@ -1,7 +1,8 @@
-//! The initial file system of a kernel: a cpio archive in the "newc" format (`Documentation/driver-api/early-userspace/
-//! buffer-format.rst`), uncompressed. Times and owners are zero, so that it depends on its contents alone.
+//! The initial file system of a kernel: an uncompressed cpio archive in the "newc" format
+//! (`Documentation/driver-api/early-userspace/buffer-format.rst`). Times and owners are zero, so the archive depends
+//! only on its contents.
 
-/// The type and permissions of an entry.
+/// The file type and permissions of each kind of entry.
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
@@ -9,8 +10,8 @@ const DEVICE: u32 = 0o020_600;
 /// Major and minor number of the console.
 const CONSOLE: [u32; 2] = [5, 1];
 
-/// An archive with this program as `/init`, these files at its root, and the folders and the console that it needs.
-#[must_use]
+/// Makes an archive with this program as `/init`, these files in its root, the mount points that the agent needs, and a
+/// console.
 pub fn archive(init: &[u8], files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(init.len() + 8_192);
     for folder in ["dev", "proc", "sys", "tmp"] {
@@ -26,7 +27,8 @@ pub fn archive(init: &[u8], files: &[(String, Vec<u8>)]) -> Vec<u8> {
 }
 
 fn entry(to: &mut Vec<u8>, name: &str, mode: u32, device: [u32; 2], contents: &[u8]) {
-    // Inode, mode, owner, group, links, time, length, device of the file (2), device (2), length of the name, check.
+    // Inode, mode, uid, gid, links, mtime, size, device (major, minor), rdev (major, minor), size of the name,
+    // checksum.
     let inode = to.len() as u32;
     let [major, minor] = device;
     let (length, name_length) = (contents.len() as u32, name.len() as u32 + 1);

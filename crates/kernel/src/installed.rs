@@ -1,31 +1,30 @@
-//! Kernels that this machine has: a folder each, made by `shallop kernel build`.
+//! Installed kernels: one folder for each, made by `shallop kernel build`.
 
 use std::path::{Path, PathBuf};
 
-/// A kernel that can be run.
+/// An installed kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Its release, as in 6.12.48.
+    /// Its release, such as 6.12.48.
     pub release: String,
-    /// Its program.
+    /// The path of its program (User-Mode Linux).
     pub program: PathBuf,
-    /// The first process of its hosts.
+    /// The path of the agent, its first process.
     pub agent: PathBuf,
-    /// The library that makes its random numbers repeatable.
+    /// The path of the library that makes its random numbers repeatable.
     pub preload: PathBuf,
-    /// A digest of its configuration.
+    /// A digest of its configuration and of the agent's sources.
     pub digest: String,
 }
 
-/// How to get a kernel, in a line.
+/// The error message without any installed kernel.
 pub const HOW_TO_GET_ONE: &str = "no kernel is installed: 'shallop kernel build' makes one in a few minutes, from \
     Debian's linux-source";
 
-/// The variable that names the folder of kernels.
+/// The environment variable with the folder of kernels.
 pub const FOLDER_VARIABLE: &str = "SHALLOP_KERNELS";
 
-/// The folder of kernels: what `SHALLOP_KERNELS` says, else `shallop/kernels` in the user's folder of data.
-#[must_use]
+/// The folder of kernels: `SHALLOP_KERNELS`, or `kernels` in [`data_folder`].
 pub fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os(FOLDER_VARIABLE) {
         return folder.into();
@@ -33,8 +32,7 @@ pub fn folder() -> PathBuf {
     data_folder().join("kernels")
 }
 
-/// The folder of what is kept between commands for this user: `shallop` in the user's folder of data.
-#[must_use]
+/// The folder of data that is kept between commands: `shallop` in `XDG_DATA_HOME` or `~/.local/share`.
 pub fn data_folder() -> PathBuf {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
@@ -42,7 +40,6 @@ pub fn data_folder() -> PathBuf {
 }
 
 /// The kernels in a folder, the newest release last.
-#[must_use]
 pub fn list(folder: &Path) -> Vec<Installed> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries.filter_map(|entry| installed(&entry.path())).collect();
@@ -50,13 +47,12 @@ pub fn list(folder: &Path) -> Vec<Installed> {
     found
 }
 
-/// The numbers of a release, to compare.
+/// The numbers in the name of a release, by which releases are ordered.
 pub(crate) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-/// The kernel in this folder, if it is whole.
-#[must_use]
+/// The kernel in this folder, if all its files exist.
 pub fn installed(folder: &Path) -> Option<Installed> {
     let release = folder.file_name()?.to_str()?.to_owned();
     let file = |name: &str| Some(folder.join(name)).filter(|path| path.is_file());
@@ -65,10 +61,10 @@ pub fn installed(folder: &Path) -> Option<Installed> {
     Some(Installed { release, program, agent, preload, digest })
 }
 
-/// The kernel whose release begins with `wanted`, or the newest.
+/// The newest kernel whose release begins with `wanted`, or the newest of all.
 ///
 /// # Errors
-/// A line that says how to get one.
+/// A message that says how to get a kernel, or which ones exist.
 pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Installed, String> {
     let mut found = list(folder);
     let Some(wanted) = wanted else { return found.pop().ok_or(HOW_TO_GET_ONE.to_owned()) };

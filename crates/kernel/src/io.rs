@@ -1,14 +1,14 @@
-//! Whole reads and writes on sockets.
+//! Blocking reads and writes of whole buffers on sockets.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 
-/// Writes all of these bytes.
+/// Writes all bytes.
 ///
 /// # Errors
-/// If the other side is gone.
+/// If the peer has closed the socket.
 pub fn write(to: impl AsFd, mut bytes: &[u8]) -> Result<()> {
     while !bytes.is_empty() {
         match rustix::net::send(&to, bytes, rustix::net::SendFlags::NOSIGNAL) {
@@ -19,10 +19,10 @@ pub fn write(to: impl AsFd, mut bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Fills these bytes.
+/// Reads until the buffer is full.
 ///
 /// # Errors
-/// [`ErrorKind::UnexpectedEof`] if the other side is gone.
+/// [`ErrorKind::UnexpectedEof`] if the peer has closed the socket.
 pub fn read(from: impl AsFd, mut into: &mut [u8]) -> Result<()> {
     while !into.is_empty() {
         let got = match rustix::io::read(&from, &mut *into) {

@@ -1,5 +1,5 @@
-//! The process of a kernel. It dies with us, whatever ends us ([`lifeline`]), and its files lie in a
-//! [`Folder`](crate::folder::Folder). That is removed as soon as every kernel has opened what it needs.
+//! The process of a kernel. It dies with this process, however that ends ([`lifeline`]). Its files are in a
+//! [`Folder`](crate::folder::Folder), which is removed as soon as every kernel has opened its files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,8 +10,7 @@ use shallop_hosts::lifeline;
 
 use crate::error::KernelError;
 
-/// A command that runs this program in a process that is killed when the thread that starts it ends.
-#[must_use]
+/// A command that runs this program and is killed when the thread that starts it ends.
 pub fn dies_with_us(program: &str) -> Command {
     let words = lifeline::words(std::process::id());
     let mut command = Command::new(&words[0]);
@@ -19,16 +18,16 @@ pub fn dies_with_us(program: &str) -> Command {
     command
 }
 
-/// What a kernel is started with.
+/// How to start a kernel.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
-    /// The kernel's program.
+    /// The path of the kernel's program.
     pub program: &'a Path,
-    /// The library that makes its random numbers repeatable.
+    /// The path of the library that makes its random numbers repeatable.
     pub preload: &'a Path,
-    /// Where its sockets and its initial file system are; names in its arguments are relative to it.
+    /// The folder of its sockets and its initial file system, to which names in `arguments` are relative.
     pub folder: &'a Path,
-    /// What its random numbers begin with.
+    /// The seed of its random numbers.
     pub seed: u64,
     /// Its command line.
     pub arguments: &'a [String],
@@ -41,7 +40,7 @@ pub struct Process {
     log: File,
 }
 
-/// The end of a log that an error shows, in bytes.
+/// The number of bytes from the end of a kernel's log that an error shows.
 const LAST_WORDS: u64 = 2_000;
 
 impl Process {
@@ -56,7 +55,7 @@ impl Process {
         let mut command = dies_with_us("setarch");
         command.arg("-R").arg(launch.program);
         command.args(launch.arguments).current_dir(launch.folder).env_clear();
-        // What the kernel's library might do otherwise: register restartable sequences, which its processes cannot.
+        // Keeps glibc from registering restartable sequences, which do not work in the kernel's processes.
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", launch.folder);
         command.env("TMPDIR", memory_folder());
@@ -68,13 +67,12 @@ impl Process {
         Ok(Self { child, log })
     }
 
-    /// Its number among all processes.
-    #[must_use]
+    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Everything that it has written.
+    /// Its whole log.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -82,8 +80,7 @@ impl Process {
         self.log_from(0)
     }
 
-    /// The end of what it has written.
-    #[must_use]
+    /// The end of its log.
     pub fn last_words(&mut self) -> String {
         let bytes = self.log.metadata().map_or(0, |about| about.len());
         self.log_from(bytes.saturating_sub(LAST_WORDS)).unwrap_or_default()
@@ -91,7 +88,7 @@ impl Process {
 
     fn log_from(&mut self, start: u64) -> Result<String, KernelError> {
         let mut bytes = Vec::new();
-        // The kernel writes at the same offset, so it is put back.
+        // The kernel shares the file offset, so it is restored after reading.
         let end = self.log.stream_position().map_err(KernelError::io("a kernel's log"))?;
         let read =
             self.log.seek(SeekFrom::Start(start)).and_then(|_| self.log.read_to_end(&mut bytes));
@@ -100,9 +97,8 @@ impl Process {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Processor time that it and its programs have used, in hundredths of a second. Each address space of a kernel is
-    /// a process of its own, in the session that the kernel has made.
-    #[must_use]
+    /// Processor time of the kernel and its programs, in hundredths of a second. Each address space of a kernel is a
+    /// process of its own, in the session that the kernel has made.
     pub fn processor_time(&self) -> Option<u64> {
         let own = time_in_session(self.id(), self.id())?;
         let entries = std::fs::read_dir("/proc").ok()?.flatten();
@@ -111,8 +107,7 @@ impl Process {
         Some(own + others.filter_map(|process| time_in_session(process, self.id())).sum::<u64>())
     }
 
-    /// Its memory in bytes, its part of what it shares with other kernels.
-    #[must_use]
+    /// Its memory in bytes (PSS: memory shared with other kernels counts in part).
     pub fn memory(&self) -> Option<u64> {
         let maps = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.id())).ok()?;
         let line = maps.lines().find(|line| line.starts_with("Pss:"))?;
@@ -120,10 +115,10 @@ impl Process {
     }
 }
 
-/// The processor time of a process, if it is in this session or leads it.
+/// The processor time of a process in hundredths of a second, if it belongs to this session.
 fn time_in_session(process: u32, session: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // What follows the name of the program: state, parent, group, session, and the times as words 12 and 13.
+    // After the name of the program: state, parent, group, session; user and system time are words 12 and 13.
     let words: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
     let number = |word: usize| words.get(word)?.parse::<u64>().ok();
     let belongs = process == session || number(3)? == u64::from(session);
@@ -132,13 +127,13 @@ fn time_in_session(process: u32, session: u32) -> Option<u64> {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // Fails if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Where the memory of kernels lies: in memory, if there is such a file system.
+/// The folder for the files that back the kernels' memory: `/dev/shm` if it exists.
 fn memory_folder() -> PathBuf {
     let shared = Path::new("/dev/shm");
     if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() }

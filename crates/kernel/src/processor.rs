@@ -1,28 +1,28 @@
-//! One processor of this machine for a run and its kernels. Of the thread that simulates and its kernels only one works
-//! at a time; on one processor the change from one to the other takes a few microseconds, and across two of a virtual
-//! machine ten times that (measured: 0.5 s of one CUBIC flow at 1 Gb/s took 3.5 s, and 18.6 s without this).
+//! Keeps a run and its kernels on one processor of this machine. Only one of them works at a time: the simulating
+//! thread or a kernel. On one processor a switch between them takes a few microseconds; between two processors of a
+//! virtual machine it takes ten times as long (measured: 0.5 s of one CUBIC flow at 1 Gb/s took 3.5 s, and 18.6 s
+//! without this).
 
 use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
 
-/// How many runs may share a processor before they are left to the scheduler.
+/// The largest number of runs on one processor; further runs are left to the scheduler.
 const SHARES: u32 = 8;
 
-/// A processor that this thread and its children run on, until this is dropped.
+/// The processor on which this thread and its children run until this value is dropped.
 #[derive(Debug)]
 pub struct Processor {
     thread: Pid,
     before: CpuSet,
-    /// The name by which other runs of this machine know that it is taken.
+    /// A socket whose name shows other runs on this machine that the processor is taken.
     _claim: OwnedFd,
 }
 
 impl Processor {
-    /// Keeps this thread, and processes that it starts from now on, on the processor that the fewest runs have taken.
-    /// `None` where the machine has one processor, or does not allow it: a run is slower then, and the same.
-    #[must_use]
+    /// Moves this thread, and the processes that it starts from now on, to the processor with the fewest runs. `None`
+    /// if the machine has one processor or does not allow it: a run is then slower, with equal results.
     pub fn take() -> Option<Self> {
         let thread = gettid();
         let before = sched_getaffinity(Some(thread)).ok().filter(|set| set.count() > 1)?;
@@ -36,13 +36,13 @@ impl Processor {
 
 impl Drop for Processor {
     fn drop(&mut self) {
-        // A thread that may not be moved back stays where it is, which is slow and not wrong.
+        // A thread that cannot be moved back stays on its processor, which is slow and not wrong.
         let _ = sched_setaffinity(Some(self.thread), &self.before);
     }
 }
 
-/// A processor of this set that the fewest have taken, and what others see of it: a name without a file, which is gone
-/// when its owner is.
+/// The processor of this set with the fewest runs, and the socket that claims it. Its name is abstract (without a
+/// file), so the kernel frees the name when this process ends.
 fn claim(allowed: &CpuSet) -> Option<(usize, OwnedFd)> {
     for share in 0..SHARES {
         for number in (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)) {

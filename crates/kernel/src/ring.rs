@@ -1,5 +1,5 @@
-//! One virtqueue of a card, in memory that the kernel shares. Descriptors are read by the `virtio-queue` crate, which
-//! checks that they lie in that memory and that chains end.
+//! One virtqueue of a virtual network card, in memory that the kernel shares. The crate `virtio-queue` reads the
+//! descriptors and checks that they lie in that memory and that chains end.
 
 use std::sync::atomic::Ordering;
 
@@ -8,9 +8,9 @@ use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
 use crate::error::Malformed;
 
-/// The largest ring.
+/// The largest number of descriptors of a ring.
 const MAX_SIZE: u16 = 32_768;
-/// The kernel asks for no calls (`VRING_AVAIL_F_NO_INTERRUPT`).
+/// The flag by which the kernel switches off calls (`VRING_AVAIL_F_NO_INTERRUPT`).
 const NO_INTERRUPT: u16 = 1;
 
 /// A virtqueue.
@@ -42,15 +42,15 @@ impl Ring {
         self.next = next;
     }
 
-    /// Sets where descriptors, used and available ring lie.
+    /// Sets the addresses of the descriptors, the used ring and the available ring.
     pub fn set_addresses(&mut self, addresses: [u64; 3]) {
         self.addresses = addresses;
     }
 
-    /// Puts the ring into use, or out of it. A ring that is refilled in time needs no kicks.
+    /// Enables or disables the ring. Without `kicks`, the kernel does not announce new descriptors.
     ///
     /// # Errors
-    /// If it does not lie in memory.
+    /// If the ring does not lie in the shared memory.
     pub fn enable(
         &mut self,
         on: bool,
@@ -79,7 +79,7 @@ impl Ring {
     /// chain.
     ///
     /// # Errors
-    /// If the chain does not lie in memory, or holds more than `limit` bytes.
+    /// If the chain does not lie in the shared memory, or holds more than `limit` bytes.
     pub fn read(
         &mut self,
         memory: &GuestMemoryMmap,
@@ -104,10 +104,10 @@ impl Ring {
         Ok(Some(head))
     }
 
-    /// Fills the next chain that the kernel has provided with these bytes. False if it has provided none.
+    /// Writes these bytes into the next chain that the kernel has provided. False if there is none.
     ///
     /// # Errors
-    /// If the chain does not lie in memory or is too short.
+    /// If the chain does not lie in the shared memory or is too short.
     pub fn write(
         &mut self,
         memory: &GuestMemoryMmap,
@@ -138,10 +138,10 @@ impl Ring {
         Ok(true)
     }
 
-    /// Gives a chain back to the kernel.
+    /// Returns a chain to the kernel.
     ///
     /// # Errors
-    /// If the used ring does not lie in memory.
+    /// If the used ring does not lie in the shared memory.
     pub fn used(
         &mut self,
         memory: &GuestMemoryMmap,
@@ -151,10 +151,10 @@ impl Ring {
         self.queue.add_used(memory, head, bytes).map_err(|_| Malformed::Descriptor)
     }
 
-    /// Whether the kernel wants to be told of used buffers.
+    /// Whether the kernel wants a call (an interrupt) for used buffers.
     ///
     /// # Errors
-    /// If the available ring does not lie in memory.
+    /// If the available ring does not lie in the shared memory.
     pub fn wants_call(&self, memory: &GuestMemoryMmap) -> Result<bool, Malformed> {
         let flags = GuestAddress(self.addresses[2]);
         let flags: u16 = memory.load(flags, Ordering::SeqCst).map_err(|_| Malformed::Descriptor)?;

@@ -1,8 +1,8 @@
 //! The messages of User-Mode Linux's external time travel, and the page of shared memory that replaces most of them.
 //!
-//! A kernel that runs with `time-travel=ext:` has no clock of its own. It asks a controller for time, runs when it is
-//! told to, and waits otherwise. A message is 16 bytes: operation, sequence number, time in nanoseconds; each is
-//! answered by [`Op::Ack`] with the same sequence number. Source: `include/uapi/linux/um_timetravel.h` of Linux 6.12.
+//! A kernel that runs with `time-travel=ext:` has no clock of its own. It asks a controller for time, runs when the
+//! controller lets it, and waits otherwise. A message has 16 bytes: operation, sequence number, time in nanoseconds.
+//! [`Op::Ack`] with that sequence number answers it. Source: `include/uapi/linux/um_timetravel.h` of Linux 6.12.
 
 use std::sync::atomic::Ordering;
 
@@ -21,13 +21,13 @@ pub const TIME_OF_DAY: u64 = 1_700_000_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Op {
-    /// The answer to each other message.
+    /// The answer to every other message.
     Ack = 0,
-    /// A kernel connects; the time is its number.
+    /// A kernel connects; the field `time` is its number.
     Start = 1,
     /// A kernel wants to run at this time.
     Request = 2,
-    /// A kernel has nothing to do until its requested time.
+    /// A kernel is idle until its requested time.
     Wait = 3,
     /// A kernel asks for the time.
     Get = 4,
@@ -61,17 +61,16 @@ impl Op {
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it says.
+    /// The operation.
     pub op: Op,
     /// Its number, which the answer repeats.
     pub sequence: u32,
-    /// Nanoseconds of guest time, or what the operation says.
+    /// Virtual time in nanoseconds, unless the operation defines it otherwise.
     pub time: u64,
 }
 
 impl Message {
-    /// The message as bytes, in the byte order of the machine: both ends run on it.
-    #[must_use]
+    /// The message as bytes, in the byte order of this machine.
     pub fn encode(&self) -> [u8; MESSAGE_BYTES] {
         let mut bytes = [0; MESSAGE_BYTES];
         bytes[..4].copy_from_slice(&(self.op as u32).to_ne_bytes());
@@ -94,19 +93,19 @@ impl Message {
     }
 }
 
-/// How controller and kernels agree on the time. All give the same run; they differ in the number of messages.
+/// How controller and kernels agree on the time. All modes give equal runs and differ in the number of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
     /// A message for each step of time.
     Plain,
     /// Kernels step freely up to a time that the controller sends.
     FreeUntil,
-    /// Time and requests lie in shared memory.
+    /// Time and requests are in shared memory.
     #[default]
     Shared,
 }
 
-/// The shared page: a header, and a slot for each client, of which the controller is the first.
+/// The shared page: a header, and a slot for each client. The controller is the first client.
 #[derive(Clone, Debug)]
 pub struct ClockPage {
     memory: GuestMemoryMmap,
@@ -131,13 +130,12 @@ const TIME_SHARE: u32 = 1;
 const REQUEST_RUN: u32 = 1;
 
 impl ClockPage {
-    /// The bytes of the page for this many kernels.
-    #[must_use]
+    /// The size of the page for this number of kernels, in bytes.
     pub fn bytes(kernels: u16) -> u64 {
         (CLIENTS + CLIENT_BYTES * (u64::from(kernels) + 1)).next_multiple_of(4096)
     }
 
-    /// Sets up the page in this file, which has [`ClockPage::bytes`].
+    /// Sets up the page in this file, whose size is [`ClockPage::bytes`].
     ///
     /// # Errors
     /// If it cannot be mapped.
@@ -187,7 +185,7 @@ impl ClockPage {
         self.store(FREE_UNTIL, time)
     }
 
-    /// Sets who runs: 0 is the controller, kernel `k` is `k + 1`.
+    /// Sets the running client: 0 for the controller, `k + 1` for kernel `k`.
     ///
     /// # Errors
     /// If the page cannot be written.
@@ -195,7 +193,7 @@ impl ClockPage {
         self.store(RUNNING, client)
     }
 
-    /// When this kernel wants to run; `None` if it has not said.
+    /// The time at which this kernel wants to run; `None` if it has not asked.
     ///
     /// # Errors
     /// If the page cannot be read.

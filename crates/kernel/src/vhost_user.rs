@@ -1,52 +1,52 @@
-//! The messages by which a kernel sets up a virtio network card whose device side is ours (vhost-user), decoded and
-//! checked. A message is a header of 12 bytes (request, flags, length of the payload), a payload, and files that come
-//! beside it. Kicks and calls are messages too (in-band notifications), so that no packet moves at a moment that the
-//! controller does not choose. Source: QEMU's vhost-user protocol; `arch/um/drivers/vhost_user.h` of Linux 6.12.
+//! Decodes and checks vhost-user messages, by which a kernel sets up a virtio network card whose device side is in this
+//! process. A message is a header of 12 bytes (request, flags, length of the payload), a payload, and file descriptors.
+//! Kicks and calls are messages too (in-band notifications), so packets move only when the controller chooses. Source:
+//! QEMU's vhost-user protocol; `arch/um/drivers/vhost_user.h` of Linux 6.12.
 
 use crate::error::Malformed;
 
-/// Bytes of a header.
+/// The size of a header, in bytes.
 pub const HEADER_BYTES: usize = 12;
-/// The longest payload: the memory table with its largest number of regions is shorter.
+/// The longest accepted payload, in bytes; the largest memory table is shorter.
 pub const MAX_PAYLOAD: usize = 4_096;
-/// The most regions of memory that a kernel may share.
+/// The largest number of memory regions that a kernel may share.
 pub const MAX_REGIONS: usize = 8;
-/// Bytes of a card's configuration space that is offered.
+/// The size of the card's configuration space, in bytes.
 const CONFIG_BYTES: usize = 64;
 
-/// The version, which is in the lowest bits of the flags.
+/// The protocol version, in the lowest bits of the flags.
 const VERSION: u32 = 1;
-/// This message answers another.
+/// The flag of an answer.
 const REPLY: u32 = 1 << 2;
-/// The sender waits for an answer.
+/// The flag of a message whose sender waits for an answer.
 const NEEDS_REPLY: u32 = 1 << 3;
-/// The request by which the device tells of used buffers (`VHOST_USER_BACKEND_VRING_CALL`).
+/// The request by which the device announces used buffers (`VHOST_USER_BACKEND_VRING_CALL`).
 const VRING_CALL: u32 = 4;
 
 /// `VIRTIO_F_VERSION_1`, `VHOST_USER_F_PROTOCOL_FEATURES` and `VIRTIO_NET_F_MAC`.
 pub const BASIC_FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5;
-/// `VIRTIO_NET_F_CSUM` and `VIRTIO_NET_F_GUEST_CSUM`: checksums are not computed in the network.
+/// `VIRTIO_NET_F_CSUM` and `VIRTIO_NET_F_GUEST_CSUM`: neither side computes checksums.
 pub const CHECKSUM_OFFLOAD: u64 = 1 << 0 | 1 << 1;
-/// `VIRTIO_NET_F_HOST_TSO4` and `VIRTIO_NET_F_HOST_ECN`: the card cuts TCP segments.
+/// `VIRTIO_NET_F_HOST_TSO4` and `VIRTIO_NET_F_HOST_ECN`: the card splits bursts into TCP segments.
 pub const SEGMENTATION_OFFLOAD: u64 = 1 << 11 | 1 << 13;
-/// Answers on request, a channel of the device's own, configuration space, in-band notifications.
+/// Protocol features: answers on request, a channel for the device, configuration space, in-band notifications.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
 /// The header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The number of the request.
+    /// The request number.
     pub request: u32,
     flags: u32,
-    /// Bytes of the payload.
+    /// The length of the payload, in bytes.
     pub length: u32,
 }
 
 impl Header {
-    /// The header in these bytes.
+    /// Decodes a header.
     ///
     /// # Errors
-    /// If the payload is longer than any request's.
+    /// If the payload is longer than [`MAX_PAYLOAD`].
     pub fn decode(bytes: [u8; HEADER_BYTES]) -> Result<Self, Malformed> {
         let [request, flags, length] = [0, 4, 8].map(|at| word(&bytes, at));
         if length as usize > MAX_PAYLOAD {
@@ -55,27 +55,24 @@ impl Header {
         Ok(Self { request, flags, length })
     }
 
-    /// Whether the kernel waits for an answer to a request that has none of its own.
-    #[must_use]
+    /// Whether the kernel waits for an acknowledgement of a request without an answer of its own.
     pub fn needs_reply(&self) -> bool {
         self.flags & NEEDS_REPLY != 0
     }
 
-    /// The answer with this payload.
-    #[must_use]
+    /// The answer to this message, with this payload.
     pub fn reply(&self, payload: &[u8]) -> Vec<u8> {
         message(self.request, VERSION | REPLY, payload)
     }
 }
 
-/// The call that tells of used buffers in a queue.
-#[must_use]
+/// The call that announces used buffers in a queue.
 pub fn vring_call(queue: u32, needs_reply: bool) -> Vec<u8> {
     let flags = VERSION | if needs_reply { NEEDS_REPLY } else { 0 };
     message(VRING_CALL, flags, &[queue.to_ne_bytes(), [0; 4]].concat())
 }
 
-/// Bytes of the answer to [`vring_call`].
+/// The size of the answer to [`vring_call`], in bytes.
 pub const CALL_REPLY_BYTES: usize = HEADER_BYTES + 8;
 
 fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
@@ -83,46 +80,46 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     [header.as_flattened(), payload].concat()
 }
 
-/// A part of a kernel's memory, in the file that came with it.
+/// A region of a kernel's memory, in the file that came with the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its address in the rings.
+    /// The address by which the rings refer to it.
     pub address: u64,
-    /// Its bytes.
+    /// Its size.
     pub bytes: u64,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
 }
 
 /// A request of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// What the card can do.
+    /// Asks for the features of the card.
     GetFeatures,
-    /// What the protocol can do.
+    /// Asks for the features of the protocol.
     GetProtocolFeatures,
-    /// A choice that needs no action.
+    /// A setting that needs no action.
     Accepted,
-    /// The memory in which rings and buffers lie.
+    /// Sets the memory of rings and buffers.
     SetMemory(Vec<Region>),
-    /// The number of descriptors of a ring.
+    /// Sets the number of descriptors of a ring.
     SetRingSize(usize, u16),
-    /// Where the next descriptor of a ring is.
+    /// Sets the index of the next descriptor of a ring.
     SetRingBase(usize, u16),
-    /// Where a ring lies: descriptors, used ring, available ring.
+    /// Sets the addresses of a ring: descriptors, used ring, available ring.
     SetRingAddresses(usize, [u64; 3]),
-    /// Whether a ring is in use.
+    /// Enables or disables a ring.
     EnableRing(usize, bool),
-    /// The device's own channel comes with this message.
+    /// Brings the file descriptor of the channel for the device.
     SetDeviceChannel,
-    /// Part of the configuration space: offset and bytes.
+    /// Asks for a part of the configuration space: offset and length.
     GetConfig(u32, u32),
-    /// There are new descriptors in a ring.
+    /// Announces new descriptors in a ring.
     Kick(usize),
 }
 
 impl Request {
-    /// The request with this header and payload, which has the length that the header says.
+    /// Decodes a request; the payload has the length in the header.
     ///
     /// # Errors
     /// If the request is unknown, or its payload does not fit it.
@@ -181,14 +178,13 @@ fn ring_size(size: u32) -> Result<u16, Malformed> {
     known.ok_or(Malformed::RingSize(size))
 }
 
-/// The features of the protocol as an answer.
-#[must_use]
+/// The payload of the answer to [`Request::GetProtocolFeatures`].
 pub fn protocol_features() -> [u8; 8] {
     PROTOCOL_FEATURES.to_ne_bytes()
 }
 
-/// The answer to [`Request::GetConfig`]: the request's payload, with these bytes of the configuration space.
-#[must_use]
+/// The payload of the answer to [`Request::GetConfig`]: the request's payload with the bytes of the configuration
+/// space.
 pub fn config_reply(payload: &[u8], mac: [u8; 6], offset: u32, bytes: u32) -> Vec<u8> {
     let mut space = [0; CONFIG_BYTES];
     space[..6].copy_from_slice(&mac);
@@ -201,7 +197,7 @@ pub fn config_reply(payload: &[u8], mac: [u8; 6], offset: u32, bytes: u32) -> Ve
     reply
 }
 
-/// The four bytes at this place, which the caller has checked to be there; zeroes otherwise.
+/// The four bytes at this offset; zero if the buffer is shorter, which the caller has excluded.
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
     u32::from_ne_bytes(word.unwrap_or_default())

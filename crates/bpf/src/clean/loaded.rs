@@ -1,4 +1,4 @@
-//! A proxy that libbpf loads.
+//! The CLEAN proxy, loaded by libbpf.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -17,16 +17,17 @@ use crate::libbpf::{listen, map_of, missing, refused, warnings};
 
 const CLEAN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clean.o"));
 
-/// Where ours are among the filters of a device: others may be before and after.
+/// The priority of the proxy's filters at a device; other filters may come before and after.
 const PRIORITY: u32 = 0x5c1e;
-/// The maps that are pinned.
+/// The maps that [`Proxy::pin`] pins.
 const MAPS: [&str; 3] = ["settings", "flows", "counters"];
-/// Bytes of `struct __sk_buff` up to `gso_size`, and where that and `gso_segs` are.
+/// The size of `struct __sk_buff` up to `gso_size`, and the offsets of `gso_segs` and `gso_size`, in bytes.
 const CONTEXT: usize = 192;
 const GSO_SEGS: usize = 164;
 const GSO_SIZE: usize = 176;
 
-/// The programs of a proxy, with their maps: in the kernel as long as this is there, or they are attached to a device.
+/// The programs of a proxy and their maps. They stay in the kernel until this value is dropped and the programs are
+/// detached from all devices.
 #[derive(Debug)]
 pub struct Proxy {
     object: Object,
@@ -35,10 +36,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Loads one for devices whose frames have a header of the link of so many bytes: 14 with Ethernet.
+    /// Loads a proxy for devices whose link header has this number of bytes: 14 for Ethernet, 0 for devices without
+    /// one.
     ///
     /// # Errors
-    /// If the kernel refuses it, as it does without the capabilities that it takes.
+    /// If the kernel refuses a program, for example because this process lacks capabilities.
     pub fn load(settings: &Settings, link_header: u32) -> Result<Self, BpfError> {
         listen();
         let what = "the programs of CLEAN";
@@ -59,14 +61,12 @@ impl Proxy {
         Ok(Self { object, maps, warnings: warnings() })
     }
 
-    /// What libbpf and the verifier have said while it was loaded; nothing unless something is amiss.
-    #[must_use]
+    /// Warnings of libbpf and the verifier while the programs were loaded; usually none.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Its maps.
-    #[must_use]
+    /// The maps of the proxy.
     pub const fn maps(&self) -> &Pinned {
         &self.maps
     }
@@ -76,11 +76,11 @@ impl Proxy {
         all.find(|of| of.name() == program.name()).ok_or_else(|| missing(program.name()))
     }
 
-    /// Attaches it to a device of this thread's network namespace, by its number. It stays there until it is detached,
-    /// or the device is gone.
+    /// Attaches the programs to a device of this thread's network namespace, by its interface index. They stay attached
+    /// until they are detached or the device disappears.
     ///
     /// # Errors
-    /// If the kernel refuses it. Nothing of it is attached then.
+    /// If the kernel refuses a program. No program is attached then.
     pub fn attach(&mut self, device: u32, place: Place) -> Result<(), BpfError> {
         for &(program, is_egress) in place.programs() {
             let what = format!("attaching {} to device {device}", program.name());
@@ -89,7 +89,7 @@ impl Proxy {
             place_hook(&mut hook, device, (program, is_egress)).replace(true);
             let attached = hook.create().and_then(|mut hook| hook.attach());
             if let Err(why) = attached {
-                // Whatever was attached before this one.
+                // Programs that were attached before this one.
                 let _ = detach(device, place);
                 return Err(refused(what)(why));
             }
@@ -97,10 +97,10 @@ impl Proxy {
         Ok(())
     }
 
-    /// Pins its maps in a folder of a BPF file system, which is made, so that they can be read and changed.
+    /// Creates a folder in a BPF file system and pins the maps there, so that other processes can read and change them.
     ///
     /// # Errors
-    /// If that is not possible. Nothing is pinned then.
+    /// If that is not possible. Nothing stays pinned then.
     pub fn pin(&mut self, folder: &Path) -> Result<(), BpfError> {
         fs::create_dir_all(folder).map_err(file("folder", folder))?;
         for mut map in self.object.maps_mut() {
@@ -109,7 +109,7 @@ impl Proxy {
                 continue;
             }
             if let Err(why) = map.pin(folder.join(name)) {
-                // What remains is listed, and can be detached.
+                // `edge clean list` shows what remains, and `detach` removes it.
                 let _ = fs::remove_dir_all(folder);
                 return Err(refused(format!("pinning in {}", folder.display()))(why));
             }
@@ -117,8 +117,8 @@ impl Proxy {
         Ok(())
     }
 
-    /// Gives a program a frame, in a test run of the kernel: what it makes of it, and how long a run takes. The frame
-    /// is a burst of segmentation offload if its segments have a size.
+    /// Runs a program on a frame, in a test run of the kernel. Returns the frame after the program and the mean
+    /// duration of a run. The frame is a burst of segmentation offload if `segment_bytes` is above zero.
     ///
     /// # Errors
     /// If the kernel refuses the frame.
@@ -147,7 +147,7 @@ impl Proxy {
     }
 }
 
-/// Says where a program is at a device, and under which number.
+/// Sets the device, direction, priority and handle at which a program is attached.
 fn place_hook(
     hook: &mut TcHook,
     device: u32,
@@ -158,10 +158,10 @@ fn place_hook(
     hook.priority(PRIORITY).handle(1 + program as u32)
 }
 
-/// Detaches the programs of a proxy from a device of this thread's network namespace. That there are none is no error.
+/// Detaches the programs of a proxy from a device of this thread's network namespace, if any are attached.
 ///
 /// # Errors
-/// If the kernel refuses it.
+/// If the kernel refuses to detach one.
 pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
     listen();
     for &(program, is_egress) in place.programs() {
@@ -178,8 +178,7 @@ pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
     Ok(())
 }
 
-/// How many of the programs of a proxy are attached to a device of this thread's network namespace.
-#[must_use]
+/// The number of a proxy's programs that are attached to a device of this thread's network namespace.
 pub fn attached(device: u32, place: Place) -> usize {
     listen();
     let is_there = |program: &&(Program, bool)| {
@@ -190,7 +189,7 @@ pub fn attached(device: u32, place: Place) -> usize {
     place.programs().iter().filter(is_there).count()
 }
 
-/// There is no such filter, no such queue discipline, or no such device.
+/// Whether the error says that the filter, the queue discipline or the device does not exist.
 fn is_absent(why: &libbpf_rs::Error) -> bool {
     use libbpf_rs::ErrorKind;
     matches!(why.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Other)
@@ -205,7 +204,7 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Those pinned in a folder.
+    /// Opens the maps that are pinned in a folder.
     ///
     /// # Errors
     /// If there are none.
@@ -216,10 +215,10 @@ impl Pinned {
         Ok(Self { settings: settings?, flows: flows?, counters: counters? })
     }
 
-    /// What is set.
+    /// Reads the settings.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the map cannot be read.
     pub fn settings(&self) -> Result<Settings, BpfError> {
         let what = "settings";
         let bytes = self.settings.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
@@ -227,20 +226,20 @@ impl Pinned {
         Settings::of_bytes(&bytes, self.flows.max_entries()).ok_or_else(|| missing(what))
     }
 
-    /// Changes what is set, at once and for all flows. The size of the flow cache stays.
+    /// Changes the settings, at once and for all flows, except the size of the flow cache.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the map cannot be written.
     pub fn set(&self, settings: &Settings) -> Result<(), BpfError> {
         let bytes = settings.to_bytes();
         let written = self.settings.update(&0_u32.to_ne_bytes(), &bytes, MapFlags::ANY);
         written.map_err(refused("settings"))
     }
 
-    /// What the programs have counted.
+    /// Reads the counters, summed over processors.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the map cannot be read.
     pub fn counters(&self) -> Result<Counters, BpfError> {
         let mut values = Vec::new();
         for number in 0..Counters::COUNT {
@@ -252,14 +251,14 @@ impl Pinned {
         Ok(Counters::of(&values))
     }
 
-    /// The flows that are kept, by their addresses.
+    /// Reads the flows in the cache, ordered by their addresses.
     ///
     /// # Errors
-    /// If they cannot be read.
+    /// If the map cannot be read.
     pub fn flows(&self) -> Result<Vec<Flow>, BpfError> {
         let mut all = Vec::new();
         for key in self.flows.keys() {
-            // It may have made room for another.
+            // The flow may have been evicted since its key was read.
             let bytes = self.flows.lookup(&key, MapFlags::ANY).map_err(refused("flows"))?;
             all.extend(bytes.and_then(|bytes| Flow::of_bytes(&key, &bytes)));
         }

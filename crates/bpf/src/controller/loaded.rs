@@ -1,4 +1,4 @@
-//! Controllers that libbpf loads.
+//! Congestion controllers, loaded by libbpf.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,16 +21,16 @@ const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));
 const ECN_STAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.o"));
 const VEGAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vegas.o"));
 
-/// The place of the name in `struct tcp_congestion_ops` of `c/kernel.h`.
+/// The offset of the name in `struct tcp_congestion_ops` of `c/kernel.h`, in bytes.
 const NAME_AT: usize = 68;
-/// Bytes of a name.
+/// The size of a name, in bytes.
 const NAME: usize = 16;
 const CLASSES: &str = MAPS[0];
 const PREFIXES: &str = MAPS[1];
-/// The program that tells of connections.
+/// The iterator program that reports connections.
 const LIST: &str = "connections";
 
-/// A program of this name, as it is to be loaded.
+/// Opens the object file of a program and sets the name of the controller in it.
 fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
     check_name(name)?;
     listen();
@@ -57,7 +57,7 @@ fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
     Ok(object)
 }
 
-/// A controller that the kernel has as long as this is there, or it is pinned.
+/// A controller in the kernel. The kernel unregisters it when this value is dropped, unless it is pinned.
 #[derive(Debug)]
 pub struct Controller {
     program: Program,
@@ -70,12 +70,12 @@ impl Controller {
     /// Loads a controller under this name.
     ///
     /// # Errors
-    /// If the kernel refuses it, as it does without the capabilities that it takes, or one of this name is there.
+    /// If the kernel refuses it, for example because this process lacks capabilities, or if the name is in use.
     pub fn load(law: &Law, name: &str) -> Result<Self, BpfError> {
         let program = law.program();
         let mut object = open(program, name)?;
         for mut list in object.progs_mut().filter(|of| of.name() == OsStr::new(LIST)) {
-            // For whoever watches, who loads it then.
+            // `Watch` loads this program when it is needed.
             list.set_autoload(false);
         }
         let object = object.load();
@@ -92,16 +92,16 @@ impl Controller {
         Ok(Self { program, object, link, warnings })
     }
 
-    /// What libbpf and the verifier have said while it was loaded; nothing unless something is amiss.
-    #[must_use]
+    /// Warnings of libbpf and the verifier while the program was loaded; usually none.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Sets this for destinations with these prefixes or, without any, for those without.
+    /// Changes the settings for destinations of these prefixes; without any prefix, for all destinations outside of
+    /// prefixes.
     ///
     /// # Errors
-    /// If it is no Gemini, has no room, or the kernel refuses it.
+    /// If the controller is not Gemini, has no room for another prefix, or the kernel refuses the change.
     pub fn set(&self, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
         let map = |name| self.object.maps().find(|map| map.name() == OsStr::new(name));
         let classes = map(CLASSES).ok_or_else(|| missing(CLASSES))?;
@@ -109,17 +109,17 @@ impl Controller {
         write(&classes, &prefixes, (set, to))
     }
 
-    /// Pins it in a folder of a BPF file system, which is made, so that it stays when this process ends. The link is
-    /// pinned last.
+    /// Creates a folder in a BPF file system and pins the controller there, so that it outlives this process. The link
+    /// is pinned last.
     ///
     /// # Errors
-    /// If that is not possible. Nothing is pinned then, and no folder up to `root` is left that was not there.
+    /// If that is not possible. Nothing stays pinned then, and new folders up to `root` are removed.
     pub fn pin(&mut self, folder: &Path, root: &Path) -> Result<(), BpfError> {
         fs::create_dir_all(folder.parent().unwrap_or(folder)).map_err(file("folder", folder))?;
         fs::create_dir(folder).map_err(file("folder", folder))?;
         let pinned = self.pin_all(folder);
         if pinned.is_err() {
-            // What remains is listed, and can be unloaded.
+            // `host list` shows what remains, and `unload` removes it.
             let _ = unpin(folder, root);
         }
         pinned
@@ -142,7 +142,7 @@ fn write_class(classes: &impl MapCore, class: u32, set: &Integers) -> Result<(),
     written.map_err(refused(format!("class {class}")))
 }
 
-/// The classes of prefixes.
+/// All prefixes with their classes, in order.
 fn classes_of(prefixes: &impl MapCore) -> Result<Vec<(Prefix, u32)>, BpfError> {
     let mut all = Vec::new();
     for key in prefixes.keys() {
@@ -158,10 +158,10 @@ fn pinned(folder: &Path, name: &str) -> Result<MapHandle, BpfError> {
     MapHandle::from_pinned_path(folder.join(name)).map_err(refused(name))
 }
 
-/// What is set of a pinned controller; nothing if it is no Gemini.
+/// Reads the settings of a pinned controller; empty if it is not Gemini.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the maps cannot be read.
 pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
     if !folder.join(CLASSES).exists() {
         return Ok(Settings::default());
@@ -178,16 +178,17 @@ pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
     Ok(Settings { base: class(0)?, to })
 }
 
-/// Changes what is set of a pinned controller, for destinations with these prefixes or, without any, for those without.
-/// Connections that are open keep their class, whose settings change at once.
+/// Changes the settings of a pinned controller for destinations of these prefixes; without any prefix, for all
+/// destinations outside of prefixes. Open connections keep their class, and its settings change at once.
 ///
 /// # Errors
-/// If there is none, it has no room, or it cannot be changed.
+/// If there is no such controller, it has no room for another prefix, or the maps cannot be written.
 pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
     write(&pinned(folder, CLASSES)?, &pinned(folder, PREFIXES)?, (set, to))
 }
 
-/// Writes what is set for destinations with these prefixes or, without any, for those without.
+/// Writes settings for destinations of these prefixes; without any prefix, for class 0. A new prefix gets the first
+/// free class.
 fn write(
     classes: &impl MapCore,
     prefixes: &impl MapCore,
@@ -214,7 +215,7 @@ fn write(
     Ok(())
 }
 
-/// What tells of the connections of a controller in the network namespace of this thread.
+/// Reports the connections of a controller in the network namespace of this thread.
 #[derive(Debug)]
 pub struct Watch {
     link: Link,
@@ -222,16 +223,16 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// That of the controller of this program and name.
+    /// Loads the iterator program for the controller with this program and name.
     ///
     /// # Errors
-    /// If the kernel refuses to tell.
+    /// If the kernel refuses it.
     pub fn open(program: Program, name: &str) -> Result<Self, BpfError> {
         let what = "the list of connections";
         let mut object = open(program, name)?;
         let of_program = OsStr::new(program.default_name());
         for mut map in object.maps_mut().filter(|map| map.name() == of_program) {
-            // The list needs no second controller: without its map none of its programs is loaded.
+            // The iterator needs no second controller: without its map, none of the controller's programs is loaded.
             map.set_autocreate(false).map_err(refused(what))?;
         }
         let object = object.load().map_err(refused(what))?;
@@ -240,10 +241,10 @@ impl Watch {
         Ok(Self { link: link.map_err(refused(what))?, _object: object })
     }
 
-    /// Its connections now.
+    /// The connections at this moment.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel refuses the iteration.
     pub fn connections(&self) -> Result<Vec<Connection>, BpfError> {
         let what = "the list of connections";
         let mut all = Vec::new();

@@ -1,16 +1,16 @@
-//! Names of controllers, as the kernel allows them.
+//! Names of controllers that the kernel accepts.
 
 use crate::error::BpfError;
 
-/// The longest name (`TCP_CA_NAME_MAX`, less the zero at its end).
+/// The longest name, in bytes (`TCP_CA_NAME_MAX` without the terminating zero).
 const LONGEST: usize = 15;
 
-/// Checks the name of a controller that is to be loaded.
+/// Checks a name for a controller.
 ///
 /// # Errors
-/// If it cannot be one.
+/// If the kernel or a BPF file system would not accept it.
 pub fn check_name(name: &str) -> Result<(), BpfError> {
-    // As `bpf_obj_name_cpy` of Linux, but for dots, which a BPF file system does not allow in names of folders.
+    // The rule of Linux's `bpf_obj_name_cpy`, without dots, which a BPF file system does not allow in folder names.
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if (1..=LONGEST).contains(&name.len()) && name.bytes().all(fits) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is pinned of a controller: its link, under the name of its program, and its maps.
+//! The pinned parts of a controller: its link, under the name of its program, and its maps.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,29 +8,28 @@ use super::Program;
 use crate::BpfError;
 use crate::error::file;
 
-/// The settings of classes of destinations, and the class of each prefix.
+/// The maps of Gemini: the settings of each class of destinations, and the class of each prefix.
 pub(super) const MAPS: [&str; 2] = ["classes", "prefixes"];
 
-/// What a folder of a BPF file system has of a controller.
+/// The state of a controller in a folder of a BPF file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pinned {
-    /// All of it: the kernel has this controller.
+    /// Completely pinned: the kernel has this controller.
     Whole(Program),
-    /// What a command has left that was ended while it loaded or unloaded: the kernel has no controller of it.
+    /// Left by a command that was killed while it loaded or unloaded: the kernel does not have the controller.
     Part,
 }
 
 impl Pinned {
-    /// That of a folder.
-    #[must_use]
+    /// The state of this folder.
     pub fn of(folder: &Path) -> Self {
         let link = |program: &Program| folder.join(program.default_name()).exists();
         Program::ALL.into_iter().find(link).map_or(Self::Part, Self::Whole)
     }
 }
 
-/// Removes what is pinned in a folder, the link first, and the folder, and those above it up to `root` that are empty
-/// then. The controller is gone when its last connection is.
+/// Removes the pinned link, then the maps, the folder, and its parents up to `root` if they are empty. The kernel
+/// removes the controller when its last connection ends.
 ///
 /// # Errors
 /// If something cannot be removed.
