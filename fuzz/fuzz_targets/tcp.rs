@@ -15,7 +15,7 @@ use shallop_proto::tcp::{
 
 fn config(u: &mut Unstructured<'_>) -> Result<Config> {
     let stack = u.choose(&[Stack::NS2, Stack::NS3, Stack::LINUX])?;
-    let gradual = EcnConfig { gradual: true, ..EcnConfig::CLASSIC };
+    let gradual = EcnConfig { ecn_gradual: true, ..EcnConfig::CLASSIC };
     let ecn = [EcnConfig::OFF, EcnConfig::CLASSIC, gradual, EcnConfig::EXACT];
     let idle = [IdleRestart::Never, IdleRestart::Timeout, IdleRestart::Estimate];
     let detection = [Detection::DuplicateAcks, Detection::Sack, Detection::Rack];

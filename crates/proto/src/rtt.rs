@@ -1,7 +1,10 @@
 //! Round-trip times and the retransmission timeout (RTO). State: SRTT, RTTVAR, the minimum, and the backoff. Source:
 //! RFC 6298; the kernel's minimum: `tcp_set_rto`.
 
-use shallop_core::Span;
+use shallop_control::options::LONGEST;
+use shallop_core::form::Key;
+use shallop_core::options::Refused;
+use shallop_core::{Span, options};
 
 /// What the minimum timeout bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +17,33 @@ pub enum Floor {
 
 shallop_core::words! { Floor { Timeout = "timeout", Deviation = "deviation" } }
 
-/// How the timeout is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// The timeout before the first sample.
-    pub initial: Span,
-    /// The minimum.
-    pub min: Span,
-    /// The maximum, backoff included.
-    pub max: Span,
-    /// What the minimum bounds.
-    pub floor: Floor,
+options! {
+    /// How the retransmission timeout is computed. The defaults are those of a host stack.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config(stack: Config) {
+        /// The retransmission timeout before the first round-trip sample.
+        key rto_initial: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_initial;
+        /// The minimum retransmission timeout.
+        key rto_min: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_min;
+        /// The maximum retransmission timeout.
+        key rto_max: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_max;
+        /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip
+        /// time (`"deviation"`, Linux).
+        key rto_floor: Floor = stack.rto_floor;
+    }
+    check Config::check;
+}
+
+impl Config {
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let (keys, Self { rto_min: min, rto_max: max, .. }) = (Self::KEY, self);
+        if min <= max {
+            return Ok(());
+        }
+        let key = if is_written(keys.rto_min) { keys.rto_min } else { keys.rto_max };
+        let message = format!("the least timeout, {min}, is above the largest, {max}");
+        Err(Refused::new(key, message, ""))
+    }
 }
 
 /// The estimator of one path.
@@ -46,13 +65,13 @@ impl Rtt {
     /// An estimator without samples.
     pub fn new(config: &Config) -> Self {
         Self {
-            min: config.min,
-            max: config.max,
-            floor: config.floor,
+            min: config.rto_min,
+            max: config.rto_max,
+            floor: config.rto_floor,
             srtt: Span::ZERO,
             rttvar: Span::ZERO,
             minimum: Span::ZERO,
-            rto: config.initial.min(config.max).max(Span::from_ps(1)),
+            rto: config.rto_initial.min(config.rto_max).max(Span::from_ps(1)),
             backoff: 0,
         }
     }
@@ -127,34 +146,35 @@ mod tests {
     use super::*;
 
     const RFC: Config = Config {
-        initial: Span::from_secs(1),
-        min: Span::from_secs(1),
-        max: Span::from_secs(60),
-        floor: Floor::Timeout,
+        rto_initial: Span::from_secs(1),
+        rto_min: Span::from_secs(1),
+        rto_max: Span::from_secs(60),
+        rto_floor: Floor::Timeout,
     };
 
     #[test]
     fn a_first_sample_of_100_ms_computes_300_ms_and_the_floor_makes_it_a_second() {
         let after_one = |config| {
             let mut rtt = Rtt::new(&config);
-            assert_eq!(rtt.rto(), config.initial);
+            assert_eq!(rtt.rto(), config.rto_initial);
             rtt.sample(Span::from_ms(100));
             rtt.rto()
         };
-        assert_eq!(after_one(Config { min: Span::ZERO, ..RFC }), Span::from_ms(300));
+        assert_eq!(after_one(Config { rto_min: Span::ZERO, ..RFC }), Span::from_ms(300));
         assert_eq!(after_one(RFC), Span::from_secs(1));
     }
 
     #[test]
     fn linux_floors_the_deviation_so_the_timeout_stays_200_ms_above_the_round_trip() {
-        let mut rtt = Rtt::new(&Config { min: Span::from_ms(200), floor: Floor::Deviation, ..RFC });
+        let mut rtt =
+            Rtt::new(&Config { rto_min: Span::from_ms(200), rto_floor: Floor::Deviation, ..RFC });
         (0..200).for_each(|_| rtt.sample(Span::from_ms(40)));
         assert_eq!(rtt.rto(), Span::from_ms(240));
     }
 
     #[test]
     fn samples_are_smoothed_as_the_rfc_says() {
-        let mut rtt = Rtt::new(&Config { min: Span::ZERO, ..RFC });
+        let mut rtt = Rtt::new(&Config { rto_min: Span::ZERO, ..RFC });
         rtt.sample(Span::from_ms(100));
         rtt.sample(Span::from_ms(180));
         assert_eq!(rtt.srtt(), Span::from_ms(110));

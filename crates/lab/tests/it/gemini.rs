@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
+use shallop_control::Marking;
 use shallop_control::any::Config as Window;
 use shallop_control::binary::Gain;
 use shallop_control::gemini::Config;
@@ -9,7 +10,7 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_lab::run;
 use shallop_plan::Study;
 use shallop_plan::plan::Transport;
-use shallop_proto::tcp::{EcnCapable, EcnConfig};
+use shallop_proto::tcp::EcnConfig;
 use shallop_results::Verdict;
 use shallop_results::summary::Run;
 use shallop_results::verdict::judge;
@@ -88,7 +89,7 @@ fn what_is_left_out_is_as_in_the_thesis_and_what_is_written_arrives() {
         recount: false,
         ..thesis
     };
-    assert_eq!((written, marks.capable), (expected, EcnCapable::Nothing));
+    assert_eq!((written, marks.ecn), (expected, Marking::Off));
 }
 
 #[test]

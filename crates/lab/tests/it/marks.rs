@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use shallop_control::any::Config as Window;
-use shallop_control::{dctcp, reno, vegas};
+use shallop_control::{Marking, dctcp, reno, vegas};
 use shallop_core::Bytes;
 use shallop_lab::run;
 use shallop_plan::plan::Transport;
-use shallop_proto::tcp::{Config, EcnCapable, EcnConfig};
+use shallop_proto::tcp::{Config, EcnConfig};
 use shallop_results::summary::Run;
 use shallop_scenario::{Options, read};
 
@@ -78,12 +78,12 @@ fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are
         (EcnConfig::CLASSIC, Window::Reno(reno::Config::LINUX_IDEAL))
     );
     let (config, controller) = transport(r#"transport = "vegas""#);
-    assert_eq!(config.ecn.capable, EcnCapable::Nothing);
+    assert_eq!(config.ecn.ecn, Marking::Off);
     assert_eq!(controller, Window::Vegas(vegas::Config::LINUX_IDEAL));
     let (config, _) = transport("transport = \"dctcp\"\necn_gradual = true");
-    assert_eq!(config.ecn, EcnConfig { gradual: true, ..EcnConfig::EXACT });
+    assert_eq!(config.ecn, EcnConfig { ecn_gradual: true, ..EcnConfig::EXACT });
     let (config, _) = transport("transport = \"cubic\"\necn = \"classic\"");
-    assert_eq!(config.ecn, EcnConfig { gradual: true, ..EcnConfig::CLASSIC }, "as in Linux");
+    assert_eq!(config.ecn, EcnConfig { ecn_gradual: true, ..EcnConfig::CLASSIC }, "as in Linux");
     let (config, _) = transport("transport = \"ecn-star\"\necn = \"off\"");
     assert_eq!(config.ecn, EcnConfig::OFF);
     let (config, _) = transport("transport = \"dctcp\"\nl4s = true");

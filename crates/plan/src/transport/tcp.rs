@@ -2,15 +2,12 @@
 
 use shallop_control::{Marking, any as window, gemini};
 use shallop_core::form::{Described, Key, Kind};
+use shallop_core::options;
 use shallop_core::options::{HostStack, Options, Refused, Source};
-use shallop_core::{Bytes, Span, options};
-use shallop_proto::rtt::Floor;
-use shallop_proto::tcp::{
-    self, Detection, EcnCapable, EcnConfig, HostQueue, IdleRestart, InterruptCoalescing, Stack,
-};
+use shallop_proto::tcp::{self, EcnConfig, HostQueue, InterruptCoalescing, Stack};
 use shallop_proto::{Peer, TcpEnd};
 
-use super::{Configured, FlowContext, LONGEST, Protocol};
+use super::{Configured, FlowContext, Protocol};
 use crate::proxy::CleanOptions;
 
 /// TCP with its options.
@@ -24,28 +21,6 @@ pub struct Tcp {
     pub kernel: Option<&'static str>,
 }
 
-/// The origin of the defaults of TCP.
-#[derive(Clone, Copy, Debug)]
-pub struct Defaults {
-    /// The hosts' stack.
-    stack: tcp::Config,
-    /// The ECN marking that the controller needs.
-    marking: Marking,
-}
-
-impl Defaults {
-    /// The defaults with the controller of this name.
-    fn new(controller: &str, stack: HostStack) -> Self {
-        let kind = window::Config::kinds().find(|kind| kind.name == controller);
-        let marking = kind.map_or(Marking::Off, |kind| kind.marking);
-        Self { stack: preset(stack).tcp, marking }
-    }
-
-    fn ecn(&self) -> EcnConfig {
-        EcnConfig::for_marking(self.marking, self.stack.ecn)
-    }
-}
-
 /// The preset of a host stack.
 const fn preset(stack: HostStack) -> Stack {
     match stack {
@@ -57,153 +32,24 @@ const fn preset(stack: HostStack) -> Stack {
     }
 }
 
+/// The defaults of TCP: those of the stack, with the congestion marks that the controller needs.
+fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
+    let kind = window::Config::kinds().find(|kind| kind.name == controller);
+    let marking = kind.map_or(Marking::Off, |kind| kind.marking);
+    let preset = preset(stack).tcp;
+    tcp::Config { ecn: EcnConfig::for_marking(marking, preset.ecn), ..preset }
+}
+
 options! {
     /// The options of TCP with any window controller.
     #[derive(Clone, Copy, Debug)]
-    pub struct TcpOptions(defaults: Defaults) {
+    pub struct TcpOptions(defaults: tcp::Config) {
         /// The TCP stack, on which many defaults depend.
         key stack: Option<HostStack> = None, "the `stack` of the scenario";
-        /// The initial congestion window, in segments.
-        key initial_window: u32 [Integer(1, 10_000)] = defaults.stack.initial_window;
-        /// Whether the first data waits for a three-way handshake, which takes a round trip.
-        key handshake: bool = defaults.stack.handshake;
-        /// Whether the congestion window returns to the initial window after an idle period longer than the
-        /// retransmission timeout (RFC 5681, 4.1). `"estimate"`: longer than the smoothed round-trip time and four
-        /// deviations, without `rto_min`, as in ns-2's FullTcp. With `connections = "kept"` this holds for the next
-        /// flow of a connection as well.
-        key slow_start_after_idle: IdleRestart = defaults.stack.slow_start_after_idle;
-        /// The retransmission timeout before the first round-trip sample.
-        key rto_initial: Span [Time(Span::from_us(1), LONGEST)] = defaults.stack.timeout.initial;
-        /// The minimum retransmission timeout.
-        key rto_min: Span [Time(Span::from_us(1), LONGEST)] = defaults.stack.timeout.min;
-        /// The maximum retransmission timeout.
-        key rto_max: Span [Time(Span::from_us(1), LONGEST)] = defaults.stack.timeout.max;
-        /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip
-        /// time (`"deviation"`, Linux).
-        key rto_floor: Floor = defaults.stack.timeout.floor;
-        /// Loss detection: three duplicate acknowledgements (RFC 6582), selective acknowledgements (RFC 6675), or
-        /// RACK-TLP (RFC 8985).
-        key detection: Detection = defaults.stack.detection;
-        /// Congestion marks: not used, as in RFC 3168 (`"classic"`), or each mark echoed (`"exact"`, RFC 8257).
-        key ecn: Marking = defaults.marking;
-        /// Whether the window is reduced for a mark over a round trip, as after a loss (Linux), instead of at once.
-        key ecn_gradual: bool = defaults.ecn().gradual;
-        /// Whether ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0). A switch
-        /// with `aqm = "dualpi2"` queues them with low latency. Needs `ecn = "exact"`.
-        key l4s: bool = false;
-        /// A receiver acknowledges every n-th segment that arrives in order.
-        key ack_every: u32 [Integer(1, 1_000)] = defaults.stack.acks.every;
-        /// The longest time for which an acknowledgement is delayed.
-        key ack_delay: Span [Time(Span::ZERO, LONGEST)] = defaults.stack.acks.timeout;
-        /// The number of segments at the start of a flow that are acknowledged at once.
-        key ack_quick: u32 [Integer(0, 1_000_000)] = defaults.stack.acks.quick;
-        /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
-        /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
-        key gso_max_segs: u16 [Integer(1, 65_535)] = defaults.stack.gso_max_segs;
-        /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). One more is
-        /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
-        /// 2 Gb/s. 65,535: no limit.
-        key fq_flow_limit: u16 [Integer(1, 65_535)] = defaults.stack.fq_flow_limit;
-        /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
-        key option_bytes: u8 [Integer(0, 40)] = defaults.stack.option_bytes;
-        /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
-        /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
-        /// once.
-        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = defaults.stack.interrupt_gap;
-        /// The receive buffer.
-        key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
-            defaults.stack.buffer, "as much as a scaled window can advertise, 1.07 GB";
-        /// Whether the window that a receiver advertises begins at 64 KB and follows the data of a round trip, up to
-        /// `receive_buffer` (Linux: `tcp_moderate_rcvbuf`).
-        key receive_autotuning: bool = defaults.stack.receive_autotuning;
+        /// The hosts' TCP.
+        part config: tcp::Config = defaults;
         /// A CLEAN proxy at the last hop, which responds to marks on behalf of the senders.
         section clean: CleanOptions;
-    }
-    check TcpOptions::check;
-}
-
-impl TcpOptions {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
-        let keys = Self::KEY;
-        let Self { rto_min: min, rto_max: max, .. } = self;
-        if min > max {
-            let key = if is_written(keys.rto_min) { keys.rto_min } else { keys.rto_max };
-            let message = format!("the least timeout, {min}, is above the largest, {max}");
-            return Err(Refused::new(key, message, ""));
-        }
-        if self.ecn == Marking::Off && is_written(keys.ecn_gradual) {
-            let help = "write ecn = \"classic\" or \"exact\" beside it";
-            return Err(Refused::new(keys.ecn_gradual, "ECN is off", help));
-        }
-        if self.l4s && self.ecn != Marking::Exact {
-            let message = "an L4S sender needs each mark echoed";
-            let help =
-                "write ecn = \"exact\" beside it, or leave it out: ECT(0) suits a classic response";
-            return Err(Refused::new(keys.l4s, message, help));
-        }
-        Ok(())
-    }
-
-    /// The options of this TCP.
-    fn new(config: &tcp::Config) -> Self {
-        Self {
-            stack: None,
-            initial_window: config.initial_window,
-            handshake: config.handshake,
-            slow_start_after_idle: config.slow_start_after_idle,
-            rto_initial: config.timeout.initial,
-            rto_min: config.timeout.min,
-            rto_max: config.timeout.max,
-            rto_floor: config.timeout.floor,
-            detection: config.detection,
-            ecn: match config.ecn.capable {
-                EcnCapable::Nothing => Marking::Off,
-                EcnCapable::NewData => Marking::Classic,
-                EcnCapable::Everything => Marking::Exact,
-            },
-            ecn_gradual: config.ecn.gradual,
-            l4s: config.ecn.l4s,
-            ack_every: config.acks.every,
-            ack_delay: config.acks.timeout,
-            ack_quick: config.acks.quick,
-            gso_max_segs: config.gso_max_segs,
-            fq_flow_limit: config.fq_flow_limit,
-            option_bytes: config.option_bytes,
-            interrupt_gap: config.interrupt_gap,
-            receive_buffer: config.buffer,
-            receive_autotuning: config.receive_autotuning,
-        }
-    }
-
-    /// TCP with these options.
-    fn config(&self, stack: tcp::Config) -> tcp::Config {
-        let mut config = tcp::Config {
-            initial_window: self.initial_window,
-            handshake: self.handshake,
-            slow_start_after_idle: self.slow_start_after_idle,
-            detection: self.detection,
-            gso_max_segs: self.gso_max_segs,
-            fq_flow_limit: self.fq_flow_limit,
-            option_bytes: self.option_bytes,
-            interrupt_gap: self.interrupt_gap,
-            buffer: self.receive_buffer,
-            receive_autotuning: self.receive_autotuning,
-            ..stack
-        };
-        config.timeout.initial = self.rto_initial;
-        config.timeout.min = self.rto_min;
-        config.timeout.max = self.rto_max;
-        config.timeout.floor = self.rto_floor;
-        config.acks.every = self.ack_every;
-        config.acks.timeout = self.ack_delay;
-        config.acks.quick = self.ack_quick;
-        let ecn = match self.ecn {
-            Marking::Off => EcnConfig::OFF,
-            Marking::Classic => EcnConfig::CLASSIC,
-            Marking::Exact => EcnConfig::EXACT,
-        };
-        config.ecn = EcnConfig { gradual: self.ecn_gradual, l4s: self.l4s, ..ecn };
-        config
     }
 }
 
@@ -246,7 +92,7 @@ impl Configured for Tcp {
             [TcpOptions::keys(), window::Config::keys(controller)].concat()
         }
         fn describe(controller: &str, stack: HostStack) -> Vec<Described> {
-            let tcp = TcpOptions::describe(Defaults::new(controller, stack));
+            let tcp = TcpOptions::describe(defaults(controller, stack));
             [tcp, window::Config::describe(controller, stack)].concat()
         }
         let kinds = window::Config::kinds();
@@ -258,8 +104,7 @@ impl Configured for Tcp {
         if stack == HostStack::Kernel {
             only_the_kernels(kind, source)?;
         }
-        let defaults = Defaults::new(kind, stack);
-        let mut config = TcpOptions::read(source, defaults)?.config(defaults.stack);
+        let mut config = TcpOptions::read(source, defaults(kind, stack))?.config;
         let Some(controller) = window::Config::read(kind, source, stack) else {
             let message = format!("there is no transport \"{kind}\"");
             return Err(source.refuse(Refused::new(TcpOptions::KEY.stack, message, "")));
@@ -273,9 +118,7 @@ impl Configured for Tcp {
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {
-        let mut tcp = TcpOptions::new(&self.config).values();
-        tcp.retain(|(key, _)| *key != TcpOptions::KEY.stack);
-        [tcp, self.controller.values()].concat()
+        [self.config.values(), self.controller.values()].concat()
     }
 }
 
@@ -292,7 +135,7 @@ impl Protocol for Tcp {
     }
 
     fn is_ecn_capable(&self) -> bool {
-        self.config.ecn.capable != EcnCapable::Nothing
+        self.config.ecn.ecn != Marking::Off
     }
 
     fn relies_on_marks(&self) -> bool {

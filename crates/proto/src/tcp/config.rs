@@ -19,10 +19,11 @@
 //! buffer is as large as window scaling allows: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that
 //! ns-3 starts with.
 
+use shallop_control::options::LONGEST;
 use shallop_control::{HostStack, Marking, Start};
-use shallop_core::form::{Form, Reads};
-use shallop_core::options::{Natural, Value, Written};
-use shallop_core::{BitsPerSec, Bytes, Ecn, Span, words};
+use shallop_core::form::{Form, Key, Reads};
+use shallop_core::options::{Natural, Refused, Value, Written};
+use shallop_core::{BitsPerSec, Bytes, Ecn, Span, options, words};
 
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
@@ -89,31 +90,60 @@ pub(super) enum SackPolicy {
     SackAndDsack,
 }
 
-/// Which packets are ECN-capable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnCapable {
-    /// None.
-    Nothing,
-    /// Data sent for the first time (RFC 3168, 6.1).
-    NewData,
-    /// Everything, for networks that drop packets which are not ECN-capable.
-    Everything,
-}
-
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EcnConfig {
-    /// Which packets are ECN-capable.
-    pub capable: EcnCapable,
-    /// How the receiver echoes marks.
-    pub echo: echo::Policy,
-    /// A mark reduces the window over a round trip, as a loss does (Linux), instead of at once.
-    pub gradual: bool,
-    /// ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), instead of ECT(0).
-    pub l4s: bool,
+options! {
+    /// Explicit congestion notification. The defaults are those of a host stack and of a controller.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct EcnConfig(default: EcnConfig) {
+        /// Congestion marks: not used, as in RFC 3168 (`"classic"`), or each mark echoed (`"exact"`, RFC 8257).
+        key ecn: Marking = default.ecn;
+        /// Whether the window is reduced for a mark over a round trip, as after a loss (Linux), instead of at once.
+        key ecn_gradual: bool = default.ecn_gradual;
+        /// Whether ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0). A switch
+        /// with `aqm = "dualpi2"` queues them with low latency. Needs `ecn = "exact"`.
+        key l4s: bool = default.l4s;
+    }
+    check EcnConfig::check;
 }
 
 impl EcnConfig {
+    /// ECN is not used.
+    pub const OFF: Self = Self { ecn: Marking::Off, ecn_gradual: false, l4s: false };
+    /// As in RFC 3168: new data is ECN-capable (6.1).
+    pub const CLASSIC: Self = Self { ecn: Marking::Classic, ..Self::OFF };
+    /// As DCTCP requires it (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`): all packets are ECN-capable, for networks that
+    /// drop packets which are not.
+    pub const EXACT: Self = Self { ecn: Marking::Exact, ..Self::OFF };
+
+    /// The ECN that a controller requires. Without a requirement ECN is off, and `ecn_gradual` is the stack's, in case
+    /// the scenario turns ECN on.
+    #[must_use]
+    pub const fn for_marking(marking: Marking, stack: Self) -> Self {
+        match marking {
+            Marking::Off => Self { ecn_gradual: stack.ecn_gradual, ..Self::OFF },
+            Marking::Classic => Self::CLASSIC,
+            Marking::Exact => Self::EXACT,
+        }
+    }
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "checks of all options have one signature"
+    )]
+    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+        let keys = Self::KEY;
+        if self.ecn == Marking::Off && is_written(keys.ecn_gradual) {
+            let help = "write ecn = \"classic\" or \"exact\" beside it";
+            return Err(Refused::new(keys.ecn_gradual, "ECN is off", help));
+        }
+        if self.l4s && self.ecn != Marking::Exact {
+            let message = "an L4S sender needs each mark echoed";
+            let help =
+                "write ecn = \"exact\" beside it, or leave it out: ECT(0) suits a classic response";
+            return Err(Refused::new(keys.l4s, message, help));
+        }
+        Ok(())
+    }
+
     /// The ECN field of a packet that is ECN-capable or not.
     pub(super) const fn codepoint(self, capable: bool) -> Ecn {
         match (capable, self.l4s) {
@@ -123,41 +153,32 @@ impl EcnConfig {
         }
     }
 
-    /// ECN is not used.
-    pub const OFF: Self =
-        Self { capable: EcnCapable::Nothing, echo: echo::Policy::Off, gradual: false, l4s: false };
-    /// As in RFC 3168.
-    pub const CLASSIC: Self =
-        Self { capable: EcnCapable::NewData, echo: echo::Policy::Rfc3168, ..Self::OFF };
-    /// The ECN that a controller requires. For one that requires none ECN is off, and `gradual` is that of the stack,
-    /// in case the scenario turns ECN on.
-    pub const fn for_marking(marking: Marking, stack: Self) -> Self {
-        match marking {
-            Marking::Off => Self { gradual: stack.gradual, ..Self::OFF },
-            Marking::Classic => Self::CLASSIC,
-            Marking::Exact => Self::EXACT,
+    /// How a receiver echoes marks.
+    pub(super) const fn echo(self) -> echo::Policy {
+        match self.ecn {
+            Marking::Off => echo::Policy::Off,
+            Marking::Classic => echo::Policy::Rfc3168,
+            Marking::Exact => echo::Policy::Dctcp,
         }
     }
-
-    /// As DCTCP requires it (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`).
-    pub const EXACT: Self =
-        Self { capable: EcnCapable::Everything, echo: echo::Policy::Dctcp, ..Self::OFF };
 }
 
-/// When a receiver sends acknowledgements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayedAcks {
-    /// At the latest after this many segments in order.
-    pub every: u32,
-    /// At the latest after this time.
-    pub timeout: Span,
-    /// At once for this many segments at the start of a flow (kernel: quick acknowledgements).
-    pub quick: u32,
+options! {
+    /// When a receiver sends acknowledgements. The defaults are those of a host stack.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DelayedAcks(stack: DelayedAcks) {
+        /// A receiver acknowledges every n-th segment that arrives in order.
+        key ack_every: u32 [Integer(1, 1_000)] = stack.ack_every;
+        /// The longest time for which an acknowledgement is delayed.
+        key ack_delay: Span [Time(Span::ZERO, LONGEST)] = stack.ack_delay;
+        /// The number of segments at the start of a flow that are acknowledged at once.
+        key ack_quick: u32 [Integer(0, 1_000_000)] = stack.ack_quick;
+    }
 }
 
 impl DelayedAcks {
     /// Every segment is acknowledged at once.
-    pub const OFF: Self = Self { every: 1, timeout: Span::ZERO, quick: 0 };
+    pub const OFF: Self = Self { ack_every: 1, ack_delay: Span::ZERO, ack_quick: 0 };
 }
 
 /// How spurious retransmissions and timeouts are detected. If any of it is on, the sender undoes the reductions they
@@ -186,48 +207,58 @@ impl Spurious {
     }
 }
 
-/// The TCP of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Payload of a full segment. Unit: bytes.
-    pub segment: u16,
-    /// The initial window. Unit: segments.
-    pub initial_window: u32,
-    /// The initial slow-start threshold; [`Bytes::MAX`] for slow start until the first loss.
-    pub initial_threshold: Bytes,
-    /// Data is preceded by a handshake, which takes a round trip.
-    pub handshake: bool,
-    /// After which idle times the controller restarts (Linux: the sysctl of this name).
-    pub slow_start_after_idle: IdleRestart,
-    /// The retransmission timeout.
-    pub timeout: rtt::Config,
-    /// How losses are detected.
-    pub detection: Detection,
-    /// How spurious retransmissions are detected, which are then undone.
-    pub spurious: Spurious,
-    /// Explicit congestion notification.
-    pub ecn: EcnConfig,
-    /// When data is acknowledged.
-    pub acks: DelayedAcks,
-    /// The most segments of a burst of segmentation offload; 1 for a host that sends packet by packet.
-    pub gso_max_segs: u16,
-    /// The most bursts of a flow that wait in the host to be paced; one more is dropped there, which reduces the window
-    /// as a mark does (Linux: `flow_limit` of `fq`). `u16::MAX` for a host without such a limit.
-    pub fq_flow_limit: u16,
-    /// Bytes of options in each segment and acknowledgement after the handshake: 12 of timestamps (RFC 7323,
-    /// appendix A). SACK blocks are not counted.
-    pub option_bytes: u8,
-    /// What Linux does and no RFC says. The pacer makes up for a late segment by half of its time at most, and not by
-    /// all of it (`tcp_update_skb_after_send`). A recovery that ends while retransmissions are in flight is followed by
-    /// another, with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
-    pub kernel_habits: bool,
-    /// How long after a packet the host's card interrupts it, with all that came meanwhile ([`super::InterruptCoalescing`]).
-    pub interrupt_gap: Span,
-    /// The receive buffer. At least two segments, whatever this says.
-    pub buffer: Bytes,
-    /// The window that a receiver advertises follows the data that comes, up to the buffer (Linux:
-    /// `tcp_moderate_rcvbuf`).
-    pub receive_autotuning: bool,
+options! {
+    /// The TCP of a host. The defaults are those of a host stack.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config(stack: Config) {
+        /// Payload of a full segment. Unit: bytes.
+        fixed segment: u16 = stack.segment;
+        /// The initial slow-start threshold; [`Bytes::MAX`] for slow start until the first loss.
+        fixed initial_threshold: Bytes = stack.initial_threshold;
+        /// The initial congestion window, in segments.
+        key initial_window: u32 [Integer(1, 10_000)] = stack.initial_window;
+        /// Whether the first data waits for a three-way handshake, which takes a round trip.
+        key handshake: bool = stack.handshake;
+        /// Whether the congestion window returns to the initial window after an idle period longer than the
+        /// retransmission timeout (RFC 5681, 4.1). `"estimate"`: longer than the smoothed round-trip time and four
+        /// deviations, without `rto_min`, as in ns-2's FullTcp. With `connections = "kept"` this holds for the next
+        /// flow of a connection as well.
+        key slow_start_after_idle: IdleRestart = stack.slow_start_after_idle;
+        /// The retransmission timeout.
+        part timeout: rtt::Config = stack.timeout;
+        /// Loss detection: three duplicate acknowledgements (RFC 6582), selective acknowledgements (RFC 6675), or
+        /// RACK-TLP (RFC 8985).
+        key detection: Detection = stack.detection;
+        /// How spurious retransmissions are detected, which are then undone.
+        fixed spurious: Spurious = stack.spurious;
+        /// Explicit congestion notification.
+        part ecn: EcnConfig = stack.ecn;
+        /// When data is acknowledged.
+        part acks: DelayedAcks = stack.acks;
+        /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
+        /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
+        key gso_max_segs: u16 [Integer(1, 65_535)] = stack.gso_max_segs;
+        /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). One more is
+        /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
+        /// 2 Gb/s. 65,535: no limit.
+        key fq_flow_limit: u16 [Integer(1, 65_535)] = stack.fq_flow_limit;
+        /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
+        key option_bytes: u8 [Integer(0, 40)] = stack.option_bytes;
+        /// What Linux does and no RFC says. The pacer makes up for a late segment by half of its time at most, and not
+        /// by all of it (`tcp_update_skb_after_send`). A recovery that ends while retransmissions are in flight is
+        /// followed by another, with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
+        fixed kernel_habits: bool = stack.kernel_habits;
+        /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
+        /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
+        /// once.
+        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = stack.interrupt_gap;
+        /// The receive buffer.
+        key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
+            stack.receive_buffer, "as much as a scaled window can advertise, 1.07 GB";
+        /// Whether the window that a receiver advertises begins at 64 KB and follows the data of a round trip, up to
+        /// `receive_buffer` (Linux: `tcp_moderate_rcvbuf`).
+        key receive_autotuning: bool = stack.receive_autotuning;
+    }
 }
 
 /// The largest window that can be advertised with window scaling.
@@ -251,17 +282,17 @@ impl Config {
 
     /// The receive buffer in use: at least two segments, at most what window scaling can advertise, and a whole number
     /// of the units in which it is advertised.
-    pub(super) fn receive_buffer(&self) -> u64 {
+    pub(super) fn usable_receive_buffer(&self) -> u64 {
         let largest = LARGEST_BUFFER.get();
         let least = u64::from(self.segment) * 2;
-        let wanted = self.buffer.get().clamp(least, largest);
+        let wanted = self.receive_buffer.get().clamp(least, largest);
         let unit = 1 << scale_for(wanted);
         wanted.next_multiple_of(unit).min(largest)
     }
 
     /// The window that a receiver offers first: whole segments.
     pub(super) fn first_window(&self) -> u64 {
-        let buffer = self.receive_buffer();
+        let buffer = self.usable_receive_buffer();
         if self.receive_autotuning {
             let segment = u64::from(self.segment.max(1));
             (FIRST_WINDOW / segment * segment).clamp(2 * segment, buffer)
@@ -286,7 +317,7 @@ impl Config {
 
     /// The longest a receiver delays an acknowledgement.
     pub(super) const fn max_ack_delay(&self) -> Span {
-        if self.acks.every > 1 { self.acks.timeout } else { Span::ZERO }
+        if self.acks.ack_every > 1 { self.acks.ack_delay } else { Span::ZERO }
     }
 }
 
@@ -309,10 +340,10 @@ impl Stack {
             handshake: true,
             slow_start_after_idle: IdleRestart::Timeout,
             timeout: rtt::Config {
-                initial: Span::from_secs(3),
-                min: Span::from_ms(200),
-                max: Span::from_secs(60),
-                floor: Floor::Timeout,
+                rto_initial: Span::from_secs(3),
+                rto_min: Span::from_ms(200),
+                rto_max: Span::from_secs(60),
+                rto_floor: Floor::Timeout,
             },
             detection: Detection::Sack,
             spurious: Spurious::OFF,
@@ -323,7 +354,7 @@ impl Stack {
             option_bytes: 0,
             kernel_habits: false,
             interrupt_gap: Span::ZERO,
-            buffer: LARGEST_BUFFER,
+            receive_buffer: LARGEST_BUFFER,
             receive_autotuning: false,
         },
         host: HostStack::Ns2,
@@ -334,12 +365,12 @@ impl Stack {
         tcp: Config {
             initial_window: 10,
             timeout: rtt::Config {
-                initial: Span::from_secs(1),
-                min: Span::from_secs(1),
+                rto_initial: Span::from_secs(1),
+                rto_min: Span::from_secs(1),
                 ..Self::NS2.tcp.timeout
             },
-            ecn: EcnConfig { gradual: true, ..EcnConfig::OFF },
-            acks: DelayedAcks { every: 2, timeout: Span::from_ms(200), quick: 0 },
+            ecn: EcnConfig { ecn_gradual: true, ..EcnConfig::OFF },
+            acks: DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(200), ack_quick: 0 },
             ..Self::NS2.tcp
         },
         host: HostStack::Ns3,
@@ -349,14 +380,14 @@ impl Stack {
     pub const LINUX_IDEAL: Self = Self {
         tcp: Config {
             timeout: rtt::Config {
-                initial: Span::from_secs(1),
-                min: Span::from_ms(200),
-                max: Span::from_secs(120),
-                floor: Floor::Deviation,
+                rto_initial: Span::from_secs(1),
+                rto_min: Span::from_ms(200),
+                rto_max: Span::from_secs(120),
+                rto_floor: Floor::Deviation,
             },
             detection: Detection::Rack,
             spurious: Spurious::LINUX,
-            acks: DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 16 },
+            acks: DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16 },
             ..Self::NS3.tcp
         },
         host: HostStack::LinuxIdeal,
@@ -389,7 +420,9 @@ mod tests {
 
     #[test]
     fn a_buffer_holds_two_segments_and_can_be_advertised_whole() {
-        let kept = |bytes| Config { buffer: Bytes::new(bytes), ..Stack::NS2.tcp }.receive_buffer();
+        let kept = |bytes| {
+            Config { receive_buffer: Bytes::new(bytes), ..Stack::NS2.tcp }.usable_receive_buffer()
+        };
         assert_eq!([0, 10_000, 70_001].map(kept), [2_920, 10_000, 70_002]);
         assert_eq!(kept(u64::MAX), LARGEST_BUFFER.get());
     }

@@ -1,9 +1,10 @@
 //! Explicit congestion notification at the sender: ECN codepoints, CWR, and which data a reduction covers. Units: bytes
 //! of the stream. Source: RFC 3168, 6.1.
 
+use shallop_control::Marking;
 use shallop_core::Ecn;
 
-use super::config::{EcnCapable, EcnConfig};
+use super::config::EcnConfig;
 
 /// Kinds of packets, by their ECN codepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,17 +35,17 @@ impl EcnState {
 
     /// The codepoint of a packet.
     pub(super) fn codepoint(&self, kind: Kind) -> Ecn {
-        let capable = match self.config.capable {
-            EcnCapable::Nothing => false,
-            EcnCapable::NewData => kind == Kind::NewData,
-            EcnCapable::Everything => true,
+        let capable = match self.config.ecn {
+            Marking::Off => false,
+            Marking::Classic => kind == Kind::NewData,
+            Marking::Exact => true,
         };
         self.config.codepoint(capable)
     }
 
     /// True if marks reduce the window over a round trip.
     pub(super) const fn is_gradual(&self) -> bool {
-        self.config.gradual
+        self.config.ecn_gradual
     }
 
     /// A mark reduces the window.

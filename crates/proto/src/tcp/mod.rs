@@ -34,9 +34,7 @@ pub mod timestamp;
 pub mod tlp;
 mod undo;
 
-pub use config::{
-    Config, DelayedAcks, Detection, EcnCapable, EcnConfig, IdleRestart, Spurious, Stack,
-};
+pub use config::{Config, DelayedAcks, Detection, EcnConfig, IdleRestart, Spurious, Stack};
 pub use head::{Flags, Head, SackBlock};
 pub use host_queue::HostQueue;
 pub use interrupt_coalescing::InterruptCoalescing;

@@ -55,7 +55,7 @@ struct Tuning {
 impl ReceiveWindow {
     /// The window of a new flow.
     pub(super) fn new(config: &Config) -> Self {
-        let buffer = config.receive_buffer();
+        let buffer = config.usable_receive_buffer();
         if !config.receive_autotuning {
             return Self { buffer, right_edge: buffer, tuning: None };
         }
@@ -202,7 +202,7 @@ mod tests {
 
     /// The window of Linux with segments of 1,000 bytes and this buffer.
     fn window(buffer: u64) -> ReceiveWindow {
-        let tcp = Config { segment: 1_000, buffer: Bytes::new(buffer), ..Stack::LINUX.tcp };
+        let tcp = Config { segment: 1_000, receive_buffer: Bytes::new(buffer), ..Stack::LINUX.tcp };
         ReceiveWindow::new(&tcp)
     }
 
@@ -261,7 +261,7 @@ mod tests {
         assert!(!window.on_data(now, &head, (rcv_nxt, 195_000)), "no room to grow");
         assert_eq!(window.right_edge(), before, "never back");
         let fixed = Config { receive_autotuning: false, ..Stack::LINUX.tcp };
-        assert_eq!(ReceiveWindow::new(&fixed).right_edge(), fixed.receive_buffer());
+        assert_eq!(ReceiveWindow::new(&fixed).right_edge(), fixed.usable_receive_buffer());
     }
 
     /// With a round trip below the clock's millisecond, it is at most the time in which a window arrives.

@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use shallop_control::Marking;
 use shallop_core::{Class, Ecn, Span, Time};
 
-use super::config::{Config, DelayedAcks, EcnCapable, SackPolicy};
+use super::config::{Config, DelayedAcks, SackPolicy};
 use super::echo::Echo;
 use super::head::{Flags, Head, SACK_BLOCKS, SackBlock, scale_for};
 use super::receive_window::ReceiveWindow;
@@ -74,24 +75,24 @@ pub struct Receiver {
 impl Receiver {
     /// Receives a message of `size` bytes, or without a known end.
     pub fn new(config: &Config, size: Option<u64>) -> Self {
-        let capable = config.ecn.capable == EcnCapable::Everything;
+        let capable = config.ecn.ecn == Marking::Exact;
         Self {
             delayed_acks: config.acks,
             sack: config.sack_policy(),
             ecn: config.ecn.codepoint(capable),
             window: ReceiveWindow::new(config),
             compression: SackCompression::new(config.kernel_habits),
-            window_scale: scale_for(config.receive_buffer()),
+            window_scale: scale_for(config.usable_receive_buffer()),
             segment: config.segment,
             option_bytes: config.option_bytes,
             end: size.unwrap_or(u64::MAX),
             arrived: Arrived::default(),
             latest: [const { 0..0 }; SACK_BLOCKS],
-            echo: Echo::new(config.ecn.echo),
+            echo: Echo::new(config.ecn.echo()),
             pending_acks: VecDeque::new(),
             syn_ack_pending: false,
             unacknowledged: 0,
-            quick_acks: config.acks.quick,
+            quick_acks: config.acks.ack_quick,
             ts_recent: config.spurious_detection().timestamps.then(TsRecent::default),
             last_ack_sent: 0,
             ack_deadline: Time::LAST,
@@ -136,8 +137,8 @@ impl Receiver {
         let waits = self.rcv_nxt() < self.end && !head.flags.has(Flags::PSH);
         if self.quick_acks > 0 && (in_order || self.compression.is_on()) {
             self.quick_acks -= 1;
-        } else if in_order && self.unacknowledged < self.delayed_acks.every && waits {
-            return self.delay_ack(now, self.delayed_acks.timeout);
+        } else if in_order && self.unacknowledged < self.delayed_acks.ack_every && waits {
+            return self.delay_ack(now, self.delayed_acks.ack_delay);
         } else if new > 0 && duplicate.is_empty() && self.compresses(now, crowded) {
             return;
         }

@@ -67,7 +67,7 @@ pub struct Sender<W> {
 impl<W: Window> Sender<W> {
     /// Sends a message of `size` bytes, or without end, as its controller allows.
     pub fn new(config: &Config, controller: W, size: Option<u64>) -> Self {
-        let buffer = config.receive_buffer();
+        let buffer = config.usable_receive_buffer();
         Self {
             scoreboard: Scoreboard::new(u64::from(config.segment), size),
             delivery_rate: DeliveryRate::default(),

@@ -248,11 +248,11 @@ fn tcps() -> impl Strategy<Value = shallop_proto::tcp::Config> {
     let buffer = (0..=MAX_SCALE, 0.5..1.0f64)
         .prop_map(|(scale, part)| Bytes::new(((f64::from(u16::MAX) * part) as u64 + 1) << scale));
     (detection, acks, buffer, any::<bool>()).prop_map(|(detection, acks, buffer, handshake)| {
-        let timeout = rtt::Config { max: Span::from_secs(4), ..Stack::LINUX_IDEAL.tcp.timeout };
+        let timeout = rtt::Config { rto_max: Span::from_secs(4), ..Stack::LINUX_IDEAL.tcp.timeout };
         shallop_proto::tcp::Config {
             detection,
             acks,
-            buffer,
+            receive_buffer: buffer,
             handshake,
             timeout,
             ..Stack::LINUX_IDEAL.tcp

@@ -115,8 +115,12 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
 fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_are_held_back() {
     for every in [1, 2, 4] {
         for (count, gradual) in [(1, false), (4, false), (2, true)] {
-            let acks = DelayedAcks { every, timeout: Span::from_ms(1), quick: 0 };
-            let config = Config { ecn: EcnConfig { gradual, ..EcnConfig::EXACT }, acks, ..plain() };
+            let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(1), ack_quick: 0 };
+            let config = Config {
+                ecn: EcnConfig { ecn_gradual: gradual, ..EcnConfig::EXACT },
+                acks,
+                ..plain()
+            };
             let link = link(10, 100, 65);
             let mut shared = SharedBottleneck::at_once(link);
             shared.add_each(&config, &DCTCP, count, Span::from_us(20));
@@ -185,7 +189,7 @@ fn ecn_star_needs_a_threshold_of_the_whole_path_where_dctcp_needs_a_sixth() {
 
 /// The windows in packets just before and after each reduction.
 fn reductions(control: &any::Config, gradual: bool) -> Vec<(f64, f64)> {
-    let marks = EcnConfig { gradual, ..EcnConfig::CLASSIC };
+    let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
     let mut shared = flows(control, marks, 1, link(10, 100, 100), 200);
     let from = shared.now;
     let mut windows = vec![];

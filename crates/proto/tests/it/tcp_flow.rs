@@ -55,7 +55,7 @@ fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_th
 
 #[test]
 fn no_more_is_in_flight_than_the_receiver_allows_and_the_window_is_told_it_is_not_the_limit() {
-    let config = Config { buffer: Bytes::new(8 * SEGMENT), ..plain() };
+    let config = Config { receive_buffer: Bytes::new(8 * SEGMENT), ..plain() };
     let mut pair = spied(&config, Spy::new(100), 400 * SEGMENT, Path::clean());
     assert!(pair.run(ms(10_000)));
     let acks = &sender(&pair).controller().acks;
@@ -120,7 +120,7 @@ fn a_receiver_answers_a_question_and_every_duplicate_even_when_it_has_everything
 
 #[test]
 fn what_is_held_out_of_order_narrows_the_window_but_never_takes_back_what_was_offered() {
-    let config = Config { buffer: Bytes::new(10 * SEGMENT), ..plain() };
+    let config = Config { receive_buffer: Bytes::new(10 * SEGMENT), ..plain() };
     let mut receiver = Receiver::new(&config, None);
     let mut offered = vec![];
     for number in [1, 2, 3, 0, 5, 4] {
@@ -134,7 +134,7 @@ fn what_is_held_out_of_order_narrows_the_window_but_never_takes_back_what_was_of
 
 #[test]
 fn acknowledgements_are_held_back_as_configured() {
-    let acks = DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 2 };
+    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 2 };
     let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
     let mut arrive = |at, number: u64| {
         let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::support::Path;
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
+use shallop_control::Marking;
 use shallop_core::{Class, Ecn, Span};
 use shallop_proto::Endpoint;
-use shallop_proto::tcp::{Config, DelayedAcks, EcnCapable, EcnConfig, Flags, Head, Receiver};
+use shallop_proto::tcp::{Config, DelayedAcks, EcnConfig, Flags, Head, Receiver};
 
 fn classic() -> Config {
     Config { ecn: EcnConfig::CLASSIC, ..plain() }
@@ -29,7 +30,7 @@ fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
 
 #[test]
 fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
-    let acks = DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 0 };
+    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 0 };
     let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
     let marks = [false, false, false, true, true, true, false, false];
     let said = echoes(&config, &marks);
@@ -42,7 +43,7 @@ fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
 #[test]
 fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
     for every in [1, 2, 4] {
-        let acks = DelayedAcks { every, timeout: Span::from_ms(5), quick: 0 };
+        let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(5), ack_quick: 0 };
         let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
         let path = Path { mark: 0.3, ..Path::clean() };
         let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path);
@@ -58,7 +59,7 @@ fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
 #[test]
 fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
     for every in [1, 2, 4] {
-        let acks = DelayedAcks { every, timeout: Span::from_ms(5), quick: 0 };
+        let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(5), ack_quick: 0 };
         let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
         let path = Path { mark: 0.3, ..Path::clean() };
         let mut data = 0;
@@ -137,7 +138,7 @@ fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does
 #[test]
 fn a_gradual_reduction_lets_packets_leave_all_along() {
     let leaving = |gradual| {
-        let marks = EcnConfig { gradual, ..EcnConfig::CLASSIC };
+        let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
         let mut hand =
             SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10));
         hand.take();
@@ -160,13 +161,13 @@ fn a_gradual_reduction_lets_packets_leave_all_along() {
 
 #[test]
 fn retransmissions_syns_and_acknowledgements_are_ect_only_if_everything_is() {
-    for (capable, l4s, expected) in [
-        (EcnCapable::Nothing, false, [false, false, false]),
-        (EcnCapable::NewData, false, [true, false, false]),
-        (EcnCapable::Everything, false, [true, true, true]),
-        (EcnCapable::Everything, true, [true, true, true]),
+    for (ecn, l4s, expected) in [
+        (Marking::Off, false, [false, false, false]),
+        (Marking::Classic, false, [true, false, false]),
+        (Marking::Exact, false, [true, true, true]),
+        (Marking::Exact, true, [true, true, true]),
     ] {
-        let marks = EcnConfig { capable, l4s, ..EcnConfig::CLASSIC };
+        let marks = EcnConfig { ecn, l4s, ..EcnConfig::CLASSIC };
         let config = Config { ecn: marks, ..plain() };
         let mut hand = SenderHarness::new(&config, Spy::new(10));
         let new = hand.take()[0].ecn;

@@ -18,10 +18,10 @@ fn configs() -> impl Strategy<Value = Config> {
         prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
     let acks = prop::sample::select(vec![
         DelayedAcks::OFF,
-        DelayedAcks { every: 2, timeout: Span::from_ms(40), quick: 16 },
-        DelayedAcks { every: 4, timeout: Span::from_ms(200), quick: 0 },
+        DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16 },
+        DelayedAcks { ack_every: 4, ack_delay: Span::from_ms(200), ack_quick: 0 },
     ]);
-    let gradual = EcnConfig { gradual: true, ..EcnConfig::CLASSIC };
+    let gradual = EcnConfig { ecn_gradual: true, ..EcnConfig::CLASSIC };
     let marks =
         prop::sample::select(vec![EcnConfig::OFF, EcnConfig::CLASSIC, gradual, EcnConfig::EXACT]);
     let buffer = prop_oneof![Just(0u64), 3_000u64..100_000, Just(u64::MAX)];
@@ -32,14 +32,14 @@ fn configs() -> impl Strategy<Value = Config> {
         |(detection, acks, (marks, spurious), buffer, handshake, segment)| {
             // Timeouts stay short, so that a path that loses three packets of ten is done in bearable time.
             let max = Span::from_secs(4);
-            let timeout = rtt::Config { max, ..Stack::LINUX_IDEAL.tcp.timeout };
+            let timeout = rtt::Config { rto_max: max, ..Stack::LINUX_IDEAL.tcp.timeout };
             let buffer = Bytes::new(buffer);
             Config {
                 detection,
                 acks,
                 ecn: marks,
                 spurious,
-                buffer,
+                receive_buffer: buffer,
                 handshake,
                 segment,
                 timeout,

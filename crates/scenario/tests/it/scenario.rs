@@ -108,7 +108,7 @@ fn what_is_written_arrives() {
     else {
         panic!()
     };
-    assert_eq!((config.initial_window, config.acks.every), (3, 4));
+    assert_eq!((config.initial_window, config.acks.ack_every), (3, 4));
     assert!((1.0 - cubic.decrease - 0.8).abs() < 1e-12, "what is given up is not what is kept");
     let Transport::ExpressPass(xpass) = plan.schemes[2].transport else { panic!() };
     assert!(matches!(xpass.rule, ExpressPassRule::Paper(rule) if rule.attribute));
