@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * CLEAN on a Linux machine in the path: three programs for devices (tc, clsact). `clean_edge` makes packets ECN-capable
- * where they enter the network. At the last hop `clean_data` counts the marks of what goes to receivers, clears them,
- * and `clean_acks` reduces the window in what comes from receivers. clean_flow_math.h has the arithmetic. A flow whose
- * SYNs did not both pass, and every packet that is not a whole one of TCP, passes unchanged and is counted.
+ * CLEAN on a Linux machine in the path: three programs for network devices (tc, clsact). `clean_edge` makes packets
+ * ECN-capable where they enter the network. At the last hop, `clean_data` counts and clears the marks of packets to
+ * receivers, and `clean_acks` reduces the window in packets from receivers. clean_flow_math.h has the arithmetic.
+ * Packets of a flow whose SYNs were not both seen, and packets that are not complete TCP packets, pass unchanged and
+ * are counted.
  *
- * Data and acknowledgements of a flow may pass on two processors at once. There is no lock: every field of a flow is a
- * word, and whatever they hold, a window is never made larger, nor zero. A lost update is a packet not counted.
+ * Two processors may handle data and acknowledgements of one flow at the same time, without a lock. Every field of a
+ * flow is a word. Whatever the fields hold, no window is enlarged or set to zero. A lost update means that a packet is
+ * not counted.
  */
 #include "packet.h"
 
@@ -20,7 +22,7 @@ int on_segment(struct clean_flow *f, struct clean_settings *s, struct clean_data
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* The next program decides. */
+/* Lets the next program decide about the packet. */
 enum { CONTINUE = -1 };
 
 struct {
@@ -30,7 +32,7 @@ struct {
     __type(value, struct settings);
 } settings SEC(".maps");
 
-/* The flows; the one that was not used for longest makes room for another. */
+/* The flow cache; the least recently used flow is evicted for a new one. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 65536);
@@ -45,7 +47,7 @@ struct {
     __type(value, __u64);
 } counters SEC(".maps");
 
-/* The model of the shaper: until when it is busy with what it has. */
+/* The model of the shaper: the time at which it will have sent all packets that it holds. */
 struct shaper {
     struct bpf_spin_lock lock;
     __u64 busy_until;
@@ -72,13 +74,13 @@ static __always_inline void begin(struct flow *f)
     f->sender_scale = f->receiver_scale = NO_SCALE;
 }
 
-/* The SYN of one end: a flow that is new, or the other SYN of one that is. */
+/* Records the SYN of one end: the first SYN of a new flow, or the second one. */
 static __always_inline void on_syn(struct flow *f, const struct clean_settings *s, const struct packet *p, __u64 now,
                                    __u32 scale, __u32 which)
 {
     __u32 isn = which == SYN_OF_SENDER ? f->sender_isn : f->receiver_isn;
     __u32 known = f->syns & which;
-    /* Another connection between the same ports. */
+    /* A new connection between the ports of an earlier one. */
     if ((known && isn != p->sequence) || (!known && !(p->flags & TCP_ACK) && f->syns))
         begin(f);
     if (which == SYN_OF_SENDER) {
@@ -99,7 +101,7 @@ static __always_inline void on_syn(struct flow *f, const struct clean_settings *
     f->syns |= which;
 }
 
-/* A SYN passes: finds or makes its flow. */
+/* The flow of a SYN, which is created if it is new. */
 static __always_inline struct flow *flow_of_syn(const struct flow_key *key)
 {
     struct flow *flow = bpf_map_lookup_elem(&flows, key);
@@ -114,7 +116,7 @@ static __always_inline struct flow *flow_of_syn(const struct flow_key *key)
     return flow;
 }
 
-/* Whether the model of the shaper has more than its threshold when this packet has joined it. */
+/* Whether the model of the shaper holds more than its threshold, with this packet. */
 static __always_inline __u32 is_queued(const struct settings *s, __u32 bytes, __u64 now)
 {
     __u32 key = 0;
@@ -132,7 +134,7 @@ static __always_inline __u32 is_queued(const struct settings *s, __u32 bytes, __
     return waits > most;
 }
 
-/* Where packets enter the network: those of TCP become ECN-capable. */
+/* At the edge: makes TCP packets ECN-capable. */
 SEC("tc")
 int clean_edge(struct __sk_buff *skb)
 {
@@ -148,9 +150,9 @@ int clean_edge(struct __sk_buff *skb)
     return CONTINUE;
 }
 
-/* Functions that are not static are verified by themselves, once, and not in every state of those that call them. */
+/* The verifier checks a function that is not static only once, instead of in every state of its callers. */
 
-/* The window scale in the options of a SYN; above 14 if there is none. */
+/* The window scale in the options of a SYN, 0 to 14; NO_SCALE if there is none. */
 __attribute__((noinline)) int scale_of(struct __sk_buff *skb, __u32 at, __u32 end)
 {
     __u32 step;
@@ -171,7 +173,7 @@ __attribute__((noinline)) int scale_of(struct __sk_buff *skb, __u32 at, __u32 en
     return NO_SCALE;
 }
 
-/* A segment of data passes. */
+/* Updates a flow for one data segment. */
 __attribute__((noinline)) int on_segment(struct clean_flow *f, struct clean_settings *s, struct clean_data *d)
 {
     if (f && s && d)
@@ -179,7 +181,7 @@ __attribute__((noinline)) int on_segment(struct clean_flow *f, struct clean_sett
     return 0;
 }
 
-/* Data of a flow passes. */
+/* Updates a flow for a data packet or a burst. */
 __attribute__((noinline)) int on_data(struct flow *f, struct settings *s, struct clean_burst *b)
 {
     if (!f || !s || !b)
@@ -194,7 +196,7 @@ __attribute__((noinline)) int on_data(struct flow *f, struct settings *s, struct
     return 0;
 }
 
-/* An acknowledgement of a flow passes: its window. */
+/* The reduced window of an acknowledgement, in the units of its header. */
 __attribute__((noinline)) int window_of(struct flow *f, struct settings *s, struct clean_ack *a)
 {
     __u32 window;
@@ -206,7 +208,7 @@ __attribute__((noinline)) int window_of(struct flow *f, struct settings *s, stru
     return window;
 }
 
-/* A packet at the last hop, with its flow, if that is known. */
+/* A packet at the last hop, and its flow if it is known. */
 struct passing {
     struct packet p;
     struct settings *settings;
@@ -214,7 +216,7 @@ struct passing {
     __u64 now;
 };
 
-/* Reads a packet and finds its flow, which a SYN makes. `which` end has sent it. */
+/* Reads a packet and finds its flow; a SYN creates the flow. `which` names the end that sent the packet. */
 static __always_inline int find(struct __sk_buff *skb, struct passing *of, __u32 which)
 {
     struct packet *p = &of->p;
@@ -239,7 +241,7 @@ static __always_inline int find(struct __sk_buff *skb, struct passing *of, __u32
     return -1;
 }
 
-/* What goes to receivers: marks are counted and cleared. */
+/* Packets to receivers: counts and clears marks. */
 SEC("tc")
 int clean_data(struct __sk_buff *skb)
 {
@@ -249,7 +251,7 @@ int clean_data(struct __sk_buff *skb)
     of.settings = bpf_map_lookup_elem(&settings, &zero);
     if (!of.settings)
         return CONTINUE;
-    /* With the headers of all segments of a burst. */
+    /* wire_len counts the headers of all segments of a burst. */
     queued = is_queued(of.settings, clean_most(skb->wire_len, skb->len), of.now);
     if (find(skb, &of, SYN_OF_SENDER))
         return CONTINUE;
@@ -268,7 +270,7 @@ int clean_data(struct __sk_buff *skb)
     return CONTINUE;
 }
 
-/* What comes from receivers: windows are reduced. */
+/* Packets from receivers: reduces windows. */
 SEC("tc")
 int clean_acks(struct __sk_buff *skb)
 {
@@ -282,7 +284,7 @@ int clean_acks(struct __sk_buff *skb)
     if (of.flow->syns != SYN_OF_BOTH || (of.p.flags & (TCP_ACK | TCP_RST)) != TCP_ACK)
         return CONTINUE;
     ack = (struct clean_ack){ of.now, of.p.ack, bpf_ntohs(of.p.window), 0 };
-    /* Both say a scale, or neither has one; a SYN is never scaled (RFC 7323, 2.2). */
+    /* Windows are scaled only if both SYNs have a scale, and never in a SYN (RFC 7323, 2.2). */
     if (!(of.p.flags & TCP_SYN) && of.flow->sender_scale != NO_SCALE && of.flow->receiver_scale != NO_SCALE)
         ack.scale = of.flow->receiver_scale;
     window = window_of(of.flow, of.settings, &ack);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A flow at a CLEAN proxy: its law (clean_math.h), the right edge of the window that its sender was offered, and the
- * packets of its last two round trips. The right edge never moves back: a smaller window takes effect as
- * acknowledgements catch up (RFC 9293, 3.8.6; RFC 7323, 2.4). Twin of crates/proto/src/clean/flow.rs, with which tests
- * compare every number. Units: bytes of the stream modulo 2^32, nanoseconds. There are no types and no functions of a
- * kernel here.
+ * A flow at a CLEAN proxy: its window law (clean_math.h), the right edge of the window that its sender was offered, and
+ * the packets of its last two round trips. The right edge never moves back: a smaller window takes effect as
+ * acknowledgements catch up (RFC 9293, 3.8.6; RFC 7323, 2.4). Tests compare every number with
+ * crates/proto/src/clean/flow.rs. Units: bytes of the stream modulo 2^32, nanoseconds. Uses no kernel types or
+ * functions.
  */
 #ifndef SHALLOP_CLEAN_FLOW_MATH_H
 #define SHALLOP_CLEAN_FLOW_MATH_H
@@ -13,31 +13,31 @@
 
 /* The largest window scale (RFC 7323, 2.3). */
 #define CLEAN_MAX_SCALE 14
-/* Segments of a burst that are looked at one by one; further ones are counted together. */
+/* The number of segments of a burst that are processed one by one; further ones are counted together. */
 #define CLEAN_BURST 64
 /* A flow is idle when no data has passed for this many round trips. */
 #define CLEAN_IDLE_ROUND_TRIPS 2
 #define CLEAN_NO_LIMIT CLEAN_MAX_WINDOW
 
-/* What is known of the round trip between the proxy and the sender. */
+/* The state of measuring the round-trip time between the proxy and the sender. */
 enum { CLEAN_RTT_UNKNOWN, CLEAN_RTT_WAITS, CLEAN_RTT_KNOWN };
 
-/* What an operator sets. */
+/* The settings of an operator. */
 struct clean_settings {
     struct clean_config law;
-    clean_u64 idle_ns;       /* a flow without packets for this long starts again */
+    clean_u64 idle_ns;       /* a flow without packets for this long restarts */
     clean_u32 segment_bytes; /* the size of segments before the first data */
-    clean_u32 validate;      /* the growth of a window is bounded by its use */
+    clean_u32 validate;      /* bounds the growth of a window by its use */
 };
 
-/* What is remembered of a flow. */
+/* The state of a flow. */
 struct clean_flow {
     struct clean law;
     clean_u64 last_packet, last_data, round_start;
-    /* The round trip to the sender, or when the receiver's SYN passed. */
+    /* The round-trip time to the sender; in state CLEAN_RTT_WAITS, the time of the receiver's SYN. */
     clean_u64 rtt;
     clean_u32 rtt_state;
-    /* The first byte that the sender may not send; and whether it is known. */
+    /* The first byte that the sender may not send, and whether it is known. */
     clean_u32 right_edge, has_edge;
     /* The largest payload of a segment so far; zero before the first data. */
     clean_u32 mss;
@@ -45,19 +45,19 @@ struct clean_flow {
     clean_u32 packets, packets_before;
 };
 
-/* Data that passes: one segment, or a burst of segmentation offload. */
+/* Passing data: one segment, or a burst of segmentation offload. */
 struct clean_burst {
     clean_u64 now;
     clean_u32 sequence, payload, segments, segment_bytes, marked;
 };
 
-/* An acknowledgement that passes, with its window in units of 2^scale. */
+/* A passing acknowledgement, with its window in units of 2^scale bytes. */
 struct clean_ack {
     clean_u64 now;
     clean_u32 ack, window, scale;
 };
 
-/* A flow whose next byte has this sequence number. */
+/* Starts a flow whose next byte has this sequence number. */
 static inline void clean_flow_begin(struct clean_flow *f, const struct clean_settings *s, clean_u64 now, clean_u32 next)
 {
     clean_begin(&f->law, &s->law, next);
@@ -68,7 +68,7 @@ static inline void clean_flow_begin(struct clean_flow *f, const struct clean_set
     f->packets = f->packets_before = 0;
 }
 
-/* A packet of the flow passes. After an idle time the flow starts again; its sender keeps the edge it was offered. */
+/* Notes a packet of the flow. After an idle time the flow restarts; its sender keeps the offered right edge. */
 static inline void clean_flow_touch(struct clean_flow *f, const struct clean_settings *s, clean_u64 now, clean_u32 next)
 {
     if (now > f->last_packet && now - f->last_packet > s->idle_ns) {
@@ -81,7 +81,7 @@ static inline void clean_flow_touch(struct clean_flow *f, const struct clean_set
     f->last_packet = now;
 }
 
-/* The SYN of the receiver passes. After a second one, what the sender answers is no measurement (Karn). */
+/* Notes the receiver's SYN. After a repeated SYN, the sender's answer does not measure the round trip (Karn). */
 static inline void clean_flow_syn(struct clean_flow *f, clean_u64 now)
 {
     clean_u32 first = !f->mss && !f->has_edge && f->rtt_state == CLEAN_RTT_UNKNOWN;
@@ -89,7 +89,7 @@ static inline void clean_flow_syn(struct clean_flow *f, clean_u64 now)
     f->rtt = now;
 }
 
-/* The sender has answered the receiver's SYN. */
+/* Notes the sender's answer to the receiver's SYN, which measures the round trip. */
 static inline void clean_flow_answered(struct clean_flow *f, clean_u64 now)
 {
     if (f->rtt_state != CLEAN_RTT_WAITS)
@@ -107,7 +107,7 @@ static inline void clean_flow_extend(struct clean_flow *f, clean_u32 edge)
     f->has_edge = 1;
 }
 
-/* The bound of the window's growth, after one more data packet in this round trip. */
+/* Counts a data packet in this round trip. Returns the bound of the window's growth. */
 static inline clean_u64 clean_flow_limit(struct clean_flow *f, const struct clean_settings *s)
 {
     if (!s->validate || f->rtt_state != CLEAN_RTT_KNOWN)
@@ -116,7 +116,7 @@ static inline clean_u64 clean_flow_limit(struct clean_flow *f, const struct clea
     return (2 * ((clean_u64)f->packets + f->packets_before) + s->law.initial_window) * CLEAN_SEGMENT;
 }
 
-/* Data passes: begins another round trip, if one is over. */
+/* Begins another round trip if the last one is over. */
 static inline void clean_flow_round(struct clean_flow *f, const struct clean_settings *s, clean_u64 now)
 {
     clean_u64 idle = now > f->last_data ? now - f->last_data : 0;
@@ -132,25 +132,25 @@ static inline void clean_flow_round(struct clean_flow *f, const struct clean_set
     f->round_start = now;
 }
 
-/* A segment of data passes. */
+/* Updates the flow for one data segment. */
 static inline void clean_flow_segment(struct clean_flow *f, const struct clean_settings *s, struct clean_data *d)
 {
     d->growth_limit = clean_flow_limit(f, s);
     clean_on_data(&f->law, &s->law, d);
 }
 
-/* A kernel verifies what is in a loop once for each turn, unless it is a function of its own. */
+/* The verifier checks the body of a loop once for each iteration, unless the body is a function of its own. */
 #ifndef CLEAN_FLOW_SEGMENT
 #define CLEAN_FLOW_SEGMENT clean_flow_segment
 #endif
 
-/* Data passes on to the receiver. Its flow was touched before. */
+/* Updates the flow for passing data, after clean_flow_touch. */
 static inline void clean_flow_data(struct clean_flow *f, struct clean_settings *s, const struct clean_burst *b)
 {
     struct clean_data d = { b->now, 0, b->sequence, 0, 0, b->marked };
     clean_u32 at;
     f->mss = (clean_u32)clean_most(f->mss, b->segment_bytes);
-    /* The sender was allowed to send this, by a window from before the proxy saw the flow. */
+    /* The sender was allowed to send these bytes, perhaps by a window from before the proxy saw the flow. */
     clean_flow_extend(f, b->sequence + b->payload);
     clean_flow_answered(f, b->now);
     clean_flow_round(f, s, b->now);
@@ -168,13 +168,13 @@ static inline void clean_flow_data(struct clean_flow *f, struct clean_settings *
     f->law.marked += b->marked ? b->segments - CLEAN_BURST : 0;
 }
 
-/* An acknowledgement passes on to the sender: its window, in units of 2^scale, reduced to what the law allows. */
+/* The window of a passing acknowledgement in units of 2^scale bytes, reduced to the window that the law allows. */
 static inline clean_u32 clean_flow_window(struct clean_flow *f, const struct clean_settings *s, clean_u32 ack,
                                           clean_u32 window, clean_u32 scale)
 {
     clean_u32 shift = (clean_u32)clean_least(scale, CLEAN_MAX_SCALE), unit = 1u << shift, edge, units;
     clean_u64 bytes = clean_bytes(&f->law, f->mss ? f->mss : s->segment_bytes);
-    /* Rounded up to whole units: a window of less than a unit would be a zero window. */
+    /* Rounded up to whole units, because a window below one unit would become zero. */
     bytes = clean_least((bytes + unit - 1) >> shift << shift, 1u << 30);
     edge = ack + (clean_u32)bytes;
     if (f->has_edge && clean_after(f->right_edge, edge))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CLEAN in integers: the window that a proxy enforces on a flow, from the marks of the data that passes it. After a mark
- * it is reduced, once in a window of data, and returns along CUBIC's function of time. Formats are those of
- * crates/control/src/clean.rs, with which tests compare every number: windows in 2^-10 segments, times in 2^-10 s, the
- * cubic's C in 2^-10 segments per cubic second, alpha in 2^-10. Sequence numbers wrap at 2^32. There are no types and no
- * functions of a kernel here, no loop without a bound, and no division by a number that can be zero.
- * Source: CLEAN, Algorithm 1, (1) to (3).
+ * CLEAN in integers: the window that a proxy enforces on a flow, computed from the marks of passing data. A mark
+ * reduces the window, at most once in a window of data; the window then returns along CUBIC's function of time. Tests
+ * compare every number with crates/control/src/clean.rs. Units: windows in 2^-10 segments, times in 2^-10 s, the
+ * cubic's C in 2^-10 segments per cubic second, alpha in 2^-10. Sequence numbers wrap at 2^32. Uses no kernel types or
+ * functions; loops are bounded, and no divisor is zero. Source: CLEAN, Algorithm 1, (1) to (3).
  */
 #ifndef SHALLOP_CLEAN_MATH_H
 #define SHALLOP_CLEAN_MATH_H
@@ -22,22 +21,22 @@ typedef unsigned long long clean_u64;
 #define CLEAN_ALPHA_BITS 10
 #define CLEAN_MAX_ALPHA (1u << CLEAN_ALPHA_BITS)
 
-/* What an operator sets. */
+/* The settings of an operator. */
 struct clean_config {
     clean_u32 scale;          /* C */
     clean_u32 alpha_shift;    /* the gain of alpha is 2^-this, at most 10 */
     clean_u32 alpha_initial;
     clean_u32 min_window, initial_window; /* segments */
-    clean_u32 halves;         /* a mark takes half of the window, not alpha / 2 of it */
+    clean_u32 halves;         /* a mark reduces the window by half, not by alpha / 2 */
 };
 
-/* What is remembered of a flow. */
+/* The state of a flow. */
 struct clean {
     clean_u64 epoch_start, window, w_max, k;
     clean_u32 cwr_until, observed_until, packets, marked, alpha, slow_start;
 };
 
-/* A data packet that passes. */
+/* A passing data packet. */
 struct clean_data {
     clean_u64 now_ns, growth_limit;
     clean_u32 sequence, edge, segment_bytes, marked;
@@ -59,20 +58,20 @@ static inline int clean_after(clean_u32 a, clean_u32 b)
     return b - a > CLEAN_MAX_DISTANCE;
 }
 
-/* The sequence number a window, in whole segments, after another. */
+/* The sequence number that is one window (rounded down to segments) after another. */
 static inline clean_u32 clean_advance(clean_u32 sequence, clean_u64 window, clean_u32 segment_bytes)
 {
     clean_u64 bytes = (window >> CLEAN_WINDOW_BITS) * segment_bytes;
     return sequence + (clean_u32)clean_least(bytes, CLEAN_MAX_DISTANCE);
 }
 
-/* Nanoseconds in 2^-10 s. */
+/* Converts nanoseconds to 2^-10 s, rounded down. */
 static inline clean_u64 clean_ticks(clean_u64 ns)
 {
     return (clean_least(ns, 1ull << 41) << 10) / 1000000000;
 }
 
-/* The cube root, rounded down, of a number below 2^63. */
+/* The cube root of a number below 2^63, rounded down. */
 static inline clean_u64 clean_cube_root(clean_u64 value)
 {
     clean_u64 root = 0;
@@ -97,14 +96,14 @@ static inline clean_u64 clean_cubic(clean_u32 scale, clean_u64 w_max, clean_u64 
 {
     clean_u64 distance = clean_least(t < k ? k - t : t - k, CLEAN_MAX_TICKS);
     clean_u64 c = clean_most(1, clean_least(scale, CLEAN_MAX_C)), cube = distance * distance * distance;
-    /* From this product on the window is beyond its bounds either way. */
+    /* A larger product would exceed the bounds of the window in any case. */
     clean_u64 difference = cube > (1ull << 60) / c ? 1ull << 30 : (cube * c) >> 30;
     if (t >= k)
         return clean_least(w_max + difference, CLEAN_MAX_WINDOW);
     return w_max < difference ? 0 : clean_least(w_max - difference, CLEAN_MAX_WINDOW);
 }
 
-/* Alpha after a window of data, of which some packets were marked. */
+/* Alpha after a window of data with this number of marked packets. */
 static inline clean_u32 clean_alpha(clean_u32 alpha, clean_u32 shift, clean_u32 packets, clean_u32 marked)
 {
     clean_u32 decay = alpha >> shift;
@@ -120,7 +119,7 @@ static inline clean_u64 clean_reduced(clean_u64 window, clean_u32 halves, clean_
     return window - ((window * clean_least(alpha, CLEAN_MAX_ALPHA)) >> (CLEAN_ALPHA_BITS + 1));
 }
 
-/* A flow whose next byte has this sequence number. */
+/* Starts a flow whose next byte has this sequence number. */
 static inline void clean_begin(struct clean *f, const struct clean_config *c, clean_u32 next)
 {
     clean_u64 window = clean_most(clean_most(c->initial_window, c->min_window), 1) << CLEAN_WINDOW_BITS;
@@ -133,7 +132,7 @@ static inline void clean_begin(struct clean *f, const struct clean_config *c, cl
     f->slow_start = 1;
 }
 
-/* Counts a packet; the first one after a window of data judges it. */
+/* Counts a packet. The first packet after a window of data updates alpha for that window. */
 static inline void clean_count(struct clean *f, const struct clean_config *c, const struct clean_data *d)
 {
     if (!clean_after(f->observed_until, d->sequence)) {
@@ -159,14 +158,14 @@ static inline void clean_reduce(struct clean *f, const struct clean_config *c, c
     f->slow_start = 0;
 }
 
-/* Sets the window, but does not grow it beyond a limit. */
+/* Sets the window, and lets it grow at most to a limit. */
 static inline void clean_grow(struct clean *f, clean_u64 window, clean_u64 limit)
 {
     clean_u64 most = clean_least(clean_most(limit, f->window), CLEAN_MAX_WINDOW);
     f->window = clean_least(window, most);
 }
 
-/* A data packet passes: Algorithm 1. */
+/* Updates the window for a passing data packet: Algorithm 1. */
 static inline void clean_on_data(struct clean *f, const struct clean_config *c, const struct clean_data *d)
 {
     clean_count(f, c, d);
@@ -182,7 +181,7 @@ static inline void clean_on_data(struct clean *f, const struct clean_config *c, 
     }
 }
 
-/* The flow was idle: this is no time since its last mark. */
+/* Excludes idle time from the time since the last mark. */
 static inline void clean_on_idle(struct clean *f, clean_u64 idle_ns)
 {
     f->epoch_start = f->epoch_start + idle_ns < f->epoch_start ? ~0ull : f->epoch_start + idle_ns;

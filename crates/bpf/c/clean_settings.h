@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs of CLEAN and the command that attaches them both know: crates/bpf/src/clean/ has the same. */
+/* Structs that the programs of CLEAN share with the command that attaches them (crates/bpf/src/clean.rs). */
 #ifndef SHALLOP_CLEAN_SETTINGS_H
 #define SHALLOP_CLEAN_SETTINGS_H
 
 #include "clean_flow_math.h"
 
-/* What an operator sets. */
+/* The settings of an operator. */
 struct settings {
     struct clean_settings clean;
-    /* The shaper of this machine behind the programs: bits a second, zero for none; it marks above so many bytes. */
+    /* This machine's own shaper behind the programs: its rate in bit/s, zero for none, and its marking threshold. */
     __u64 shaper_bps;
     __u64 shaper_mark_bytes;
 };
 
-/* A flow: from its sender to its receiver, ports in the byte order of the network. */
+/* The key of a flow: sender and receiver, ports in network byte order. */
 struct flow_key {
     struct end sender, receiver;
     __u16 sender_port, receiver_port;
 };
 
-/* A SYN without a window scale. */
+/* The scale of a SYN without the window scale option. */
 enum { NO_SCALE = 255 };
 
-/* SYNs that have been seen. */
+/* Bits for the SYNs that were seen. */
 enum { SYN_OF_SENDER = 1, SYN_OF_RECEIVER = 2, SYN_OF_BOTH = 3 };
 
-/* What is known of a flow. */
+/* An entry of the flow cache. */
 struct flow {
     struct clean_flow clean;
     __u64 bytes;
@@ -39,14 +39,14 @@ struct flow {
 enum counter {
     MADE_ECT,        /* packets made ECN-capable */
     DATA,            /* segments of data of known flows */
-    MARKED,          /* of these, with a mark */
-    CLEARED,         /* packets whose bits of ECN were cleared */
-    ACKS,            /* packets with an acknowledgement of known flows */
-    REDUCED,         /* of these, with a window that was reduced */
-    UNKNOWN,         /* packets of TCP whose SYNs were not seen */
-    OTHER,           /* packets that are no whole packets of TCP */
-    NO_ROOM,         /* flows that could not be kept */
-    FAILED,          /* packets that could not be changed */
+    MARKED,          /* marked data segments of known flows */
+    CLEARED,         /* packets whose ECN bits were cleared */
+    ACKS,            /* acknowledgements of known flows */
+    REDUCED,         /* acknowledgements whose window was reduced */
+    UNKNOWN,         /* TCP packets whose SYNs were not seen */
+    OTHER,           /* packets that are not complete TCP packets */
+    NO_ROOM,         /* flows for which the cache had no room */
+    FAILED,          /* packets that could not be rewritten */
     SHAPED_BYTES,    /* bytes that passed the model of the shaper */
     COUNTERS,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DCTCP as a controller of a running kernel, for kernels without their own: dctcp_math.h has its arithmetic. Windows
- * grow as Reno's, and losses are answered as Reno's. Source: RFC 8257.
+ * DCTCP as a BPF congestion controller, for kernels without DCTCP. dctcp_math.h has the arithmetic. Growth and
+ * reactions to loss are Reno's. Source: RFC 8257.
  */
 #include "tcp.h"
 
@@ -12,11 +12,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 
-/* What a connection remembers: 104 bytes at most. */
+/* The state of a connection, at most 104 bytes (icsk_ca_priv). */
 struct dctcp_sock {
     struct echo echo;
     __u32 alpha;
-    /* SND.NXT when the current window of data began, and what had been delivered by then. */
+    /* SND.NXT, and the counts of delivered and marked segments, when the current window of data began. */
     __u32 window_end, delivered, delivered_ce;
     __u32 prior_cwnd;
     __u16 state, cuts_marks, cuts_loss;
@@ -55,7 +55,7 @@ void BPF_PROG(dctcp_in_ack_event, struct sock *sk, __u32 flags)
     begin_window(d, tp);
 }
 
-/* Asked when a mark is echoed. A loss asks as well, and then replaces the answer. */
+/* Called for an echoed mark. A loss calls it as well, and then sets another threshold (answer_loss). */
 SEC("struct_ops")
 __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 {
@@ -122,7 +122,7 @@ struct tcp_congestion_ops dctcp = {
     .name = "dctcp",
 };
 
-/* Tells of each connection of this controller in the network namespace of whoever reads it. */
+/* Reports each connection of this controller in the network namespace of the reader. */
 SEC("iter/tcp")
 int connections(struct bpf_iter__tcp *ctx)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DCTCP in integers: the part of segments whose marks were echoed, as an average over windows of data, and the window
- * that a mark leaves. There are no types and no functions of a kernel here. Source: RFC 8257, 3.3 and 3.4; the formats
- * are those of Linux, alpha in 2^-10 and windows in segments.
+ * DCTCP in integers: alpha, the moving average of the fraction of marked segments over windows of data, and the window
+ * after a mark. Units, as in Linux: alpha in 2^-10, windows in segments. Uses no kernel types or functions. Source:
+ * RFC 8257, 3.3 and 3.4.
  */
 #ifndef SHALLOP_DCTCP_MATH_H
 #define SHALLOP_DCTCP_MATH_H
@@ -13,7 +13,7 @@
 /* The gain of alpha is 2^-this. */
 #define DCTCP_SHIFT 4
 
-/* Alpha after a window of data, of which some segments were marked. */
+/* Alpha after a window of data with this number of marked segments. */
 static inline unsigned int dctcp_alpha(unsigned int alpha, unsigned int shift, unsigned int delivered,
                                        unsigned int marked)
 {
@@ -23,7 +23,7 @@ static inline unsigned int dctcp_alpha(unsigned int alpha, unsigned int shift, u
     return gain < DCTCP_MAX_ALPHA ? (unsigned int)gain : DCTCP_MAX_ALPHA;
 }
 
-/* The window that a mark leaves: less by half of alpha. */
+/* The window after a mark: reduced by the fraction alpha / 2. */
 static inline unsigned int dctcp_reduced(unsigned int cwnd, unsigned int alpha)
 {
     unsigned int left = cwnd - (unsigned int)(((unsigned long long)cwnd * alpha) >> (DCTCP_ALPHA_BITS + 1));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ECN* as a controller of a running kernel: Reno, whose packets are ECN-capable. A mark halves the window, at most once
- * in a round trip: Linux asks for the threshold on the first echo, and next when all that was sent by then is
- * acknowledged (its state CWR). Receivers echo marks as RFC 3168 says. Source: Wu et al., Tuning ECN for Data Center
- * Networks (CoNEXT 2012).
+ * ECN* as a BPF congestion controller: Reno with ECN-capable packets. A mark halves the window, at most once in a round
+ * trip: Linux calls ssthresh on the first echo, and again only when all data in flight at that time is acknowledged
+ * (state CWR). Receivers echo marks as in RFC 3168. Source: Wu et al., Tuning ECN for Data Center Networks (CoNEXT
+ * 2012).
  */
 #include "tcp.h"
 
@@ -15,7 +15,7 @@ extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
-/* What a connection remembers: reductions, for whoever watches. */
+/* The state of a connection: counts of reductions, for `shallop host watch`. */
 struct ecn_star_sock {
     __u16 state, cuts_marks, cuts_loss;
 };
@@ -67,7 +67,7 @@ struct tcp_congestion_ops ecn_star = {
     .name = "ecn_star",
 };
 
-/* Tells of each connection of this controller in the network namespace of whoever reads it. */
+/* Reports each connection of this controller in the network namespace of the reader. */
 SEC("iter/tcp")
 int connections(struct bpf_iter__tcp *ctx)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Gemini as a controller of a running kernel: gemini.h has its arithmetic, this what Linux asks of a controller. A mark
- * puts Linux into its state CWR, in which it asks for the threshold once and approaches it over a round trip; delay is
- * answered here. What an operator sets is in maps, by the prefix of the destination, and may change at any time.
+ * Gemini as a BPF congestion controller. gemini.h has the arithmetic; this file has the hooks of tcp_congestion_ops. A
+ * mark puts Linux into state CWR, in which it calls ssthresh once and approaches the result over a round trip. The hook
+ * cong_avoid reacts to delay. The settings are in maps, by the prefix of the destination, and may change at any time.
  */
 #include "tcp.h"
 
@@ -11,7 +11,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What operators set, by class; class 0 is that of all destinations without a prefix. */
+/* The settings by class; class 0 is for destinations outside of all prefixes. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MAX_CLASSES);
@@ -28,7 +28,7 @@ struct {
     __type(value, __u32);
 } prefixes SEC(".maps");
 
-/* What a connection remembers: 104 bytes at most. */
+/* The state of a connection, at most 104 bytes (icsk_ca_priv). */
 struct gemini_sock {
     struct gemini gemini;
     __u64 progress;
@@ -37,7 +37,7 @@ struct gemini_sock {
     __u32 prior_cwnd;
     __u16 class, state;
     __u16 cuts_marks, cuts_delay, cuts_loss;
-    /* Whether the threshold that Linux asked for last is a reduced one. */
+    /* Whether the last call of ssthresh returned a reduced window. */
     __u16 reduced;
 };
 
@@ -96,7 +96,7 @@ void BPF_PROG(gemini_init_sock, struct sock *sk)
         sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* F and h by what is set now, which may have changed since the base round trip was measured. */
+/* Computes F and h from the current settings, which may have changed since the base round trip was measured. */
 static __always_inline void refresh(struct gemini *g, const struct gemini_config *c)
 {
     __u64 bdp;
@@ -128,7 +128,7 @@ void BPF_PROG(gemini_pkts_acked, struct sock *sk, const struct ack_sample *sampl
     g->delivered_ce = tp->delivered_ce;
 }
 
-/* Asked when a mark is echoed. A loss asks as well, and then replaces the answer. */
+/* Called for an echoed mark. A loss calls it as well, and then sets another threshold (answer_loss). */
 SEC("struct_ops")
 __u32 BPF_PROG(gemini_ssthresh, struct sock *sk)
 {
@@ -219,7 +219,7 @@ struct tcp_congestion_ops gemini = {
     .name = "gemini",
 };
 
-/* Tells of each connection of this controller in the network namespace of whoever reads it. */
+/* Reports each connection of this controller in the network namespace of the reader. */
 SEC("iter/tcp")
 int connections(struct bpf_iter__tcp *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The types of Linux that these programs read, each with the members in use only. Where a member lies is found in the
- * running kernel's type information when a program is loaded (CO-RE), so that one object fits all kernels.
+ * The Linux types that these programs use, with only the members in use. libbpf finds the offset of each member in the
+ * running kernel's type information when it loads a program (CO-RE), so one object file fits all kernels.
  */
 #ifndef SHALLOP_KERNEL_H
 #define SHALLOP_KERNEL_H
@@ -25,7 +25,7 @@ typedef __u64 u64;
 typedef _Bool bool;
 enum { false, true };
 
-/* The third word of an IPv4 address as one of IPv6 (::ffff:a.b.c.d), in the byte order of the network. */
+/* The third word of an IPv4-mapped IPv6 address (::ffff:a.b.c.d), in network byte order. */
 #define IPV4_IN_IPV6 bpf_htonl(0xffff)
 
 enum {
@@ -122,7 +122,7 @@ struct bpf_iter__tcp {
 
 #pragma clang attribute pop
 
-/* This one is the same in all kernels. */
+/* Part of the kernel's stable interface: equal in all kernels. */
 struct __sk_buff {
     __u32 len, pkt_type, mark, queue_mapping, protocol;
     __u32 vlan_present, vlan_tci, vlan_proto, priority;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Packets of TCP over IPv4 and IPv6 that pass a device, and what is changed in them. */
+/* Reading and rewriting TCP packets over IPv4 and IPv6 that pass a network device. */
 #ifndef SHALLOP_PACKET_H
 #define SHALLOP_PACKET_H
 
@@ -12,32 +12,32 @@
 #define ETH_P_IPV6 bpf_htons(0x86dd)
 enum { IPPROTO_TCP = 6 };
 enum { IPV4_HEADER = 20, IPV6_HEADER = 40, TCP_HEADER = 20 };
-/* Fragments other than the first have no TCP header, and the first has not all of the payload. */
+/* Selects the fragment offset and the flag "more fragments": fragments are not complete TCP packets. */
 #define IPV4_FRAGMENT bpf_htons(0x3fff)
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
 enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_SCALE = 3, MAX_OPTIONS = 40 };
 enum { ECN_MASK = 3, ECN_NOT_ECT = 0, ECN_ECT0 = 2, ECN_CE = 3 };
-/* Where the header of IPv6 has the bits of ECN, in its second byte. */
+/* The position of the ECN bits in the second byte of an IPv6 header. */
 enum { IPV6_ECN_SHIFT = 4 };
 
-/* Bytes of the header of the link before that of IP: 14 for Ethernet, 0 for devices without one. */
+/* The size of the link header in bytes: 14 for Ethernet, 0 for devices without one. Set before loading. */
 const volatile __u32 link_header = 14;
 
-/* An end of a connection. */
+/* The address of one end of a connection. */
 struct end {
     __u32 address[4];
 };
 
-/* A packet of TCP, or a burst of them (segmentation offload). */
+/* A TCP packet, or a burst of several (segmentation offload). */
 struct packet {
     struct end from, to;
     __u16 from_port, to_port;
-    __u32 tcp; /* where its TCP header begins */
+    __u32 tcp; /* offset of the TCP header */
     __u32 is_v6;
-    __u32 traffic; /* the byte with the bits of ECN: the second of IPv4's header, and of IPv6's */
+    __u32 traffic; /* the byte with the ECN bits: the second byte of the IP header */
     __u32 ecn;
     __u32 sequence, ack, flags, options;
-    __u16 window; /* in the byte order of the network */
+    __u16 window; /* in network byte order */
     __u16 unused;
     __u32 payload, segments, segment_bytes;
 };
@@ -64,7 +64,7 @@ struct tcp_header {
     __be16 window, checksum, urgent;
 };
 
-/* Reads the header of IP: 0 if it is one with TCP behind it, and where that ends. */
+/* Reads the IP header. Returns 0 if TCP follows, and sets the end of the IP packet. */
 static __always_inline int read_ip(struct __sk_buff *skb, struct packet *p, __u32 *end)
 {
     __u32 at = link_header;
@@ -82,7 +82,7 @@ static __always_inline int read_ip(struct __sk_buff *skb, struct packet *p, __u3
         p->traffic = ip.traffic;
         p->ecn = ip.traffic & ECN_MASK;
         p->tcp = at + header;
-        /* A burst may be longer than the header can say. */
+        /* A burst may be longer than the length field allows, which is then zero. */
         *end = ip.length || !skb->gso_segs ? at + bpf_ntohs(ip.length) : skb->len;
         return 0;
     }
@@ -102,7 +102,7 @@ static __always_inline int read_ip(struct __sk_buff *skb, struct packet *p, __u3
     return -1;
 }
 
-/* Reads a packet: 0 if it is one of TCP, whole and not a fragment. */
+/* Reads a packet. Returns 0 for a complete TCP packet that is not a fragment. */
 static __always_inline int read_packet(struct __sk_buff *skb, struct packet *p)
 {
     struct tcp_header tcp;
@@ -125,7 +125,7 @@ static __always_inline int read_packet(struct __sk_buff *skb, struct packet *p)
     return 0;
 }
 
-/* Sets the bits of ECN. */
+/* Sets the ECN bits. */
 static __always_inline int set_ecn(struct __sk_buff *skb, const struct packet *p, __u32 ecn)
 {
     __u32 at = link_header;
@@ -135,13 +135,13 @@ static __always_inline int set_ecn(struct __sk_buff *skb, const struct packet *p
         return bpf_skb_store_bytes(skb, at + 1, &traffic, 1, BPF_F_RECOMPUTE_CSUM);
     }
     traffic = (p->traffic & ~ECN_MASK) | ecn;
-    /* The word of the byte changes by it alone, so its other byte does not count. */
+    /* Only this byte of its 16-bit word changes, so the other byte does not affect the checksum update. */
     if (bpf_l3_csum_replace(skb, at + 10, bpf_htons(p->traffic), bpf_htons(traffic), 2))
         return -1;
     return bpf_skb_store_bytes(skb, at + 1, &traffic, 1, 0);
 }
 
-/* Sets the window. */
+/* Sets the receive window, in network byte order. */
 static __always_inline int set_window(struct __sk_buff *skb, const struct packet *p, __u16 window)
 {
     if (bpf_l4_csum_replace(skb, p->tcp + 16, p->window, window, 2))

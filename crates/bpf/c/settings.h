@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What controllers and the command that loads them both know: prefix.rs, connection.rs and controller.rs of the crate. */
+/* Structs that controllers share with the command that loads them (src/prefix.rs, connection.rs, controller.rs). */
 #ifndef SHALLOP_SETTINGS_H
 #define SHALLOP_SETTINGS_H
 
 enum { MAX_CLASSES = 64, MAX_PREFIXES = 1024 };
 
-/* A prefix of addresses: how many bits count, of an address of IPv6. */
+/* An IP prefix: its length in bits, and an IPv6 address in network byte order. */
 struct prefix {
     __u32 bits;
     __u32 address[4];
 };
 
-/* The state of a connection. */
+/* The state of a connection, as the iterator program reports it. */
 struct connection {
     __u32 local[4], remote[4];
     __u16 local_port, remote_port;
@@ -21,7 +21,7 @@ struct connection {
     __u16 class, cuts_marks, cuts_delay, cuts_loss;
 };
 
-/* The name of the controller, which the command sets before it loads it. */
+/* The name of the controller, which the command sets before it loads the program. */
 char controller_name[16] SEC(".data.name") = "";
 
 static __always_inline bool is_named(const char *name)
@@ -36,7 +36,7 @@ static __always_inline bool is_named(const char *name)
     return true;
 }
 
-/* The connection of this controller that an iterator is at, or none. */
+/* The iterator's current connection, if it uses this controller; else a null pointer. */
 static __always_inline struct tcp_sock *tcp_of_controller(struct sock_common *common)
 {
     struct tcp_sock *tp = common ? bpf_skc_to_tcp_sock(common) : 0;

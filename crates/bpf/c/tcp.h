@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What controllers of TCP in BPF have in common: their sockets, and the echo of marks (RFC 8257, 3.2). */
+/* Code that the BPF congestion controllers share: access to sockets, and the echo of marks (RFC 8257, 3.2). */
 #ifndef SHALLOP_TCP_H
 #define SHALLOP_TCP_H
 
@@ -24,19 +24,19 @@ static __always_inline struct inet_connection_sock *icsk_of(const struct sock *s
     return (struct inet_connection_sock *)sk;
 }
 
-/* The kernel gives sockets of TCP to these programs. */
+/* The kernel calls these programs only with TCP sockets. */
 static __always_inline struct tcp_sock *tcp_of(const struct sock *sk)
 {
     return (struct tcp_sock *)sk;
 }
 
-/* Bytes of a socket that are its controller's. */
+/* The controller's private bytes of a socket. */
 static __always_inline void *private_of(const struct sock *sk)
 {
     return (void *)icsk_of(sk)->icsk_ca_priv;
 }
 
-/* As tcp_is_cwnd_limited of Linux. */
+/* Equals tcp_is_cwnd_limited of Linux. */
 static __always_inline bool is_cwnd_limited(struct tcp_sock *tp)
 {
     if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
@@ -44,7 +44,7 @@ static __always_inline bool is_cwnd_limited(struct tcp_sock *tp)
     return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* The receiver of a connection: whether the last packet was marked, and what was expected before it. */
+/* The state of a receiver's echo: whether the last packet was marked, and RCV.NXT before it. */
 struct echo {
     __u32 prior_next;
     __u32 was_marked;
@@ -58,7 +58,7 @@ static __always_inline void set_echo(struct tcp_sock *tp, __u32 marked)
         tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
-/* A packet came. Those with a mark and those without get acknowledgements of their own. */
+/* Handles an arriving packet: marked and unmarked packets are acknowledged separately. */
 static __always_inline void answer_mark(struct sock *sk, struct echo *echo, __u32 marked)
 {
     struct tcp_sock *tp = tcp_of(sk);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Vegas as a controller of a running kernel, for kernels without their own: vegas_math.h has its arithmetic. Losses and
- * marks are answered as Reno does; until the connection is back in the state Open, windows grow as Reno's.
+ * Vegas as a BPF congestion controller, for kernels without Vegas. vegas_math.h has the arithmetic. Reactions to losses
+ * and marks are Reno's, and so is growth until the connection is back in state Open.
  */
 #include "tcp.h"
 
@@ -17,11 +17,11 @@ extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
 
-/* What a connection remembers. */
+/* The state of a connection. */
 struct vegas_sock {
-    /* SND.NXT when the round trip began, and the samples of it. */
+    /* SND.NXT when the current round trip began, and the number of samples since. */
     __u32 round_end, samples;
-    /* The smallest round trips, of this one and of the connection, in microseconds and one. */
+    /* The shortest round-trip times of the current round trip and of the connection, in microseconds plus one. */
     __u32 rtt_min, rtt_base;
     __u16 is_on, state, cuts_marks, cuts_loss;
 };
@@ -105,7 +105,7 @@ void BPF_PROG(vegas_set_state, struct sock *sk, __u8 state)
         begin_round(v, tcp_of(sk));
 }
 
-/* After an idle time the path may have changed. */
+/* Forgets the base round-trip time after an idle time, because the path may have changed. */
 SEC("struct_ops")
 void BPF_PROG(vegas_cwnd_event, struct sock *sk, int event)
 {
@@ -136,7 +136,7 @@ struct tcp_congestion_ops vegas = {
     .name = "vegas",
 };
 
-/* Tells of each connection of this controller in the network namespace of whoever reads it. */
+/* Reports each connection of this controller in the network namespace of the reader. */
 SEC("iter/tcp")
 int connections(struct bpf_iter__tcp *ctx)
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Vegas in integers: the window at the end of a round trip, so that 2 to 4 packets of the connection are queued. There
- * are no types and no functions of a kernel here. The twin is crates/control/src/vegas.rs, with which tests/vegas.rs
- * compares it. Units: packets, microseconds. Source: Brakmo and Peterson, TCP Vegas (1995), with the numbers of Linux.
+ * Vegas in integers: the window after a round trip, chosen so that 2 to 4 packets of the connection are queued. Tests
+ * compare every number with crates/control/src/vegas.rs. Units: packets, microseconds. Uses no kernel types or
+ * functions. Source: Brakmo and Peterson, TCP Vegas (1995), with the parameters of Linux.
  */
 #ifndef SHALLOP_VEGAS_MATH_H
 #define SHALLOP_VEGAS_MATH_H
 
 enum { VEGAS_ALPHA = 2, VEGAS_BETA = 4, VEGAS_GAMMA = 1, VEGAS_MIN_CWND = 2 };
-/* With so many samples or fewer in a round trip, all may include the delay of a delayed acknowledgement. */
+/* With at most this number of samples in a round trip, all may include the delay of a delayed acknowledgement. */
 enum { VEGAS_DELAYED_SAMPLES = 2 };
 
 struct vegas_window {
     unsigned int cwnd, ssthresh;
 };
 
-/* Packets of a window that are queued, if the round trip is `rtt`, and `base` without queues, which is above zero. */
+/* The number of queued packets of a window, from the round-trip time and the (non-zero) one without queues. */
 static inline unsigned long long vegas_diff(unsigned int cwnd, unsigned int base, unsigned int rtt)
 {
     return rtt > base ? (unsigned long long)cwnd * (rtt - base) / base : 0;
 }
 
-/* The window after a round trip. Returns whether it is for slow start to grow it, which leaves it as it is here. */
+/* Updates the window after a round trip. Returns 1 without a change if slow start should go on growing it. */
 static inline int vegas_round(struct vegas_window *w, unsigned int base, unsigned int rtt, int is_limited)
 {
     unsigned long long diff = vegas_diff(w->cwnd, base, rtt);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The agent in a kernel: it is the kernel's first process, makes a network namespace with a card for each host, and
- * opens the connections that its orders name (src/orders.rs lists them). Its data is zeroes; its peers read and
- * discard. It reports counters and errors on the console, a line each.
+ * The agent: the first process of a kernel. It makes a network namespace with a network card for each host, and opens
+ * the connections that its orders name (src/orders.rs). It sends zeroes, and discards received data. It reports
+ * counters and errors on the console, one on each line.
  */
 #include "agent.h"
 
@@ -40,7 +40,7 @@
 
 enum { CHUNK = 1 << 18, EVENTS = 64 };
 
-/* A flow that this host sends. */
+/* A flow that a host sends. Times in nanoseconds. */
 struct flow {
     uint64_t start, left;
     int endless, socket;
@@ -150,7 +150,7 @@ static void set_each(const struct order *order, void *unused)
         set_sysctl(order->word[1], order->rest);
 }
 
-/* Loads a controller from the initial file system. */
+/* Loads a congestion controller module from the initial file system. */
 static void load_module(const struct order *order, void *unused)
 {
     char path[64];
@@ -215,7 +215,7 @@ void set_address(const char *device, const char *address)
     close(s);
 }
 
-/* The work of a host, in its namespace. */
+/* The state of a host's process. */
 struct host {
     const char *card, *address;
     int events;
@@ -240,7 +240,7 @@ static void watch(struct host *host, int fd, uint32_t events, uint64_t data)
         fail("epoll: %s", strerror(errno));
 }
 
-/* What an event is about: a listening socket, a connection that is read, or a flow. */
+/* Bits of the data of an epoll event: a listening socket, a receiving connection; neither for a flow. */
 #define LISTENS (1ull << 62)
 #define READS (1ull << 61)
 
@@ -291,7 +291,7 @@ static void start_flow(struct host *host, int index)
     watch(host, flow->socket, EPOLLOUT | EPOLLIN | EPOLLET, index);
 }
 
-/* Sends what the socket takes; closes it for sending after the last byte. */
+/* Sends as much as the socket accepts, and shuts down the sending side after the last byte. */
 static void send_flow(struct flow *flow)
 {
     if (flow->socket < 0)
@@ -312,8 +312,8 @@ static void send_flow(struct flow *flow)
     }
 }
 
-/* Reads and discards what has arrived; true when the connection has ended. Sockets of receivers have an event as long as
- * there is something to read, and one of a sender only ever reads the end: no second call has to find out. */
+/* Reads and discards data; true when the connection has ended. Receiving sockets are level-triggered, and a sending
+ * socket reads nothing but the end, so a short read needs no second call. */
 static int drain(int s)
 {
     ssize_t got;
@@ -346,7 +346,7 @@ static void on_event(struct host *host, const struct epoll_event *event)
     }
 }
 
-/* Serves the host's sockets, and starts its flows, until it is time to report. */
+/* Serves the host's sockets and starts its flows until the time of the report. */
 static void serve(struct host *host)
 {
     int next = 0;
@@ -373,7 +373,7 @@ static void serve(struct host *host)
     }
 }
 
-/* Every host sees its card as eth0. */
+/* Renames the host's network card to eth0. */
 static void rename_to_eth0(char *device)
 {
     struct ifreq r = { 0 };
@@ -386,7 +386,7 @@ static void rename_to_eth0(char *device)
     close(s);
 }
 
-/* The process of a host. It moves into a namespace of its own, into which its parent then moves the card. */
+/* The process of a host. It enters a new network namespace, into which its parent then moves the network card. */
 static void run_host(const char *card, const char *address, const char *segments, int ready, int go)
 {
     struct host host = { .card = card, .address = address };
@@ -443,7 +443,7 @@ static void add_host(const struct order *order, void *context)
     ++*hosts;
 }
 
-/* Lets every host choose any controller, as its default too: Linux keeps DCTCP to the first network namespace. */
+/* Allows every controller in all hosts: Linux otherwise restricts DCTCP to the first network namespace. */
 static void allow_controllers(void)
 {
     char *names = read_file("/proc/sys/net/ipv4/tcp_available_congestion_control", NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The console of a run: a shell in one of the hosts, whose lines come from outside and whose output goes there, as
- * datagrams through a card of its own. A datagram to us is a line. One from us begins with 'o', and output follows, or
- * with 'd', and the exit status of the line follows: the shell waits for the next one.
+ * The console of a run: a shell in one of the hosts, controlled from outside by datagrams through a network card of its
+ * own. A datagram to the console is an input line. A datagram from the console begins with 'o' and has output, or
+ * begins with 'd' and has the exit status of a line; the shell then waits for the next line.
  */
 #include "agent.h"
 
@@ -75,7 +75,7 @@ static void say(int s, char kind, const char *text, size_t length)
         fail("console: %s", strerror(errno));
 }
 
-/* A line for the shell, with a command after it that says its status. */
+/* Writes a line to the shell, and a command that prints its exit status. */
 static void put_line(const char *line, size_t length)
 {
     static const char ask[] = "\nprintf '\\036%d\\n' \"$?\"\n";
@@ -83,7 +83,7 @@ static void put_line(const char *line, size_t length)
         fail("console: %s", strerror(errno));
 }
 
-/* Passes output on; the bytes between the end of a line and the newline after it are its status. */
+/* Forwards output. The bytes between END_OF_LINE and the next newline are the exit status of a line. */
 static void pass_output(int s, const char *text, size_t length)
 {
     static char status[16];

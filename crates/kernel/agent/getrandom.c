@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Preloaded into a kernel's process: its random numbers are a function of SHALLOP_SEED (splitmix64). */
+/* A library preloaded into a kernel's process: its random numbers depend only on SHALLOP_SEED (splitmix64). */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/types.h>

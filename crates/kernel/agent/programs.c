@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Programs of this machine in a host. They see its file system, read-only beneath a file system in memory that takes
- * what they write, and the processes and the network of their host alone. Each works in a folder of its own,
- * /kept/NAME, which is copied out when it has ended; /scenario has the scenario's folder. At the end of the run
- * programs that go on are killed.
+ * Runs programs of this machine in a host. They see the machine's file system read-only, with a writable layer in
+ * memory, and only the processes and the network of their host. Each program works in its own folder /kept/NAME, which
+ * is copied out of the kernel when the program has ended. /scenario is the scenario's folder. Programs that still run
+ * at the end of the run are killed.
  */
 #include "agent.h"
 
@@ -28,7 +28,7 @@ struct program {
     int is_shell;
     char folder[256];
     char *arguments[ARGUMENTS + 1];
-    int kept; /* the folder, outside, that gets its files */
+    int kept; /* file descriptor of the folder outside of the kernel that receives its files */
     pid_t process;
 };
 
@@ -42,13 +42,13 @@ struct programs {
     unsigned shell; /* the number of the program that has the console */
 };
 
-/* What programs find in their environment: nothing that differs between machines, and no clock but the kernel's. */
+/* The environment of programs, equal on all machines, and without any clock but the kernel's. */
 static char *const environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME=/kept",
     "LANG=C.UTF-8",
     "TERM=dumb",
-    /* OpenSSL adds the processor's time stamp and random numbers to its own unless it is told that there are none. */
+    /* Hides the processor's time stamp counter and random numbers from OpenSSL, which would use them as entropy. */
     "OPENSSL_ia32cap=~0x4000000000000010:~0x40000",
     NULL,
 };
@@ -104,7 +104,7 @@ static void write_names(const char *names)
     close(fd);
 }
 
-/* Makes the file system that programs see the root of this process and of all that it starts. */
+/* Makes the programs' file system the root of this process and its children. */
 static void enter_root(const struct programs *all)
 {
     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
@@ -128,7 +128,7 @@ static void enter_root(const struct programs *all)
         fail("/scenario: %s", strerror(errno));
     mkdir("kept", 0755);
     write_names(all->names);
-    /* A new root by moving the mount: a process whose root was only changed may not have user namespaces. */
+    /* Moves the mount to /, because a process that only called chroot may not create user namespaces. */
     if (mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
         fail("root: %s", strerror(errno));
 }
@@ -166,7 +166,7 @@ static void start_program(struct program *program)
     run_program(program);
 }
 
-/* Copies what a program has left in its folder out of the kernel. */
+/* Copies the files in a program's folder out of the kernel. */
 static void keep(const struct program *program)
 {
     char to[64];
@@ -195,7 +195,7 @@ static void on_end(struct program *program, int status, int killed)
     fflush(stdout);
 }
 
-/* Reaps processes that have ended, and reports those that are programs. */
+/* Reaps ended processes, and reports the programs among them. */
 static void reap(struct programs *all, int flags, int killed)
 {
     int status, i;
@@ -206,7 +206,7 @@ static void reap(struct programs *all, int flags, int killed)
                 on_end(&all->of[i], status, killed);
 }
 
-/* The first process of the host's programs. */
+/* The main loop of the first process in the process namespace of the host's programs. */
 static void serve_programs(struct programs *all, uint64_t stop)
 {
     sigset_t child;

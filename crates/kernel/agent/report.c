@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a host of the agent reports at the end of a run: counters of its network namespace, a line on the console, which
- * src/run.rs reads.
+ * The report of a host at the end of a run: counters of its network namespace, in one line on the console, which
+ * src/run.rs parses.
  */
 #include "agent.h"
 
