@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use crate::page;
-use crate::tree::{Source, sources, target};
+use crate::tree::{root, target};
 
 const PAGE: &str = "docs/add-a-controller.md";
 
@@ -24,15 +24,14 @@ const RUNS: [&[&str]; 5] = [
 /// # Errors
 /// What cannot be done as the page says, or does not pass.
 pub fn follow() -> Result<(), String> {
-    let mut files = sources()?;
-    for block in page::read(text(&files, PAGE).ok_or_else(|| format!("{PAGE} is gone"))?)? {
-        let text = page::apply(&block, text(&files, &block.path))?;
-        files.retain(|file| file.path != block.path);
-        files.push(Source { path: block.path, text });
-    }
     let target = target().join("page");
     let copy = target.join("tree");
-    write(&files, &copy).map_err(|why| format!("{}: {why}", copy.display()))?;
+    copy_tree(&root(), &copy)?;
+    let read = |path: &str| fs::read_to_string(copy.join(path)).ok();
+    for block in page::read(&read(PAGE).ok_or_else(|| format!("{PAGE} is gone"))?)? {
+        let text = page::apply(&block, read(&block.path).as_deref())?;
+        fs::write(copy.join(&block.path), text).map_err(|why| format!("{}: {why}", block.path))?;
+    }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for run in RUNS {
         let mut command = Command::new(&cargo);
@@ -48,34 +47,22 @@ pub fn follow() -> Result<(), String> {
     Ok(())
 }
 
-fn text<'a>(files: &'a [Source], path: &str) -> Option<&'a str> {
-    files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
-}
-
-/// Makes a folder hold these files and no other. A file that is as it should be is left alone, so that nothing is
-/// compiled anew for it.
-fn write(files: &[Source], folder: &Path) -> std::io::Result<()> {
-    for file in files {
-        let path = folder.join(&file.path);
-        if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
-            continue;
-        }
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(path, &file.text)?;
+/// Makes a folder hold the files that git tracks, as they are in the working tree, and no other. Symbolic links stay
+/// links, and files keep their times, so that cargo compiles only what the page changes.
+fn copy_tree(root: &Path, copy: &Path) -> Result<(), String> {
+    let failed = |why: std::io::Error| format!("{}: {why}", copy.display());
+    if copy.exists() {
+        fs::remove_dir_all(copy).map_err(failed)?;
     }
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(inner) = folders.pop() {
-        for entry in fs::read_dir(inner)? {
-            let path = entry?.path();
-            let known = |file: &Source| folder.join(&file.path) == path;
-            if path.is_dir() {
-                folders.push(path);
-            } else if !files.iter().any(known) {
-                fs::remove_file(path)?;
-            }
-        }
+    fs::create_dir_all(copy).map_err(failed)?;
+    let pipe = "git -c safe.directory='*' ls-files -z | tar --null --files-from=- --create | tar --extract -C \"$0\"";
+    let mut shell = Command::new("bash");
+    shell.args(["-euo", "pipefail", "-c", pipe]).arg(copy).current_dir(root);
+    match shell.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the tree cannot be copied: {status}")),
+        Err(why) => Err(format!("bash could not be started: {why}")),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -83,15 +70,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_holds_what_it_is_told_and_nothing_that_was_there() {
+    fn a_copy_has_tracked_files_with_links_and_nothing_that_was_there() {
         let folder = tempfile::tempdir().unwrap();
-        let files = |paths: &[&str]| -> Vec<Source> {
-            let file = |path: &&str| Source { path: (*path).to_owned(), text: "text".to_owned() };
-            paths.iter().map(file).collect()
+        let (tree, copy) = (folder.path().join("tree"), folder.path().join("copy"));
+        fs::create_dir_all(tree.join("a")).unwrap();
+        fs::create_dir_all(copy.join("stale")).unwrap();
+        fs::write(tree.join("a/b.rs"), "text").unwrap();
+        fs::write(tree.join("untracked"), "text").unwrap();
+        std::os::unix::fs::symlink("a", tree.join("link")).unwrap();
+        let git = |arguments: &[&str]| {
+            assert!(
+                Command::new("git").args(arguments).current_dir(&tree).status().unwrap().success()
+            );
         };
-        write(&files(&["a/b.rs", "c.rs"]), folder.path()).unwrap();
-        write(&files(&["a/d.rs", "c.rs"]), folder.path()).unwrap();
-        let there = ["a/b.rs", "a/d.rs", "c.rs"].map(|path| folder.path().join(path).exists());
-        assert_eq!(there, [false, true, true]);
+        git(&["init", "--quiet"]);
+        git(&["add", "a", "link"]);
+        copy_tree(&tree, &copy).unwrap();
+        let there =
+            ["a/b.rs", "link/b.rs", "untracked", "stale"].map(|path| copy.join(path).exists());
+        assert_eq!(there, [true, true, false, false]);
     }
 }

@@ -106,7 +106,7 @@ pub enum KernelAction {
         #[arg(long, value_name = "N")]
         jobs: Option<NonZeroUsize>,
     },
-    /// Build your own congestion controller as a module, for [kernel] module = "NAME"
+    /// Build your own congestion controller as a module, for `module = "NAME"` in the section `kernel`
     Module {
         /// Its source, NAME.c, beside the headers that it includes
         source: PathBuf,

@@ -293,7 +293,7 @@ scheme = [{ transport = "cubic" }]
 group = [{ name = "all" }]
 "#;
 
-/// What [`test`] found.
+/// Results of [`test()`].
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Tested {
     /// The kernel.
