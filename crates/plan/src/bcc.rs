@@ -15,25 +15,23 @@ use shallop_switch::MarkAt;
 
 use crate::plan::{Bcc, Shared};
 
-/// The thresholds of a pool, with the values from which they are computed.
+/// BCC's thresholds of one pool, in bytes, with the values from which they are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     bcc: Bcc,
     shared: Shared,
-    /// The rate of the fastest port.
     pub rate: BitsPerSec,
-    /// The number of ports that share the pool.
     pub ports: u32,
-    /// `B_R`, the memory of the pool that a queue needs.
+    /// `B_R` in bytes: the memory of the pool that one queue needs.
     pub required: f64,
-    /// `Kmax`.
+    /// `Kmax` in bytes: above this occupancy the pool marks every packet.
     pub max: f64,
-    /// `Kmin`.
+    /// `Kmin` in bytes: up to this occupancy the pool marks nothing.
     pub min: f64,
 }
 
 impl Thresholds {
-    /// The thresholds of a pool with this number of ports of this rate.
+    /// Applies the rules to a pool that `ports` ports share, the fastest of which has the rate `rate`.
     pub fn new(bcc: &Bcc, shared: &Shared, rate: BitsPerSec, ports: u32) -> Self {
         let given = |size: Option<shallop_core::Bytes>| size.map(|size| size.get() as f64);
         let (size, private) = (shared.size.get() as f64, shared.private.get() as f64);
@@ -46,7 +44,7 @@ impl Thresholds {
         Self { bcc: *bcc, shared: *shared, rate, ports, required, max, min }
     }
 
-    /// Checks the thresholds.
+    /// Checks that 0 < `Kmin` <= `Kmax` <= size of the pool.
     ///
     /// # Errors
     /// Two texts: the problem, and how to solve it.
@@ -72,7 +70,7 @@ impl Thresholds {
         Ok(())
     }
 
-    /// How to raise the lower threshold above zero.
+    /// Says how to raise `Kmin` above zero.
     fn advice(&self) -> String {
         let Self { bcc, shared, rate, ports, max, .. } = *self;
         if max <= 0.0 {
@@ -87,7 +85,7 @@ impl Thresholds {
         format!("an `h` below {largest:.3} us, fewer `ports` a pool{larger}, or `min` by hand")
     }
 
-    /// Each threshold: its name, its value, and the formula or origin of the value.
+    /// Returns name, value, and formula or origin of each threshold, for tables.
     pub fn lines(&self) -> Vec<(&'static str, String, String)> {
         let Self { bcc, shared, rate, ports, required, max, min } = *self;
         let of = |given: bool, how: String| if given { "as given".to_owned() } else { how };

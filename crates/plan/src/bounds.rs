@@ -3,9 +3,8 @@
 
 use shallop_core::Span;
 
-/// Flows in a scenario. Those that are over take a few bytes each.
+/// The most flows in a scenario. A flow that has ended takes a few bytes of memory.
 pub const MAX_FLOWS: u64 = 100_000_000;
-/// Rows of a series.
+/// The most rows of a time series.
 pub const MAX_SAMPLES: u64 = 10_000_000;
-/// The longest run.
 pub const DAY: Span = Span::from_secs(86_400);

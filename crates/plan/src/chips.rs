@@ -6,56 +6,50 @@
 
 use shallop_core::{BitsPerSec, Bytes};
 
-/// A chip, or a router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {
-    /// The name in scenarios.
+    /// Its name in scenarios.
     pub id: &'static str,
-    /// The name of the product.
     pub name: &'static str,
-    /// The vendor.
     pub vendor: &'static str,
     /// The rate of all ports together.
     pub capacity: BitsPerSec,
-    /// The number of ports.
     pub ports: u32,
-    /// The rate of each port.
     pub port_rate: BitsPerSec,
-    /// The packet buffer of all ports together, if it is public.
+    /// The packet buffer of all ports together; `None` if no public source states it.
     pub buffer: Option<Bytes>,
-    /// The source, and the assumptions.
+    /// Source of the figures, and what is assumed beyond it.
     pub note: &'static str,
-    /// How its memory is shared, if that is known.
+    /// How queues share the memory; `None` if no public source states it.
     pub memory: Option<Mmu>,
 }
 
-/// The sharing of a chip's memory: parts that serve a number of ports each. In a part each queue has private bytes, and
-/// all queues share the rest.
+/// Packet memory in equal parts (MMUs), each of which serves some of the ports. In a part, each queue has private
+/// bytes, and all queues share the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mmu {
-    /// The number of parts, of equal memory and ports.
+    /// The number of parts.
     pub count: u32,
-    /// The private bytes of each queue; a port has one queue for data.
+    /// The private bytes of each queue. A port has one queue for data.
     pub private: Bytes,
-    /// The size of a memory cell.
+    /// The size of a memory cell: a packet takes whole cells.
     pub cell: Option<Bytes>,
-    /// The source, and the assumptions.
+    /// Source of the figures, and what is assumed beyond it.
     pub note: &'static str,
 }
 
 impl Chip {
-    /// The buffer per Gb/s of capacity, rounded down to bytes.
+    /// The buffer for each Gb/s of capacity, rounded down to bytes.
     pub fn buffer_per_gbps(&self) -> Option<Bytes> {
         let gbps = self.capacity.get() / 1_000_000_000;
         self.buffer.map(|buffer| Bytes::new(buffer.get() / gbps))
     }
 
-    /// Ports per part of the memory.
     pub fn ports_per_mmu(&self) -> Option<u32> {
         self.memory.as_ref().map(|memory| self.ports / memory.count)
     }
 
-    /// The memory that all queues of a part share: the part without the private bytes.
+    /// The memory that the queues of one part share: the part less the private bytes.
     pub fn pool(&self) -> Option<Bytes> {
         let (memory, buffer) = (self.memory.as_ref()?, self.buffer?);
         let private = memory.private * u64::from(self.ports / memory.count);
@@ -87,7 +81,7 @@ const MMUS: &str = "BCC, II.C, III.C and V.B: four parts of 4 MB, about 1 MB of 
 /// The cell size of the Trident and Tomahawk families, which no paper states.
 const CELL: Option<Bytes> = Some(Bytes::new(208));
 
-/// A chip with this number of ports of this rate in Gb/s.
+/// A chip with `ports` ports of `gbps` Gb/s and `buffer` bytes of packet memory.
 const fn chip(
     names: (&'static str, &'static str, &'static str),
     ports: u32,
@@ -101,7 +95,7 @@ const fn chip(
     Chip { id, name, vendor, capacity, ports, port_rate, buffer, note, memory: None }
 }
 
-/// A chip of which no public source states the memory.
+/// A chip whose packet memory no public source states.
 const fn unknown(
     names: (&'static str, &'static str, &'static str),
     ports: u32,
@@ -113,7 +107,7 @@ const fn unknown(
     chip
 }
 
-/// The chip with memory in one part.
+/// Gives a chip memory in one part, a quarter of it private.
 const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
     let buffer = match chip.buffer {
         Some(buffer) => buffer.get(),
@@ -124,7 +118,7 @@ const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
     chip
 }
 
-/// The chip with memory in `count` parts, and `private` bytes for each queue.
+/// Gives a chip memory in `count` parts, with `private` bytes for each queue.
 const fn parts(mut chip: Chip, count: u32, private: u64, note: &'static str) -> Chip {
     chip.memory = Some(Mmu { count, private: Bytes::new(private), cell: CELL, note });
     chip
@@ -248,7 +242,6 @@ pub fn all() -> &'static [Chip] {
     CHIPS
 }
 
-/// The chip with this name in scenarios.
 pub fn find(id: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.id == id)
 }

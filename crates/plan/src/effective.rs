@@ -23,7 +23,7 @@ use shallop_switch::MarkAt;
 use crate::kernel::KernelOptions;
 use crate::plan::{Accounting, Marking, Plan, Scheme, Switch, Transport};
 
-/// The plan of a scheme, given by its index, without what its runs do not depend on.
+/// Returns the plan of one scheme without everything that its runs do not depend on.
 pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     let transports =
         || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);

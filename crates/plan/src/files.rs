@@ -6,23 +6,23 @@ use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io::{BufRead, Cursor, Read};
 
-/// A source of files.
+/// Reads the files that a scenario names.
 pub trait Files: Debug + Send + Sync {
-    /// Opens the file with this name, as written in the scenario.
+    /// Opens a file by the name that the scenario gives.
     ///
     /// # Errors
-    /// Why it cannot be read, as a text that follows the name.
+    /// The reason why it cannot be read, as a text that follows the name.
     fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String>;
 
-    /// The path of the folder that they are in, if they are files of this machine.
+    /// The folder of the files, if they are on this machine.
     fn folder(&self) -> Option<OsString> {
         None
     }
 
-    /// The text of a file of at most `max_bytes` bytes.
+    /// Reads a text file of at most `max_bytes` bytes.
     ///
     /// # Errors
-    /// As [`Files::open`], and if it is longer or no UTF-8.
+    /// As [`Files::open`], and if the file is longer or is not UTF-8.
     fn text(&self, name: &str, max_bytes: u64) -> Result<String, String> {
         let mut bytes = Vec::new();
         let read = self.open(name)?.take(max_bytes + 1).read_to_end(&mut bytes);
@@ -43,7 +43,7 @@ pub trait Files: Debug + Send + Sync {
     }
 }
 
-/// A source without files.
+/// Refuses every file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -53,12 +53,11 @@ impl Files for NoFiles {
     }
 }
 
-/// Files in memory: texts by name.
+/// Files in memory: text by file name.
 #[derive(Clone, Debug, Default)]
 pub struct FilesInMemory(pub BTreeMap<String, String>);
 
 impl FilesInMemory {
-    /// Files with these names and texts.
     pub fn from_texts<N: Into<String>, T: Into<String>>(
         files: impl IntoIterator<Item = (N, T)>,
     ) -> Self {

@@ -17,76 +17,70 @@ use crate::transport::FlowContext;
 /// A flow. Flows are numbered in order of start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// The number.
     pub number: u32,
-    /// The group, an index into [`crate::plan::Plan::groups`].
+    /// Index of its group in [`crate::plan::Plan::groups`].
     pub group: usize,
-    /// The host of the sender.
     pub from: Node,
-    /// The host of the receiver.
     pub to: Node,
-    /// The start time.
     pub start: Time,
-    /// Payload bytes; `None` without end.
+    /// Payload in bytes; `None` for a flow without end.
     pub size: Option<u64>,
-    /// False if it starts in the warm-up or cool-down of its group.
+    /// False if results leave it out because it starts in the warm-up or cool-down of its group.
     pub counted: bool,
-    /// The path.
     pub path: PathFacts,
 }
 
 impl Flow {
-    /// The completion time of the flow in an empty network; zero for a flow without end.
-    pub fn ideal(&self, setup: &ResolvedRun<'_>) -> Span {
+    /// Its completion time in an empty network; zero for a flow without end.
+    pub fn ideal(&self, run: &ResolvedRun<'_>) -> Span {
         let Some(size) = self.size else { return Span::ZERO };
-        let graph = &setup.network.graph;
+        let graph = &run.network.graph;
         let links = self.path.there.iter().map(|&port| graph.link_of(port));
         let links = links.map(|link| (link.rate, link.delay));
         ideal_fct(links, u64::from(self.path.payload), size)
     }
 
-    /// How long before its data is available the flow requests credits.
-    pub fn request_lead(&self, setup: &ResolvedRun<'_>) -> Span {
-        let transport = &setup.plan.transport(setup.scheme, self.group).transport;
+    /// The time from the flow's first request for credits until its data is available.
+    pub fn request_lead(&self, run: &ResolvedRun<'_>) -> Span {
+        let transport = &run.plan.transport(run.scheme, self.group).transport;
         transport.request_lead(self.path.base_rtt)
     }
 
-    /// The context from which its endpoints are configured, given the waiting time of its group.
-    pub fn context(&self, setup: &ResolvedRun<'_>, wait: Span) -> FlowContext {
+    /// What its endpoints are configured from; `wait` is the waiting time of its group.
+    pub fn context(&self, run: &ResolvedRun<'_>, wait: Span) -> FlowContext {
         let (sender, receiver) = self.path.nics;
-        let share = |nic: u32| setup.layout.shares[nic as usize].metered;
+        let share = |nic: u32| run.layout.shares[nic as usize].metered;
         FlowContext {
             number: self.number,
             size: self.size,
             payload: self.path.payload,
             base_rtt: self.path.base_rtt,
             wait,
-            sender_link: setup.network.graph.link_of(sender).rate,
+            sender_link: run.network.graph.link_of(sender).rate,
             receiver_link: self.path.receiver_link,
             sender_share: share(sender),
             receiver_share: share(receiver),
-            seed: setup.root(),
+            seed: run.root(),
         }
     }
 }
 
-/// The properties of the path of a flow.
+/// Properties of a flow's path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathFacts {
-    /// The payload of a full data packet: the smallest MTU on the path, less headers.
+    /// Payload bytes of a full data packet: the smallest MTU on the path less headers.
     pub payload: u16,
-    /// The sender's and the receiver's port.
+    /// The ports by which sender and receiver are attached.
     pub nics: (u32, u32),
-    /// Rate of the receiver's link.
     pub receiver_link: BitsPerSec,
-    /// The round-trip time of a smallest frame in an empty network; the longest possible one if links have jitter or
-    /// change.
+    /// Round-trip time of a smallest frame in an empty network. If links have jitter or change, the longest possible
+    /// one.
     pub base_rtt: Span,
-    /// The ports on the path to the receiver.
+    /// The ports from sender to receiver, in order.
     pub there: Vec<u32>,
 }
 
-/// The flows of a run in order of start, and at equal times in the order of the groups.
+/// Generates the flows of a run in order of start; at equal times, in the order of groups.
 pub struct FlowGenerator<'a> {
     network: &'a Network,
     routes: &'a Routes,
@@ -95,10 +89,9 @@ pub struct FlowGenerator<'a> {
 }
 
 impl<'a> FlowGenerator<'a> {
-    /// All flows of this run.
-    pub fn new(setup: &'a ResolvedRun<'_>) -> Self {
-        let groups = (0..setup.plan.groups.len()).map(|group| arrivals(setup, group).peekable());
-        let (network, routes) = (&setup.network, &setup.routes);
+    pub fn new(run: &'a ResolvedRun<'_>) -> Self {
+        let groups = (0..run.plan.groups.len()).map(|group| arrivals(run, group).peekable());
+        let (network, routes) = (&run.network, &run.routes);
         Self { network, routes, groups: groups.collect(), next: 0 }
     }
 }
@@ -130,7 +123,7 @@ impl Iterator for FlowGenerator<'_> {
     }
 }
 
-/// The properties of a path and its reverse path; `None` if there is no path.
+/// Computes a path's properties from the ports of both directions; `None` if there is no path.
 fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> {
     let graph = &network.graph;
     let (&sender_nic, &receiver_nic) = (there.first()?, back.first()?);
@@ -146,19 +139,19 @@ fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> 
     })
 }
 
-/// The number of flows whose reverse paths are compared.
+/// How many flows are checked for symmetric routes.
 pub const COMPARED_FLOWS: usize = 10_000;
 
-/// Among the first flows: how many there are for which `counts` holds, and how many of these have a reverse path over
-/// the same links.
-pub fn symmetric_flows(setup: &ResolvedRun<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
-    let graph = &setup.network.graph;
+/// Of the first [`COMPARED_FLOWS`] flows, counts those that `counts` selects, and how many of these return over the
+/// links that they came by.
+pub fn symmetric_flows(run: &ResolvedRun<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
+    let graph = &run.network.graph;
     let same = |flow: &Flow| {
         let end = End::sender(flow.number);
-        let mut back = Paths::walk(graph, &setup.routes, flow.to, flow.from, end);
+        let mut back = Paths::walk(graph, &run.routes, flow.to, flow.from, end);
         back.reverse();
         back.iter().map(|port| port ^ 1).eq(flow.path.there.iter().copied())
     };
-    let compared = FlowGenerator::new(setup).take(COMPARED_FLOWS).filter(counts);
+    let compared = FlowGenerator::new(run).take(COMPARED_FLOWS).filter(counts);
     compared.fold((0, 0), |(all, symmetric), flow| (all + 1, symmetric + usize::from(same(&flow))))
 }

@@ -14,16 +14,16 @@ use crate::network::Network;
 use crate::pairs::pairs;
 use crate::plan::{Group, Pattern, Plan, Starts};
 
-/// How a host is attached to the network.
+/// How a host is attached to the network. Hosts with equal attachments have equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attachment {
-    /// The switch of a leaf; any other host itself.
+    /// The switch of a host with one link (a leaf); otherwise the host itself.
     pub at: Node,
-    /// The longest transit time of a smallest frame from the host to that switch; zero without one.
+    /// The longest time that a smallest frame takes from the host to `at`.
     pub up: Span,
-    /// The same from the switch to the host.
+    /// The longest time that a smallest frame takes from `at` to the host.
     pub down: Span,
-    /// The links between the two, none or one.
+    /// The number of links between the host and `at`: 0 or 1.
     pub hops: u32,
 }
 
@@ -41,22 +41,22 @@ impl Attachment {
     }
 }
 
-/// The pairs of hosts that may communicate.
+/// The pairs of hosts that may communicate, reduced to one pair for each two attachments.
 #[derive(Clone, Debug)]
 pub struct HostPairs {
-    /// The number of each host's attachment, by node.
+    /// Index into `attachments` by node.
     attachment_of: Vec<u32>,
     attachments: Vec<Attachment>,
-    /// By attachment of the receivers: a pair for each attachment of their senders.
+    /// For each attachment of receivers: one (sender, receiver) for each attachment of their senders.
     pairs: Vec<Vec<(Node, Node)>>,
-    /// Whether each node sends.
+    /// By node: whether it sends.
     pub sends: Vec<bool>,
-    /// Whether each node receives.
+    /// By node: whether it receives.
     pub receives: Vec<bool>,
 }
 
 impl HostPairs {
-    /// The pairs of sender and receiver in the groups for whose index `counts` holds.
+    /// Collects the pairs of the groups that `counts` selects by index.
     pub fn from_plan(
         plan: &Plan,
         network: &Network,
@@ -68,7 +68,7 @@ impl HostPairs {
         Self::from_groups(groups, network, paths, seed)
     }
 
-    /// The pairs of sender and receiver in these groups, each with its index in the plan.
+    /// Collects the pairs of groups, each given with its index in the plan.
     pub fn from_groups<'a>(
         groups: impl IntoIterator<Item = (usize, &'a Group)>,
         network: &Network,
@@ -80,7 +80,7 @@ impl HostPairs {
             if let Starts::Trace(trace) = &group.start {
                 trace.pairs.keys().for_each(|&(from, to)| all.insert(Node(from), Node(to)));
             } else if group.pattern == Pattern::RoundRobin {
-                // At most as many pairs as there are before they repeat.
+                // Round robin repeats after one flow for each pair.
                 let pairs = group.from.len().saturating_mul(group.to.len());
                 for number in 0..group.flows.min(pairs) {
                     let pick = |hosts: &[u32]| Node(hosts[number % hosts.len()]);
@@ -129,13 +129,13 @@ impl HostPairs {
     fn push(&mut self, from: Node, to: Node) {
         let receiver = self.attachment_of[to.0 as usize] as usize;
         self.pairs[receiver].push((from, to));
-        // Sorted now and then, so that memory does not grow with the flows.
+        // Duplicates are removed from time to time, so that memory does not grow with the number of flows.
         if self.pairs[receiver].len() > 4 * self.attachments.len() {
             self.leave_one_each(receiver);
         }
     }
 
-    /// Leaves one pair for each attachment of the senders to this one.
+    /// Keeps one pair for each attachment of senders to this attachment of receivers.
     fn leave_one_each(&mut self, receiver: usize) {
         let class = |host: Node| self.attachment_of[host.0 as usize];
         let pairs = &mut self.pairs[receiver];
@@ -143,12 +143,11 @@ impl HostPairs {
         pairs.dedup_by_key(|&mut (from, _)| class(from));
     }
 
-    /// The attachment of a host.
     pub fn attachment(&self, host: Node) -> &Attachment {
         &self.attachments[self.attachment_of[host.0 as usize] as usize]
     }
 
-    /// For each attachment of receivers a pair with each attachment of their senders.
+    /// Iterates over the attachments of receivers, each with one pair for each attachment of their senders.
     pub fn by_receiver(&self) -> impl Iterator<Item = (&Attachment, &[(Node, Node)])> {
         let pairs = self.attachments.iter().zip(&self.pairs);
         pairs.map(|(at, pairs)| (at, &pairs[..])).filter(|(_, pairs)| !pairs.is_empty())

@@ -9,11 +9,11 @@ use shallop_proto::wire;
 
 const PS_PER_BYTE_AT_ONE_BPS: u128 = 8_000_000_000_000;
 
-/// The time from the start of a flow to the arrival of its last byte on idle links, which are given by rate and delay
-/// in the order of the path. A full frame carries `payload` bytes, the last one the rest of `bytes`; frames have
-/// headers, preamble and gap, as in the simulator. Zero for no bytes.
+/// Computes the time from the start of a flow to the arrival of its last byte over idle links, which are given as
+/// (rate, delay) in the order of the path. A full frame carries `payload` bytes; the last one carries the rest of
+/// `bytes`. Frames have headers, preamble and gap. Zero for no bytes.
 ///
-/// The time is rounded down to the picosecond at each link, so that no run is faster by rounding. It is
+/// The time is rounded down to the picosecond at each link, so that no run is faster than the ideal. It is
 /// [`Span::MAX`] if it does not fit.
 pub fn ideal_fct(
     links: impl Iterator<Item = (BitsPerSec, Span)>,
@@ -28,8 +28,8 @@ pub fn ideal_fct(
     // All frames but the last are full.
     let before = u128::from((bytes - 1) / payload);
     let last = u128::from(wire::data_frame((bytes - 1) % payload + 1));
-    // When the frame before the last has left each link and when the last one has arrived; delays so far; the slowest
-    // link so far, which sets the pace of full frames.
+    // `first`: when the first frame has left the link. `arrived`: when the last frame has arrived. `delays`: sum of
+    // delays so far. `slowest`: the slowest link so far, which sets the pace of full frames.
     let (mut first, mut arrived, mut delays, mut slowest) = (0, 0, 0, None);
     for (rate, delay) in links {
         let takes = |size: u128| size * PS_PER_BYTE_AT_ONE_BPS / u128::from(rate.get());
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(ideal(&[(1, Span::MAX)], 1, u64::MAX), Span::MAX);
     }
 
-    /// Every frame over every link: it starts when it is there and the one before has left.
+    /// Simulates every frame: it starts on a link when it has arrived and the frame before it has left.
     fn brute_force(links: &[(u64, Span)], payload: u64, bytes: u64) -> Span {
         let mut here: Vec<(Span, Bytes)> = Vec::new();
         let mut left = bytes;

@@ -2,7 +2,7 @@
 
 use shallop_core::{Span, options};
 
-/// The congestion controllers that hosts which are kernels may have: their names in scenarios, and the kernel's
+/// Congestion controllers for hosts that are real kernels: the name in scenarios, and the kernel's name
 /// (`net.ipv4.tcp_available_congestion_control`).
 pub const CONTROLLERS: [(&str, &str); 7] = [
     ("cubic", "cubic"),
@@ -14,15 +14,15 @@ pub const CONTROLLERS: [(&str, &str); 7] = [
     ("ecn-star", "ecn_star"),
 ];
 
-/// Those of them that kernels in virtual time lack: it is a program (BPF), which these kernels do not compile.
+/// Controllers that kernels in virtual time lack: they are BPF programs, which these kernels are built without.
 pub const NOT_IN_VIRTUAL_TIME: [&str; 1] = ["ecn-star"];
 
-/// The names in scenarios of the controllers that such hosts may have, as a list in words.
+/// The controllers' names in scenarios, as a list for messages.
 pub fn controllers() -> String {
     CONTROLLERS.map(|(name, _)| name).join(", ")
 }
 
-/// The queue discipline of a host's card.
+/// The queue discipline of a network interface in a kernel host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Qdisc {
     /// Fair queueing with pacing (`sch_fq`).
@@ -69,7 +69,7 @@ options! {
     }
 }
 
-/// What holds for a scenario without a section of kernels: what holds for an empty one.
+/// A scenario without a `[kernel]` section has the defaults of an empty one.
 impl Default for KernelOptions {
     fn default() -> Self {
         Self {
@@ -87,13 +87,13 @@ impl Default for KernelOptions {
 }
 
 impl KernelOptions {
-    /// The sysctls, each with its value.
+    /// Splits each sysctl into name and value.
     pub fn written_sysctls(&self) -> impl Iterator<Item = (String, String)> {
         let pairs = self.sysctls.iter().filter_map(|text| text.split_once('='));
         pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
     }
 
-    /// The controller of the module that all flows between kernels use, if one is given.
+    /// The name of the module's controller, which all flows between kernels use; `None` without a module.
     pub fn controller(&self) -> Option<&str> {
         self.module.as_ref().map(|module| self.controller.as_ref().unwrap_or(module).as_str())
     }

@@ -31,31 +31,28 @@ use crate::plan::{Accounting, Plan, Switch};
 use crate::requirements::Requirements;
 use crate::traffic_paths::PortTraffic;
 
-/// The name of the only queue of a port if no transport has credits.
+/// Queue names of a port if no transport has credits.
 const DATA: &[&str] = &["data"];
 
-/// The ports of a network under one scheme.
+/// The ports of a network under one scheme: queues, memory, and shares of links.
 #[derive(Clone, Debug)]
 pub struct PortLayout {
-    /// The configuration of each port.
     pub ports: Vec<PortConfig>,
-    /// The memory of the ports.
     pub memory: Memory,
-    /// Names of the queues of each port.
+    /// Names of a port's queues, in the order of their indices.
     pub queues: &'static [&'static str],
-    /// The shares of each port's link for metered packets.
+    /// For each port, the shares of its link for metered packets.
     pub shares: Vec<LinkShares>,
-    /// The index of the data queue.
+    /// Index of the data queue in `queues`.
     pub data: usize,
-    /// The metered class.
+    /// The class of packets that switches meter: credits or emulation packets.
     pub metered: Option<Class>,
-    /// Whether unscheduled data is sent.
+    /// Whether any transport sends unscheduled data (Aeolus).
     pub unscheduled: bool,
 }
 
 impl PortLayout {
-    /// The ports of this network under a scheme, given by its index, with the requirements of its transports and the
-    /// traffic of each port.
+    /// Configures every port for the scheme with this index.
     pub fn new(
         plan: &Plan,
         scheme: usize,
@@ -101,23 +98,25 @@ impl PortLayout {
     }
 }
 
-/// The shares of a port's link for metered packets.
+/// The shares of one port's link for metered packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkShares {
-    /// The share of credits of `ExpressPass` or of emulation packets. It leaves room for the frames that they release
-    /// and, depending on the accounting, for the credits that return over the same link.
+    /// The share for credits of `ExpressPass` or emulation packets of `FlashPass`. It leaves room for the frames that
+    /// they release and, depending on [`Accounting`], for the credits that return over the link.
     pub metered: Option<Share>,
-    /// The share of the credits that return to senders of `FlashPass`, if the accounting leaves room for them. They are
-    /// metered: round-trip times differ, so evenly spaced emulation packets do not give evenly spaced credits.
+    /// The share for credits that return to senders of `FlashPass`, if the accounting leaves room for them. They are
+    /// metered because round-trip times differ, so that evenly spaced emulation packets do not give evenly spaced
+    /// credits.
     pub returned: Option<Share>,
-    /// Bytes of a full credit of `FlashPass` on the wire.
+    /// Size of a full `FlashPass` credit on the wire, in bytes.
     pub credit: u64,
-    /// The weights of data and of TCP, if TCP has a queue of its own and crosses this port.
+    /// Weights of the queues of data and of TCP, if TCP has a queue of its own and crosses this port.
     pub weights: Option<(u32, u32)>,
 }
 
 impl LinkShares {
-    /// The shares of a port, given the switches at both ends of its link and the traffic of both directions.
+    /// Computes the shares of a port. `switch` and `far` are the switches at the near and the far end of the link,
+    /// `traffic` and `reverse` what crosses it in both directions.
     pub fn for_port(
         network: &Network,
         port: u32,
@@ -157,7 +156,7 @@ impl LinkShares {
     }
 }
 
-/// Sets the queue discipline of data queues to that of this switch, and its ECN marking.
+/// Gives data queues the switch's queue discipline, or its ECN marking.
 fn manage(
     queues: &mut [QueueConfig],
     switch: &Switch,
@@ -178,7 +177,7 @@ fn manage(
     }
 }
 
-/// The queues of a port, and the queue of each class.
+/// Configures the queues of a port, and maps each class of packets to its queue.
 fn port_queues(
     network: &Network,
     port: u32,

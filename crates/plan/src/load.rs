@@ -13,7 +13,7 @@ use crate::plan::{Group, Intensity, Plan, Starts};
 use crate::resolved::ResolvedRun;
 use crate::traffic_paths::{Crossings, TrafficPaths};
 
-/// The mean number of flows that start in a second, for each group with random arrivals.
+/// Flows per second, on average, of each group with random arrivals; `None` for other groups.
 pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<Option<f64>> {
     let groups = plan.groups.iter().enumerate();
     let rate = |(index, group): (usize, &Group)| match intensity(group)? {
@@ -26,21 +26,22 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
     groups.map(rate).collect()
 }
 
-/// [`by_port`] of a run that is set up. `None` if nothing is offered over time ([`is_offered`]) or the pairs of hosts
-/// are too many ([`is_summed`]).
-pub fn offered(setup: &ResolvedRun<'_>) -> Option<Vec<f64>> {
-    let ResolvedRun { plan, network, paths, rates, .. } = setup;
-    let summed = is_offered(plan) && is_summed(plan, network, setup.root());
-    summed.then(|| by_port(plan, network, paths, rates, setup.root()))
+/// The payload offered to each port ([`by_port`]). `None` if no group offers an amount over time ([`is_offered`]) or
+/// there are too many pairs of hosts ([`is_summed`]).
+pub fn offered(run: &ResolvedRun<'_>) -> Option<Vec<f64>> {
+    let ResolvedRun { plan, network, paths, rates, .. } = run;
+    let summed = is_offered(plan) && is_summed(plan, network, run.root());
+    summed.then(|| by_port(plan, network, paths, rates, run.root()))
 }
 
-/// Whether some flows start at random, or as a trace says: the others offer no amount over time.
+/// Whether any group has random arrivals or a trace. Other groups offer no amount over time.
 pub fn is_offered(plan: &Plan) -> bool {
     let is_trace = |group: &Group| matches!(group.start, Starts::Trace(_));
     plan.groups.iter().any(|group| intensity(group).is_some() || is_trace(group))
 }
 
-/// Whether so few pairs of hosts have random arrivals, up to four million in a group, that what they offer is summed.
+/// Whether the offered load can be summed pair by pair: each group with random arrivals has at most four million pairs
+/// of hosts.
 pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     let mut groups = plan.groups.iter().enumerate().filter(|(_, group)| intensity(group).is_some());
     groups.all(|(index, group)| {
@@ -48,10 +49,10 @@ pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     })
 }
 
-/// The payload offered to each port on average, in bits per second, if equal-cost paths are equally likely: by groups
-/// with random arrivals while flows arrive, where `rates` has the flows per second of each group, and by the rows of
-/// traces that start within the duration, over the duration. A leaf is treated as a part of its switch, so that the
-/// work grows with the pairs of switches and not of hosts.
+/// Computes the mean payload offered to each port, in bit/s, if equal-cost paths are equally likely. A group with
+/// random arrivals counts with its `rates`, in flows per second; a trace with the bytes that start within the duration,
+/// divided by the duration. A host with one link is treated as a part of its switch, so that the work grows with the
+/// pairs of switches and not of hosts.
 pub fn by_port(
     plan: &Plan,
     network: &Network,
@@ -60,7 +61,7 @@ pub fn by_port(
     seed: Seed,
 ) -> Vec<f64> {
     let mut offered = vec![0.0; network.graph.ports()];
-    // What each node that is no leaf sends to each other one, by destination and source.
+    // Bits per second by (destination, source), where hosts with one link stand for their switches.
     let mut between: BTreeMap<(Node, Node), f64> = BTreeMap::new();
     let mut add = |(from, to): (Node, Node), bits: f64| {
         if let Some(leaf) = paths.leaf(from) {
@@ -94,8 +95,8 @@ pub fn by_port(
     offered
 }
 
-/// Sends what each node that is no leaf has (`amounts`) to this one, in equal parts over equal-cost paths, and adds
-/// what crosses each port to `crossing`. Leaves `amounts` zero.
+/// Spreads `amounts`, in bit/s by node, over the equal-cost paths to `to`, adds what crosses each port to `crossing`,
+/// and leaves `amounts` zero.
 fn spread(network: &Network, paths: &Paths, to: Node, amounts: &mut [f64], crossing: &mut [f64]) {
     amounts[to.0 as usize] = 0.0;
     let Some(column) = paths.column(to) else { return };
@@ -119,22 +120,22 @@ fn spread(network: &Network, paths: &Paths, to: Node, amounts: &mut [f64], cross
     amounts[to.0 as usize] = 0.0;
 }
 
-/// The terms of the load on a set of links. Load = flows per second × mean size × 8 × crossings / capacity.
+/// Terms of the load on a set of links: load = flows per second × mean size × 8 × crossings / capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadTerms {
-    /// The sum of the rates of the ports in the set that a flow may cross, in bits per second. A direction of a link
-    /// that no flow takes adds nothing.
+    /// Sum of the rates of the ports that flows may cross, in bit/s. The idle direction of a link adds nothing.
     pub capacity: f64,
-    /// The number of these ports, and of all ports in the set.
+    /// The number of ports that flows may cross, and of all ports in the set.
     pub ports: (usize, usize),
-    /// The mean payload of a flow, in bytes.
+    /// Mean payload of a flow, in bytes.
     pub mean_size: f64,
-    /// The mean number of these ports that a flow crosses.
+    /// The mean number of the set's ports that a flow crosses.
     pub crossings: f64,
 }
 
 impl LoadTerms {
-    /// The terms for this group and these links; `None` if its flows have no sizes or cross none of the links.
+    /// Computes the terms for a group and a named set of links; `None` if its flows have no sizes or cross none of the
+    /// links.
     pub fn for_group(
         group: &Group,
         index: usize,
@@ -161,11 +162,11 @@ impl LoadTerms {
     }
 }
 
-/// Up to this many pairs of hosts are summed one by one; above, pairs of hosts that hang alike on the same switches are
-/// summed at once, which may change the last digit of the sum.
+/// Up to this many pairs of hosts are summed one by one. Above, pairs with equal attachments are summed together, which
+/// may change the last digit.
 const MAX_SUMMED_PAIRS: usize = 4_000_000;
 
-/// The mean number of these ports that a flow crosses.
+/// The mean number of the set's ports that a flow crosses.
 fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -> f64 {
     let mut crossings = Crossings::new(network, paths, counts);
     if pairs.count() > MAX_SUMMED_PAIRS {
@@ -186,7 +187,7 @@ fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -
     by_receiver.into_iter().map(of_receiver).sum()
 }
 
-/// A number for each host: the same for those that hang on one switch by links that count alike.
+/// Numbers the hosts so that hosts which hang on one switch by equally counted links share a number.
 fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
     let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
     for host in network.graph.hosts() {

@@ -1,9 +1,9 @@
 //! The memory of every port: buffers, shared pools, and the limits of its queues.
 //!
-//! Metered queues have limits of their own. The other queues share the port's buffer; if TCP has a queue of its own,
-//! the buffer is divided by weight. Or several ports of a switch share a pool, of which a queue may take a part that
-//! shrinks as the pool fills (`shared` of a switch; `pools.rs`; `switch/src/pool.rs`). At hosts, queues that are not
-//! metered are unlimited, or have the queue of the scenario.
+//! Metered queues have limits of their own. The other queues of a port share its buffer; if TCP has a queue of its own,
+//! the buffer is divided by weight. With `shared` of a switch, several ports share a pool instead, and a queue may take
+//! a part of it that shrinks as the pool fills (`pools.rs`; `switch/src/pool.rs`). At hosts, queues that are not
+//! metered are unlimited, or have the limit `nic_buffer` of the scenario.
 
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_switch::{Limit, Pool, PoolMember, PoolQuota, PortBuffer, QueueConfig};
@@ -14,25 +14,24 @@ use crate::plan::{Plan, Switch};
 use crate::pools;
 use crate::requirements::Requirements;
 
-/// The memory of a network's ports.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// The buffer of each port.
+    /// By port: its buffer.
     pub buffers: Vec<PortBuffer>,
-    /// The memory pools that several ports share.
+    /// The pools that several ports share.
     pub pools: Vec<Pool>,
-    /// The pool that each port uses, if it uses one.
+    /// By port: the pool that it uses; `None` with a buffer of its own.
     members: Vec<Option<PoolMember>>,
 }
 
 impl Memory {
-    /// The pools of these switches, without buffers of ports.
+    /// Builds the pools. [`Self::add_port`] adds the buffers.
     pub(crate) fn new(switches: &[Switch], network: &Network, seed: Seed) -> Self {
         let (pools, members) = pools::build(switches, network, seed);
         Self { buffers: Vec::new(), pools, members }
     }
 
-    /// Adds the buffer of the next port.
+    /// Adds the buffer of the port with the lowest number that has none yet.
     pub(crate) fn add_port(
         &mut self,
         plan: &Plan,
@@ -78,11 +77,11 @@ impl Memory {
     }
 }
 
-/// The limit of a metered queue of returned credits, in packets: large enough that their uneven spacing causes little
-/// loss.
+/// The limit of a metered queue of returned credits, in packets. It is large enough that uneven spacing of credits
+/// causes little loss.
 pub const RETURNED_QUEUE: u32 = 32;
 
-/// The depth of a port's queue of credits or emulation packets.
+/// The limit of a port's queue of credits or emulation packets.
 pub(crate) fn credit_queue(
     plan: &Plan,
     scheme: usize,
@@ -99,7 +98,7 @@ pub(crate) fn credit_queue(
     }
 }
 
-/// A limit divided by weight.
+/// Divides a limit in proportion to the weights `data` and `legacy`.
 pub fn divide(limit: Limit, data: u32, legacy: u32) -> (Limit, Limit) {
     if limit == Limit::NONE {
         return (limit, limit);

@@ -11,41 +11,38 @@ use shallop_topology::{Graph, Line, NodeKind, Paths, Twins};
 use crate::plan::{GraphLink, GraphNode, Plan, Topology};
 use crate::scale;
 
-/// There is no path from a sender to its receiver.
+/// No path leads from a sender to its receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no path leads from host \"{from}\" to host \"{to}\"")]
 pub struct NoPath {
-    /// The sender.
     pub from: String,
-    /// The receiver.
     pub to: String,
 }
 
-/// A graph with names, and the impairments of its links.
+/// The graph of a plan with names, and the impairments of its links.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Nodes and links.
     pub graph: Graph,
-    /// Names by node.
+    /// Name of each node.
     pub names: Vec<String>,
-    /// Sets of hosts by name: each host by its own name, all as `hosts`, and those of the topology.
+    /// Sets of hosts by name: each host alone under its own name, all hosts as `hosts`, and the sets of the topology.
     pub sets: BTreeMap<String, Vec<Node>>,
-    /// The hosts of each site: a side, a rack, a data centre. A host is at one site.
+    /// Hosts by site. A site is a rack, a side of a dumbbell or a data centre. A host is at one site at most.
     pub sites: Vec<Vec<Node>>,
-    /// Sets of links by name, as the ports of both directions. `all` has all links.
+    /// Sets of links by name, each as the ports of both directions. `all` has every link.
     pub links: BTreeMap<String, Vec<u32>>,
-    /// The configuration of each node, an index into [`Plan::switches`].
+    /// By node: index of its configuration in [`Plan::switches`].
     pub switch_of: Vec<usize>,
-    /// Frame aggregation, and the name of the set of links that have it.
+    /// Name of the set of links with frame aggregation, and its parameters.
     aggregation: Option<(&'static str, FrameAggregation)>,
-    /// The links with what they do to packets and their changes; empty if none does anything or changes.
+    /// Links with their impairments and changes; empty if no link has any.
     impaired: Vec<GraphLink>,
-    /// The jitter of hosts: a packet of a host takes up to this much longer.
+    /// Packets of a host are delayed at random by up to this much.
     nic_jitter: Span,
 }
 
 impl Network {
-    /// The network of this plan; the seed determines random delays.
+    /// Builds the network of a plan. The seed determines random delays.
     pub fn build(plan: &Plan, seed: Seed) -> Self {
         let builder = builder(&plan.topology, seed);
         let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } =
@@ -68,22 +65,21 @@ impl Network {
         Self { graph, names, sets, sites, links, switch_of, aggregation, impaired, nic_jitter }
     }
 
-    /// The shortest paths.
     pub fn paths(&self) -> Paths {
         Paths::among(&self.graph, self.twins())
     }
 
-    /// The number of entries in the table of routes.
+    /// The number of entries that the table of routes will have.
     pub fn route_entries(&self) -> u64 {
         self.twins().table_entries(&self.graph)
     }
 
-    /// Links with impairments differ in more than the graph says: no nodes are twins then.
+    /// Finds the nodes that share a column of the routing table. There are none if links have impairments, as the graph
+    /// does not show in what such links differ.
     fn twins(&self) -> Twins {
         Twins::of(&self.graph, self.impaired.is_empty())
     }
 
-    /// The site of each node; `None` for switches and for hosts without a site.
     pub fn site_of(&self) -> Vec<Option<usize>> {
         let mut site_of = vec![None; self.names.len()];
         for (site, hosts) in self.sites.iter().enumerate() {
@@ -94,23 +90,22 @@ impl Network {
         site_of
     }
 
-    /// The hosts by name.
+    /// Hosts by name.
     pub fn hosts(&self) -> BTreeMap<&str, Node> {
         self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
     }
 
-    /// The name of a port: the nodes from and to which it leads.
+    /// Names a port by the nodes at its ends: `from>to`.
     pub fn port_name(&self, port: u32) -> String {
         let name = |node: Node| self.names[node.0 as usize].as_str();
         format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)))
     }
 
-    /// True if this port belongs to a switch.
     pub fn is_switch_port(&self, port: u32) -> bool {
         self.graph.kind(self.graph.near(port)) == NodeKind::Switch
     }
 
-    /// What this port's wire does to packets besides its delay, if anything.
+    /// What the wire of a port does to packets besides its delay: loss, jitter, reordering, duplicates and outages.
     pub fn impairment(&self, port: u32, seed: Seed) -> Option<Impairment> {
         let (link, jitter) = (self.impaired(port), self.jitter(port));
         if jitter.is_zero() && link.is_none_or(|link| !link.is_impaired()) {
@@ -132,19 +127,18 @@ impl Network {
         self.impaired.get(port as usize / 2)
     }
 
-    /// The jitter of this port: that of the link, and at hosts also that of hosts.
+    /// The jitter of a port: the link's and, at a host, the host's as well.
     fn jitter(&self, port: u32) -> Span {
         let own = self.impaired(port).map_or(Span::ZERO, |link| link.jitter);
         if self.is_switch_port(port) { own } else { own + self.nic_jitter }
     }
 
-    /// The frame aggregation of this port, if it has any.
     pub fn aggregate(&self, port: u32) -> Option<FrameAggregation> {
         let (set, aggregation) = self.aggregation?;
         self.links.get(set)?.contains(&port).then_some(aggregation)
     }
 
-    /// The lowest rate and the longest delay of this port's link during the run, with jitter and reordering.
+    /// The lowest rate and the longest delay of the port's link during the run, jitter and reordering included.
     pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
         let link = self.graph.link_of(port);
         let jitter = self.jitter(port);
@@ -157,7 +151,7 @@ impl Network {
         (rate, delay + jitter + late)
     }
 
-    /// The longest transit time of a packet of this size through these ports in an empty network.
+    /// The longest time that a packet of this size takes through these ports in an empty network.
     pub fn longest_transit(&self, ports: &[u32], size: Bytes) -> Span {
         let each = |&port: &u32| {
             let (rate, delay) = self.worst(port);
@@ -166,7 +160,7 @@ impl Network {
         ports.iter().map(each).sum()
     }
 
-    /// The changes of this port's link during the run.
+    /// Changes of the port's link during the run.
     pub fn changes(&self, port: u32) -> Vec<LinkChange> {
         let Some(link) = self.impaired(port) else { return Vec::new() };
         let change = |&(at, rate, delay): &(Span, _, _)| {
@@ -177,7 +171,7 @@ impl Network {
     }
 }
 
-/// The nodes and links of a topology with all of their rates.
+/// Builds nodes and links, at unscaled rates.
 fn builder(topology: &Topology, seed: Seed) -> NetworkBuilder {
     match topology {
         Topology::Fabric(fabric) => fabric.build(seed),
@@ -187,7 +181,6 @@ fn builder(topology: &Topology, seed: Seed) -> NetworkBuilder {
     }
 }
 
-/// The transmission time of a full frame on the slowest link.
 fn slowest_frame(graph: &Graph) -> Span {
     let frame = |link: &shallop_topology::GraphLink| {
         Pace::new(link.rate).quote(Bytes::new(u64::from(wire::frame(link.mtu.get()))))

@@ -12,7 +12,7 @@ use crate::plan::{Group, Intensity, Pattern, Starts};
 /// The pairs of sender and receiver of a group.
 ///
 /// # Errors
-/// If its hosts cannot be paired in its pattern.
+/// If the group's hosts cannot be paired in its pattern.
 pub fn pairs(
     group: &Group,
     index: usize,
@@ -46,7 +46,7 @@ pub fn pairs(
     }
 }
 
-/// The intensity of arrivals, for groups with random arrivals.
+/// The intensity of a group's random arrivals; `None` for groups without.
 pub fn intensity(group: &Group) -> Option<&Intensity> {
     match &group.start {
         Starts::Poisson(intensity, _) | Starts::OnOff(intensity, ..) => Some(intensity),

@@ -24,62 +24,56 @@ pub const CAPTURE_LIMIT: u64 = 1_000_000;
 /// A scenario ready to run, under each of its schemes.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The title in tables.
     pub title: String,
-    /// The default run seed.
     pub seed: u64,
-    /// The longest duration of a run. It ends earlier if every counted flow that starts by then is complete.
+    /// The longest duration of a run. A run ends earlier when every counted flow that starts in it is complete.
     pub duration: Span,
     /// The sampling interval of time series.
     pub sample: Span,
-    /// Windows of the run with results of their own: their start and end.
+    /// Windows of the run with results of their own: (start, end).
     pub windows: Vec<(Span, Span)>,
     /// The length of the windows in which convergence to fairness is measured.
     pub fairness: Span,
-    /// The network.
     pub topology: Topology,
     /// Whether both directions of a flow take the same links (symmetric ECMP).
     pub symmetric: bool,
-    /// The configurations of switches, by name. A port has the configuration of its switch.
+    /// Configurations of switches. A port has the configuration of its switch.
     pub switches: Vec<Switch>,
-    /// How hosts' links take packets from their endpoints.
+    /// How a host's link serves its endpoints: in turn, or from one FIFO queue.
     pub nic: NicMode,
     /// The buffer of a host's link, with `nic = "fifo"`.
     pub nic_buffer: BufferSize,
-    /// The depth of the queue of credits or emulation packets at hosts; `None` for the transport's default.
+    /// Limit of the queue of credits or emulation packets at hosts; `None` for the transport's default.
     pub nic_credit_queue: Option<BufferSize>,
-    /// The jitter of hosts: a packet of a host takes up to this much longer. `None` for the time of a full frame on the
-    /// slowest link, enough to keep equal flows out of lockstep with a full queue (Floyd and Jacobson, 1991).
+    /// Packets of a host are delayed at random by up to this much. `None` for the time of a full frame on the slowest
+    /// link, which is enough to keep equal flows out of lockstep at a full queue (Floyd and Jacobson, 1991).
     pub nic_jitter: Option<Span>,
-    /// Hosts that are real kernels.
+    /// Options of hosts that are real kernels.
     pub kernel: KernelOptions,
-    /// What runs it.
     pub driver: Driver,
-    /// The levels for which the time of queues and pools above them is reported.
+    /// For each of these levels, results have the time that queues and pools were above it.
     pub levels: Vec<Bytes>,
-    /// The sets of links whose packets are captured, and the limit of packets.
+    /// The sets of links whose packets are captured, and the most packets to capture.
     pub capture: (Vec<String>, u64),
-    /// The traffic.
     pub groups: Vec<Group>,
-    /// The size classes of flows, if there are any.
+    /// Bounds of small and large flows, for results by size.
     pub classes: Option<Classes>,
-    /// The schemes.
     pub schemes: Vec<Scheme>,
 }
 
 impl Plan {
-    /// The transport of a group under a scheme, both by their indices.
+    /// The transport of a group under a scheme; both are indices.
     pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
         self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
     }
 
-    /// Whether any flow of a scheme, given by its index, is between real kernels.
+    /// Whether any flow of this scheme is between real kernels.
     pub fn has_kernels(&self, scheme: usize) -> bool {
         (0..self.groups.len()).any(|group| self.kernel(scheme, group).is_some())
     }
 
-    /// The controller of TCP, by its name in scenarios, of a group whose hosts are real kernels under a scheme. With
-    /// `FlashPass` those of programs are, whose own packets are that transport.
+    /// The name in scenarios of the TCP controller of a group's kernel hosts; `None` if they are no kernels. Programs
+    /// with `FlashPass` run in kernel hosts whose own connections use [`CONTROLLER_OF_PROGRAMS`].
     pub fn kernel(&self, scheme: usize, group: usize) -> Option<&'static str> {
         let transport = &self.transport(scheme, group).transport;
         let has_own =
@@ -87,23 +81,22 @@ impl Plan {
         transport.kernel().or(has_own.then_some(CONTROLLER_OF_PROGRAMS))
     }
 
-    /// Whether programs run in hosts.
+    /// Whether any group runs programs in its hosts.
     pub fn has_programs(&self) -> bool {
         self.groups.iter().any(|group| group.command.is_some())
     }
 
-    /// The configurations of switches under a scheme, by its index.
+    /// The configurations of switches under this scheme.
     pub fn switches(&self, scheme: usize) -> &[Switch] {
         self.schemes[scheme].switches.as_ref().unwrap_or(&self.switches)
     }
 
-    /// The number of flows.
     pub fn flows(&self) -> usize {
         self.groups.iter().map(|group| group.flows).sum()
     }
 
-    /// The number of counted flows if so many of each group start; the run ends when these are complete. `None` if some
-    /// flows have no end, or none of those that start is counted.
+    /// The number of counted flows, if `starting` flows of each group start before the run ends; the run may end when
+    /// these are complete. `None` if a flow has no end, or if no flow that starts is counted.
     pub fn counted_flows(&self, starting: &[usize]) -> Option<usize> {
         let finite = self.groups.iter().all(Group::is_finite);
         let counted = |(group, starting): (&Group, &usize)| {
@@ -115,60 +108,48 @@ impl Plan {
     }
 }
 
-/// What runs a plan: both have the same switches, and give the same results.
+/// What runs a plan. Both drivers have the same simulated switches and the same results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Driver {
     /// The simulator, in virtual time.
     #[default]
     Simulator,
-    /// A rehearsal in real time: hosts that are real kernels are namespaces of this machine.
+    /// A rehearsal in real time: kernel hosts are network namespaces of this machine.
     Rehearsal {
-        /// The file of what hosts sent and got, if it is to be kept.
+        /// The file to which the packets of hosts are recorded, if any.
         tape: Option<String>,
-        /// Interfaces of this machine in the place of hosts.
+        /// Network interfaces of this machine that stand for hosts.
         attached: Vec<Attachment>,
     },
 }
 
-/// An interface of this machine in the place of a host.
+/// A network interface of this machine that stands for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// The name of the interface.
     pub interface: String,
-    /// The name of the host.
     pub host: String,
 }
 
-/// The size classes of flows.
+/// Bounds of small and large flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// Small flows have up to this much payload.
+    /// Flows with at most this much payload are small.
     pub small: Bytes,
-    /// Large ones have more than this.
+    /// Flows with more payload than this are large.
     pub large: Bytes,
 }
 
-/// The topology of a network.
+/// Nodes and links of a network.
 #[derive(Clone, Debug)]
 pub enum Topology {
-    /// One that is built from a few options.
+    /// A fabric that is built from a few options.
     Fabric(AnyFabric),
-    /// Nodes and links as they were written.
-    Graph {
-        /// The nodes, by number.
-        nodes: Vec<GraphNode>,
-        /// The links, by number.
-        links: Vec<GraphLink>,
-    },
-    /// Switches and links from a file, with hosts.
+    /// Nodes and links that the scenario lists.
+    Graph { nodes: Vec<GraphNode>, links: Vec<GraphLink> },
+    /// Switches and links from a file, with generated hosts.
     File(Imported),
-    /// Another with a part of its rates.
-    Scaled {
-        /// The part.
-        by: Share,
-        /// The other.
-        of: Box<Self>,
-    },
+    /// A topology whose link rates are multiplied by a share.
+    Scaled { by: Share, of: Box<Self> },
 }
 
 impl<T: Into<AnyFabric>> From<T> for Topology {
@@ -177,44 +158,38 @@ impl<T: Into<AnyFabric>> From<T> for Topology {
     }
 }
 
-/// A node of a graph.
+/// A node that a scenario lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphNode {
-    /// Its name.
     pub name: String,
-    /// Host or switch.
     pub kind: NodeKind,
-    /// The configuration of a switch, an index into [`Plan::switches`].
+    /// Index of a switch's configuration in [`Plan::switches`].
     pub switch: usize,
 }
 
-/// A link of a graph.
+/// A link that a scenario lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphLink {
-    /// The nodes it joins, by number.
+    /// Indices of the two nodes.
     pub between: (usize, usize),
-    /// Rate of each direction.
     pub rate: BitsPerSec,
-    /// Propagation delay.
     pub delay: Span,
-    /// The MTU: the largest IP packet.
     pub mtu: Bytes,
-    /// Probability that a packet is lost.
+    /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
-    /// The jitter: a packet takes up to this much longer.
+    /// Packets are delayed at random by up to this much.
     pub jitter: Span,
-    /// Probability that others overtake a packet, and how much later it arrives then at most.
+    /// Probability that a packet is delayed so that others overtake it, and the longest such delay.
     pub reordering: (f64, Span),
-    /// Probability that a packet arrives twice.
     pub duplicates: f64,
-    /// When nothing passes.
+    /// Outages: periods in which no packet passes.
     pub down: Vec<Outage>,
-    /// Changes of the link: time, new rate and new delay.
+    /// Changes of the link: (time, new rate, new delay).
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
 }
 
 impl GraphLink {
-    /// Whether it loses, repeats or delays packets at random, is down for a while, or changes during the run.
+    /// Whether the link loses, duplicates or delays packets at random, has outages, or changes during the run.
     pub fn is_impaired(&self) -> bool {
         [self.loss, self.reordering.0, self.duplicates].iter().any(|&of| of > 0.0)
             || !self.jitter.is_zero()
@@ -223,132 +198,119 @@ impl GraphLink {
     }
 }
 
-/// A group of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Its name.
     pub name: String,
-    /// The hosts of senders, by node number.
     pub from: Vec<u32>,
-    /// The hosts of receivers, by node number.
     pub to: Vec<u32>,
-    /// The traffic pattern between them.
     pub pattern: Pattern,
-    /// The number of flows.
     pub flows: usize,
-    /// The distribution of payload bytes; `None` without end.
+    /// Distribution of flow sizes in payload bytes; `None` for flows without end.
     pub sizes: Option<Sizes>,
-    /// The start times.
     pub start: Starts,
-    /// The transport with its label, if it is not that of the scheme.
+    /// The group's transport and its label; `None` for the transport of the scheme.
     pub transport: Option<Scheme>,
-    /// The numbers of first and last flows that are not counted: the warm-up and the cool-down.
+    /// How many of the first and of the last flows are not counted: warm-up and cool-down.
     pub uncounted: (usize, usize),
-    /// Whether flows reuse idle connections of earlier flows between the same hosts.
+    /// Whether a flow reuses an idle connection of an earlier flow between its hosts.
     pub keeps_connections: bool,
-    /// The program that runs in each host of `from` and talks to those of `to`, in place of traffic of ours.
+    /// The program that runs in each host of `from` and talks to hosts of `to`, instead of generated flows.
     pub command: Option<Command>,
 }
 
 impl Group {
-    /// Whether its flows have an end.
+    /// Whether every flow of the group has an end.
     pub fn is_finite(&self) -> bool {
         self.sizes.is_some() || matches!(self.start, Starts::Trace(_))
     }
 
-    /// Whether the flow with this number, in order of start, is counted.
+    /// Whether the flow with this number, counted from 0 in order of start, is counted in results.
     pub fn counts(&self, number: usize) -> bool {
         number >= self.uncounted.0 && number + self.uncounted.1 < self.flows
     }
 }
 
-/// Senders, receivers, and the total weight of their pairs.
+/// Senders, receivers, and the total weight of all pairs between them.
 pub type MatrixEntry = (Vec<u32>, Vec<u32>, f64);
 
-/// A traffic pattern: the pairs of sender and receiver in a group.
+/// Which hosts of a group send to which.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Pattern {
-    /// Flows take senders and receivers in round robin.
+    /// Flow i goes from sender i to receiver i, each modulo its number of hosts.
     #[default]
     RoundRobin,
-    /// Sender and receiver are uniform.
+    /// Sender and receiver are drawn uniformly.
     Uniform,
-    /// Sender and receiver are uniform, at different sites.
+    /// Sender and receiver are drawn uniformly from different sites.
     OtherSite,
-    /// This number of random senders at a time send to one receiver.
+    /// This many senders, drawn at random, send to one receiver at a time.
     Incast(usize),
-    /// Every host sends to one other host, chosen once.
+    /// Every host sends to one other host, which is drawn once.
     Permutation,
-    /// All pairs in round robin.
     AllToAll,
-    /// A traffic matrix: sets of senders and receivers with weights.
+    /// A traffic matrix: weights of sets of senders and receivers.
     Matrix(Vec<MatrixEntry>),
 }
 
-/// When the flows of a group start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Starts {
-    /// All at once.
+    /// All flows start at this time.
     At(Span),
-    /// One after the other: the first start and the gap.
+    /// Flows start one after the other: first start, and gap.
     Every(Span, Span),
-    /// Each uniform between two bounds.
+    /// Each start is drawn uniformly between two bounds.
     Drawn(Span, Span),
-    /// A Poisson process from a time on.
+    /// A Poisson process that begins at this time.
     Poisson(Intensity, Span),
-    /// An on/off process from a time on: a Poisson process in on periods. The mean lengths of on and off periods.
+    /// A Poisson process that is interrupted: beginning, and mean lengths of its on and off periods.
     OnOff(Intensity, Span, (Span, Span)),
-    /// Bursts of this number of flows: the first start and the gap.
+    /// Bursts of this many flows: size, first burst, and gap.
     Bursts(u32, Span, Span),
-    /// The flows of a trace, with their hosts and sizes.
+    /// The flows that a file lists, with their hosts and sizes.
     Trace(Trace),
 }
 
-/// A trace: a file of flows. It was read once for the plan, and is read again row by row during the run.
+/// A file that lists flows. It was read once to make the plan, and is read again row by row during the run.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// Its name in the scenario.
     pub name: String,
-    /// The source of the file.
     pub files: Arc<dyn Files>,
-    /// The pairs of sender and receiver in it, by node number, with the bytes of their flows that start before the run
-    /// ends.
+    /// Payload bytes by (sender, receiver) of all flows that start before the run ends.
     pub pairs: BTreeMap<(u32, u32), u64>,
-    /// The number of its flows that start when the run has ended.
+    /// The number of its flows that start after the run has ended.
     pub late: usize,
-    /// A hash of its rows.
     pub digest: u64,
 }
 
-/// Traces are equal if their rows are.
 impl PartialEq for Trace {
     fn eq(&self, other: &Self) -> bool {
         (&self.digest, &self.pairs) == (&other.digest, &other.pairs)
     }
 }
 
-/// The controller of TCP in hosts whose programs are to send by another transport.
+/// The TCP controller of kernel hosts whose programs send by another transport.
 const CONTROLLER_OF_PROGRAMS: &str = "cubic";
-/// The name of the program that runs scenarios.
+/// The name of this program, as commands of scenarios write it.
 const OWN: &str = "shallop";
 
-/// A program of this machine, for hosts that are kernels.
+/// A program of this machine that runs in kernel hosts.
 #[derive(Clone)]
 pub struct Command {
-    /// Its name or path, and its arguments. Empty if terminals that join a session start programs.
+    /// Its name or path, and its arguments. Empty if programs are started only from terminals that join the session.
     pub words: Vec<String>,
-    /// The scenario's files, which it may read.
+    /// The scenario's files, which the program may read.
     pub files: Arc<dyn Files>,
-    /// Whether it is a shell for somebody who types its input.
+    /// Whether it is an interactive shell.
     pub is_shell: bool,
 }
 
 impl Command {
-    /// What stands in a word for the name of the other host of a program.
+    /// Placeholder in arguments for the name of the host that the program talks to.
     pub const OTHER_HOST: &str = "{to}";
 
-    /// The words for a program whose other host has this name. `shallop` is the program that runs, whose
-    /// path is `own`.
+    /// The command for a program that talks to the host `other`. A command `shallop` becomes `own`, the path of the
+    /// running executable.
     pub fn words_for(&self, other: &str, own: Option<&str>) -> Vec<String> {
         let mut words: Vec<String> =
             self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();
@@ -362,7 +324,6 @@ impl Command {
     }
 }
 
-/// Commands are equal if their words are.
 impl PartialEq for Command {
     fn eq(&self, other: &Self) -> bool {
         self.words == other.words
@@ -375,24 +336,24 @@ impl fmt::Debug for Command {
     }
 }
 
-/// The intensity of arrivals.
+/// How often flows with random arrivals start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Intensity {
     /// Flows per second.
     PerSecond(f64),
-    /// The offered load: payload as a fraction of the capacity of a set of links (docs/workloads.md, "load").
+    /// Offered load: payload as a fraction of the capacity of the named set of links (docs/workloads.md, "load").
     Load(f64, String),
 }
 
-/// A scheme: a transport with settings of switches.
+/// A transport with settings of switches, which a scenario compares with others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheme {
-    /// Its label.
     pub name: String,
-    /// The transport of all flows but those of groups with their own.
+    /// The transport of all groups that have none of their own.
     pub transport: Transport,
-    /// The configurations of switches under it, in the order of [`Plan::switches`], if it changes any.
+    /// Configurations of switches that replace [`Plan::switches`], in the same order; `None` if the scheme changes
+    /// none.
     pub switches: Option<Vec<Switch>>,
-    /// The CLEAN proxy under it, if there is one.
+    /// The CLEAN proxy, if the scheme has one.
     pub clean: Option<Clean>,
 }

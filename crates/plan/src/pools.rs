@@ -10,16 +10,16 @@ use crate::bcc::Thresholds;
 use crate::network::Network;
 use crate::plan::{Marking, Switch};
 
-/// A pool of a switch, with the ports that share it.
+/// A memory pool of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolPorts {
-    /// The configuration of the switch, an index.
+    /// Index of the switch's configuration in [`Plan::switches`](crate::plan::Plan::switches).
     pub switch: usize,
-    /// The ports that share it, in order.
+    /// The ports that share the pool, in ascending order.
     pub ports: Vec<u32>,
 }
 
-/// The pools of a network with these switches.
+/// Finds the pools of all switches, numbered in the order of their first ports.
 pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
     let mut pools: Vec<PoolPorts> = Vec::new();
     let mut known = BTreeMap::new();
@@ -49,20 +49,20 @@ pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
     pools
 }
 
-/// Whether a port leads to the node with this name, or is in the set of links with this name.
+/// Whether a port leads to the node `name`, or belongs to the set of links `name`.
 pub fn port_matches(network: &Network, port: u32, name: &str) -> bool {
     network.names[network.graph.far(port).0 as usize] == name
         || network.links.get(name).is_some_and(|ports| ports.contains(&port))
 }
 
 impl PoolPorts {
-    /// The rate of its fastest port.
+    /// The rate of the pool's fastest port.
     pub fn rate(&self, network: &Network) -> BitsPerSec {
         let rates = self.ports.iter().map(|&port| network.graph.link_of(port).rate);
         rates.max().unwrap_or(BitsPerSec::gbps(1))
     }
 
-    /// The thresholds of BCC, if the switch uses BCC. All ports of the pool count, in use or not.
+    /// The thresholds of BCC, if the switch uses it. Idle ports of the pool count as well.
     pub fn thresholds(&self, switches: &[Switch], network: &Network) -> Option<Thresholds> {
         let switch = &switches[self.switch];
         let (bcc, shared) = (switch.bcc?, switch.shared?);
@@ -70,7 +70,6 @@ impl PoolPorts {
         Some(Thresholds::new(&bcc, &shared, self.rate(network), ports))
     }
 
-    /// The ECN marking of the pool, if it marks.
     fn marking(&self, switches: &[Switch], network: &Network) -> Option<Marking> {
         let switch = &switches[self.switch];
         let by_hand = switch.shared.and_then(|shared| shared.mark);
@@ -87,7 +86,7 @@ impl PoolPorts {
         })
     }
 
-    /// The pool as a machine; `number` is that of the pool.
+    /// Builds the pool. Its number selects its random stream.
     fn build(&self, number: usize, switches: &[Switch], network: &Network, seed: Seed) -> Pool {
         let shared = switches[self.switch].shared;
         let red = self.marking(switches, network).map(|marking| -> RedConfig {
@@ -101,7 +100,7 @@ impl PoolPorts {
     }
 }
 
-/// The pools as machines, and the pool of each port, if it has one.
+/// Builds all pools, and assigns ports to them.
 pub(crate) fn build(
     switches: &[Switch],
     network: &Network,

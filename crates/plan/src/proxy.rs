@@ -21,19 +21,18 @@ options! {
     }
 }
 
-/// A CLEAN proxy.
+/// The CLEAN proxy of a scheme, with every name resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clean {
-    /// The parameters.
     pub config: clean::Config,
-    /// Ports from which packets enter its network: these packets become ECN-capable.
+    /// Ports by which packets enter the proxy's network. Their packets become ECN-capable.
     pub edges: Vec<u32>,
-    /// Ports of the last hop: behind their queues marks are counted and cleared.
+    /// Ports of the last hop. Behind their queues, marks are counted and cleared.
     pub last_hop: Vec<u32>,
 }
 
 impl Clean {
-    /// The proxy at each node that has one.
+    /// Builds a proxy for each node that one of the ports leads to or belongs to.
     pub fn proxies<H>(&self, graph: &Graph) -> BTreeMap<Node, clean::Proxy<H>> {
         let mut ports: BTreeMap<Node, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
         for &port in &self.edges {

@@ -1,4 +1,4 @@
-//! The requirements of the transports in use towards the ports of a network, and which ports their traffic crosses.
+//! What the transports in use require of a network's ports, and which traffic crosses each port.
 
 use shallop_core::Seed;
 use shallop_topology::Paths;
@@ -10,33 +10,33 @@ use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{Credits, Transport};
 
-/// Bytes on the wire of an acknowledgement of QUIC, 166 at most, for each of the ten data packets that it acknowledges
+/// Bytes on the wire of QUIC acknowledgements for each data packet: 166 at most for ten data packets
 /// (`ACKNOWLEDGED_TOGETHER` of the crate `quic`).
 const ACKNOWLEDGEMENTS: u64 = 17;
 
-/// What the transports in use require of ports.
+/// What the transports of a scheme require of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirements {
-    /// What the transport with credits requires of switches, if there is one.
+    /// Queues and meters for the transport with credits, if there is one.
     pub credits: Option<&'static Credits>,
-    /// The least number of timestamps in a full credit packet of `FlashPass`.
+    /// Timestamps in a full `FlashPass` credit packet; the least of all groups.
     pub batch: u8,
-    /// Bytes of acknowledgements for each data packet, on the wire, which share the queue of returned credits: those of
-    /// QUIC in a rehearsal. Simulated ones carry their acknowledgements in credits.
+    /// Bytes on the wire of acknowledgements for each data packet that share the queue of returned credits. They exist
+    /// in rehearsals only, which use QUIC; simulated credits carry the acknowledgements.
     pub acknowledgements: u64,
-    /// Whether transports without credits are in use beside one with credits.
+    /// Whether flows without credits run beside flows with credits.
     pub mixed: bool,
-    /// Whether transports without credits have a queue of their own at any switch.
+    /// Whether any switch has a queue of its own for transports without credits.
     pub legacy_queue: bool,
-    /// Whether unscheduled data is sent (Aeolus), which the data queue drops selectively.
+    /// Whether any transport sends unscheduled data (Aeolus), which the data queue drops selectively.
     pub unscheduled: bool,
 }
 
 impl Requirements {
-    /// The requirements of a scheme.
+    /// Collects the requirements of all groups under a scheme.
     ///
     /// # Errors
-    /// If two transports would use one class of packets for different things.
+    /// If two transports with credits are in use.
     pub fn for_scheme(plan: &Plan, scheme: usize) -> Result<Self, SetupError> {
         let transports: Vec<&Transport> =
             (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport).collect();
@@ -61,11 +61,10 @@ impl Requirements {
     }
 }
 
-/// The traffic that may cross each port: data sent on credits, packets of its receivers, and packets of other
-/// transports.
+/// Finds the traffic that may cross each port, with transports without credits apart.
 ///
 /// # Errors
-/// The first pair without a path.
+/// The first pair of hosts without a path.
 pub(crate) fn port_traffic(
     plan: &Plan,
     scheme: usize,

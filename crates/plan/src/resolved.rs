@@ -1,4 +1,5 @@
-//! The setup of a run: everything that follows from a plan, one of its schemes and a seed before the run starts.
+//! A run as it will be driven: everything that follows from a plan, one of its schemes and a seed before the run
+//! starts.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::requirements::{self, Requirements};
 use crate::switches::in_bytes;
 use crate::traffic_paths::TrafficPaths;
 
-/// What all schemes of a plan have in common under one seed: the network, and the paths of the traffic.
+/// The network of a plan under one seed and the paths of its traffic, which all schemes share.
 #[derive(Clone, Debug)]
 pub struct ResolvedNetwork<'a> {
     plan: &'a Plan,
@@ -32,7 +33,7 @@ impl<'a> ResolvedNetwork<'a> {
     /// Builds the network and finds the paths.
     ///
     /// # Errors
-    /// If there is no path between two hosts that communicate.
+    /// If two hosts that communicate have no path.
     pub fn new(plan: &'a Plan, seed: u64) -> Result<Self, SetupError> {
         let root = Seed::new(seed);
         let network = Network::build(plan, root);
@@ -44,7 +45,7 @@ impl<'a> ResolvedNetwork<'a> {
         Ok(Self { plan, seed, network, paths, traffic_paths, rates })
     }
 
-    /// Sets up the run of a scheme.
+    /// Resolves the run of one scheme.
     ///
     /// # Errors
     /// If the scheme cannot run in the network.
@@ -74,33 +75,30 @@ impl<'a> ResolvedNetwork<'a> {
     }
 }
 
-/// The setup of a run.
+/// A run with everything resolved that drivers need: network, ports, routes.
 #[derive(Clone, Debug)]
 pub struct ResolvedRun<'a> {
-    /// The plan.
     pub plan: &'a Plan,
-    /// The scheme, an index into [`Plan::schemes`].
+    /// Index of the scheme in [`Plan::schemes`].
     pub scheme: usize,
-    /// The run seed.
     pub seed: u64,
-    /// The network with the delays of this seed.
+    /// The network, with the random delays of this seed.
     pub network: Arc<Network>,
-    /// Its shortest paths.
+    /// Shortest paths of the network.
     pub paths: Arc<Paths>,
-    /// The paths of the traffic.
+    /// Which ports the traffic crosses, and its round-trip times.
     pub traffic_paths: TrafficPaths,
-    /// The mean number of flows that start in a second, for each group with random arrivals.
+    /// Flows per second of each group with random arrivals; `None` for other groups.
     pub rates: Vec<Option<f64>>,
-    /// The ports.
     pub layout: PortLayout,
-    /// What the transports in use require of ports.
+    /// What the scheme's transports require of ports.
     pub requirements: Requirements,
-    /// Next hops.
+    /// Next hops of all nodes.
     pub routes: Routes,
 }
 
 impl<'a> ResolvedRun<'a> {
-    /// Sets up a run. Runs of several schemes with one seed have a [`ResolvedNetwork`].
+    /// Resolves one run. For several schemes with one seed, use [`ResolvedNetwork`].
     ///
     /// # Errors
     /// If the scheme cannot run in the network.
@@ -108,7 +106,7 @@ impl<'a> ResolvedRun<'a> {
         ResolvedNetwork::new(plan, seed)?.scheme(scheme)
     }
 
-    /// The time in which the full buffer of a switch's port drains; `None` without one of its own.
+    /// The time in which the full buffer of a switch's port drains; `None` for hosts and ports that share a pool.
     pub fn drain(&self, port: u32) -> Option<Span> {
         let (network, link) = (&self.network, self.network.graph.link_of(port));
         let switch = network.switch_of.get(network.graph.near(port).0 as usize);
@@ -118,8 +116,7 @@ impl<'a> ResolvedRun<'a> {
         Some(Pace::new(link.rate).quote(in_bytes(own.buffer, link.rate, frame)))
     }
 
-    /// The buffer of a switch's port that holds the fewest full frames: how many bytes, those of a frame, and the port.
-    /// `None` without switches.
+    /// The smallest buffer of all switch ports, in full frames: (buffer, full frame, port). `None` without switches.
     pub fn shallowest_buffer(&self) -> Option<(Bytes, Bytes, u32)> {
         let network = &self.network;
         let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
@@ -134,7 +131,7 @@ impl<'a> ResolvedRun<'a> {
         ports.map(buffer).min_by_key(|(bytes, frame, _)| bytes.get() / frame.get())
     }
 
-    /// The root of this run's random streams.
+    /// The root of the run's random streams.
     pub fn root(&self) -> Seed {
         Seed::new(self.seed)
     }

@@ -1,7 +1,8 @@
-//! A plan whose network is slower by a factor: rates and what queues hold shrink together, delays stay. Buffers then
-//! hold the same part of a bandwidth-delay product, and the same time. Packets, flows and windows are as large as
-//! before, so that there are fewer of them in flight. Queues of credits, and what transports say in bytes themselves
-//! (bursts, send buffers), stay as they are; but for K and C of Gemini, which are those of the network.
+//! A plan whose network is slower by a factor, for rehearsals on machines that do not carry its rates. Rates, buffers
+//! and thresholds shrink together and delays stay, so that a buffer holds the same part of a bandwidth-delay product
+//! and the same time. Packets, flows and windows keep their sizes, so that fewer packets are in flight. Queues of
+//! credits, bursts and send buffers of transports stay as they are; Gemini's K and C shrink, as they describe the
+//! network.
 
 use shallop_control::any::Config;
 use shallop_control::gemini;
@@ -12,13 +13,12 @@ use crate::plan::{
     Transport,
 };
 
-/// Why a plan cannot be slower.
+/// Why a plan cannot be scaled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
-    /// It is slower already.
     #[error("the network is scaled already")]
     Twice,
-    /// A trace says when each of its flows starts, and how large it is.
+    /// A trace fixes the start and the size of each flow.
     #[error(
         "group \"{0}\" has the flows of a trace, whose times and sizes are given: they cannot be scaled"
     )]
@@ -26,7 +26,7 @@ pub enum ScaleError {
 }
 
 impl Topology {
-    /// The part of its rates that this network has; `None` if it has all.
+    /// The factor of its rates, if they are scaled.
     pub const fn scale(&self) -> Option<Share> {
         match self {
             Self::Scaled { by, .. } => Some(*by),
@@ -34,7 +34,7 @@ impl Topology {
         }
     }
 
-    /// The network with all of its rates.
+    /// The topology at its original rates.
     pub fn unscaled(&self) -> &Self {
         match self {
             Self::Scaled { of, .. } => of,
@@ -44,11 +44,11 @@ impl Topology {
 }
 
 impl Plan {
-    /// The plan with this part of its rates, buffers and thresholds. Flows that start at random or at intervals start
-    /// as much more rarely, so that the load stays.
+    /// Scales rates, buffers and thresholds by `by`. Flows that start at random or at intervals start more rarely by
+    /// the same factor, so that the load stays.
     ///
     /// # Errors
-    /// If it is scaled already, or has a trace.
+    /// If the plan is scaled already, or has a trace.
     pub fn scaled(self, by: Share) -> Result<Self, ScaleError> {
         if self.topology.scale().is_some() {
             return Err(ScaleError::Twice);
@@ -75,7 +75,7 @@ impl Plan {
     }
 }
 
-/// A link with this part of its rate, at all times.
+/// Scales the rate of a link and its later rates.
 pub(crate) fn link(link: &GraphLink, by: Share) -> GraphLink {
     let slower = |rate: BitsPerSec| rate.share(by);
     let changes = link.changes.iter().map(|&(at, rate, delay)| (at, rate.map(slower), delay));
@@ -85,11 +85,11 @@ pub(crate) fn link(link: &GraphLink, by: Share) -> GraphLink {
 fn bytes(bytes: Bytes, by: Share) -> Bytes {
     let (part, whole) = by.parts();
     let scaled = u128::from(bytes.get()) * u128::from(part) / u128::from(whole);
-    // What was more than nothing stays so; no bound stays none.
+    // A size above zero stays above zero, and "unlimited" stays unlimited.
     if bytes == Bytes::MAX { bytes } else { Bytes::new((scaled as u64).max(bytes.get().min(1))) }
 }
 
-/// Sizes in proportion to a rate shrink with the rate.
+/// Scales a size. A size per Gb/s stays, as it shrinks with the rate of its link.
 fn size(size: BufferSize, by: Share) -> BufferSize {
     let (part, whole) = by.parts();
     match size {
@@ -128,7 +128,7 @@ fn switch(switch: Switch, by: Share) -> Switch {
     }
 }
 
-/// The rate of unresponsive flows is of the network; what others send follows from it.
+/// Scales the rate of UDP flows. Other transports adapt to the network, but for constants of their controller.
 fn transport(transport: Transport, by: Share) -> Transport {
     match transport {
         Transport::Udp(mut udp) => {
@@ -143,7 +143,7 @@ fn transport(transport: Transport, by: Share) -> Transport {
     }
 }
 
-/// Gemini knows the network: its rate, and above which queue its switches mark.
+/// Scales Gemini's capacity and marking threshold, which describe the network.
 fn controller(controller: Config, by: Share) -> Config {
     match controller {
         Config::Gemini(config) => Config::Gemini(gemini::Config {
@@ -168,7 +168,7 @@ fn intensity(intensity: Intensity, by: Share) -> Intensity {
     }
 }
 
-/// The starts of flows in a slower network; `None` for those of a trace.
+/// Scales start times; `None` for a trace.
 fn starts(starts: Starts, by: Share) -> Option<Starts> {
     Some(match starts {
         Starts::Every(first, gap) => Starts::Every(first, longer(gap, by)),

@@ -6,40 +6,37 @@ use shallop_results::{Claim, Design, Job, Point};
 
 use crate::plan::Plan;
 
-/// A study: plans that differ in a few keys, the seeds to run them with, and the claims about the results.
+/// Plans that differ in a few keys, the seeds to run them with, and the claims about the results.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The title in tables.
     pub title: String,
-    /// A line on what the scenario shows; empty if it has none.
+    /// One line on what the scenario shows; may be empty.
     pub about: String,
-    /// The approximate time of all jobs on one core, in full and quick, as the scenario states it; may be empty.
+    /// Approximate time of all jobs on one core, in full and quick, as the scenario states it; may be empty.
     pub takes: (String, String),
-    /// True if the changes under `[quick]` were applied, or points left out that are for full runs only.
+    /// True if the changes under `[quick]` were applied, or points for full runs were left out.
     pub quick: bool,
-    /// Options that had no effect, as sentences.
+    /// Sentences about options that have no effect.
     pub notes: Vec<String>,
-    /// The points, at least one; a scenario without points has one without a name and without keys.
+    /// At least one point. A scenario without points has one without name and keys.
     pub points: Vec<Variant>,
-    /// The seeds, at least one. Every scheme of every point runs with each.
+    /// At least one seed. Every scheme of every point runs with each.
     pub seeds: Vec<u64>,
-    /// The claims.
     pub claims: Vec<Claim>,
 }
 
-/// A variant of a study: the plan of one point.
+/// The plan of one point of a study.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The name of the point; empty if the scenario has no points.
+    /// Name of the point; empty if the scenario has no points.
     pub name: String,
-    /// The keys that it sets, with their values as written.
+    /// The keys that the point sets, with their values as written.
     pub set: BTreeMap<String, serde_json::Value>,
-    /// The plan with these keys set.
     pub plan: Plan,
 }
 
 impl Study {
-    /// The design: points with the labels of their schemes, seeds and claims.
+    /// The study's points, labels of schemes, seeds and claims, without plans.
     pub fn design(&self) -> Design {
         let point = |variant: &Variant| Point {
             name: variant.name.clone(),
@@ -54,10 +51,10 @@ impl Study {
         }
     }
 
-    /// Leaves only the schemes with these labels, and the claims that are about them alone.
+    /// Removes all schemes but those with these labels, and the claims about removed schemes.
     ///
     /// # Errors
-    /// The labels that there are, if one of these is not.
+    /// The labels of all schemes, if one of `labels` is unknown.
     pub fn keep_schemes(&mut self, labels: &[String]) -> Result<(), Vec<String>> {
         let known = |study: &Self| -> Vec<String> {
             let schemes = study.points.iter().flat_map(|point| &point.plan.schemes);
@@ -77,7 +74,7 @@ impl Study {
         Ok(())
     }
 
-    /// All runs in the order of the results: by point, then scheme, then seed.
+    /// All runs, in the order of results: by point, then scheme, then seed.
     pub fn jobs(&self) -> Vec<Job> {
         self.design().jobs()
     }

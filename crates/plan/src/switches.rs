@@ -3,45 +3,44 @@
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
 use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
 
-/// The configuration of a switch.
+/// The configuration of a switch, which scenarios name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// Its name in the scenario.
     pub name: String,
-    /// The chip that it says it has, for tables.
+    /// The chip that the scenario names, for tables.
     pub chip: Option<&'static str>,
-    /// Data buffer of each port.
+    /// Buffer of each port for data.
     pub buffer: BufferSize,
-    /// The shared memory that replaces the buffers of ports, if there is one.
+    /// Shared memory that replaces the buffers of ports.
     pub shared: Option<Shared>,
-    /// The ports of the first pools, by the nodes to which they lead or by sets of links. The other ports are in
-    /// further pools, in order.
+    /// Ports of the first pools, by the nodes that they lead to or by sets of links. All other ports follow in further
+    /// pools.
     pub pools: Vec<Vec<String>>,
-    /// BCC: pools mark by their occupancy, with computed thresholds.
+    /// BCC, which marks by the occupancy of pools with computed thresholds.
     pub bcc: Option<Bcc>,
-    /// ECN marking of the data queue, which is a FIFO then.
+    /// ECN marking of the data queue, if that is a FIFO.
     pub mark: Option<Marking>,
-    /// The queue discipline of the data queue, if it is not a FIFO.
+    /// Queue discipline of the data queue; `None` for a FIFO.
     pub aqm: Option<Aqm>,
-    /// Depth of the emulation or credit queue.
+    /// Limit of the queue of emulation packets or credits.
     pub credit_queue: BufferSize,
-    /// The burst of the credit meter, in packets of the smallest size.
+    /// Burst of the credit meter, in packets of the smallest size.
     pub credit_burst: u32,
-    /// The threshold above which the emulation queue drops packets that are not ECN-capable, if there is one.
+    /// Above this threshold, the emulation queue drops packets that are not ECN-capable.
     pub select: Option<BufferSize>,
-    /// The threshold above which the data queue drops unscheduled data.
+    /// Above this threshold, the data queue drops unscheduled data.
     pub unscheduled_above: BufferSize,
-    /// The returning credits for which the emulation share of a link leaves room.
+    /// Which returning credits the emulation share of a link leaves room for.
     pub accounting: Accounting,
-    /// Whether it has a metered queue for emulation packets or credits. Without one they join the data queue.
+    /// Whether it has a metered queue for emulation packets or credits. Otherwise they join the data queue.
     pub emulation: bool,
-    /// Weights of the data queue and of one for transports without credits; `None` if they share the data queue.
+    /// Weights of the data queue and of a queue for transports without credits; `None` if they share the data queue.
     pub weights: Option<(u32, u32)>,
 }
 
 impl Switch {
-    /// The ECN marking of the data queue of a link of this rate: as configured or, with BCC, above the queue that keeps
-    /// the link busy.
+    /// The ECN marking of the data queue of a link: as configured or, with BCC, above the queue that keeps the link
+    /// busy.
     pub fn marking(&self, rate: BitsPerSec) -> Option<Marking> {
         let standard = |bcc: Bcc| {
             let above = BufferSize::Bytes(Bytes::new(bcc.standard(rate) as u64));
@@ -50,7 +49,7 @@ impl Switch {
         self.mark.or_else(|| self.bcc.map(standard))
     }
 
-    /// Whether anything marks.
+    /// Whether any of its queues or pools marks packets.
     pub fn marks(&self) -> bool {
         let shared = self.shared.is_some_and(|shared| shared.mark.is_some());
         let aqm = self.aqm.is_some_and(|aqm| aqm.marks());
@@ -58,7 +57,7 @@ impl Switch {
     }
 }
 
-/// A size in bytes on a link of this rate, whose full frames take so much. Packets count as full frames.
+/// Converts a size to bytes on a link of this rate. A packet counts as one full frame.
 pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
     match size {
         BufferSize::Packets(packets) => frame * u64::from(packets),
@@ -66,36 +65,37 @@ pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
     }
 }
 
-/// How a queue or a pool marks, by its length or by what is taken of it.
+/// ECN marking by the length of a queue or the occupancy of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Marking {
-    /// Up to this nothing is marked.
+    /// Up to this length nothing is marked.
     pub min: BufferSize,
-    /// Above this everything is.
+    /// Above this length everything is marked.
     pub max: BufferSize,
-    /// The probability at `max`.
+    /// Marking probability at `max`, 0 to 1.
     pub max_probability: f64,
-    /// The length is averaged with a weight of two to the minus this; zero for the length at the moment.
+    /// The length is averaged with the weight 2^-`weight`; 0 for the current length.
     pub weight: u32,
-    /// When packets are looked at.
+    /// Whether packets are marked at enqueue or at dequeue.
     pub at: MarkAt,
-    /// Whether packets that are not ECN-capable are dropped where others would be marked.
+    /// Whether packets that are not ECN-capable are dropped where ECN-capable ones would be marked.
     pub drops: bool,
 }
 
 impl Marking {
-    /// Everything is marked above a threshold, and nothing below.
+    /// Marks every packet above a threshold, and none below.
     pub const fn step(above: BufferSize, at: MarkAt) -> Self {
         Self { min: above, max: above, max_probability: 1.0, weight: 0, at, drops: false }
     }
 
-    /// The step of a queue, if this is no more than one.
+    /// The threshold, if this marking is only a step.
     pub fn as_step(&self, rate: BitsPerSec) -> Option<MarkThreshold> {
         let simple = self.min == self.max && self.weight == 0 && !self.drops;
         simple.then(|| MarkThreshold { above: Limit::of(self.max, rate), at: self.at })
     }
 
-    /// The same for a queue of a link of this rate, whose full frames take so much. Packets count as full frames.
+    /// This marking for a queue of a link with this rate and full frames of this size. A packet counts as one full
+    /// frame.
     pub fn red(&self, rate: BitsPerSec, frame: Bytes, stream: Stream) -> RedConfig {
         let bytes = |size: BufferSize| in_bytes(size, rate, frame);
         let weight = 1.0 / f64::from(1u32 << self.weight.min(31));
@@ -113,58 +113,58 @@ impl Marking {
     }
 }
 
-/// Memory that the ports of a switch share, by Dynamic Thresholds (`switch/src/pool.rs`).
+/// Memory that ports of a switch share by Dynamic Thresholds (`switch/src/pool.rs`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared {
-    /// The size of a pool.
+    /// Size of one pool.
     pub size: Bytes,
-    /// The number of ports per pool; `None` if all ports share one.
+    /// Ports of each pool; `None` if all ports share one.
     pub ports: Option<u32>,
     /// Alpha of Dynamic Thresholds: a queue may hold at most alpha times the free memory.
     pub alpha: f64,
-    /// Alpha of the queue for transports without credits, if it is a queue of its own.
+    /// Alpha of the queue for transports without credits, where that is a queue of its own.
     pub legacy_alpha: f64,
-    /// The private bytes of each queue.
+    /// Private memory of each queue.
     pub private: Bytes,
-    /// The cell size: packets take whole cells. 1 B for none.
+    /// Size of a memory cell: packets take whole cells. 1 B for none.
     pub cell: Bytes,
-    /// The ECN marking of pools by their occupancy, if they mark.
+    /// ECN marking by the occupancy of the pool.
     pub mark: Option<Marking>,
 }
 
 impl Shared {
-    /// One pool of this size for all ports, with alpha 1.
+    /// One pool of this size for all ports, with alpha 1 and no private memory.
     pub const fn new(size: Bytes) -> Self {
         let (alpha, legacy_alpha, private, cell) = (1.0, 1.0, Bytes::ZERO, Bytes::new(1));
         Self { size, ports: None, alpha, legacy_alpha, private, cell, mark: None }
     }
 
-    /// The share of each of `queues` queues that are all at their limit: alpha size / (1 + alpha n) and the private
-    /// bytes.
+    /// The memory of each of `queues` queues that are all at their limit: private bytes, and alpha size / (1 + alpha
+    /// n).
     pub fn share_of_queue(&self, queues: u32) -> Bytes {
         let share = self.alpha / (1.0 + self.alpha * f64::from(queues));
         self.private + Bytes::new((self.size.get() as f64 * share) as u64)
     }
 }
 
-/// The parameters of BCC (`crate::bcc`).
+/// Parameters of BCC ([`crate::bcc`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bcc {
-    /// The base round-trip time.
+    /// Base round-trip time of the network.
     pub rtt: Span,
-    /// The part of a bandwidth-delay product that the senders need queued to keep a link busy.
+    /// The part of a bandwidth-delay product that senders need queued to keep a link busy.
     pub lambda: f64,
-    /// The time in which the ports of a pool, at their rate, fill it from the lower to the upper threshold.
+    /// The time in which the pool's ports, each at its rate, fill it from `Kmin` to `Kmax`.
     pub h: Span,
-    /// The probability at the upper threshold.
+    /// Marking probability at `Kmax`, 0 to 1.
     pub max_probability: f64,
-    /// Whether the pool marks at enqueue or at dequeue.
+    /// Whether the pool marks packets at enqueue or at dequeue.
     pub at: MarkAt,
-    /// The memory of the pool that a queue needs; `None` for the value of the rule.
+    /// The memory of the pool that one queue needs; `None` for the rule's value.
     pub required: Option<Bytes>,
-    /// The lower threshold; `None` for the value of the rule.
+    /// `Kmin`; `None` for the rule's value.
     pub min: Option<Bytes>,
-    /// The upper threshold; `None` for the value of the rule.
+    /// `Kmax`; `None` for the rule's value.
     pub max: Option<Bytes>,
 }
 
@@ -178,12 +178,12 @@ impl Bcc {
 /// Which returning credits the emulation share of a link leaves room for (docs/flashpass.md, "accounting").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Accounting {
-    /// Those that come over this link, if any flow's do while another's data does.
+    /// The credits that come over this link, where credits of any flow cross it together with data of another.
     #[default]
     PerLink,
-    /// None: the paper's 84/1622.
+    /// No credits: the paper's 84/1622.
     OneWay,
-    /// Always one for each data frame.
+    /// One credit for each data frame, on every link.
     TwoWay,
 }
 

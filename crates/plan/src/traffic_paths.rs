@@ -1,9 +1,9 @@
-//! The paths that the traffic of a workload may take, before any flow is generated: the ports that data and packets of
-//! receivers may cross, the longest base round trip, and the mean number of links of a set that a flow crosses. All
-//! equal-cost paths count, since a flow may take any of them.
+//! The paths that traffic may take, before any flow is generated: the ports that it may cross, the longest base round
+//! trip, and the mean number of links of a set that a flow crosses. All equal-cost paths count, since a flow may take
+//! any of them.
 //!
-//! Paths are the shortest ones ([`Paths`]). Both directions of a link are alike, so a reverse path is as long as a
-//! path. What holds for one node of a column of [`Paths`] holds for its twins, so it is computed once for each column.
+//! Paths are the shortest ones ([`Paths`]). Both directions of a link are alike, so a reverse path is as long as its
+//! path. Nodes that share a column of [`Paths`] have equal paths, so each column is computed once.
 
 use std::collections::BTreeMap;
 
@@ -14,50 +14,47 @@ use shallop_topology::Paths;
 use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
 
-/// The traffic that may cross a port.
+/// Which kinds of traffic may cross a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTraffic {
-    /// Data of some flow.
+    /// Data of some flow crosses it.
     pub data: bool,
-    /// Packets that the receiver of some flow sends.
+    /// Packets that receivers send cross it.
     pub returns: bool,
-    /// Packets of a transport without credits, if others have credits.
+    /// Packets of a transport without credits cross it, in a network where others have credits.
     pub legacy: bool,
 }
 
-/// The base round trip of a pair of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairRtt {
-    /// The round-trip time of a smallest frame in an empty network; the longest possible one if links have jitter or
-    /// change.
+    /// Round-trip time of a smallest frame in an empty network. If links have jitter or change, the longest possible
+    /// one.
     pub base_rtt: Span,
-    /// The sender.
     pub from: Node,
-    /// The receiver.
     pub to: Node,
 }
 
-/// The paths of the traffic between a set of host pairs.
+/// Paths of the traffic between a set of host pairs.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficPaths {
-    /// The traffic that may cross each port.
+    /// By port: the traffic that may cross it.
     pub ports: Vec<PortTraffic>,
-    /// The longest base round trip; of several the one with the least receiver and then the least sender.
+    /// The longest base round trip. Of equal ones, the pair with the lowest receiver and then the lowest sender.
     pub longest: Option<PairRtt>,
-    /// The shortest base round trip, likewise.
+    /// The shortest base round trip, chosen likewise.
     pub shortest: Option<PairRtt>,
-    /// The most links on a path; its reverse path has as many.
+    /// The most links on a path. The reverse path has as many.
     pub hops: u32,
 }
 
-/// By node: those that send to it.
+/// By node: the nodes that send to it.
 type Senders = Vec<Vec<Node>>;
 
 impl TrafficPaths {
-    /// The paths between these pairs.
+    /// Finds the paths between these pairs.
     ///
     /// # Errors
-    /// The pair without a path that has the least receiver and then the least sender.
+    /// Of the pairs without a path, the one with the lowest receiver and then the lowest sender.
     pub fn between(network: &Network, paths: &Paths, pairs: &HostPairs) -> Result<Self, NoPath> {
         let ports = vec![PortTraffic::default(); network.graph.ports()];
         let mut traffic = Self { ports, ..Self::default() };
@@ -142,8 +139,8 @@ impl TrafficPaths {
     }
 }
 
-/// For each node, the longest transit time of a smallest frame to a member of this column other than the node itself,
-/// and the links on that path. `None` for leaves, and without a path.
+/// By node: the longest time that a smallest frame takes to another node of this column, and the links on that path.
+/// `None` for hosts with one link, and without a path.
 fn longest_transits(network: &Network, paths: &Paths, column: usize) -> Vec<Option<(Span, u32)>> {
     let graph = &network.graph;
     let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
@@ -163,17 +160,17 @@ fn longest_transits(network: &Network, paths: &Paths, column: usize) -> Vec<Opti
     for node in paths.nearest_first(column) {
         longest[node.0 as usize] = through(&longest, node);
     }
-    // No path leads through a twin of its destination.
+    // Paths to a member do not lead through other members, so members are computed last.
     for member in members {
         longest[member.0 as usize] = through(&longest, *member);
     }
     longest
 }
 
-/// Calls `each` with the ports that packets from these senders to these nodes may cross; with some of them repeatedly.
+/// Calls `each` with every port that packets to these nodes from these senders may cross, some ports repeatedly.
 fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: impl FnMut(u32)) {
-    // Twins with the same senders are done at once, but for one that is the only sender among its twins: packets of
-    // that one to another come by ports on which none come to itself.
+    // Receivers of one column with equal senders are done together. Exception: a receiver that is the column's only
+    // sender. Its packets to other members come by ports by which none come to itself.
     type Key = (usize, Option<Node>, Vec<Node>);
     let mut alike: BTreeMap<Key, Vec<Node>> = BTreeMap::new();
     let senders = (0..).map(Node).zip(senders).filter(|(_, from)| !from.is_empty());
@@ -192,7 +189,7 @@ fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: im
             reached[node.0 as usize] = true;
         }
         if let [alone] = to[..] {
-            // What it sends to a host of its own crosses no further port.
+            // Packets between two hosts of one switch cross no further port.
             reached[alone.0 as usize] = false;
         }
         let members = paths.members(column).iter().copied();
@@ -214,30 +211,29 @@ fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: im
     }
 }
 
-/// The mean number of ports of a set that flows cross, by their hosts.
+/// Computes the mean number of a set's ports that flows cross.
 pub struct Crossings<'a> {
     network: &'a Network,
     paths: &'a Paths,
-    /// Whether each port is in the set.
+    /// By port: whether it is in the set.
     counts: &'a [bool],
-    /// The last destination for which they were computed, and whether the port from there to the host is in the set.
+    /// The destination of the latest `means`, and whether the port from there to the host is in the set.
     last: Option<(Node, bool)>,
-    /// What distinguishes that destination, and the mean from each node.
+    /// Key of that destination, and by node the mean number of the set's ports on the way to it.
     means: Option<(Destination, Vec<f64>)>,
 }
 
-/// Nodes have the same mean to two destinations of one column if the ports that lead to these are alike: whether that
-/// to the host is in the set, and each of those to its switch.
+/// Destinations with equal keys have equal means: the column, whether the port to the host is in the set, and delay and
+/// membership of each port that leads to the destination.
 type Destination = (usize, bool, Vec<(Span, bool)>);
 
 impl<'a> Crossings<'a> {
-    /// The mean crossings of this set of ports.
     pub fn new(network: &'a Network, paths: &'a Paths, counts: &'a [bool]) -> Self {
         Self { network, paths, counts, last: None, means: None }
     }
 
-    /// The mean number of ports of the set that a flow crosses from one host to another, if equal-cost paths are
-    /// equally likely. Pairs with the same receiver should come after each other: its paths are followed once.
+    /// The mean number of the set's ports between two hosts, if equal-cost paths are equally likely. Call it for pairs
+    /// with one receiver in succession: paths are followed once for each receiver.
     pub fn mean(&mut self, from: Node, to: Node) -> f64 {
         let (leaf, receiver) = (self.paths.leaf(from), self.paths.leaf(to));
         let (at, end) = (self.paths.inner(from), self.paths.inner(to));
@@ -252,7 +248,7 @@ impl<'a> Crossings<'a> {
         first.map_or(rest, |first| first + rest)
     }
 
-    /// Computes the mean from each node that is no leaf to a leaf of this node, or to the node itself.
+    /// Computes `means` to a node, or through it to a host that has its only link there.
     fn follow(&mut self, end: Node, entry: bool) {
         self.last = Some((end, entry));
         let Some(column) = self.paths.column(end) else { return };
@@ -274,7 +270,7 @@ impl<'a> Crossings<'a> {
         for node in self.paths.nearest_first(column) {
             mean[node.0 as usize] = through(&mean, self.paths.ports(node, end));
         }
-        // No path leads through a twin of its destination.
+        // Paths to a member do not lead through other members, so members are computed last.
         for &member in self.paths.members(column) {
             mean[member.0 as usize] = through(&mean, self.paths.ports_to_column(member, column));
         }

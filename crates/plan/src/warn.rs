@@ -12,32 +12,31 @@ use crate::resolved::ResolvedRun;
 use crate::sources;
 use crate::switches::in_bytes;
 
-/// The most groups, links or switches that are named one by one.
+/// At most this many groups, links or switches are named one by one.
 const MAX_NAMED: usize = 5;
 
-/// The warnings of a run that is set up, but for flows that start too late ([`late`]). `offered` is the payload offered
-/// to each port, in bits per second ([`load::offered`]), if it is known.
-pub fn warnings(setup: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
-    let kinds = data_ports(setup);
-    let mut warnings: Vec<String> = unmarked(setup, &kinds).into_iter().collect();
-    warnings.extend(rarely_marked(setup, &kinds));
-    warnings.extend(never_reached(setup, &kinds));
-    warnings.extend(offered.and_then(|offered| overloaded(setup, offered)));
+/// All warnings but those for flows that start too late ([`late`]). `offered` is the payload offered to each port in
+/// bit/s ([`load::offered`]), if known.
+pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
+    let kinds = data_ports(run);
+    let mut warnings: Vec<String> = unmarked(run, &kinds).into_iter().collect();
+    warnings.extend(rarely_marked(run, &kinds));
+    warnings.extend(never_reached(run, &kinds));
+    warnings.extend(offered.and_then(|offered| overloaded(run, offered)));
     warnings
 }
 
-/// All warnings that can be given of a run before it is made.
-pub fn before(setup: &ResolvedRun<'_>) -> Vec<String> {
-    let offered = load::offered(setup);
-    [warnings(setup, offered.as_deref()), late(setup, &sources::starting_by_group(setup))].concat()
+/// All warnings that can be given before the run.
+pub fn before(run: &ResolvedRun<'_>) -> Vec<String> {
+    let offered = load::offered(run);
+    [warnings(run, offered.as_deref()), late(run, &sources::starting_by_group(run))].concat()
 }
 
-/// Rule: some flows of a group do not start before the end of the run. `started` has the number of those that do, of
-/// each group.
-pub fn late(setup: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
-    let duration = setup.plan.duration;
-    let groups = setup.plan.groups.iter().zip(started);
-    let late = groups.zip(&setup.rates).filter(|((group, started), _)| group.flows > **started);
+/// Rule: some flows of a group do not start before the run ends. `started` is by group the number of flows that do.
+pub fn late(run: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
+    let duration = run.plan.duration;
+    let groups = run.plan.groups.iter().zip(started);
+    let late = groups.zip(&run.rates).filter(|((group, started), _)| group.flows > **started);
     let text = |((group, started), rate): ((&Group, &usize), &Option<f64>)| {
         let end = rate.and_then(|rate| sources::mean_last_start(group, rate));
         let end = end.map(|end| format!("; on average the last starts at {end:.3} s"));
@@ -51,7 +50,7 @@ pub fn late(setup: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
     bounded(late.map(text).collect(), "groups")
 }
 
-/// The first lines, and a line with the number of the others.
+/// Keeps the first lines and counts the others in one more line.
 fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
     let more = lines.split_off(lines.len().min(MAX_NAMED)).len();
     if more > 0 {
@@ -60,15 +59,14 @@ fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
     lines
 }
 
-/// A kind of switch port that data crosses: the switch, the rate and the largest packet.
+/// A kind of switch port: index of the switch, rate, and MTU.
 type PortKind = (usize, BitsPerSec, Bytes);
 
-/// The kinds of switch ports that data crosses.
-fn data_ports(setup: &ResolvedRun<'_>) -> BTreeSet<PortKind> {
-    let network = &setup.network;
-    let crossed = |port: &u32| {
-        network.is_switch_port(*port) && setup.traffic_paths.ports[*port as usize].data
-    };
+/// All kinds of switch ports that data crosses.
+fn data_ports(run: &ResolvedRun<'_>) -> BTreeSet<PortKind> {
+    let network = &run.network;
+    let crossed =
+        |port: &u32| network.is_switch_port(*port) && run.traffic_paths.ports[*port as usize].data;
     let ports = (0..network.graph.ports() as u32).filter(crossed);
     ports
         .map(|port| {
@@ -78,26 +76,26 @@ fn data_ports(setup: &ResolvedRun<'_>) -> BTreeSet<PortKind> {
         .collect()
 }
 
-/// The first scheme or group transport for which this holds.
-fn first<'a>(setup: &'a ResolvedRun<'_>, holds: impl Fn(&Transport) -> bool) -> Option<&'a Scheme> {
-    let plan = setup.plan;
-    let transports = (0..plan.groups.len()).map(|group| plan.transport(setup.scheme, group));
+/// The first transport for which `holds` is true, of the scheme or of a group.
+fn first<'a>(run: &'a ResolvedRun<'_>, holds: impl Fn(&Transport) -> bool) -> Option<&'a Scheme> {
+    let plan = run.plan;
+    let transports = (0..plan.groups.len()).map(|group| plan.transport(run.scheme, group));
     transports.into_iter().find(|scheme| holds(&scheme.transport))
 }
 
-/// The names of the switches in these kinds of port for which this holds, each once.
+/// Names of the switches among these kinds of port for which `holds` is true.
 fn named<'a>(
-    setup: &'a ResolvedRun<'_>,
+    run: &'a ResolvedRun<'_>,
     kinds: &BTreeSet<PortKind>,
     holds: impl Fn(&Switch) -> bool,
 ) -> Vec<&'a str> {
-    let switches = setup.plan.switches(setup.scheme);
+    let switches = run.plan.switches(run.scheme);
     let numbers: BTreeSet<usize> = kinds.iter().map(|(switch, ..)| *switch).collect();
     let chosen = numbers.into_iter().map(|number| &switches[number]);
     chosen.filter(|switch| holds(switch)).map(|switch| switch.name.as_str()).collect()
 }
 
-/// Names in quotes, the first few of them.
+/// The first names, in quotes and separated by commas.
 fn list(names: &[&str]) -> String {
     let mut quoted: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| format!("\"{name}\"")).collect();
@@ -108,14 +106,14 @@ fn list(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// Rule: a transport sends ECN-capable packets, and switches on its paths mark none of them: none at all, or, for a
-/// transport that relies on marks, some.
-fn unmarked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
-    let own = &setup.plan.schemes[setup.scheme];
+/// Rule: a transport sends ECN-capable packets and no switch on its paths marks; or it relies on marks and some switch
+/// on its paths does not mark.
+fn unmarked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
+    let own = &run.plan.schemes[run.scheme];
     let proxied = own.clean.as_ref().map(|_| own);
-    let capable = proxied.or_else(|| first(setup, Transport::responds_to_marks))?;
-    let bare = named(setup, kinds, |switch| !switch.marks());
-    let all = named(setup, kinds, |_| true).len();
+    let capable = proxied.or_else(|| first(run, Transport::responds_to_marks))?;
+    let bare = named(run, kinds, |switch| !switch.marks());
+    let all = named(run, kinds, |_| true).len();
     let remedy = "`mark = { above = \"...\" }` in [switch.NAME] sets a threshold, `aqm` a discipline that marks";
     if bare.len() == all && all > 0 {
         let name = &capable.name;
@@ -124,7 +122,7 @@ fn unmarked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<Strin
              drop; {remedy}"
         ));
     }
-    let reliant = first(setup, Transport::relies_on_marks).filter(|_| !bare.is_empty())?;
+    let reliant = first(run, Transport::relies_on_marks).filter(|_| !bare.is_empty())?;
     Some(format!(
         "{} relies on marks (ECN), and the switches {} on its way mark nothing; {remedy}",
         reliant.name,
@@ -132,12 +130,13 @@ fn unmarked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<Strin
     ))
 }
 
-/// Rule: a transport that needs marks in proportion to the queue meets a discipline that marks a packet now and then.
-fn rarely_marked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
-    let reliant = first(setup, Transport::relies_on_marks)?;
+/// Rule: a transport that needs marks in proportion to the queue meets a queue discipline that marks a packet now and
+/// then.
+fn rarely_marked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
+    let reliant = first(run, Transport::relies_on_marks)?;
     let rare =
         |switch: &Switch| switch.aqm.is_some_and(|aqm| aqm.marks() && !aqm.marks_in_proportion());
-    let names = named(setup, kinds, rare);
+    let names = named(run, kinds, rare);
     (!names.is_empty()).then(|| {
         format!(
             "{} needs a mark on every packet above a threshold, and the `aqm` of {} marks one now and then: its queue \
@@ -148,12 +147,12 @@ fn rarely_marked(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<
     })
 }
 
-/// Rule: the threshold of a queue is at its buffer or above, or that of a pool at the size of the pool, so that
-/// nothing is ever marked. It does not matter to transports that do not respond to marks, unless it drops as well.
-fn never_reached(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
-    let switches = setup.plan.switches(setup.scheme);
-    let responds = setup.plan.schemes[setup.scheme].clean.is_some()
-        || first(setup, Transport::responds_to_marks).is_some();
+/// Rule: the threshold of a queue is not below its buffer, or that of a pool not below its size, so that nothing is
+/// ever marked. Transports that do not respond to marks are not warned, unless the threshold also drops.
+fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
+    let switches = run.plan.switches(run.scheme);
+    let responds = run.plan.schemes[run.scheme].clean.is_some()
+        || first(run, Transport::responds_to_marks).is_some();
     let matters = |marking: &Marking| responds || marking.drops;
     let mut lines = Vec::new();
     for &(number, rate, mtu) in kinds {
@@ -182,9 +181,9 @@ fn never_reached(setup: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Str
     bounded(lines, "kinds of port")
 }
 
-/// Rule: random arrivals, or the rows of traces, offer a link more payload than it carries.
-fn overloaded(setup: &ResolvedRun<'_>, offered: &[f64]) -> Option<String> {
-    let rate = |port: usize| setup.network.graph.link_of(port as u32).rate;
+/// Rule: random arrivals or traces offer a link more payload than it carries.
+fn overloaded(run: &ResolvedRun<'_>, offered: &[f64]) -> Option<String> {
+    let rate = |port: usize| run.network.graph.link_of(port as u32).rate;
     let load = |(port, bits): (usize, &f64)| (port, bits / rate(port).get() as f64);
     let over: Vec<(usize, f64)> =
         offered.iter().enumerate().map(load).filter(|(_, load)| *load > 1.0).collect();
@@ -195,7 +194,7 @@ fn overloaded(setup: &ResolvedRun<'_>, offered: &[f64]) -> Option<String> {
         1 => ", and another link more than it carries".to_owned(),
         more => format!(", and {more} other links more than they carry"),
     };
-    let (place, rate) = (setup.network.port_name(port as u32), rate(port));
+    let (place, rate) = (run.network.port_name(port as u32), rate(port));
     Some(format!(
         "the arrivals offer the link {place} {load:.2} times its {rate}{others}: flows pile up to the end of the run"
     ))

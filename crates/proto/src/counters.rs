@@ -38,6 +38,7 @@ pub struct EndpointCounters {
 
 impl EndpointCounters {
     /// The sum of both.
+    #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             sent: self.sent + other.sent,

@@ -10,9 +10,8 @@ use super::FlowContext;
 /// The unscheduled burst of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aeolus {
-    /// The largest burst; `None` for what the sender's link carries while the burst may last.
+    /// The largest burst in bytes on the wire; `None` for what the sender's link carries while the burst may last.
     pub burst: Option<Bytes>,
-    /// When the burst ends.
     pub until: BurstUntil,
 }
 
@@ -45,20 +44,20 @@ options! {
     }
 }
 
-/// When a burst ends, unless it has reached its largest size.
+/// What ends a burst that has not reached its largest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BurstUntil {
-    /// At the first answer.
+    /// The first packet from the receiver.
     #[default]
     FirstResponse,
-    /// When the first credit may be used: in `FlashPass` a waiting time after the start.
+    /// The moment when the first credit may be used: in `FlashPass`, one waiting time after the start.
     FirstData,
 }
 
 words! { BurstUntil { FirstResponse = "first-credit", FirstData = "wait" } }
 
 impl Aeolus {
-    /// The burst of a transport if Aeolus is on; `keys` are its keys.
+    /// Returns the burst if Aeolus is on; `keys` are the keys of the burst.
     ///
     /// # Errors
     /// If Aeolus is off and one of its keys is written.
@@ -77,7 +76,7 @@ impl Aeolus {
         }
     }
 
-    /// The burst of a flow that may last this long: by default what the sender's link carries in that time.
+    /// The burst of a flow, which may last for `duration`.
     pub(super) fn burst_config(self, flow: &FlowContext, duration: Span) -> aeolus::Config {
         let link = flow.sender_link;
         aeolus::Config { link, max_burst: self.burst.unwrap_or_else(|| link.bytes_in(duration)) }

@@ -1,15 +1,13 @@
-//! The demand that a sender knows: how much data is still to be sent.
+//! How much of the data that is still to be sent a sender knows, and so requests credits for.
 
 use shallop_core::form::Key;
 use shallop_core::options::Refused;
 use shallop_core::{Bytes, options, words};
 
-/// The part of its demand that a sender knows.
+/// What a sender knows of its demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownDemand {
-    /// All of it.
     All,
-    /// The data in its send buffer.
     Buffer,
 }
 

@@ -13,23 +13,19 @@ use super::{
     Aeolus, BurstUntil, Configured, Credits, Demand, FlowContext, LONGEST, Protocol, TIMEOUT,
 };
 
-/// `ExpressPass` with its options.
+/// A scheme's `ExpressPass`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpressPass {
-    /// The options of every feedback rule.
     pub options: ExpressPassOptions,
-    /// The feedback rule.
     pub rule: ExpressPassRule,
-    /// The unscheduled burst, if there is one.
     pub aeolus: Option<Aeolus>,
     /// Whether credits are requested a base round trip before the data is available (docs/aeolus.md, "The ideal").
     pub ahead: bool,
-    /// The send buffer, if the sender knows only the demand in it.
+    /// Size of the send buffer, if the sender knows only the demand in it.
     pub send_buffer: Option<Bytes>,
 }
 
 options! {
-    /// The options of every feedback rule.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ExpressPassOptions(const) {
         /// When a receiver stops sending credits: when it has all data or the sender stops it (`"last-data"`); when
@@ -45,7 +41,7 @@ options! {
     }
 }
 
-/// Keys by kind.
+/// The options of each name in scenarios.
 type Code = (ExpressPassOptions, expresspass::CodeConfig, Switched, Burst, Demand);
 type Paper = (ExpressPassOptions, expresspass::PaperConfig, Switched, Burst, Demand);
 type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, Burst, Demand);
@@ -100,13 +96,11 @@ impl Configured for ExpressPass {
 /// A feedback rule of `ExpressPass`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExpressPassRule {
-    /// The rule of the public code.
     Code(expresspass::CodeConfig),
-    /// The rule of the 2017 paper.
     Paper(expresspass::PaperConfig),
 }
 
-/// The requirements of switches.
+/// What `ExpressPass` requires of switches.
 const CREDITS: Credits = Credits {
     name: ExpressPass::NAME,
     packets: "credits",

@@ -16,26 +16,22 @@ use super::{
     Aeolus, BurstUntil, Configured, Credits, Demand, FlowContext, LONGEST, Protocol, TIMEOUT,
 };
 
-/// `FlashPass` with its options.
+/// A scheme's `FlashPass`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashPass {
-    /// The options of both feedback laws.
     pub options: FlashPassOptions,
-    /// The feedback law.
     pub law: FlashPassLaw,
-    /// The unscheduled burst, if there is one.
     pub aeolus: Option<Aeolus>,
-    /// The send buffer, if the sender knows only the demand in it.
+    /// Size of the send buffer, if the sender knows only the demand in it.
     pub send_buffer: Option<Bytes>,
 }
 
-/// Epochs of a round trip, by feedback law.
+/// Epochs in a round trip, by feedback law.
 const AIMD_EPOCHS: u32 = 4;
 const MIMD_EPOCHS: u32 = 1;
 const MAX_WAIT: Span = Span::from_secs(600);
 
 options! {
-    /// The options of both feedback laws.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct FlashPassOptions(const) {
         /// The waiting time `T_wait` from an emulation packet to its data packet.
@@ -61,7 +57,6 @@ options! {
 }
 
 impl FlashPass {
-    /// Epochs in a round trip.
     pub fn epochs(&self) -> u32 {
         self.options.epochs.unwrap_or(match self.law {
             FlashPassLaw::Aimd(_) => AIMD_EPOCHS,
@@ -69,7 +64,7 @@ impl FlashPass {
         })
     }
 
-    /// The credit engine of the sender of a flow.
+    /// Parameters of the credit engine of a flow's sender.
     pub fn engine(&self, flow: &FlowContext) -> CreditEngineConfig {
         let FlashPassOptions { jitter, over_provision, expected_loss, .. } = self.options;
         let link = flow.sender_link;
@@ -83,19 +78,18 @@ impl FlashPass {
         }
     }
 
-    /// The burst of a flow before the first credit, if it has one.
+    /// Parameters of the flow's unscheduled burst, if it has one.
     pub fn unscheduled(&self, flow: &FlowContext) -> Option<aeolus::Config> {
         let duration = if self.bursts_until_first_data() { flow.wait } else { flow.base_rtt };
         self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration))
     }
 
-    /// Whether the burst goes on until the first credit may be used, and not only until the first answer.
+    /// Whether the burst lasts until the first credit may be used, instead of ending with the first answer.
     pub fn bursts_until_first_data(&self) -> bool {
         self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData)
     }
 }
 
-/// The names of the feedback laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Law {
     Aimd,
@@ -113,9 +107,9 @@ options! {
     }
 }
 
-/// The laws to choose from, with the parameters of both.
+/// Options of a transport that lets scenarios choose the law.
 type Laws = (Feedback, flashpass::AimdConfig, flashpass::MimdConfig);
-/// Keys by kind.
+/// The options of each name in scenarios.
 type Choice = (FlashPassOptions, Laws, Switched, Burst, Until, Demand);
 type Paper = (FlashPassOptions, flashpass::MimdConfig, Switched, Burst, Until, Demand);
 type ChoiceWithAeolus = (FlashPassOptions, Laws, Burst, Until, Demand);
@@ -166,7 +160,10 @@ impl Configured for FlashPass {
     }
 }
 
-/// The chosen law; parameters of the other one are errors.
+/// Returns the chosen law.
+///
+/// # Errors
+/// If a parameter of the other law is written.
 fn chosen<S: Source>(laws: Laws, source: &S) -> Result<FlashPassLaw, S::Error> {
     let (Feedback { feedback }, aimd, mimd) = laws;
     let keys = [flashpass::AimdConfig::keys(), flashpass::MimdConfig::keys()];
@@ -190,14 +187,12 @@ fn chosen<S: Source>(laws: Laws, source: &S) -> Result<FlashPassLaw, S::Error> {
 /// A feedback law of `FlashPass`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlashPassLaw {
-    /// Algorithm 1 of the paper.
     Mimd(flashpass::MimdConfig),
-    /// The law of shallop.
     Aimd(flashpass::AimdConfig),
 }
 
 impl FlashPassLaw {
-    /// The law at the beginning of a flow.
+    /// Creates the law's state for a new flow.
     pub fn begin(self) -> flashpass::Law {
         match self {
             Self::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),
@@ -206,11 +201,12 @@ impl FlashPassLaw {
     }
 }
 
-/// The default limit of the emulation queue of a host. Packets that wait there are delayed against their data, which
-/// needs buffer behind: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
+/// Default limit of a host's emulation queue. A packet that waits there is delayed against its data, which needs buffer
+/// later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
 const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 
-/// The requirements of switches. The probe packet of Aeolus joins the data queue, so that it stays behind its data.
+/// What `FlashPass` requires of switches. The probe packet of Aeolus joins the data queue, so that it stays behind its
+/// data.
 const CREDITS: Credits = Credits {
     name: FlashPass::NAME,
     packets: "emulation packets",
@@ -245,7 +241,7 @@ impl Protocol for FlashPass {
             engine,
             payload: flow.payload,
             size: flow.size,
-            // Acknowledgements may be delayed, so a timeout of less than two waiting times would be spurious.
+            // Acknowledgements may be delayed: less than two waiting times would be a spurious timeout.
             timeout: timeout.max(wait * 2),
             unscheduled: self.unscheduled(flow),
             burst_until_first_data: self.bursts_until_first_data(),

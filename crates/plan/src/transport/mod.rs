@@ -21,20 +21,16 @@ pub use flashpass::{FlashPass, FlashPassLaw, FlashPassOptions};
 pub use tcp::{Tcp, TcpOptions};
 pub use udp::Udp;
 
-/// A transport with its options.
+/// A scheme's transport with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
-    /// TCP with a window controller.
     Tcp(Tcp),
-    /// `ExpressPass`.
     ExpressPass(ExpressPass),
-    /// `FlashPass`.
     FlashPass(FlashPass),
-    /// Packets at a constant rate.
     Udp(Udp),
 }
 
-/// Evaluates an expression with the options of a transport, whichever it is.
+/// Evaluates an expression for the options of a [`Transport`] of any variant.
 #[macro_export]
 macro_rules! with_transport {
     ($transport:expr, $options:ident => $what:expr) => {
@@ -47,30 +43,30 @@ macro_rules! with_transport {
     };
 }
 
-/// The key of the transport in scenarios.
+/// The scenarios' key that names the transport.
 pub const TAG: &str = "transport";
-/// The largest value of an option that is a time.
+/// The largest value of options that are times.
 pub(crate) const LONGEST: Span = shallop_control::options::LONGEST;
-/// The default timeout of transports with credits (flashpass-icnp21, IV.A).
+/// Default timeout of transports with credits (flashpass-icnp21, IV.A).
 const TIMEOUT: Span = Span::from_ms(200);
 
-/// A transport as it is written in scenarios.
+/// A transport as scenarios write it.
 pub trait Configured: Sized {
-    /// Its names in scenarios, with the keys of each.
+    /// The transport's names in scenarios, with the keys of each.
     fn kinds() -> Vec<Kind>;
 
-    /// The transport with this name and its options; `stack` is that of the scenario.
+    /// Reads the transport that is named `kind`. `stack` is the host stack of the scenario.
     ///
     /// # Errors
     /// As [`Options::read`](shallop_core::options::Options::read).
     fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error>;
 
-    /// Its keys with their values, as a scenario would write them or in words.
+    /// All keys with their values, as a scenario would write them or in words.
     fn values(&self) -> Vec<(&'static Key, Option<String>)>;
 }
 
 impl Transport {
-    /// The controller's name in scenarios, if its hosts are real kernels.
+    /// The name in scenarios of the TCP controller, if the hosts are real kernels.
     pub fn kernel(&self) -> Option<&'static str> {
         match self {
             Self::Tcp(tcp) => tcp.kernel,
@@ -107,14 +103,13 @@ impl Configured for Transport {
 
 /// A transport as the network and drivers see it.
 pub trait Protocol: Sync {
-    /// Either endpoint of a flow.
     type End: Endpoint<Head: AsTcp> + Into<AnyEnd> + Send + 'static;
-    /// Its name in messages.
+    /// Name in messages.
     const NAME: &'static str;
-    /// Its requirements of switches, if its data is sent on credits.
+    /// What it requires of switches; `None` if its data is sent without credits.
     const CREDITS: Option<&'static Credits> = None;
 
-    /// Its name with a variant, such as the window controller.
+    /// Its name with the variant, such as the window controller.
     fn describe(&self) -> String {
         Self::NAME.to_owned()
     }
@@ -124,27 +119,27 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Whether it responds to congestion marks.
+    /// Whether senders slow down for congestion marks.
     fn responds_to_marks(&self) -> bool {
         false
     }
 
-    /// Whether any of its packets is ECN-capable.
+    /// Whether any of its packets is ECN-capable, so that switches may mark it.
     fn is_ecn_capable(&self) -> bool {
         true
     }
 
-    /// Whether it needs marks in proportion to the queue, as DCTCP does: without them it goes by losses alone.
+    /// Whether it needs marks in proportion to the queue length, as DCTCP does, and otherwise responds to losses only.
     fn relies_on_marks(&self) -> bool {
         false
     }
 
-    /// Timestamps in a credit packet.
+    /// Timestamps in a full credit packet.
     fn batch(&self) -> u8 {
         1
     }
 
-    /// The largest packet that switches meter, in bytes on the wire.
+    /// Size on the wire of the largest packet that switches meter.
     fn largest_metered(&self) -> Bytes {
         Bytes::new(u64::from(wire::MIN_FRAME))
     }
@@ -154,18 +149,17 @@ pub trait Protocol: Sync {
         Span::ZERO
     }
 
-    /// The sending and the receiving endpoint of a flow.
+    /// Creates sender and receiver of a flow.
     fn endpoints(&self, flow: &FlowContext) -> [Self::End; 2];
 }
 
-/// The requirements of switches of a transport whose data is sent on credits. Constant for each transport.
+/// What a transport with credits requires of switches. Constant for each transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credits {
-    /// The transport's name.
     pub name: &'static str,
-    /// The name of its metered packets.
+    /// Name of the metered packets in messages.
     pub packets: &'static str,
-    /// Their class.
+    /// Class of the metered packets.
     pub metered: Class,
     /// Whether data crosses a link in the direction opposite to the metered packets that release it.
     pub releases_reverse: bool,
@@ -173,50 +167,46 @@ pub struct Credits {
     pub returns: bool,
     /// Whether metered packets that are not ECN-capable are dropped above a threshold (selective drop).
     pub selective: bool,
-    /// The names of a port's queues, the metered one first, that of data last.
+    /// Names of a port's queues: the metered queue first, data last.
     pub queues: &'static [&'static str],
-    /// These queues and one for transports without credits.
+    /// Names of a port's queues if transports without credits have one as well.
     pub queues_with_legacy: &'static [&'static str],
-    /// The queue of each class.
+    /// By class: index of its queue.
     pub queue_of: [u8; Class::COUNT],
-    /// The depth of the metered queue of a host's own link; `None` for that of a switch.
+    /// Limit of the metered queue at hosts; `None` for the limit of switches.
     pub host_queue: Option<BufferSize>,
 }
 
-/// The context from which the endpoints of a flow are configured.
+/// What the endpoints of a flow are configured from.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowContext {
-    /// The flow's number.
     pub number: u32,
-    /// Payload bytes; `None` without end.
+    /// Payload in bytes; `None` for a flow without end.
     pub size: Option<u64>,
-    /// Payload of a full packet.
+    /// Payload bytes of a full packet.
     pub payload: u16,
-    /// The round-trip time of its path in an empty network.
+    /// Round-trip time of a smallest frame in an empty network.
     pub base_rtt: Span,
-    /// The waiting time from an emulation packet to its data packet; zero for transports without emulation.
+    /// Time from an emulation packet to its data packet; zero for transports without emulation.
     pub wait: Span,
-    /// Rate of the sender's link.
     pub sender_link: BitsPerSec,
-    /// Rate of the receiver's link.
     pub receiver_link: BitsPerSec,
-    /// The share of the sender's link for metered packets.
+    /// Share of the sender's link for metered packets.
     pub sender_share: Option<Share>,
-    /// The share of the receiver's link for metered packets.
+    /// Share of the receiver's link for metered packets.
     pub receiver_share: Option<Share>,
-    /// The root of the run's random streams.
+    /// Root of the run's random streams.
     pub seed: Seed,
 }
 
 impl FlowContext {
-    /// The random stream of the flow with this name.
+    /// The flow's random stream with this name.
     pub fn stream(&self, name: &str) -> Stream {
         self.seed.stream(name, u64::from(self.number))
     }
 }
 
 impl Transport {
-    /// See [`Protocol::CREDITS`].
     pub fn credits(&self) -> Option<&'static Credits> {
         fn of<P: Protocol>(_: &P) -> Option<&'static Credits> {
             P::CREDITS
@@ -224,42 +214,34 @@ impl Transport {
         with_transport!(self, options => of(options))
     }
 
-    /// See [`Protocol::describe`].
     pub fn describe(&self) -> String {
         with_transport!(self, options => options.describe())
     }
 
-    /// See [`Protocol::aeolus`].
     pub fn aeolus(&self) -> Option<Aeolus> {
         with_transport!(self, options => options.aeolus())
     }
 
-    /// See [`Protocol::responds_to_marks`].
     pub fn responds_to_marks(&self) -> bool {
         with_transport!(self, options => options.responds_to_marks())
     }
 
-    /// See [`Protocol::is_ecn_capable`].
     pub fn is_ecn_capable(&self) -> bool {
         with_transport!(self, options => options.is_ecn_capable())
     }
 
-    /// See [`Protocol::relies_on_marks`].
     pub fn relies_on_marks(&self) -> bool {
         with_transport!(self, options => options.relies_on_marks())
     }
 
-    /// See [`Protocol::batch`].
     pub fn batch(&self) -> u8 {
         with_transport!(self, options => options.batch())
     }
 
-    /// See [`Protocol::largest_metered`].
     pub fn largest_metered(&self) -> Bytes {
         with_transport!(self, options => options.largest_metered())
     }
 
-    /// See [`Protocol::request_lead`].
     pub fn request_lead(&self, base_rtt: Span) -> Span {
         with_transport!(self, options => options.request_lead(base_rtt))
     }

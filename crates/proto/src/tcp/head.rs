@@ -32,11 +32,13 @@ impl Flags {
     }
 
     /// These flags if `condition` holds, otherwise none.
+    #[must_use]
     pub const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self(0) }
     }
 
     /// These flags but for others.
+    #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
