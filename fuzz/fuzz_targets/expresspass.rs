@@ -78,7 +78,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     let (config, rule) = (config(u)?, rule(u)?);
     let size = draw::maybe(u, draw::place)?;
     let receiver = Receiver::new(&config, rule, draw::stream(u)?);
-    Flow::new(Peer::Sender(Sender::new(&config, size)), Peer::Receiver(receiver)).run(u, forge)
+    Flow::new(Peer::sender(Sender::new(&config, size)), Peer::receiver(receiver)).run(u, forge)
 }
 
 fuzz_target!(|bytes: &[u8]| {

@@ -99,7 +99,7 @@ fn run(bytes: &[u8]) -> Result<()> {
         ack_every: u.int_in_range(1..=64)?,
         ack_delay: Span::from_us(u.int_in_range(0..=2_000)?),
     });
-    Flow::new(Peer::Sender(sender), Peer::Receiver(receiver)).run(u, forge)
+    Flow::new(Peer::sender(sender), Peer::receiver(receiver)).run(u, forge)
 }
 
 fuzz_target!(|bytes: &[u8]| {

@@ -71,7 +71,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     let window = controller.build(&config.start(link, u64::from(u.arbitrary::<u8>()?)));
     let size = draw::maybe(u, draw::place)?;
     let (sender, receiver) = (Sender::new(&config, window, size), Receiver::new(&config, size));
-    Flow::new(Tcp::Sender(sender), Tcp::Receiver(receiver)).run(u, forge)
+    Flow::new(Tcp::sender(sender), Tcp::receiver(receiver)).run(u, forge)
 }
 
 fuzz_target!(|bytes: &[u8]| {

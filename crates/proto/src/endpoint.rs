@@ -73,6 +73,35 @@ pub trait Endpoint {
     fn continue_connection(&mut self, _before: &Self) {}
 }
 
+/// Implements the methods of [`Endpoint`] that an enum of endpoints only forwards. `$dispatch!(self, end => call)`
+/// evaluates the call with the endpoint that the enum holds.
+macro_rules! forward_endpoint {
+    ($dispatch:ident) => {
+        fn on_timer(&mut self, now: Time) {
+            $dispatch!(self, end => end.on_timer(now));
+        }
+        fn ready(&self, now: Time) -> bool {
+            $dispatch!(self, end => end.ready(now))
+        }
+        fn is_low_priority(&self) -> bool {
+            $dispatch!(self, end => end.is_low_priority())
+        }
+        fn wakeup(&self) -> Option<Time> {
+            $dispatch!(self, end => end.wakeup())
+        }
+        fn is_complete(&self) -> bool {
+            $dispatch!(self, end => end.is_complete())
+        }
+        fn rtt_sample(&self) -> Option<Span> {
+            $dispatch!(self, end => end.rtt_sample())
+        }
+        fn counters(&self) -> EndpointCounters {
+            $dispatch!(self, end => end.counters())
+        }
+    };
+}
+pub(crate) use forward_endpoint;
+
 /// The host's link, as an endpoint sees it.
 pub trait Nic<H> {
     /// Sends a packet of a metered class, or drops it.

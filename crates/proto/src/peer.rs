@@ -1,20 +1,27 @@
-//! Either end of a flow, so that drivers can keep senders and receivers in one array.
+//! Either end of a flow, so that drivers keep senders and receivers in one array.
 
 use shallop_core::{Ecn, Span, Time};
 
 use crate::counters::EndpointCounters;
-use crate::endpoint::{Endpoint, Out};
+use crate::endpoint::{Endpoint, Out, forward_endpoint};
 
-/// Either end of a flow.
+/// Either end of a flow. Boxes keep the array compact: the smaller end takes no more memory than it needs.
 #[derive(Clone, Debug)]
 pub enum Peer<S, R> {
-    /// The sender of the data.
-    Sender(S),
-    /// The receiver.
-    Receiver(R),
+    Sender(Box<S>),
+    Receiver(Box<R>),
 }
 
-/// Calls a method of whichever end it is.
+impl<S, R> Peer<S, R> {
+    pub fn sender(sender: S) -> Self {
+        Self::Sender(Box::new(sender))
+    }
+
+    pub fn receiver(receiver: R) -> Self {
+        Self::Receiver(Box::new(receiver))
+    }
+}
+
 macro_rules! dispatch {
     ($peer:expr, $end:ident => $call:expr) => {
         match $peer {
@@ -27,35 +34,16 @@ macro_rules! dispatch {
 impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
     type Head = S::Head;
 
+    forward_endpoint!(dispatch);
+
     fn on_packet(&mut self, now: Time, head: &S::Head, ecn: Ecn) {
         dispatch!(self, end => end.on_packet(now, head, ecn));
-    }
-    fn on_timer(&mut self, now: Time) {
-        dispatch!(self, end => end.on_timer(now));
     }
     fn poll_metered(&mut self, now: Time) -> Option<Out<S::Head>> {
         dispatch!(self, end => end.poll_metered(now))
     }
-    fn ready(&self, now: Time) -> bool {
-        dispatch!(self, end => end.ready(now))
-    }
-    fn is_low_priority(&self) -> bool {
-        dispatch!(self, end => end.is_low_priority())
-    }
     fn poll(&mut self, now: Time) -> Option<Out<S::Head>> {
         dispatch!(self, end => end.poll(now))
-    }
-    fn wakeup(&self) -> Option<Time> {
-        dispatch!(self, end => end.wakeup())
-    }
-    fn is_complete(&self) -> bool {
-        dispatch!(self, end => end.is_complete())
-    }
-    fn rtt_sample(&self) -> Option<Span> {
-        dispatch!(self, end => end.rtt_sample())
-    }
-    fn counters(&self) -> EndpointCounters {
-        dispatch!(self, end => end.counters())
     }
     fn continue_connection(&mut self, before: &Self) {
         match (self, before) {
@@ -63,44 +51,5 @@ impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
             (Self::Receiver(end), Self::Receiver(before)) => end.continue_connection(before),
             _ => debug_assert!(false, "a sender continues a sender, a receiver a receiver"),
         }
-    }
-}
-
-/// A boxed endpoint: the smaller of sender and receiver then takes no more memory than it needs.
-impl<E: Endpoint> Endpoint for Box<E> {
-    type Head = E::Head;
-
-    fn on_packet(&mut self, now: Time, head: &E::Head, ecn: Ecn) {
-        (**self).on_packet(now, head, ecn);
-    }
-    fn on_timer(&mut self, now: Time) {
-        (**self).on_timer(now);
-    }
-    fn poll_metered(&mut self, now: Time) -> Option<Out<E::Head>> {
-        (**self).poll_metered(now)
-    }
-    fn ready(&self, now: Time) -> bool {
-        (**self).ready(now)
-    }
-    fn is_low_priority(&self) -> bool {
-        (**self).is_low_priority()
-    }
-    fn poll(&mut self, now: Time) -> Option<Out<E::Head>> {
-        (**self).poll(now)
-    }
-    fn wakeup(&self) -> Option<Time> {
-        (**self).wakeup()
-    }
-    fn is_complete(&self) -> bool {
-        (**self).is_complete()
-    }
-    fn rtt_sample(&self) -> Option<Span> {
-        (**self).rtt_sample()
-    }
-    fn counters(&self) -> EndpointCounters {
-        (**self).counters()
-    }
-    fn continue_connection(&mut self, before: &Self) {
-        (**self).continue_connection(before);
     }
 }

@@ -152,6 +152,6 @@ impl Protocol for ExpressPass {
         };
         let sender = Sender::new(&config, flow.size);
         let receiver = Receiver::new(&config, rule, flow.stream("credits"));
-        [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
+        [Peer::sender(sender), Peer::receiver(receiver)]
     }
 }

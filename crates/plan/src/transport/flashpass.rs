@@ -249,6 +249,6 @@ impl Protocol for FlashPass {
         };
         let sender = Sender::new(sender, self.law.begin(), flow.stream("emulation"));
         let receiver = Receiver::new(ReceiverConfig { batch, ..ReceiverConfig::default() });
-        [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
+        [Peer::sender(sender), Peer::receiver(receiver)]
     }
 }

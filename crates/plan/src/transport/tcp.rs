@@ -152,6 +152,6 @@ impl Protocol for Tcp {
         let receiver = tcp::Receiver::new(&config, flow.size);
         let (sender, receiver) =
             (InterruptCoalescing::new(sender, gap), InterruptCoalescing::new(receiver, gap));
-        [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
+        [Peer::sender(sender), Peer::receiver(receiver)]
     }
 }

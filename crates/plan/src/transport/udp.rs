@@ -48,6 +48,6 @@ impl Protocol for Udp {
         let config = udp::Config { rate, ect: self.ect, payload };
         let sender = udp::Sender::new(&config, flow.size);
         let receiver = udp::Receiver::new(flow.size);
-        [Peer::Sender(Box::new(sender)), Peer::Receiver(Box::new(receiver))]
+        [Peer::sender(sender), Peer::receiver(receiver)]
     }
 }

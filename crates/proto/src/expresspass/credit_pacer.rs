@@ -17,7 +17,7 @@ const MIN_RATE: f64 = 1e-9;
 /// The pacer of the credits of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct CreditPacer<R> {
-    rule: R,
+    pub(super) rule: R,
     random: Stream,
     /// The smallest credit, in bytes on the wire.
     min_size: u16,
@@ -32,7 +32,7 @@ pub(super) struct CreditPacer<R> {
     /// The gap at the current rate.
     gap: Span,
     /// When the next credit is sent; `None` while credits are stopped.
-    due: Option<Time>,
+    pub(super) due: Option<Time>,
     /// The number of the next credit.
     next: u64,
     /// The number of the first credit for the current request.
@@ -42,7 +42,7 @@ pub(super) struct CreditPacer<R> {
     /// The send time of the current request.
     request_sent: Time,
     loss: CreditLoss,
-    rtt: Option<Span>,
+    pub(super) rtt: Option<Span>,
     updated_at: Time,
     /// The rate before the last update: that of the credits whose outcome is known at the next update.
     previous_rate: f64,
@@ -76,24 +76,9 @@ impl<R: Rate> CreditPacer<R> {
         }
     }
 
-    /// The feedback control of the rate.
-    pub(super) fn rule(&self) -> &R {
-        &self.rule
-    }
-
-    /// The smoothed round-trip time, after the first sample.
-    pub(super) fn rtt(&self) -> Option<Span> {
-        self.rtt
-    }
-
     /// The number of credits sent.
     pub(super) fn sent(&self) -> u64 {
         self.next
-    }
-
-    /// When the next credit is sent.
-    pub(super) fn due(&self) -> Option<Time> {
-        self.due
     }
 
     /// The sender requests credits for `demand` frames. While credits are being sent this only raises their limit, and

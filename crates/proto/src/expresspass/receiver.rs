@@ -82,7 +82,7 @@ impl<R: Rate> Receiver<R> {
 
     /// The feedback control of the credit rate, for measurements.
     pub fn rule(&self) -> &R {
-        self.pacer.rule()
+        &self.pacer.rule
     }
 
     /// Requests, stops and probes carry the end of the stream, as does the last unscheduled packet. An end below data
@@ -124,7 +124,7 @@ impl<R: Rate> Receiver<R> {
         let idle = now.saturating_since(self.last_data);
         if self.is_complete() {
             self.pending = Some(Pending::Complete);
-        } else if idle >= self.pacer.rtt().unwrap_or(Span::ZERO) {
+        } else if idle >= self.pacer.rtt.unwrap_or(Span::ZERO) {
             self.send_nack();
         }
     }
@@ -257,7 +257,7 @@ impl<R: Rate> Endpoint for Receiver<R> {
     }
 
     fn wakeup(&self) -> Option<Time> {
-        match (self.pacer.due(), self.nack_timeout) {
+        match (self.pacer.due, self.nack_timeout) {
             (Some(credit), Some(nack)) => Some(credit.min(nack)),
             (credit, nack) => credit.or(nack),
         }

@@ -35,7 +35,7 @@ struct LossEvent {
 impl<W: Window> Sender<W> {
     /// The SYN was acknowledged. That measures a round trip, unless the SYN was retransmitted (Karn's rule).
     pub(super) fn on_syn_ack(&mut self, now: Time, head: &Head) {
-        self.limits.set_right_edge(head.right_edge());
+        self.limits.right_edge = head.right_edge();
         if self.counts.timeouts == 0 {
             let rtt = now.saturating_since(self.timers.last_sent);
             self.rtt.sample(rtt);
@@ -50,7 +50,7 @@ impl<W: Window> Sender<W> {
     /// An acknowledgement came.
     pub(super) fn on_ack(&mut self, now: Time, head: &Head) {
         let before = self.before();
-        let snd_nxt = self.scoreboard.snd_nxt();
+        let snd_nxt = self.scoreboard.snd_nxt;
         if !head.flags.has(Flags::ACK) || head.ack < before.snd_una || head.ack > snd_nxt {
             return;
         }
@@ -59,9 +59,9 @@ impl<W: Window> Sender<W> {
         summary.tsecr = self.undo.tsecr(head);
         self.scoreboard.ack_cumulative(head.ack, &mut summary);
         summary.tsecr = None;
-        let advanced = self.scoreboard.snd_una() > before.snd_una;
+        let advanced = self.scoreboard.snd_una > before.snd_una;
         self.process_sack(head, advanced, &mut summary);
-        self.limits.set_right_edge(head.right_edge());
+        self.limits.right_edge = head.right_edge();
         self.connection.tsecr = head.tsval_of_ack();
         self.update_rtt(now, &summary);
         if advanced {
@@ -89,7 +89,7 @@ impl<W: Window> Sender<W> {
         if ece {
             self.on_mark(now, &before, delivered);
         }
-        let no_new_loss = self.scoreboard.total_lost() == before.total_lost;
+        let no_new_loss = self.scoreboard.total_lost == before.total_lost;
         self.update_prr(delivered, advanced && no_new_loss);
         self.update_limits();
         if self.overflows_host() {
@@ -102,8 +102,8 @@ impl<W: Window> Sender<W> {
     }
 
     fn before(&self) -> Before {
-        let (snd_una, pipe) = (self.scoreboard.snd_una(), self.scoreboard.pipe());
-        Before { snd_una, pipe, total_lost: self.scoreboard.total_lost() }
+        let (snd_una, pipe) = (self.scoreboard.snd_una, self.scoreboard.pipe());
+        Before { snd_una, pipe, total_lost: self.scoreboard.total_lost }
     }
 
     /// Takes round-trip samples. The segment sent first gives the sample for the RTO, as it includes the time for which
@@ -120,7 +120,7 @@ impl<W: Window> Sender<W> {
     /// reported by an earlier acknowledgement. Without SACK, counts duplicate acknowledgements.
     fn process_sack(&mut self, head: &Head, advanced: bool, summary: &mut AckSummary) {
         if matches!(self.recovery.detector, Detector::DuplicateAcks(_)) {
-            if !advanced && self.scoreboard.snd_una() < self.scoreboard.snd_nxt() {
+            if !advanced && self.scoreboard.snd_una < self.scoreboard.snd_nxt {
                 self.recovery.detector.on_duplicate_ack();
                 self.scoreboard.add_dupack(summary);
             }
@@ -145,7 +145,7 @@ impl<W: Window> Sender<W> {
         {
             self.controller.on_loss(&self.congestion(now, self.scoreboard.pipe()));
             self.controller.on_recovery_exit(now);
-            self.recovery.note_probe_repair(self.scoreboard.snd_nxt());
+            self.recovery.note_probe_repair(self.scoreboard.snd_nxt);
             self.undo.forget();
             self.ecn.send_cwr = true;
         }
@@ -172,7 +172,7 @@ impl<W: Window> Sender<W> {
     /// Enters fast recovery if segments are marked lost and no recovery is under way. Returns whether it did.
     fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
         let again = self.recovery.take_again();
-        let enters = self.recovery.is_open() && (again || self.scoreboard.lost() > 0);
+        let enters = self.recovery.is_open() && (again || self.scoreboard.lost > 0);
         if enters {
             self.begin_recovery(now, event);
         }
@@ -184,7 +184,7 @@ impl<W: Window> Sender<W> {
     fn begin_recovery(&mut self, now: Time, event: &LossEvent) {
         self.prepare_undo(event.marked);
         self.controller.on_loss(&self.congestion(now, event.pipe));
-        self.recovery.enter_recovery(self.scoreboard.snd_nxt());
+        self.recovery.enter_recovery(self.scoreboard.snd_nxt);
         self.ecn.send_cwr = true;
         self.recovery.prr = self.new_prr(event.delivered);
     }
@@ -192,22 +192,22 @@ impl<W: Window> Sender<W> {
     /// Proportional rate reduction that begins with an acknowledgement of `delivered` bytes; none for a controller that
     /// manages its window in recovery itself.
     fn new_prr(&self, delivered: u64) -> Option<Prr> {
-        let recover_fs = self.scoreboard.pipe() + self.scoreboard.lost() + delivered;
-        let mss = self.scoreboard.mss();
+        let recover_fs = self.scoreboard.pipe() + self.scoreboard.lost + delivered;
+        let mss = self.scoreboard.mss;
         (!self.controller.owns_recovery()).then(|| Prr::new(recover_fs, mss))
     }
 
     /// An acknowledgement echoed a congestion mark. The window is reduced once for each window of data, and not if it
     /// was reduced for a loss in the same window (RFC 3168, 6.1.2).
     fn on_mark(&mut self, now: Time, before: &Before, delivered: u64) {
-        let reduced_until = self.ecn.reduced_until().max(self.recovery.point());
+        let reduced_until = self.ecn.reduced_until.max(self.recovery.point);
         if !self.recovery.is_open() || before.snd_una < reduced_until {
             return;
         }
         self.controller.on_mark(&self.congestion(now, before.pipe));
         self.undo.forget();
-        self.ecn.note_reduction(self.scoreboard.snd_nxt());
-        if self.ecn.is_gradual() && self.scoreboard.snd_una() < self.scoreboard.snd_nxt() {
+        self.ecn.note_reduction(self.scoreboard.snd_nxt);
+        if self.ecn.config.ecn_gradual && self.scoreboard.snd_una < self.scoreboard.snd_nxt {
             self.recovery.prr = self.new_prr(delivered);
         }
     }
@@ -222,15 +222,15 @@ impl<W: Window> Sender<W> {
 
     /// What the controller is told of an acknowledgement. The caller adds marks, the rate sample and the round trip.
     fn controller_ack(&mut self, now: Time, before: &Before, delivered: u64) -> Ack {
-        let (snd_una, snd_nxt) = (self.scoreboard.snd_una(), self.scoreboard.snd_nxt());
+        let (snd_una, snd_nxt) = (self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         let prior = self.connection.prior_bytes;
-        let lost = self.recovery.take_unreported_lost(self.scoreboard.total_lost());
+        let lost = self.recovery.take_unreported_lost(self.scoreboard.total_lost);
         Ack {
             now,
             acked_sacked: Bytes::new(delivered),
             losses: Bytes::new(lost),
             marked: Bytes::ZERO,
-            delivered: Bytes::new(self.delivery_rate.delivered()),
+            delivered: Bytes::new(self.delivery_rate.delivered),
             rtt: self.rtt_sample,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
@@ -241,7 +241,7 @@ impl<W: Window> Sender<W> {
             snd_una_advance: Bytes::new(snd_una - before.snd_una),
             round_start: false,
             in_cwnd_reduction: self.recovery.prr.is_some()
-                || self.recovery.phase() == Phase::Recovery,
+                || self.recovery.phase == Phase::Recovery,
             snd_una: prior + snd_una,
             snd_nxt: prior + snd_nxt,
         }

@@ -26,7 +26,7 @@ impl<W: Window> Sender<W> {
         }
         let rate = self.rate();
         let least = self.controller.min_tso_segs();
-        let segs = autosize(rate, self.rtt.min_rtt(), self.scoreboard.mss(), least);
+        let segs = autosize(rate, self.rtt.min_rtt(), self.scoreboard.mss, least);
         self.offload.tso_segs = segs.min(self.offload.gso_max_segs.into()) as u16;
         self.offload.retransmissions_left = 0;
     }
@@ -34,7 +34,7 @@ impl<W: Window> Sender<W> {
     /// The pacing rate, which a sender has even if it does not pace; `None` before the first round trip.
     fn rate(&self) -> Option<BitsPerSec> {
         self.controller.pacing().or_else(|| {
-            let flight = self.scoreboard.snd_nxt() - self.scoreboard.snd_una();
+            let flight = self.scoreboard.snd_nxt - self.scoreboard.snd_una;
             let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());
             pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt())
         })
@@ -51,7 +51,7 @@ impl<W: Window> Sender<W> {
         let held = u64::from(self.offload.held);
         held > 0
             && (self.is_corked(held) || {
-                let allowed = self.offload.small_queue(self.rate(), self.scoreboard.mss());
+                let allowed = self.offload.small_queue(self.rate(), self.scoreboard.mss);
                 let recovers = self.scoreboard.first_lost().is_some();
                 held >= if recovers { 2 * allowed } else { allowed }
             })
@@ -60,25 +60,25 @@ impl<W: Window> Sender<W> {
     /// True if all that was ever sent waits in the host: the rest of an application's first write waits with it, if it
     /// is longer than a piece of the stream (kernel: `tcp_push_one`, `tcp_should_autocork`).
     fn is_corked(&self, held: u64) -> bool {
-        let all = held == self.scoreboard.snd_nxt() && self.offload.is_on();
-        all && self.scoreboard.end() > FIRST_PIECE
+        let all = held == self.scoreboard.snd_nxt && self.offload.is_on();
+        all && self.scoreboard.end > FIRST_PIECE
     }
 
     /// Segments that the congestion window allows.
     fn window_room(&self) -> u64 {
-        let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss());
+        let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss);
         let planned = self.offload.planned_segments() * mss;
-        self.limits.cwnd().saturating_sub(pipe + planned) / mss
+        self.limits.cwnd.saturating_sub(pipe + planned) / mss
     }
 
     /// The segments of a burst of new data that begins now: as many as the rate, the windows and half of the congestion
     /// window allow, so that there are two bursts in flight; with their bytes.
     fn burst(&self) -> (u16, u64) {
-        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
-        let half = self.limits.cwnd() / mss / 2;
-        let allowed = self.limits.right_edge().saturating_sub(next) / mss;
+        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
+        let half = self.limits.cwnd / mss / 2;
+        let allowed = self.limits.right_edge.saturating_sub(next) / mss;
         let room = self.window_room().min(half).min(allowed).min(self.offload.tso_segs.into());
-        let end = next.saturating_add(room.max(1) * mss).min(self.scoreboard.end());
+        let end = next.saturating_add(room.max(1) * mss).min(self.scoreboard.end);
         ((end - next).div_ceil(mss) as u16, end - next)
     }
 
@@ -92,7 +92,7 @@ impl<W: Window> Sender<W> {
     }
 
     fn plan_if_due_later(&mut self, now: Time) {
-        let due = self.pacer.due();
+        let due = self.pacer.due;
         if self.pacer.is_active() && due > now && self.may_plan(now) {
             let (segments, bytes) = self.burst();
             self.offload.plan(segments, due);
@@ -104,20 +104,20 @@ impl<W: Window> Sender<W> {
     pub(super) fn overflows_host(&self) -> bool {
         let limited = self.offload.has_flow_limit();
         let Some(rate) = self.pacer.rate().filter(|_| limited) else { return false };
-        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
-        let end = self.limits.right_edge().min(self.scoreboard.end());
+        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
+        let end = self.limits.right_edge.min(self.scoreboard.end);
         let segments = self.window_room().min(end.saturating_sub(next) / mss);
         self.offload.overflows(segments, mss, rate)
     }
 
     /// The bytes for which the congestion window must have room, or else it limits the sender.
     pub(super) fn wanted_room(&self) -> u64 {
-        let mss = self.scoreboard.mss();
+        let mss = self.scoreboard.mss;
         if !self.offload.is_on() {
             return mss;
         }
         let burst = mss * u64::from(self.offload.tso_segs);
-        burst.min(self.limits.cwnd() / TSO_WIN_DIVISOR).max(mss)
+        burst.min(self.limits.cwnd / TSO_WIN_DIVISOR).max(mss)
     }
 
     /// A burst of new data begins. The next one is due when this one has left at the pacing rate.
@@ -145,22 +145,22 @@ impl<W: Window> Sender<W> {
 
     /// True if new data waits although the windows allow a segment, for acknowledgements to allow a whole burst.
     pub(super) fn defers(&self, now: Time) -> bool {
-        let last = self.pacer.due().max(self.timers.last_sent);
+        let last = self.pacer.due.max(self.timers.last_sent);
         if !self.offload.is_on()
-            || self.recovery.phase() != Phase::Open
+            || self.recovery.phase != Phase::Open
             || now > last.saturating_add(DEFER)
         {
             return false;
         }
-        let (mss, next) = (self.scoreboard.mss(), self.scoreboard.snd_nxt());
-        let window = self.limits.right_edge().saturating_sub(self.scoreboard.snd_una());
-        let allowed = self.limits.right_edge().saturating_sub(next).min(self.window_room() * mss);
+        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
+        let window = self.limits.right_edge.saturating_sub(self.scoreboard.snd_una);
+        let allowed = self.limits.right_edge.saturating_sub(next).min(self.window_room() * mss);
         let whole = u64::from(self.offload.tso_segs) * mss;
-        let chunk = window.min(self.limits.cwnd()) / TSO_WIN_DIVISOR;
+        let chunk = window.min(self.limits.cwnd) / TSO_WIN_DIVISOR;
         if allowed >= whole.min(chunk).min(self.rest_of_write()) {
             return false;
         }
-        let Some(head) = self.scoreboard.segment(self.scoreboard.first_index()) else {
+        let Some(head) = self.scoreboard.segment(self.scoreboard.first_index) else {
             return false;
         };
         let srtt = self.rtt.srtt();
@@ -170,8 +170,8 @@ impl<W: Window> Sender<W> {
 
     /// The bytes that are left of what the application wrote in one piece, which is as long as the longest burst.
     fn rest_of_write(&self) -> u64 {
-        let (next, end) = (self.scoreboard.snd_nxt(), self.scoreboard.end());
-        let piece = self.scoreboard.mss() * u64::from(self.offload.gso_max_segs);
+        let (next, end) = (self.scoreboard.snd_nxt, self.scoreboard.end);
+        let piece = self.scoreboard.mss * u64::from(self.offload.gso_max_segs);
         (piece - next % piece).min(end - next)
     }
 }

@@ -11,7 +11,8 @@ use super::segment::Snapshot;
 /// The rate estimator of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryRate {
-    delivered: u64,
+    /// All bytes delivered so far.
+    pub(super) delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
     /// `C.app_limited`: samples are application-limited until this many bytes are delivered. Zero if they are not.
@@ -21,11 +22,6 @@ pub struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// All bytes delivered so far.
-    pub fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
     /// The snapshot for a segment sent at `now`. If nothing is in flight (`idle`), a new sampling interval starts.
     pub fn on_send(&mut self, now: Time, idle: bool) -> Snapshot {
         if idle {

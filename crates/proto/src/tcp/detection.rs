@@ -49,7 +49,7 @@ impl Detector {
         match self {
             Self::DuplicateAcks(count) => {
                 if *count as usize >= DUP_THRESH && !context.in_recovery {
-                    scoreboard.mark_lost(scoreboard.first_index());
+                    scoreboard.mark_lost(scoreboard.first_index);
                 }
                 None
             }
@@ -72,7 +72,7 @@ impl Detector {
     /// The cumulative acknowledgement advanced in fast recovery without ending it: a partial acknowledgement, which
     /// shows the next loss (RFC 6582, 3.2).
     pub fn on_partial_ack(&mut self, scoreboard: &mut Scoreboard) {
-        let first = scoreboard.first_index();
+        let first = scoreboard.first_index;
         if matches!(self, Self::DuplicateAcks(_))
             && scoreboard.segment(first).is_some_and(|segment| !segment.retransmitted)
         {

@@ -20,9 +20,9 @@ pub(super) enum Kind {
 /// The ECN state of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
-    config: EcnConfig,
+    pub(super) config: EcnConfig,
     /// SND.NXT when a mark reduced the window last.
-    reduced_until: u64,
+    pub(super) reduced_until: u64,
     /// The next new segment has CWR set.
     pub(super) send_cwr: bool,
 }
@@ -43,18 +43,8 @@ impl EcnState {
         self.config.codepoint(capable)
     }
 
-    /// True if marks reduce the window over a round trip.
-    pub(super) const fn is_gradual(&self) -> bool {
-        self.config.ecn_gradual
-    }
-
     /// A mark reduces the window.
     pub(super) const fn note_reduction(&mut self, snd_nxt: u64) {
         (self.reduced_until, self.send_cwr) = (snd_nxt, true);
-    }
-
-    /// SND.NXT when a mark reduced the window last: marks of data below it cause no other reduction.
-    pub(super) const fn reduced_until(&self) -> u64 {
-        self.reduced_until
     }
 }

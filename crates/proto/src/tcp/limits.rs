@@ -5,9 +5,9 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// The congestion window in force.
-    cwnd: u64,
+    pub(super) cwnd: u64,
     /// SND.UNA + SND.WND: the first byte that the receiver does not allow.
-    right_edge: u64,
+    pub(super) right_edge: u64,
     /// SND.NXT when the congestion window was full last.
     cwnd_limited_until: u64,
 }
@@ -16,26 +16,6 @@ impl Limits {
     /// The limits of a new flow. The window that the receiver will advertise is its buffer.
     pub(super) const fn new(cwnd: u64, receive_buffer: u64) -> Self {
         Self { cwnd, right_edge: receive_buffer, cwnd_limited_until: 0 }
-    }
-
-    /// The congestion window in force.
-    pub(super) const fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// Sets the congestion window.
-    pub(super) const fn set_cwnd(&mut self, cwnd: u64) {
-        self.cwnd = cwnd;
-    }
-
-    /// The first byte that the receiver does not allow.
-    pub(super) const fn right_edge(&self) -> u64 {
-        self.right_edge
-    }
-
-    /// The receiver has advertised a window.
-    pub(super) const fn set_right_edge(&mut self, right_edge: u64) {
-        self.right_edge = right_edge;
     }
 
     /// True if the congestion window allows `len` more bytes. With nothing in flight it always allows a segment.

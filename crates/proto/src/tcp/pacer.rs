@@ -9,7 +9,7 @@ pub(super) struct Pacer {
     /// None for controllers that do not pace.
     pace: Option<Pace>,
     /// When the next segment may leave.
-    due: Time,
+    pub(super) due: Time,
     /// A late segment is made up for by half of its time at most
     /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
     half_credit: bool,
@@ -36,11 +36,6 @@ impl Pacer {
     /// True if the controller paces.
     pub(super) const fn is_active(&self) -> bool {
         self.pace.is_some()
-    }
-
-    /// When the next segment may leave.
-    pub(super) const fn due(&self) -> Time {
-        self.due
     }
 
     /// A segment of `len` bytes is sent at `now`. The next one is due after the time that `len` bytes take at the

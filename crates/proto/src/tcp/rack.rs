@@ -68,7 +68,7 @@ impl Rack {
 
     fn reordering_window(&self, context: &Context<'_>, scoreboard: &Scoreboard) -> Span {
         // Three segments or more (DupThresh) were selectively acknowledged.
-        let dup_thresh = scoreboard.sacked() > scoreboard.mss() * 2;
+        let dup_thresh = scoreboard.sacked() > scoreboard.mss * 2;
         if !self.reordering_seen && (context.in_recovery || dup_thresh) {
             return Span::ZERO;
         }

@@ -23,9 +23,9 @@ const FIRST_SPACE: u64 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveWindow {
     /// The most that is advertised.
-    buffer: u64,
+    pub(super) buffer: u64,
     /// The right edge, which never moves back (RFC 7323, 2.4).
-    right_edge: u64,
+    pub(super) right_edge: u64,
     /// The size that follows the data; `None` if it is the buffer.
     tuning: Option<Box<Tuning>>,
 }
@@ -74,16 +74,6 @@ impl ReceiveWindow {
             space_since: Time::ZERO,
         };
         Self { buffer, right_edge: first, tuning: Some(Box::new(tuning)) }
-    }
-
-    /// The first byte that is not accepted.
-    pub(super) const fn right_edge(&self) -> u64 {
-        self.right_edge
-    }
-
-    /// The most bytes from RCV.NXT that are accepted, whatever was advertised.
-    pub(super) const fn buffer(&self) -> u64 {
-        self.buffer
     }
 
     /// Data arrived; `arrived` are RCV.NXT and the bytes above it that are kept. True if the window grew, so that its
@@ -221,7 +211,7 @@ mod tests {
     }
 
     fn offered(window: &ReceiveWindow, rcv_nxt: u64) -> u64 {
-        window.right_edge() - rcv_nxt
+        window.right_edge - rcv_nxt
     }
 
     #[test]
@@ -256,12 +246,12 @@ mod tests {
         let full = offered(&window, rcv_nxt);
         assert!((190_000..=210_000).contains(&full), "{full}");
         let head = Head { seq: rcv_nxt + 1_000, len: 1_000, ..Head::default() };
-        let before = window.right_edge();
+        let before = window.right_edge;
         let now = Time::after_start(Span::from_ms(9 * ROUND));
         assert!(!window.on_data(now, &head, (rcv_nxt, 195_000)), "no room to grow");
-        assert_eq!(window.right_edge(), before, "never back");
+        assert_eq!(window.right_edge, before, "never back");
         let fixed = Config { receive_autotuning: false, ..Stack::LINUX.tcp };
-        assert_eq!(ReceiveWindow::new(&fixed).right_edge(), fixed.usable_receive_buffer());
+        assert_eq!(ReceiveWindow::new(&fixed).right_edge, fixed.usable_receive_buffer());
     }
 
     /// With a round trip below the clock's millisecond, it is at most the time in which a window arrives.
@@ -278,6 +268,6 @@ mod tests {
         let rtt = window.tuning.as_ref().unwrap().rtt / 8;
         assert!((Span::from_us(500)..Span::from_us(800)).contains(&rtt), "{rtt:?}");
         let next = window.continued(rcv_nxt);
-        assert_eq!(next.right_edge(), window.right_edge() - rcv_nxt);
+        assert_eq!(next.right_edge, window.right_edge - rcv_nxt);
     }
 }

@@ -121,7 +121,7 @@ impl Receiver {
             }
             self.echo.toggle();
         }
-        if end > self.window.right_edge().max(self.rcv_nxt() + self.window.buffer()) {
+        if end > self.window.right_edge.max(self.rcv_nxt() + self.window.buffer) {
             return self.ack_now(0..0);
         }
         let (rcv_nxt, had_gap) = (self.rcv_nxt(), self.arrived.has_gap());
@@ -135,7 +135,7 @@ impl Receiver {
         self.unacknowledged += if head.len > self.segment { 2 } else { 1 };
         let in_order = self.rcv_nxt() > rcv_nxt && !had_gap;
         let waits = self.rcv_nxt() < self.end && !head.flags.has(Flags::PSH);
-        if self.quick_acks > 0 && (in_order || self.compression.is_on()) {
+        if self.quick_acks > 0 && (in_order || self.compression.on) {
             self.quick_acks -= 1;
         } else if in_order && self.unacknowledged < self.delayed_acks.ack_every && waits {
             return self.delay_ack(now, self.delayed_acks.ack_delay);
@@ -248,7 +248,7 @@ impl Receiver {
             scale: self.window_scale,
             ..Head::default()
         };
-        head.advertise(self.window.right_edge() - pending.ack);
+        head.advertise(self.window.right_edge - pending.ack);
         let mut used = 0;
         if self.sack == SackPolicy::SackAndDsack && !pending.duplicate.is_empty() {
             head.blocks[0] = SackBlock::of(&pending.duplicate, head.ack);
@@ -274,7 +274,7 @@ impl Receiver {
         self.compression.on_syn_ack(now);
         let (flags, scale) = (Flags::SYN | Flags::ACK, self.window_scale);
         let mut head = Head { flags, scale, ack: self.rcv_nxt(), ..Head::default() };
-        head.advertise(self.window.right_edge() - self.rcv_nxt());
+        head.advertise(self.window.right_edge - self.rcv_nxt());
         let (body, size) = (0..0, wire::frame(wire::HEADERS));
         Out { head, body, size, class: Class::Control, ecn: self.ecn }
     }

@@ -26,9 +26,9 @@ pub(super) struct Recovery {
     pub(super) tlp: TailLossProbe,
     /// Proportional rate reduction, while one is in progress.
     pub(super) prr: Option<Prr>,
-    phase: Phase,
+    pub(super) phase: Phase,
     /// `RecoveryPoint`: SND.NXT when recovery began. Recovery ends when it is acknowledged.
-    point: u64,
+    pub(super) point: u64,
     /// `RescueRxt`: this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
     rescue_used: bool,
     /// Retransmissions in flight at the end of a recovery begin another, as
@@ -59,19 +59,9 @@ impl Recovery {
         }
     }
 
-    /// The phase.
-    pub(super) const fn phase(&self) -> Phase {
-        self.phase
-    }
-
     /// True if no recovery is under way.
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open
-    }
-
-    /// `RecoveryPoint`.
-    pub(super) const fn point(&self) -> u64 {
-        self.point
     }
 
     /// Fast recovery begins.

@@ -12,17 +12,17 @@ use super::sender::Sender;
 impl<W: Window + Clone> Sender<W> {
     pub(super) fn reuse(&mut self, before: &Self) {
         self.controller = before.controller.clone();
-        self.limits.set_cwnd(self.controller.window().get());
+        self.limits.cwnd = self.controller.window().get();
         (self.rtt, self.delivery_rate) = (before.rtt, before.delivery_rate);
         self.pacer = before.pacer;
         self.offload = before.offload.reused();
         self.timers.last_sent = before.timers.last_sent;
         self.ecn.send_cwr = before.ecn.send_cwr;
-        self.connection.prior_bytes = before.connection.prior_bytes + before.scoreboard.snd_nxt();
+        self.connection.prior_bytes = before.connection.prior_bytes + before.scoreboard.snd_nxt;
         self.connection.pending = Pending::Nothing;
         self.connection.tsecr = before.connection.tsecr;
-        let window = before.limits.right_edge().saturating_sub(before.scoreboard.snd_una());
-        self.limits.set_right_edge(self.limits.right_edge().max(window));
+        let window = before.limits.right_edge.saturating_sub(before.scoreboard.snd_una);
+        self.limits.right_edge = self.limits.right_edge.max(window);
     }
 }
 

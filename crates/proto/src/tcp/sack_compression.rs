@@ -18,7 +18,7 @@ const SLACK: Span = Span::from_us(100);
 /// The compression of one receiver's acknowledgements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SackCompression {
-    on: bool,
+    pub(super) on: bool,
     /// When the SYN was answered, until data comes; then the round trip that this took.
     answered_at: Option<Time>,
     handshake: Option<Span>,
@@ -31,11 +31,6 @@ impl SackCompression {
     /// That of a new flow; `on` says whether there is any.
     pub(super) const fn new(on: bool) -> Self {
         Self { on, answered_at: None, handshake: None, rcv_nxt: 0, duplicates: 0, waiting: 0 }
-    }
-
-    /// True if there is any.
-    pub(super) const fn is_on(&self) -> bool {
-        self.on
     }
 
     /// The SYN is answered.

@@ -16,13 +16,13 @@ use super::segment::{Segment, SegmentState, Snapshot, Transmission};
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     /// Payload of a full segment.
-    pub(super) mss: u64,
+    pub mss: u64,
     /// The first byte after the message; `u64::MAX` if there is no end.
-    pub(super) end: u64,
-    pub(super) snd_una: u64,
-    pub(super) snd_nxt: u64,
+    pub end: u64,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
     /// Index of the first record of the ring, which is the segment at `snd_una`.
-    pub(super) first_index: u64,
+    pub first_index: u64,
     pub(super) ring: VecDeque<Segment>,
     /// Bytes of the segments in state [`SegmentState::InFlight`].
     pub(super) in_flight: u64,
@@ -30,15 +30,15 @@ pub struct Scoreboard {
     /// `sacked_out` of a connection without SACK).
     pub(super) dupack_delivered: u64,
     /// Bytes of the segments in state [`SegmentState::Lost`].
-    pub(super) lost: u64,
+    pub lost: u64,
     /// Bytes ever marked lost.
-    pub(super) total_lost: u64,
+    pub total_lost: u64,
     /// What is known beyond `snd_una`; `None` for most flows.
     pub(super) loss_state: Option<Box<LossState>>,
     /// No segment below this one is in flight as its first transmission.
     pub(super) first_original: u64,
     /// Records visited so far: the work done.
-    pub(super) records_visited: u64,
+    pub records_visited: u64,
 }
 
 impl Scoreboard {
@@ -61,31 +61,6 @@ impl Scoreboard {
         }
     }
 
-    /// Payload of a full segment.
-    pub fn mss(&self) -> u64 {
-        self.mss
-    }
-
-    /// SND.UNA: the first byte not acknowledged cumulatively.
-    pub fn snd_una(&self) -> u64 {
-        self.snd_una
-    }
-
-    /// SND.NXT: the first byte never sent.
-    pub fn snd_nxt(&self) -> u64 {
-        self.snd_nxt
-    }
-
-    /// The first byte after the message; `u64::MAX` if there is no end.
-    pub fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// The index of the first segment not acknowledged cumulatively.
-    pub fn first_index(&self) -> u64 {
-        self.first_index
-    }
-
     /// The pipe of RFC 6675: the estimate of the bytes in flight. Lost bytes count only once they are retransmitted.
     pub fn pipe(&self) -> u64 {
         self.in_flight - self.dupack_delivered
@@ -96,24 +71,9 @@ impl Scoreboard {
         self.loss_state.as_ref().map_or(0, |state| state.retransmitted)
     }
 
-    /// Bytes marked lost and not retransmitted yet.
-    pub fn lost(&self) -> u64 {
-        self.lost
-    }
-
-    /// Bytes ever marked lost.
-    pub fn total_lost(&self) -> u64 {
-        self.total_lost
-    }
-
     /// Bytes selectively acknowledged.
     pub fn sacked(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |state| state.sacked.count())
-    }
-
-    /// Records visited so far, for tests that bound the work.
-    pub fn records_visited(&self) -> u64 {
-        self.records_visited
     }
 
     /// The bytes of a segment.

@@ -103,33 +103,33 @@ impl<W: Window> Sender<W> {
 
     /// The congestion window in force: that of the controller or, in recovery, of proportional rate reduction.
     pub fn cwnd(&self) -> Bytes {
-        Bytes::new(self.limits.cwnd())
+        Bytes::new(self.limits.cwnd)
     }
 
     /// What the controller is told of a loss or a mark, with `in_flight` bytes in flight before.
     pub(super) fn congestion(&self, now: Time, in_flight: u64) -> Loss {
-        let in_cwr = self.scoreboard.snd_una() < self.ecn.reduced_until();
+        let in_cwr = self.scoreboard.snd_una < self.ecn.reduced_until;
         let prior = self.connection.prior_bytes;
-        let snd_una = prior + self.scoreboard.snd_una();
-        let snd_nxt = prior + self.scoreboard.snd_nxt();
+        let snd_una = prior + self.scoreboard.snd_una;
+        let snd_nxt = prior + self.scoreboard.snd_nxt;
         Loss { now, prior_in_flight: Bytes::new(in_flight), in_cwr, snd_una, snd_nxt }
     }
 
     /// Takes over the window of the controller or of proportional rate reduction, and the pacing rate.
     pub(super) fn update_limits(&mut self) {
-        self.limits.set_cwnd(match &self.recovery.prr {
+        self.limits.cwnd = match &self.recovery.prr {
             Some(prr) => prr.cwnd(),
             None => self.controller.window().get(),
-        });
+        };
         self.pacer.set_rate(self.controller.pacing());
         self.update_offload();
         self.note_cwnd_limited();
     }
 
     fn note_cwnd_limited(&mut self) {
-        let planned = self.offload.planned_segments() * self.scoreboard.mss();
+        let planned = self.offload.planned_segments() * self.scoreboard.mss;
         let (pipe, wanted) = (self.scoreboard.pipe() + planned, self.wanted_room());
-        self.limits.note_cwnd_limited(pipe, wanted, self.scoreboard.snd_nxt());
+        self.limits.note_cwnd_limited(pipe, wanted, self.scoreboard.snd_nxt);
     }
 
     fn has_room(&self, len: u64) -> bool {
@@ -139,7 +139,7 @@ impl<W: Window> Sender<W> {
     /// True if there is new data that the receiver's window allows.
     pub(super) fn has_new_data(&self) -> bool {
         let new = self.scoreboard.unsent();
-        !new.is_empty() && new.end <= self.limits.right_edge()
+        !new.is_empty() && new.end <= self.limits.right_edge
     }
 
     /// What is sent next, whenever the pacer allows it: SYN and probes before data, then `NextSeg` of RFC 6675.
@@ -155,7 +155,7 @@ impl<W: Window> Sender<W> {
             _ if self.recovery.tlp.pending => return Some(NextSegment::TailLossProbe),
             _ => {}
         }
-        let hold = self.undo.holds_retransmissions();
+        let hold = self.undo.hold_retransmissions;
         if let Some(lost) = self.scoreboard.first_lost().filter(|_| !hold) {
             let body = self.scoreboard.body(lost);
             let room = self.has_room(body.end - body.start);
@@ -163,11 +163,11 @@ impl<W: Window> Sender<W> {
         }
         let new = self.scoreboard.unsent();
         let allowed =
-            new.end <= self.limits.right_edge() || self.connection.pending == Pending::Override;
+            new.end <= self.limits.right_edge || self.connection.pending == Pending::Override;
         if !new.is_empty() && allowed {
             return self.has_room(new.end - new.start).then_some(NextSegment::New);
         }
-        if self.recovery.phase() == Phase::Recovery
+        if self.recovery.phase == Phase::Recovery
             && matches!(self.recovery.detector, Detector::Sack)
         {
             return self.next_possibly_lost();
@@ -177,7 +177,7 @@ impl<W: Window> Sender<W> {
 
     /// With nothing marked lost and nothing new to send: rules 3 and 4 of `NextSeg`.
     fn next_possibly_lost(&self) -> Option<NextSegment> {
-        if !self.has_room(self.scoreboard.mss()) {
+        if !self.has_room(self.scoreboard.mss) {
             return None;
         }
         let scoreboard = &self.scoreboard;
@@ -215,7 +215,7 @@ impl<W: Window> Sender<W> {
         if !self.is_paced(next) {
             return Time::ZERO;
         }
-        self.offload.planned_due().unwrap_or_else(|| self.pacer.due())
+        self.offload.planned_due().unwrap_or_else(|| self.pacer.due)
     }
 
     /// True if new data is what would be sent next if the pacer allowed it.
@@ -230,7 +230,7 @@ impl<W: Window> Sender<W> {
     #[inline]
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
         if self.offload.is_absent() {
-            return !self.is_paced(next) || self.pacer.due() <= now;
+            return !self.is_paced(next) || self.pacer.due <= now;
         }
         self.may_leave_host(now, next)
     }
@@ -261,14 +261,14 @@ impl<W: Window> Sender<W> {
         let new = self.has_new_data();
         let index = if new { None } else { Some(self.scoreboard.highest_unsacked()?) };
         let out = self.transmit(now, index);
-        self.recovery.tlp.on_probe(self.scoreboard.snd_nxt(), !new);
+        self.recovery.tlp.on_probe(self.scoreboard.snd_nxt, !new);
         self.timers.rto_start = now;
         Some(out)
     }
 
     /// Sends the segment with the index `retransmit` again, or the segment at SND.NXT.
     fn transmit(&mut self, now: Time, retransmit: Option<u64>) -> Out<Head> {
-        let idle = self.scoreboard.snd_una() == self.scoreboard.snd_nxt();
+        let idle = self.scoreboard.snd_una == self.scoreboard.snd_nxt;
         if idle {
             self.start_after_idle(now);
         }
@@ -276,10 +276,10 @@ impl<W: Window> Sender<W> {
         let limited = self.delivery_rate.is_app_limited();
         let mut flags = Flags::default();
         let (body, kind) = if let Some(index) = retransmit {
-            if index == self.scoreboard.first_index() {
+            if index == self.scoreboard.first_index {
                 self.timers.rto_start = now;
             }
-            if self.scoreboard.lost() == 0 && self.scoreboard.possibly_lost() != Some(index) {
+            if self.scoreboard.lost == 0 && self.scoreboard.possibly_lost() != Some(index) {
                 self.recovery.note_rescue();
             }
             self.counts.retransmits += 1;
@@ -329,7 +329,7 @@ impl<W: Window> Sender<W> {
     fn start_after_idle(&mut self, now: Time) {
         let idle = now.saturating_since(self.timers.last_sent);
         self.timers.rto_start = now;
-        let used = self.connection.prior_bytes + self.scoreboard.snd_nxt() > 0;
+        let used = self.connection.prior_bytes + self.scoreboard.snd_nxt > 0;
         let long = match self.connection.idle_restart {
             IdleRestart::Never => false,
             IdleRestart::Timeout => idle > self.rtt.base_rto(),
@@ -345,8 +345,8 @@ impl<W: Window> Sender<W> {
     /// Marks the sender application-limited if all data was sent although the congestion window has room.
     pub(super) fn note_app_limited(&mut self) {
         let pipe = self.scoreboard.pipe();
-        let all_sent = self.scoreboard.snd_nxt() == self.scoreboard.end();
-        if all_sent && self.scoreboard.lost() == 0 && pipe < self.limits.cwnd() {
+        let all_sent = self.scoreboard.snd_nxt == self.scoreboard.end;
+        if all_sent && self.scoreboard.lost == 0 && pipe < self.limits.cwnd {
             self.delivery_rate.mark_app_limited(pipe);
         }
     }
@@ -407,7 +407,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
             }
             NextSegment::WindowProbe => {
                 self.connection.pending = Pending::Nothing;
-                self.control_packet(self.scoreboard.snd_nxt(), Flags::default())
+                self.control_packet(self.scoreboard.snd_nxt, Flags::default())
             }
             NextSegment::TailLossProbe => self.probe_tail(now)?,
             NextSegment::Retransmission(index) => self.transmit(now, Some(index)),
@@ -431,7 +431,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     }
 
     fn is_complete(&self) -> bool {
-        self.scoreboard.snd_una() >= self.scoreboard.end()
+        self.scoreboard.snd_una >= self.scoreboard.end
     }
 
     fn rtt_sample(&self) -> Option<Span> {

@@ -85,9 +85,9 @@ impl<W: Window> Sender<W> {
     /// open it.
     pub(super) fn is_persisting(&self) -> bool {
         let new = self.scoreboard.unsent();
-        self.scoreboard.snd_una() == self.scoreboard.snd_nxt()
+        self.scoreboard.snd_una == self.scoreboard.snd_nxt
             && !new.is_empty()
-            && new.end > self.limits.right_edge()
+            && new.end > self.limits.right_edge
     }
 
     /// The timer that runs, and when it expires.
@@ -97,7 +97,7 @@ impl<W: Window> Sender<W> {
             let running = self.connection.state == State::SynSent;
             return running.then_some((rto, Timer::Retransmission));
         }
-        if self.scoreboard.snd_una() == self.scoreboard.snd_nxt() {
+        if self.scoreboard.snd_una == self.scoreboard.snd_nxt {
             return self.is_persisting().then_some((rto, Timer::Persist));
         }
         if self.timers.reordering <= rto {
@@ -105,7 +105,7 @@ impl<W: Window> Sender<W> {
         }
         if self.may_probe_tail() {
             let since = self.timers.last_sent.max(self.timers.rto_start);
-            let single = self.scoreboard.pipe() <= self.scoreboard.mss();
+            let single = self.scoreboard.pipe() <= self.scoreboard.mss;
             let delay = self.timers.max_ack_delay;
             let due = TailLossProbe::timeout(since, &self.rtt, single, delay);
             return Some((due.min(rto), Timer::TailLossProbe));
@@ -142,7 +142,7 @@ impl<W: Window> Sender<W> {
             }
             Timer::Reordering => self.on_reordering_timeout(now),
             Timer::Persist => {
-                let closed = self.limits.right_edge() <= self.scoreboard.snd_nxt();
+                let closed = self.limits.right_edge <= self.scoreboard.snd_nxt;
                 self.connection.pending =
                     if closed { Pending::WindowProbe } else { Pending::Override };
                 self.rtt.back_off();
@@ -153,10 +153,10 @@ impl<W: Window> Sender<W> {
 
     /// The retransmission timer has expired: marks everything in flight lost.
     fn on_retransmission_timeout(&mut self, now: Time) {
-        let loss = self.congestion(now, self.scoreboard.pipe() + self.scoreboard.lost());
-        let first = self.recovery.is_first_timeout(self.scoreboard.snd_una());
+        let loss = self.congestion(now, self.scoreboard.pipe() + self.scoreboard.lost);
+        let first = self.recovery.is_first_timeout(self.scoreboard.snd_una);
         self.prepare_timeout_undo(first);
-        self.recovery.enter_loss(self.scoreboard.snd_una(), self.scoreboard.snd_nxt());
+        self.recovery.enter_loss(self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         self.scoreboard.mark_all_lost();
         self.rtt.back_off();
         self.counts.timeouts += 1;

@@ -75,7 +75,7 @@ impl Episode {
 pub(super) struct Undo {
     config: Spurious,
     /// No retransmission is sent before the next acknowledgement, which may show that none is needed. New segments are.
-    hold_retransmissions: bool,
+    pub(super) hold_retransmissions: bool,
     /// The present or last recovery. Most flows never have one.
     episode: Option<Box<Episode>>,
 }
@@ -94,11 +94,6 @@ impl Undo {
     /// `TSecr` of an acknowledgement, if timestamps are on.
     pub(super) fn tsecr(&self, head: &Head) -> Option<Timestamp> {
         self.config.timestamps.then_some(head.timestamp)
-    }
-
-    /// True while no retransmission is to be sent.
-    pub(super) const fn holds_retransmissions(&self) -> bool {
-        self.hold_retransmissions
     }
 
     /// Recoveries undone.
@@ -178,7 +173,7 @@ impl<W: Window> Sender<W> {
         let prior_cwnd = self.controller.window();
         let ssthresh = self.controller.slow_start_threshold();
         // Outside of a reduction the window may have grown far beyond the threshold (kernel: `tcp_current_ssthresh`).
-        let reducing = self.recovery.prr.is_some() || self.recovery.phase() == Phase::Recovery;
+        let reducing = self.recovery.prr.is_some() || self.recovery.phase == Phase::Recovery;
         let grown = Bytes::new(if reducing { 0 } else { prior_cwnd.get() / 4 * 3 });
         Prior { prior_cwnd, prior_ssthresh: ssthresh.max(grown) }
     }
@@ -189,8 +184,8 @@ impl<W: Window> Sender<W> {
     #[inline(never)]
     pub(super) fn prepare_undo(&mut self, marked: bool) {
         if self.undo.config.is_on() {
-            let snd_una = self.scoreboard.snd_una();
-            let required = marked || snd_una < self.ecn.reduced_until();
+            let snd_una = self.scoreboard.snd_una;
+            let required = marked || snd_una < self.ecn.reduced_until;
             let prior = (!required).then(|| self.prior());
             let episode = self.undo.episode.get_or_insert_default();
             episode.begin(snd_una, self.scoreboard.retransmitted(), prior);
@@ -205,11 +200,11 @@ impl<W: Window> Sender<W> {
     #[inline(never)]
     pub(super) fn prepare_timeout_undo(&mut self, first: bool) {
         if self.undo.config.is_on() {
-            let (phase, snd_una) = (self.recovery.phase(), self.scoreboard.snd_una());
+            let (phase, snd_una) = (self.recovery.phase, self.scoreboard.snd_una);
             let open = phase == Phase::Open;
             let prior = self.prior();
             let episode = self.undo.episode.get_or_insert_default();
-            if open || snd_una >= self.recovery.point() || (phase == Phase::Loss && first) {
+            if open || snd_una >= self.recovery.point || (phase == Phase::Loss && first) {
                 let probe = self.recovery.tlp.is_retransmission_in_flight();
                 episode.begin(snd_una, u32::from(probe), Some(prior));
             }
@@ -228,12 +223,12 @@ impl<W: Window> Sender<W> {
     #[cold]
     #[inline(never)]
     fn on_dsack(&mut self, dsack: &Range<u64>, prior_una: u64) {
-        let segments = (dsack.end - dsack.start).div_ceil(self.scoreboard.mss());
+        let segments = (dsack.end - dsack.start).div_ceil(self.scoreboard.mss);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         if !self.undo.on_dsack(segments, self.counts.retransmits) {
             return;
         }
-        let (snd_una, snd_nxt) = (self.scoreboard.snd_una(), self.scoreboard.snd_nxt());
+        let (snd_una, snd_nxt) = (self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         if let Some(rack) = self.recovery.detector.rack_mut() {
             rack.on_dsack(snd_una, snd_nxt);
         }
@@ -249,8 +244,8 @@ impl<W: Window> Sender<W> {
     /// Returns false if no losses are to be detected before the next acknowledgement.
     pub(super) fn update_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
         self.undo.hold_retransmissions = false;
-        let ended = evidence.advanced && self.scoreboard.snd_una() >= self.recovery.point();
-        match self.recovery.phase() {
+        let ended = evidence.advanced && self.scoreboard.snd_una >= self.recovery.point;
+        match self.recovery.phase {
             Phase::Open => self.update_open(evidence.advanced),
             Phase::Recovery if ended => {
                 let spurious = self.undo.is_spurious(evidence);
@@ -269,9 +264,9 @@ impl<W: Window> Sender<W> {
     /// spurious.
     fn update_open(&mut self, advanced: bool) {
         if advanced {
-            let (snd_una, recovery) = (self.scoreboard.snd_una(), &mut self.recovery);
+            let (snd_una, recovery) = (self.scoreboard.snd_una, &mut self.recovery);
             recovery.detector.on_new_ack(&mut self.scoreboard);
-            recovery.prr = recovery.prr.take().filter(|_| snd_una < self.ecn.reduced_until());
+            recovery.prr = recovery.prr.take().filter(|_| snd_una < self.ecn.reduced_until);
         }
         if self.undo.is_all_duplicate() {
             self.undo_reduction();
@@ -313,7 +308,7 @@ impl<W: Window> Sender<W> {
     #[cold]
     #[inline(never)]
     fn update_loss_recovery(&mut self, evidence: &Evidence<'_>, ended: bool) {
-        let (point, summary) = (self.recovery.point(), evidence.summary);
+        let (point, summary) = (self.recovery.point, evidence.summary);
         // Step 3b, also taken in step 2: a segment was acknowledged that was in flight at the timeout and was not
         // retransmitted.
         let is_before_timeout = |index| self.scoreboard.body(index).end <= point;
@@ -324,7 +319,7 @@ impl<W: Window> Sender<W> {
             return self.undo_recovery(evidence.now);
         }
         if self.undo.is_frto() {
-            if self.scoreboard.snd_nxt() > point {
+            if self.scoreboard.snd_nxt > point {
                 // Step 3a: new data was selectively acknowledged, but nothing that was in flight at the timeout.
                 self.undo.set_frto(!summary.sacked);
             } else if evidence.advanced && !ended {
@@ -360,7 +355,7 @@ impl<W: Window> Sender<W> {
     #[inline(never)]
     fn undo_recovery(&mut self, now: Time) {
         self.undo_reduction();
-        self.recovery.exit_spurious(self.scoreboard.snd_una());
+        self.recovery.exit_spurious(self.scoreboard.snd_una);
         self.controller.on_recovery_exit(now);
     }
 
@@ -388,6 +383,6 @@ impl<W: Window> Sender<W> {
 
 /// True unless the scoreboard shows that the segment with the first of these bytes was sent only once.
 fn was_retransmitted(scoreboard: &Scoreboard, bytes: &Range<u64>) -> bool {
-    let segment = scoreboard.segment(bytes.start / scoreboard.mss());
+    let segment = scoreboard.segment(bytes.start / scoreboard.mss);
     segment.is_none_or(|segment| segment.retransmitted)
 }

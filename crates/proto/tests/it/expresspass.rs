@@ -37,7 +37,7 @@ fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Pee
     let chance = Seed::new(1).stream("credits", 0);
     let receiver = Receiver::new(config, Rule::Code(CodeRule::new(rule)), chance);
     let sender = Sender::new(config, Some(size));
-    Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, 1)
+    Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, 1)
 }
 
 /// Runs until both endpoints are complete, and on until there are no further events.

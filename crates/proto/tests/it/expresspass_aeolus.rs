@@ -34,7 +34,7 @@ fn pair(config: &Config, frames: u64) -> Pair<Peer<Rule>> {
     let receiver = Receiver::new(config, Rule::Code(rule), chance);
     let sender = Sender::new(config, Some(frames * PAYLOAD));
     let path = Path { rate: BitsPerSec::gbps(10), delay: DELAY, ..Path::clean() };
-    Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, 1)
+    Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, 1)
 }
 
 /// Runs until the receiver has all data. Returns the time.
@@ -158,7 +158,7 @@ fn a_lost_tail_is_found_by_the_probe() {
     let sender = Sender::new(&config, Some(100 * PAYLOAD));
     let receiver = Receiver::new(&config, Rule::Code(slow), Seed::new(1).stream("credits", 0));
     let path = Path { rate: BitsPerSec::gbps(10), delay: DELAY, ..Path::clean() };
-    let mut pair = Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, 1)
+    let mut pair = Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, 1)
         .with_drops(lose(&[97, 98, 99]));
     finish(&mut pair);
     // The first credit comes before any acknowledgement and repairs the last frame, as it happens.

@@ -52,7 +52,7 @@ fn path() -> impl Strategy<Value = Path> {
 fn pair(config: &Config, rule: Rule, size: u64, path: Path, seed: u64) -> Pair<Peer<Rule>> {
     let receiver = Receiver::new(config, rule, Seed::new(seed).stream("credits", 0));
     let sender = Sender::new(config, Some(size));
-    Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, seed)
+    Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, seed)
 }
 
 fn head() -> impl Strategy<Value = Head> {
@@ -154,7 +154,7 @@ proptest! {
     ) {
         let chance = Seed::new(1).stream("credits", 0);
         let mut ends =
-            [Peer::Sender(Sender::new(&config, size)), Peer::Receiver(Receiver::new(&config, rule, chance))];
+            [Peer::sender(Sender::new(&config, size)), Peer::receiver(Receiver::new(&config, rule, chance))];
         let mut now = at(1);
         ends[0].on_timer(now);
         for (head, us, early) in inputs {

@@ -110,8 +110,8 @@ fn an_open_connection_has_no_handshake() {
     let mut first = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
     assert!(first.run(ms(100)));
     let (mut sender, mut receiver) = (
-        Tcp::Sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),
-        Tcp::Receiver(Receiver::new(&config, Some(5 * SEGMENT))),
+        Tcp::sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),
+        Tcp::receiver(Receiver::new(&config, Some(5 * SEGMENT))),
     );
     sender.continue_connection(&first.ends[0]);
     receiver.continue_connection(&first.ends[1]);

@@ -124,7 +124,7 @@ fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does
     assert_eq!(hand.spy().losses.len(), 1);
     let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
     assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
-    let next = hand.sender.scoreboard().snd_nxt() / SEGMENT;
+    let next = hand.sender.scoreboard().snd_nxt / SEGMENT;
     hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
     assert_eq!(hand.spy().exits.len(), 1);
     // then that mark is of the window that has shrunk already,

@@ -195,7 +195,7 @@ proptest! {
         let pace = BitsPerSec::new(50_000_000);
         work(&mut Sender::new(&config, Spy { pace, ..Spy::new(20) }, size), &packets);
         let window: AnyWindow = control.build(&config.start(BitsPerSec::gbps(1), 0));
-        let mut end = Tcp::Sender(Sender::new(&config, window, size));
+        let mut end = Tcp::sender(Sender::new(&config, window, size));
         work(&mut end, &packets);
     }
 }

@@ -128,7 +128,7 @@ fn while_a_retransmission_is_out_an_original_that_arrives_holds_back_others() {
     let mut hand = ten(&linux(TIMESTAMPS), 6);
     hand.ack(ms(80), 0, &[(3, 6)]);
     assert_eq!(hand.leaving(), [0, 1]);
-    assert_eq!(hand.sender.scoreboard().lost(), SEGMENT);
+    assert_eq!(hand.sender.scoreboard().lost, SEGMENT);
     // when the original of 0 arrives while the retransmission of 1 is out,
     hand.echo(ms(81), 1, &[(3, 7)], ms(0));
     assert_eq!(hand.leaving(), [10, 11], "new, and not 2");
@@ -274,10 +274,10 @@ fn recovery_that_ends_with_an_echo_of_an_original_is_undone() {
 fn what_was_marked_lost_is_in_flight_again_after_an_undo() {
     let mut hand = timed_out(FRTO);
     let board = hand.sender.scoreboard();
-    assert_eq!((board.pipe(), board.lost()), (SEGMENT, 9 * SEGMENT));
+    assert_eq!((board.pipe(), board.lost), (SEGMENT, 9 * SEGMENT));
     hand.ack(ms(1_010), 2, &[]);
     let board = hand.sender.scoreboard();
-    assert_eq!((board.pipe(), board.lost()), (8 * SEGMENT, 0));
+    assert_eq!((board.pipe(), board.lost), (8 * SEGMENT, 0));
     // All of it is acknowledged as if nothing had happened.
     hand.ack(ms(1_011), 10, &[]);
     assert_eq!(hand.sender.scoreboard().pipe(), 0);

@@ -116,8 +116,8 @@ fn world(setting: &Setting) -> World<'static, Tcp<Reno>, Watch> {
                 start: Time::after_start(Span::from_ms(10 * number)),
                 from,
                 to,
-                sender: Tcp::Sender(Sender::new(&config, reno, size)),
-                receiver: Tcp::Receiver(Receiver::new(&config, size)),
+                sender: Tcp::sender(Sender::new(&config, reno, size)),
+                receiver: Tcp::receiver(Receiver::new(&config, size)),
                 connections: None,
             }
         })

@@ -117,8 +117,8 @@ fn start(setting: &Setting, jobs: &[(Span, Job)]) -> World<'static, Peer<Rule>, 
                 start: Time::after_start(job.start),
                 from,
                 to: net.right[0],
-                sender: Peer::Sender(Sender::new(&config, size)),
-                receiver: Peer::Receiver(Receiver::new(&config, rule, chance)),
+                sender: Peer::sender(Sender::new(&config, size)),
+                receiver: Peer::receiver(Receiver::new(&config, rule, chance)),
                 connections: None,
             }
         })

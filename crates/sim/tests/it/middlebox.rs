@@ -83,8 +83,8 @@ fn run<M: Middlebox<Head = Head>>(
             start: Time::after_start(Span::from_us(20 * number)),
             from: hosts[from],
             to: hosts[to],
-            sender: Peer::Sender(Sender::new(&config, Some(300_000))),
-            receiver: Peer::Receiver(Receiver::new(&config, rule, chance)),
+            sender: Peer::sender(Sender::new(&config, Some(300_000))),
+            receiver: Peer::receiver(Receiver::new(&config, rule, chance)),
             connections: None,
         }
     };

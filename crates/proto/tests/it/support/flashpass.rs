@@ -110,7 +110,7 @@ impl Setting {
     pub fn pair(&self, size: Option<u64>, law: Spy, path: Path) -> Pair<Peer<Spy>> {
         let receiver = Receiver::new(self.receiver);
         let sender = self.sender(size, law, 1);
-        Pair::new(Peer::Sender(sender), Peer::Receiver(receiver), path, 1)
+        Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, 1)
     }
 }
 

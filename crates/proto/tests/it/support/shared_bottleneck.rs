@@ -139,8 +139,8 @@ impl SharedBottleneck {
     /// Adds a flow of `size` bytes, or without end.
     pub fn add(&mut self, config: &Config, control: &any::Config, start: Time, size: Option<u64>) {
         let window = control.build(&config.start(self.rate, self.flows.len() as u64));
-        let sender = Tcp::Sender(Sender::new(config, window, size));
-        let receiver = Tcp::Receiver(Receiver::new(config, size));
+        let sender = Tcp::sender(Sender::new(config, window, size));
+        let receiver = Tcp::receiver(Receiver::new(config, size));
         let (ends, sides) = ([sender, receiver], [(); 2].map(|()| Side::new(self.hosts)));
         self.flows.push(Flow { ends, start, sides, started: false });
     }

@@ -196,14 +196,14 @@ pub fn pair(config: &Config, control: &any::Config, size: u64, path: Path) -> Pa
     let window = control.build(&config.start(path.rate, 1));
     let sender = Sender::new(config, window, Some(size));
     let receiver = Receiver::new(config, Some(size));
-    Pair::new(Tcp::Sender(sender), Tcp::Receiver(receiver), path, 7)
+    Pair::new(Tcp::sender(sender), Tcp::receiver(receiver), path, 7)
 }
 
 /// A pair with a [`Spy`] as its controller.
 pub fn spied(config: &Config, spy: Spy, size: u64, path: Path) -> Pair<Tcp<Spy>> {
     let sender = Sender::new(config, spy, Some(size));
     let receiver = Receiver::new(config, Some(size));
-    Pair::new(Tcp::Sender(sender), Tcp::Receiver(receiver), path, 7)
+    Pair::new(Tcp::sender(sender), Tcp::receiver(receiver), path, 7)
 }
 
 /// The sender of a pair.
