@@ -1,11 +1,11 @@
-//! Aeolus at the sender: the unscheduled data of the first round trip, sent before any credit, and its recovery.
-//! State: how much of the burst was sent, and which of its frames are acknowledged or were retransmitted.
-//! Units: bytes of the stream; byte counts are those of whole frames, so that they convert to frames exactly.
-//! Source: aeolus-apnet18, 3.3; choices in docs/aeolus.md.
+//! Aeolus at the sender: the unscheduled data of the first round trip, sent before any credit, and its recovery. State:
+//! how much of the burst was sent, and which of its frames are acknowledged or were retransmitted. Units: bytes of the
+//! stream, in whole frames but for the last. Source: aeolus-apnet18, 3.3; choices in docs/aeolus.md.
 //!
 //! The transport that owns it sends what [`UnscheduledBurst::poll`] returns, ends the burst with
-//! [`UnscheduledBurst::stop`] at the first answer, reports acknowledgements, and fetches the frames to retransmit.
-//! Each frame is retransmitted at most once: retransmissions are scheduled, and the transport recovers their losses.
+//! [`UnscheduledBurst::stop`] at the first packet from the receiver, reports acknowledgements, and fetches the frames
+//! to retransmit. Each frame is retransmitted at most once; the retransmission is sent on a credit, and the transport
+//! recovers its loss.
 
 use std::ops::Range;
 
@@ -14,59 +14,57 @@ use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 use crate::arrived::Arrived;
 use crate::wire;
 
-/// The parameters of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The rate of the burst: that of the host's link.
+    /// Rate of the sender's link, at which the burst is sent.
     pub link: BitsPerSec,
-    /// The most bytes sent without a credit, on the wire.
+    /// The most bytes on the wire that are sent without a credit.
     pub max_burst: Bytes,
 }
 
-/// A packet to be sent without a credit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnscheduledPacket {
-    /// Payload.
+    /// Bytes of the stream.
     Payload(Range<u64>),
-    /// The probe packet: a minimum-size packet behind the last payload, which ended here. It must not be dropped
-    /// selectively.
+    /// The probe packet, of minimum size, behind the last payload. Its number is the end of the unscheduled data.
+    /// Queues must not drop it selectively.
     Probe(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Frames are sent, each when the one before it has had its time on the link.
+    /// Frames leave at the rate of the link.
     Burst,
-    /// The probe is due.
+    /// The probe packet is due.
     Probe,
-    /// Not started, or over.
+    /// The burst has not started or is over.
     Idle,
 }
 
-/// The unscheduled part of a stream, from its first byte to [`UnscheduledBurst::end`].
+/// The unscheduled data of a stream, from its first byte to [`UnscheduledBurst::end`].
 #[derive(Clone, Debug)]
 pub struct UnscheduledBurst {
     pace: Pace,
     payload: u64,
     phase: Phase,
-    /// When the next frame is due; `None` if it is due already, or none is.
+    /// When the next frame is due; `None` if it is due now, or if no frame follows.
     due: Option<Time>,
-    /// The burst sends no byte from here on.
+    /// The burst ends before this byte.
     limit: u64,
-    /// The end of the unscheduled data so far.
+    /// End of the unscheduled data sent so far.
     end: u64,
     acked: Arrived,
-    /// Frames that are acknowledged or were retransmitted. The others are outstanding.
+    /// Frames that are acknowledged or were retransmitted. All others are outstanding.
     handled: Arrived,
-    /// Outstanding frames below are lost: something sent later has arrived.
+    /// Outstanding frames below this byte are lost: a packet that was sent later has arrived.
     highest_arrived: u64,
-    /// No frame from here on is outstanding.
+    /// Frames from this byte on are not outstanding.
     highest_outstanding: u64,
 }
 
 impl UnscheduledBurst {
-    /// A burst that has not started, of a stream of `size` bytes or without end. Without a configuration it never
-    /// sends anything.
+    /// Creates a burst that has not started, for a stream of `size` bytes or without end. Without a configuration it
+    /// never sends.
     pub fn new(config: Option<Config>, payload: u64, size: Option<u64>) -> Self {
         let frame = u64::from(wire::data_frame(payload));
         let frames = config.map_or(0, |config| config.max_burst.get().div_ceil(frame));
@@ -85,14 +83,13 @@ impl UnscheduledBurst {
         }
     }
 
-    /// Starts the burst.
     pub fn start(&mut self) {
         if self.limit > 0 {
             self.phase = Phase::Burst;
         }
     }
 
-    /// Ends the burst; the probe follows if anything was sent.
+    /// Ends the burst. The probe follows if any frame was sent.
     pub fn stop(&mut self) {
         if self.phase == Phase::Burst {
             self.phase = if self.end > 0 { Phase::Probe } else { Phase::Idle };
@@ -100,27 +97,24 @@ impl UnscheduledBurst {
         }
     }
 
-    /// Whether the burst goes on: payload is due, or will be.
+    /// Whether more frames of the burst will be sent.
     pub fn is_bursting(&self) -> bool {
         self.phase == Phase::Burst
     }
 
-    /// When [`UnscheduledBurst::on_timer`] is to be called.
     pub fn wakeup(&self) -> Option<Time> {
         self.due
     }
 
-    /// The deadline may have come.
     pub fn on_timer(&mut self, now: Time) {
         self.due = self.due.filter(|&due| due > now);
     }
 
-    /// Whether [`UnscheduledBurst::poll`] returns a packet.
+    /// Whether [`UnscheduledBurst::poll`] would return a packet.
     pub fn ready(&self) -> bool {
         self.phase != Phase::Idle && self.due.is_none()
     }
 
-    /// The packet that is to be sent now, if any.
     pub fn poll(&mut self, now: Time) -> Option<UnscheduledPacket> {
         if !self.ready() {
             return None;
@@ -140,12 +134,12 @@ impl UnscheduledBurst {
         Some(UnscheduledPacket::Payload(body))
     }
 
-    /// The end of the unscheduled data so far.
+    /// End of the unscheduled data sent so far.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// These bytes have arrived. Parts of frames do not count.
+    /// Acknowledges bytes. Frames that they cover only in part stay outstanding.
     pub fn on_acked(&mut self, body: Range<u64>) {
         let stop =
             if body.end >= self.end { self.end } else { body.end / self.payload * self.payload };
@@ -156,17 +150,18 @@ impl UnscheduledBurst {
         }
     }
 
-    /// A packet sent after all bytes before `upto` has arrived: those bytes that are not acknowledged are lost.
+    /// A packet that was sent after all bytes before `upto` has arrived: those of them that are not acknowledged are
+    /// lost.
     pub fn on_later_arrival(&mut self, upto: u64) {
         self.highest_arrived = self.highest_arrived.max(upto.min(self.end));
     }
 
-    /// Outstanding frames: neither acknowledged nor retransmitted.
+    /// The number of outstanding frames: neither acknowledged nor retransmitted.
     pub fn outstanding(&self) -> u64 {
         (self.end - self.handled.next() - self.handled.out_of_order()).div_ceil(self.payload)
     }
 
-    /// Takes the first frame that is lost, to retransmit it.
+    /// Takes the first lost frame, to retransmit it.
     pub fn take_lost(&mut self) -> Option<Range<u64>> {
         let start = self.handled.next();
         if start >= self.highest_arrived {
@@ -175,7 +170,7 @@ impl UnscheduledBurst {
         Some(self.take(start..self.end.min(start + self.payload)))
     }
 
-    /// Takes the last outstanding frame, lost or not, for a credit that would be wasted otherwise. The last one,
+    /// Takes the last outstanding frame, lost or not, for a credit that would otherwise be wasted. The last frame,
     /// because its acknowledgement arrives last.
     pub fn take_outstanding(&mut self) -> Option<Range<u64>> {
         while self.highest_outstanding > self.handled.next() {
@@ -189,8 +184,8 @@ impl UnscheduledBurst {
         None
     }
 
-    /// Goes back: all bytes before `from` have arrived, and all later ones that are not acknowledged are lost,
-    /// retransmitted or not.
+    /// Goes back N: all bytes before `from` have arrived, and all later bytes that are not acknowledged are lost, even
+    /// if they were retransmitted.
     pub fn go_back_to(&mut self, from: u64) {
         self.on_acked(0..from);
         self.handled = self.acked.clone();
@@ -216,7 +211,6 @@ mod tests {
         burst
     }
 
-    /// Sends everything that the burst allows.
     fn send_all(burst: &mut UnscheduledBurst) -> Vec<(Time, UnscheduledPacket)> {
         let (mut now, mut packets) = (Time::ZERO, vec![]);
         loop {

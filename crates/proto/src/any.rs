@@ -32,7 +32,6 @@ pub enum AnyHead {
 
 const _: () = assert!(size_of::<AnyHead>() <= 56, "a head is copied for every packet");
 
-/// An endpoint of any transport.
 #[derive(Debug)]
 pub enum AnyEnd {
     Tcp(TcpEnd),

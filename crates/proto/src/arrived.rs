@@ -1,12 +1,11 @@
 //! The bytes of a stream that have arrived (at the receiver) or are acknowledged (at the sender): all bytes before the
-//! first missing one, and ranges above it. Without loss and reordering there are no such ranges, and each operation
+//! first missing byte, and ranges above it. Without loss and reordering there are no such ranges, and each operation
 //! costs one comparison.
 
 use std::ops::Range;
 
 use crate::ranges::Ranges;
 
-/// The bytes that have arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Arrived {
     next: u64,
@@ -14,27 +13,27 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// The first byte that is missing.
+    /// The first missing byte.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// True if bytes above the first missing one have arrived.
+    /// Whether bytes above the first missing byte have arrived.
     pub fn has_gap(&self) -> bool {
         !self.above.is_empty()
     }
 
-    /// The number of bytes that have arrived above the first missing one.
+    /// The number of bytes that have arrived above the first missing byte.
     pub fn out_of_order(&self) -> u64 {
         self.above.count()
     }
 
-    /// The end of the highest byte that has arrived.
+    /// The first byte above all bytes that have arrived.
     pub fn end(&self) -> u64 {
         self.above.last().map_or(self.next, |range| range.end)
     }
 
-    /// These bytes have arrived. Returns how many of them are new, and the contiguous range that contains them now.
+    /// Adds bytes. Returns how many of them are new, and the contiguous range that contains them now.
     pub fn add(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
         if body.end <= self.next || body.is_empty() {
             return (0, 0..self.next);
@@ -63,7 +62,7 @@ impl Arrived {
         self.above.containing(body.start).is_some_and(|range| body.end <= range.end)
     }
 
-    /// Frees the memory of ranges that are gone.
+    /// Frees memory, if no ranges are left.
     pub fn shrink(&mut self) {
         if self.above.is_empty() {
             self.above = Ranges::default();

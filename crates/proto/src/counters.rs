@@ -1,30 +1,26 @@
-//! Counters of an endpoint, the same for every transport.
-
-/// Credits as the sender of the data counts them. Unit: credits, each worth one full data frame.
+/// Credits as the sender of the data counts them. A credit is worth one full data frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credits {
-    /// Credits that arrived at the sender.
     pub granted: u64,
     /// Credits that released a data packet.
     pub used: u64,
-    /// Credits that arrived too late, or when there was nothing left to send.
+    /// Credits that arrived too late, or when no data was left to send.
     pub wasted: u64,
 }
 
-/// Counters of an endpoint. Those of sending are zero at the receiver, those of receiving at the sender.
+/// Counters of one endpoint of any transport. A receiver has zero in counters of sending, a sender in counters of
+/// receiving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCounters {
     /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Unscheduled data packets sent, before any credit.
+    /// Unscheduled data packets sent, which need no credit.
     pub unscheduled: u64,
-    /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Retransmissions that were spurious, as the receiver reported by DSACK; zero where it does not report duplicates.
+    /// Retransmissions that were unnecessary, as the receiver reported by DSACK; zero if it does not report duplicates.
     pub spurious_retransmits: u64,
-    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Reductions of the congestion window that were undone, since a recovery or a timeout was spurious.
+    /// Reductions of the congestion window that were undone, because recovery or timeout was spurious.
     pub undos: u64,
     /// Payload bytes received, each counted once.
     pub received: u64,
@@ -32,12 +28,10 @@ pub struct EndpointCounters {
     pub duplicates: u64,
     /// Credits or emulation packets sent.
     pub metered: u64,
-    /// Counts of credits.
     pub credits: Credits,
 }
 
 impl EndpointCounters {
-    /// The sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {

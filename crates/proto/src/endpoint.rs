@@ -1,6 +1,6 @@
-//! An endpoint: one end of a flow, as a state machine. Inputs are `on_*`; after each of them the driver calls
-//! [`settle`], which sends what the endpoint has to send and returns its next deadline. That function defines the order
-//! of calls.
+//! An endpoint is one end of a flow, as a state machine. Its inputs are the methods `on_*`. After each input the driver
+//! calls [`settle`], which sends what the endpoint has to send and returns its next deadline. [`settle`] defines the
+//! order of calls.
 
 use std::ops::Range;
 
@@ -8,35 +8,29 @@ use shallop_core::{Class, Ecn, Span, Time};
 
 use crate::counters::EndpointCounters;
 
-/// A packet that an endpoint sends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Out<H> {
-    /// The transport header.
     pub head: H,
-    /// The bytes of the stream that it carries; empty for control packets.
+    /// Bytes of the stream that the packet carries; empty for control packets.
     pub body: Range<u64>,
-    /// Bytes on the wire (see [`crate::wire`]).
+    /// Size on the wire in bytes ([`crate::wire`]).
     pub size: u16,
-    /// The traffic class.
     pub class: Class,
-    /// The ECN codepoint.
     pub ecn: Ecn,
 }
 
-/// One end of a flow.
 pub trait Endpoint {
-    /// The transport header of its packets.
+    /// The transport's packet header.
     type Head: Copy;
 
-    /// A packet arrived.
     fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn);
 
-    /// The deadline that [`Endpoint::wakeup`] named has come. The first call, at the sender, starts the flow.
+    /// The deadline named by [`Endpoint::wakeup`] has come. At the sender, the first call starts the flow.
     fn on_timer(&mut self, now: Time);
 
-    /// The next packet of a class that switches meter (credits, emulation packets), if one is due. The endpoint paces
-    /// such packets: they are sent when they are due, whether or not the host's link is busy, and its meter may drop
-    /// them.
+    /// Returns the next packet of a class that switches meter (credits, emulation packets), if one is due. The endpoint
+    /// paces such packets: they are sent when they are due, even if the host's link is busy, and the meter of the link
+    /// may drop them.
     fn poll_metered(&mut self, _now: Time) -> Option<Out<Self::Head>> {
         None
     }
@@ -44,20 +38,20 @@ pub trait Endpoint {
     /// Whether [`Endpoint::poll`] would return a packet.
     fn ready(&self, now: Time) -> bool;
 
-    /// Whether the packet that [`Endpoint::poll`] would return has low priority: it is sent when no other endpoint of
-    /// the host has a packet. Unscheduled data has low priority, since it must not delay packets sent on credits.
+    /// Whether the packet that [`Endpoint::poll`] would return has low priority: the host sends it when no other
+    /// endpoint has a packet. Unscheduled data has low priority, since it must not delay packets sent on credits.
     fn is_low_priority(&self) -> bool {
         false
     }
 
-    /// The next packet of any other class. Called when the host's link is free for it.
+    /// Returns the next packet of all other classes. Called when the host's link is free.
     fn poll(&mut self, now: Time) -> Option<Out<Self::Head>>;
 
-    /// When [`Endpoint::on_timer`] is to be called, if nothing else happens before. Never in the past, and never a
+    /// When [`Endpoint::on_timer`] is to be called if nothing else happens before. Never in the past, and never a
     /// deadline for which it was called already: a packet that is due and waits for the host's link needs no timer.
     fn wakeup(&self) -> Option<Time>;
 
-    /// True when all bytes are acknowledged (at the sender) or received (at the receiver).
+    /// Whether all bytes are acknowledged (at the sender) or have arrived (at the receiver).
     fn is_complete(&self) -> bool;
 
     /// The round-trip sample of the last input, if it gave one.
@@ -65,11 +59,10 @@ pub trait Endpoint {
         None
     }
 
-    /// The counters so far.
     fn counters(&self) -> EndpointCounters;
 
-    /// Continues a connection: takes over the state of the same end of an earlier flow between the same hosts. Called
-    /// before anything else, after all of that flow has arrived. Transports without connections ignore it.
+    /// Takes over the connection state of the same end of an earlier flow between the same hosts. Called before
+    /// anything else, after all data of the earlier flow has arrived. Transports without connections ignore it.
     fn continue_connection(&mut self, _before: &Self) {}
 }
 
@@ -104,18 +97,17 @@ pub(crate) use forward_endpoint;
 
 /// The host's link, as an endpoint sees it.
 pub trait Nic<H> {
-    /// Sends a packet of a metered class, or drops it.
+    /// Sends a packet of a metered class, or drops it if the meter does.
     fn meter(&mut self, now: Time, out: Out<H>);
-    /// True if the link is idle and would start to send a packet at once.
+    /// Whether the link is idle and would start to send a packet at once.
     fn is_free(&mut self, now: Time) -> bool;
-    /// Sends a packet.
     fn send(&mut self, now: Time, out: Out<H>);
-    /// The endpoint has a packet to send and the link is busy: it will be polled in its turn, after all others if it
-    /// has low priority.
+    /// The endpoint has a packet to send while the link is busy. It will be polled in turn; with low priority, after
+    /// all other endpoints.
     fn wait(&mut self, now: Time, low_priority: bool);
 }
 
-/// Sends everything that an endpoint has to send at `now`, after an input. Returns its next deadline.
+/// Sends everything that an endpoint has to send at `now`, after an input. Returns the endpoint's next deadline.
 pub fn settle<E: Endpoint>(end: &mut E, now: Time, nic: &mut impl Nic<E::Head>) -> Option<Time> {
     while let Some(out) = end.poll_metered(now) {
         nic.meter(now, out);

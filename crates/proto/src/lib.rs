@@ -1,6 +1,6 @@
-//! Transports as state machines. An endpoint takes packets and time and returns packets and one deadline; it owns no
-//! clock, no socket and no event list, and moves ranges of a byte stream, never the bytes. The same endpoints can run
-//! in a driver for real hosts.
+//! Transports as state machines. An endpoint takes packets and the time, and returns packets and one deadline. It owns
+//! no clock, socket or event list, and moves ranges of a byte stream, never the bytes, so that the same endpoints can
+//! run in a simulator and on real hosts.
 
 pub mod aeolus;
 pub mod any;

@@ -1,27 +1,27 @@
-//! A middlebox: a state machine at a node, between its wires and its ports, that may rewrite the envelope and the
-//! header of packets.
+//! A middlebox is a state machine at a node, between the node's wires and ports, that may rewrite envelope and header
+//! of packets.
 
 use std::marker::PhantomData;
 
 use shallop_core::{Packet, Time};
 
-/// A middlebox at one node.
+/// The middlebox at one node.
 pub trait Middlebox {
-    /// The transport header of the packets.
+    /// The transport's packet header.
     type Head;
 
     /// Whether [`Middlebox::on_egress`] is called.
     const HAS_EGRESS: bool = false;
 
-    /// A packet arrives at the node, from the wire of this port of the previous node.
+    /// A packet arrives at the node over the wire of `port`, which belongs to the previous node.
     fn on_ingress(&mut self, now: Time, port: u32, packet: &mut Packet<Self::Head>);
 
-    /// A packet has left the node by this port of the node: it is past the port's queue and its wire. Called only if
+    /// A packet has left the node by its port `port`, and passed the port's queue and wire. Called only if
     /// [`Middlebox::HAS_EGRESS`].
     fn on_egress(&mut self, _now: Time, _port: u32, _packet: &mut Packet<Self::Head>) {}
 }
 
-/// The middlebox of nodes without one: it changes nothing.
+/// A middlebox that changes nothing, for nodes without one.
 #[derive(Clone, Copy, Debug)]
 pub struct PassThrough<H>(PhantomData<H>);
 

@@ -1,5 +1,6 @@
-//! A set of numbers stored as sorted, disjoint ranges that do not touch: bytes received out of order, or acknowledged
-//! selectively. Operations at either end take constant time, and almost all are there; others take O(log n).
+//! A set of numbers stored as sorted, disjoint ranges that do not touch: bytes that were received out of order or
+//! selectively acknowledged. Operations at either end take constant time, and almost all are there; others take O(log
+//! n).
 //!
 //! Implementation: a sequence of non-empty chunks of at most 32 ranges.
 
@@ -14,50 +15,43 @@ struct Interval {
     end: u64,
 }
 
-/// The position of an interval: its chunk, and its index in that chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Position {
     chunk: usize,
     index: usize,
 }
 
-/// A set of numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     chunks: VecDeque<Vec<Interval>>,
-    /// The memory of an empty chunk, kept for the next one: at a low loss rate the set is often emptied.
+    /// The memory of an emptied chunk, kept for the next one: at a low loss rate the set is often empty.
     spare: Vec<Interval>,
     count: u64,
 }
 
 impl Ranges {
-    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The number of elements.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The ranges, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.chunks.iter().flatten().map(|interval| interval.start..interval.end)
     }
 
-    /// The highest range.
     pub fn last(&self) -> Option<Range<u64>> {
         self.chunks.back()?.last().map(|interval| interval.start..interval.end)
     }
 
-    /// The range that contains `number`.
     pub fn containing(&self, number: u64) -> Option<Range<u64>> {
         let interval = self.interval(self.find(number.checked_add(1)?))?;
         (interval.start <= number).then_some(interval.start..interval.end)
     }
 
-    /// The first part of `range` that is not in the set.
+    /// Returns the first part of `range` that is not in the set.
     pub fn gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         if range.is_empty() {
             return None;
@@ -76,8 +70,8 @@ impl Ranges {
         Some(interval.end..end)
     }
 
-    /// Inserts a range, which must not be empty. Returns how many of its numbers are new, and the range that contains
-    /// it now.
+    /// Inserts a range, which must not be empty. Returns how many of its numbers are new, and the stored range that
+    /// contains it now.
     pub fn insert(&mut self, range: Range<u64>) -> (u64, Range<u64>) {
         debug_assert!(!range.is_empty(), "no range contains an empty one");
         let position = self.find(range.start);
@@ -101,7 +95,7 @@ impl Ranges {
         (new, start..end)
     }
 
-    /// Removes the lowest range if it starts at `start` or below, and returns its end.
+    /// Removes the lowest range if it starts at or below `start`, and returns its end.
     pub fn take_first(&mut self, start: u64) -> Option<u64> {
         let interval = self
             .interval(Position { chunk: 0, index: 0 })
@@ -111,7 +105,6 @@ impl Ranges {
         Some(interval.end)
     }
 
-    /// Removes every number below `limit`.
     pub fn trim(&mut self, limit: u64) {
         let first = Position { chunk: 0, index: 0 };
         while let Some(interval) = self.interval(first).filter(|interval| interval.start < limit) {
@@ -125,7 +118,7 @@ impl Ranges {
         }
     }
 
-    /// The position of the first interval that ends at `number` or above: past the end if there is none.
+    /// Finds the first interval that ends at or above `number`; past the end if there is none.
     fn find(&self, number: u64) -> Position {
         let ends_above =
             |chunk: &Vec<Interval>| chunk.last().is_some_and(|interval| interval.end >= number);
@@ -158,7 +151,6 @@ impl Ranges {
         }
     }
 
-    /// Inserts an interval before the one at this position.
     fn insert_at(&mut self, position: Position, interval: Interval) {
         if let Some(chunk) = self.chunks.get_mut(position.chunk) {
             if chunk.len() == CHUNK {

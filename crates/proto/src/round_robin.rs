@@ -4,27 +4,28 @@ use std::collections::VecDeque;
 
 use shallop_core::{End, Time};
 
-/// The priority with which an endpoint waits.
+/// The priority with which an endpoint waits for its host's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// The endpoint is served in its turn.
+    /// Served in turn.
     Normal,
-    /// The endpoint is served when none of normal priority waits.
+    /// Served when no endpoint of normal priority waits.
     Low,
 }
 
-/// The endpoints that wait, in the order in which they will be served.
+/// The endpoints that wait for one host's link.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     normal: VecDeque<End>,
     low: VecDeque<End>,
-    /// When the first endpoint began to wait after none had.
+    /// When an endpoint began to wait after a time without waiting endpoints.
     since: Time,
 }
 
 impl RoundRobin {
-    /// Makes this endpoint wait from `now` on. `current` is the priority with which it waits already, if it does: an
-    /// endpoint waits once, and may move to normal priority, but not back. Returns the priority with which it waits.
+    /// Makes an endpoint wait from `now` on. `current` is the priority with which it waits already, if it does: an
+    /// endpoint waits once, and may move from low to normal priority, but not back. Returns the priority with which it
+    /// waits now.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -49,18 +50,17 @@ impl RoundRobin {
         Priority::Normal
     }
 
-    /// Removes the endpoint that is served next.
+    /// Removes and returns the endpoint that is served next.
     pub fn dequeue(&mut self) -> Option<End> {
         self.normal.pop_front().or_else(|| self.low.pop_front())
     }
 
-    /// True if no endpoint waits.
     pub fn is_empty(&self) -> bool {
         self.normal.is_empty() && self.low.is_empty()
     }
 
-    /// The earliest time at which the next endpoint may be served, if the link is free from `free` on; `None` if none
-    /// waits.
+    /// The earliest time at which the next endpoint may be served, if the link is busy until `free`; `None` if no
+    /// endpoint waits.
     pub fn due(&self, free: Time) -> Option<Time> {
         (!self.is_empty()).then(|| self.since.max(free))
     }

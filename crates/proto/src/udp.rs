@@ -1,8 +1,8 @@
 //! UDP at a constant bit rate: no window, no acknowledgements, no retransmissions. State: when the next packet is due.
-//! Units: bytes of payload; the rate is that on the wire.
+//! Units: bytes of payload; rates on the wire.
 //!
-//! A packet that is due while the host's link is busy is sent as soon as the link is free, and the next one a full gap
-//! later: the sender does not catch up. A flow of a given size is complete at the receiver if no packet was lost.
+//! A packet that is due while the host's link is busy is sent as soon as the link is free, and the next packet one full
+//! gap later: the sender does not catch up. A flow of a given size is complete at the receiver if no packet was lost.
 
 use std::ops::Range;
 
@@ -12,40 +12,33 @@ use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::wire;
 
-/// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes of payload.
     pub len: u16,
 }
 
-/// The parameters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The rate, on the wire.
+    /// Rate on the wire.
     pub rate: BitsPerSec,
     /// Whether packets are ECN-capable. The sender does not react to marks.
     pub ect: bool,
-    /// Payload of a full packet.
     pub payload: Bytes,
 }
 
-/// The sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
     config: Config,
     pace: Pace,
     size: Option<u64>,
     next: u64,
-    /// When the next packet is due; `None` before the start.
     due: Option<Time>,
-    /// The last time at which `on_timer` was called.
+    /// Time of the latest call of `on_timer`.
     last_timer: Time,
     sent: u64,
 }
 
 impl Sender {
-    /// A sender of `size` bytes, or without end.
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let pace = Pace::new(config.rate);
         Self { config: *config, pace, size, next: 0, due: None, last_timer: Time::ZERO, sent: 0 }
@@ -95,7 +88,6 @@ impl Endpoint for Sender {
     }
 }
 
-/// The receiver, which counts bytes.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     size: Option<u64>,
@@ -103,7 +95,6 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of `size` bytes, or without end.
     pub const fn new(size: Option<u64>) -> Self {
         Self { size, received: 0 }
     }

@@ -3,28 +3,28 @@
 
 /// Ethernet header, checksum, preamble and inter-frame gap.
 pub const OVERHEAD: u64 = 38;
-/// The smallest frame, with preamble and gap.
+/// The smallest frame on the wire, with preamble and gap.
 pub const MIN_FRAME: u16 = 84;
 /// IP header and transport header (20 bytes each), for data packets of every transport.
 pub const HEADERS: u64 = 40;
-/// The usual largest packet at IP.
+/// The usual MTU: the largest IP packet.
 pub const MTU: u64 = shallop_core::MTU;
 
-/// The most payload a data packet may carry.
+/// The most payload of a data packet, so that its size on the wire fits 16 bits.
 pub const MAX_PAYLOAD: u64 = u16::MAX as u64 - OVERHEAD - HEADERS;
 
-/// Bytes on the wire of an IP packet of this many bytes, which are at most 65,497.
+/// Size on the wire of an IP packet of `ip` bytes, at most 65,497.
 pub const fn frame(ip: u64) -> u16 {
     let size = ip + OVERHEAD;
     if size < MIN_FRAME as u64 { MIN_FRAME } else { size as u16 }
 }
 
-/// Bytes on the wire of a data packet with this much payload.
+/// Size on the wire of a data packet with `payload` bytes.
 pub const fn data_frame(payload: u64) -> u16 {
     frame(payload + HEADERS)
 }
 
-/// Bytes of the IP packet in a frame that takes this many bytes on the wire.
+/// Size of the IP packet in a frame that takes `size` bytes on the wire.
 pub const fn ip_bytes(size: u16) -> u64 {
     (size as u64).saturating_sub(OVERHEAD)
 }

@@ -1,10 +1,10 @@
 //! The state of one flow at a CLEAN proxy: the control law, the right edge of the window that the sender was offered,
-//! and the packets of the last two round trips. Units: bytes of the stream; counts of packets.
+//! and the data packets of two round trips. Units: bytes of the stream; counts of packets.
 //!
 //! The right edge never moves back: a smaller window takes effect as acknowledgements catch up (RFC 9293, 3.8.6; RFC
-//! 7323, 2.4). A header states the window in units of 2^scale, so the advertised edge is up to a unit lower than the
-//! edge of the law, as with a receiver's own window. Rounding up instead would advance the edge with every
-//! acknowledgement of less than a unit, and no window could shrink.
+//! 7323, 2.4). A header states the window in units of 2^scale, so the advertised edge is up to one unit below the edge
+//! of the law, as with a receiver's own window. Rounding up instead would advance the edge with every acknowledgement
+//! of less than a unit, and no window could shrink.
 
 use shallop_control::clean::{Clean, DataPacket, MAX_WINDOW, SEGMENT};
 use shallop_core::{Span, Time};
@@ -13,41 +13,36 @@ use super::Config;
 use crate::tcp::head::MAX_SCALE;
 use crate::tcp::{Flags, Head};
 
-/// A flow is idle when no data has passed for this many round trips.
+/// A flow is idle after this many round trips without data.
 const IDLE_ROUND_TRIPS: u64 = 2;
 
-/// The round-trip time from the proxy to the sender and back, measured by the handshake.
+/// The round-trip time between proxy and sender, measured by the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SenderRtt {
-    /// Not measured.
     Unknown,
-    /// A SYN-ACK passed at this time, and no data since.
+    /// A SYN-ACK passed at this time, and no data has followed.
     SynAckSeen(Time),
-    /// The time from the SYN-ACK to the first data.
+    /// The time from SYN-ACK to first data.
     Measured(Span),
 }
 
-/// A flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     law: Clean,
-    /// The right edge: the first byte that the sender may not send, by the windows it was offered and the data it sent.
+    /// The first byte that the sender may not send, by the windows that it was offered and the data that it sent.
     right_edge: u64,
-    /// The largest payload so far; zero before the first data.
+    /// The largest payload of a packet so far; zero before the first data.
     mss: u16,
     sender_rtt: SenderRtt,
-    /// When the last data passed.
     last_data: Time,
-    /// Data packets of this round trip, and of the one before.
+    /// Data packets of this round trip and of the previous one.
     packets: (u32, u32),
-    /// When this round trip began.
     round_start: Time,
-    /// When the last packet of the flow passed.
     pub(super) last_packet: Time,
 }
 
 impl Flow {
-    /// A flow whose next sequence number is `next`, modulo 2^32.
+    /// Creates a flow whose next sequence number modulo 2^32 is `next`.
     pub fn new(config: &Config, now: Time, next: u32) -> Self {
         Self {
             law: Clean::new(&config.law, next),
@@ -67,12 +62,10 @@ impl Flow {
         *self = Self { right_edge, mss, ..Self::new(config, now, next) };
     }
 
-    /// The control law.
     pub const fn law(&self) -> &Clean {
         &self.law
     }
 
-    /// The first byte that the sender may not send.
     pub const fn right_edge(&self) -> u64 {
         self.right_edge
     }
@@ -81,11 +74,11 @@ impl Flow {
         if self.mss == 0 { config.segment } else { self.mss }
     }
 
-    /// A data packet passes on to the receiver.
+    /// A data packet passes to the receiver.
     pub fn on_data(&mut self, config: &Config, now: Time, head: &Head, marked: bool) {
         self.last_packet = now;
         self.mss = self.mss.max(head.len);
-        // The sender was allowed to send this, by a window from before the proxy saw the flow.
+        // A window from before the proxy knew the flow has allowed this data.
         self.right_edge = self.right_edge.max(head.seq.saturating_add(u64::from(head.len)));
         if let SenderRtt::SynAckSeen(at) = self.sender_rtt {
             self.sender_rtt = SenderRtt::Measured(now.saturating_since(at));
@@ -100,8 +93,8 @@ impl Flow {
         self.law.on_data(&config.law, &packet);
     }
 
-    /// The bound of the window's growth: the initial window, and twice the packets of this round trip and the one
-    /// before, which are between two and four windows of a sender that uses its window.
+    /// The bound of the window's growth, in bytes: the initial window, and twice the packets of this round trip and of
+    /// the previous one, which are between two and four windows of a sender that uses its window.
     fn growth_limit(&mut self, config: &Config, now: Time) -> u64 {
         let SenderRtt::Measured(rtt) = self.sender_rtt else { return MAX_WINDOW };
         let idle = now.saturating_since(self.last_data);
@@ -119,7 +112,8 @@ impl Flow {
         (2 * packets + u64::from(config.law.initial_window)) * SEGMENT
     }
 
-    /// An acknowledgement passes on to the sender: its window is reduced to what the law allows. True if it was larger.
+    /// An acknowledgement passes to the sender: reduces its window to what the law allows. Returns whether it was
+    /// larger.
     pub fn on_ack(&mut self, config: &Config, now: Time, head: &mut Head) -> bool {
         self.last_packet = now;
         if head.flags.has(Flags::SYN) {

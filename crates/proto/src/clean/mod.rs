@@ -18,9 +18,8 @@ use crate::tcp::{Flags, Head};
 use crate::{expresspass, flashpass, udp, wire};
 use flow_cache::FlowCache;
 
-/// A header that may be TCP's.
+/// A packet header that may be a TCP header.
 pub trait AsTcp {
-    /// The TCP header, if it is one.
     fn as_tcp_mut(&mut self) -> Option<&mut Head>;
 }
 
@@ -36,7 +35,6 @@ impl AsTcp for AnyHead {
     }
 }
 
-/// Headers of other transports.
 macro_rules! not_tcp {
     ($($head:ty),*) => {$(
         impl AsTcp for $head {
@@ -71,28 +69,27 @@ impl Default for Config {
     }
 }
 
-/// Counters of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProxyCounters {
-    /// Packets made ECN-capable.
+    /// Packets that the proxy made ECN-capable.
     pub made_ect: u64,
-    /// Data packets at the last hop.
+    /// Data packets that passed the last hop.
     pub data: u64,
-    /// Those of them with a CE mark.
+    /// Data packets with a CE mark that passed the last hop.
     pub marked: u64,
     /// Acknowledgements whose window was reduced.
     pub reduced_windows: u64,
-    /// Packets of flows that did not fit the flow cache.
+    /// Packets whose flow did not fit the flow cache.
     pub cache_full: u64,
 }
 
-/// The proxy at one node, which is an edge of its network, a last hop, or both.
+/// The CLEAN proxy at one node. The node is an edge of the proxy's network, a last hop, or both.
 #[derive(Clone, Debug)]
 pub struct Proxy<H> {
     config: Config,
-    /// Ports of other nodes from which packets enter the network here.
+    /// Ports of other nodes by which packets enter the network at this node.
     edge_ports: Vec<u32>,
-    /// Ports of this node that lead to the receivers.
+    /// Ports of this node that lead to receivers.
     last_hop_ports: Vec<u32>,
     flows: FlowCache,
     counters: ProxyCounters,
@@ -100,20 +97,18 @@ pub struct Proxy<H> {
 }
 
 impl<H> Proxy<H> {
-    /// A proxy at a node: `edge_ports` are the ports of other nodes from which packets enter the network here,
-    /// `last_hop_ports` the ports of the node itself that are the last hop.
+    /// Creates the proxy of a node. `edge_ports` belong to other nodes: packets enter the network by them.
+    /// `last_hop_ports` belong to the node itself.
     pub fn new(config: &Config, edge_ports: Vec<u32>, last_hop_ports: Vec<u32>) -> Self {
         let flows = FlowCache::new(config.flows, config.idle);
         let (config, counters) = (*config, ProxyCounters::default());
         Self { config, edge_ports, last_hop_ports, flows, counters, head: PhantomData }
     }
 
-    /// The counters so far.
     pub const fn counters(&self) -> ProxyCounters {
         self.counters
     }
 
-    /// The flow cache.
     pub const fn flows(&self) -> &FlowCache {
         &self.flows
     }

@@ -1,25 +1,26 @@
-//! The parameters of `ExpressPass`, the same for both ends of a flow.
+//! The parameters of an `ExpressPass` flow, the same for both ends.
 
 use shallop_core::{BitsPerSec, Bytes, Share, Span};
 
 use crate::{aeolus, wire};
 
-/// The credits' share of a link: 84 B of credit for each data frame of 1538 B.
+/// The share of a link for credits: 84 B for each data frame of 1538 B.
 const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {
     Some(share) => share,
     None => panic!("84 of 1622 is a share"),
 };
 
-/// When the receiver stops sending credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum StopPolicy {
-    /// When it has all data, or the sender has sent all data and says so: about a round trip of credits is wasted.
+    /// When the receiver has all data, or the sender has sent all data and says so. About one round trip of credits is
+    /// wasted.
     #[default]
     LastData,
-    /// As `LastData`, but the sender stops the receiver as soon as the last round trip brought as many credits as
+    /// As `LastData`, but the sender also stops the receiver as soon as the last round trip brought as many credits as
     /// frames remain (the public code since 2018). If fewer credits follow, it requests more.
     Early,
-    /// When it has sent as many credits as the sender requested. If some were dropped, the sender requests the rest.
+    /// When the receiver has sent as many credits as the sender requested. If some were dropped, the sender requests
+    /// the rest.
     Demand,
 }
 
@@ -27,39 +28,38 @@ shallop_core::words! {
     StopPolicy { LastData = "last-data", Early = "early", Demand = "demand" }
 }
 
-/// The parameters of a flow. [`Config::new`] gives the defaults of the public code.
+/// The parameters of a flow. [`Config::new`] has the defaults of the public code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Rate of the receiver's link.
     pub link: BitsPerSec,
-    /// The credits' share of the receiver's link, which is the maximum credit rate.
+    /// The share of the receiver's link for credits, which sets the maximum credit rate.
     pub share: Share,
-    /// The smallest credit, on the wire.
+    /// Size of the smallest credit on the wire, in bytes.
     pub min_credit: u16,
-    /// The largest credit, on the wire. Sizes are uniform between the smallest and the largest.
+    /// Size of the largest credit on the wire, in bytes. Sizes are uniform between smallest and largest.
     pub max_credit: u16,
-    /// The smallest deviation of the gap to the next credit, as a fraction of the gap. Above -1.
+    /// The smallest deviation of the gap between two credits, as a fraction of the gap; above -1. Deviations are
+    /// uniform between smallest and largest.
     pub min_jitter: f64,
-    /// The largest deviation. Deviations are uniform.
+    /// The largest deviation of the gap between two credits, as a fraction of the gap.
     pub max_jitter: f64,
-    /// Payload of a full data frame. From 1 to 65,457 bytes.
+    /// Payload of a full data frame, 1 to 65,457 bytes.
     pub payload: Bytes,
-    /// When the receiver stops sending credits.
     pub stop: StopPolicy,
-    /// The time after which a request or a NACK is sent again. Should be longer than any round trip.
+    /// The time after which a request or a NACK is sent again. It should exceed every round trip.
     pub retransmit_timeout: Span,
-    /// The time after which a stop is sent again while no round trip was measured; two round trips otherwise.
+    /// The time after which a stop is sent again while no round trip was measured. Otherwise it is two round trips.
     pub stop_timeout: Span,
-    /// How many later data packets may arrive before a missing one counts as lost; 0 in the public code.
+    /// How many later data packets may arrive before a missing packet counts as lost; 0 in the public code.
     pub reordering: u32,
-    /// The unscheduled data before the first credit (Aeolus); `None` for none.
+    /// Parameters of the unscheduled burst (Aeolus), if there is one.
     pub unscheduled: Option<aeolus::Config>,
-    /// The size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
+    /// Size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
     pub send_buffer: Option<Bytes>,
 }
 
 impl Config {
-    /// The defaults of the public code for a receiver behind a link of this rate.
+    /// The defaults of the public code, for a receiver with a link of this rate.
     pub fn new(link: BitsPerSec) -> Self {
         Self {
             link,

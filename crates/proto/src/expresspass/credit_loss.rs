@@ -1,32 +1,30 @@
-//! Loss of credits, measured by the credit numbers that data packets echo: a number that is skipped is a lost credit.
-//! Data may arrive out of order; a credit that counted as lost and whose data arrives later counts as returned after
-//! all. State: the counts since the last evaluation, and a bitmap of the latest credits that have returned.
+//! Measures the loss of credits by the credit numbers that data packets echo: a skipped number is a lost credit. Data
+//! may arrive out of order, so a credit that counted as lost counts as returned when its data arrives later. State:
+//! counts since the last evaluation, and a bitmap of the latest credits that have returned.
 
-/// Counts of lost and returned credits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CreditLoss {
-    /// The number after the highest that has returned.
+    /// The number after the highest credit that has returned.
     expected: u64,
-    /// A bitmap of the numbers below `expected` that have returned, the highest in the lowest bit.
+    /// Bitmap of the numbers below `expected` that have returned, with the highest number in bit 0.
     recent: u128,
     returned: u64,
-    /// Numbers skipped since the last evaluation, and those skipped then or earlier that returned late.
+    /// Numbers skipped since the last evaluation.
     skipped: u64,
     late: u64,
 }
 
 impl CreditLoss {
-    /// Counts credits from this number on.
     pub(super) fn starting_at(next: u64) -> Self {
         Self { expected: next, recent: u128::MAX, returned: 0, skipped: 0, late: 0 }
     }
 
-    /// True if no credit has returned since the last evaluation.
+    /// Whether no credit has returned since the last evaluation.
     pub(super) fn is_empty(&self) -> bool {
         self.returned == 0
     }
 
-    /// Data arrived that echoes the credit with this number.
+    /// Data arrived that echoes credit `number`.
     pub(super) fn on_return(&mut self, number: u64) {
         if number >= self.expected {
             let skipped = number - self.expected;
@@ -45,7 +43,7 @@ impl CreditLoss {
         }
     }
 
-    /// Credits sent whose outcome is known, and those of them that returned, since the last call.
+    /// Returns, since the last call, the credits whose outcome is known and those of them that returned.
     pub(super) fn take_counts(&mut self) -> (u64, u64) {
         let returned = std::mem::take(&mut self.returned);
         let skipped = std::mem::take(&mut self.skipped);
@@ -59,7 +57,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The counts after credits return in this order.
     fn add(loss: &mut CreditLoss, numbers: &[u64]) -> (u64, u64) {
         for &number in numbers {
             loss.on_return(number);

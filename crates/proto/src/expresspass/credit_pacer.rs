@@ -1,7 +1,7 @@
-//! The pacer of a receiver's credits: when the next credit is sent, and the credit rate.
-//! State: the credits of the current request, the gap, the smoothed round-trip time and the credit loss since the last
-//! update. Units: gaps are times between credits, rates fractions of the maximum credit rate.
-//! Source: the paper and the public code, both named in `mod.rs`.
+//! The pacer of a receiver's credits: the credit rate, and when the next credit is sent. State: the credits of the
+//! current request, the gap, the smoothed round-trip time, and the credit loss since the last update. Units: gaps are
+//! times between credits, rates are fractions of the maximum credit rate. Source: the paper and the public code, both
+//! named in `mod.rs`.
 
 use shallop_control::{Epoch, Rate};
 use shallop_core::{Class, Ecn, Span, Stream, Time};
@@ -11,45 +11,43 @@ use super::credit_loss::CreditLoss;
 use super::head::{Head, UNLIMITED};
 use crate::endpoint::Out;
 
-/// The minimum rate, so that no rule stops the credits altogether: at 10 Gb/s, one credit in about 20 minutes.
+/// The minimum rate, so that no feedback rule stops the credits: at 10 Gb/s, one credit in about 20 minutes.
 const MIN_RATE: f64 = 1e-9;
 
-/// The pacer of the credits of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct CreditPacer<R> {
     pub(super) rule: R,
     random: Stream,
-    /// The smallest credit, in bytes on the wire.
+    /// Size of the smallest credit on the wire, in bytes.
     min_size: u16,
-    /// The number of different sizes.
+    /// The number of different sizes of credits.
     sizes: u64,
     min_jitter: f64,
     max_jitter: f64,
-    /// Whether credits end when they cover the demand.
+    /// Whether credits end when they cover the requested demand.
     bounded: bool,
-    /// The gap at the maximum rate.
+    /// Gap between credits at the maximum rate.
     full_gap: Span,
-    /// The gap at the current rate.
+    /// Gap between credits at the current rate.
     gap: Span,
-    /// When the next credit is sent; `None` while credits are stopped.
+    /// When the next credit is due; `None` while credits are stopped.
     pub(super) due: Option<Time>,
-    /// The number of the next credit.
+    /// Number of the next credit.
     next: u64,
-    /// The number of the first credit for the current request.
+    /// Number of the first credit for the current request.
     first: u64,
     /// Credits end before this number.
     limit: u64,
-    /// The send time of the current request.
+    /// Send time of the current request.
     request_sent: Time,
     loss: CreditLoss,
     pub(super) rtt: Option<Span>,
     updated_at: Time,
-    /// The rate before the last update: that of the credits whose outcome is known at the next update.
+    /// The rate before the last update, at which the credits were sent whose outcome the next update knows.
     previous_rate: f64,
 }
 
 impl<R: Rate> CreditPacer<R> {
-    /// A pacer without a request.
     pub(super) fn new(config: &Config, rule: R, random: Stream) -> Self {
         let mean_size = f64::midpoint(config.min_credit.into(), config.max_credit.into());
         let max_rate = config.link.share(config.share);
@@ -76,13 +74,12 @@ impl<R: Rate> CreditPacer<R> {
         }
     }
 
-    /// The number of credits sent.
     pub(super) fn sent(&self) -> u64 {
         self.next
     }
 
     /// The sender requests credits for `demand` frames. While credits are being sent this only raises their limit, and
-    /// not twice for the same demand.
+    /// only once for repeated requests of one demand.
     pub(super) fn on_request(&mut self, now: Time, demand: u32, request_sent: Time) {
         if self.due.is_none() {
             self.rule.on_start((demand != UNLIMITED).then_some(u64::from(demand)));
@@ -97,12 +94,12 @@ impl<R: Rate> CreditPacer<R> {
         self.limit = self.limit.max(limit);
     }
 
-    /// Stops the credits.
     pub(super) fn stop(&mut self) {
         self.due = None;
     }
 
-    /// Data arrived that echoes this credit. Returns the round-trip time, or `None` if no such credit was sent.
+    /// Data arrived that echoes credit `number`, which was sent at `sent`. Returns the round-trip time, or `None` if no
+    /// such credit was sent.
     pub(super) fn on_return(&mut self, now: Time, number: u64, sent: Time) -> Option<Span> {
         if number >= self.next || sent > now {
             return None;
@@ -116,7 +113,7 @@ impl<R: Rate> CreditPacer<R> {
         Some(sample)
     }
 
-    /// The next credit, if it is due.
+    /// Returns the next credit, if it is due.
     pub(super) fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         if self.due? > now {
             return None;
@@ -136,7 +133,7 @@ impl<R: Rate> CreditPacer<R> {
         Some(Out { head, body: 0..0, size, class: Class::Credit, ecn: Ecn::Ect })
     }
 
-    /// Reports the credit loss to the rule, once a round trip, and updates the rate.
+    /// Once a round trip, reports the credit loss to the feedback rule and updates the rate.
     fn update(&mut self, now: Time) {
         let Some(rtt) = self.rtt else { return };
         let elapsed = now.saturating_since(self.updated_at);
@@ -163,7 +160,7 @@ impl<R: Rate> CreditPacer<R> {
         self.gap = self.full_gap.scale(1.0 / self.rule.rate().max(MIN_RATE));
     }
 
-    /// The gap to the next credit, at least a picosecond, so that time advances whatever the jitter.
+    /// Draws the gap to the next credit: at least a picosecond, so that time advances with any jitter.
     fn jittered_gap(&mut self) -> Span {
         let gap = if self.min_jitter < self.max_jitter {
             self.gap.scale(1.0 + self.random.between(self.min_jitter, self.max_jitter))

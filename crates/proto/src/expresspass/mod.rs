@@ -1,9 +1,9 @@
 //! `ExpressPass`. The receiver paces credits of 84 B, every link on their path meters them, and each credit that
-//! reaches the sender releases one data frame, so that data never exceeds the links of the reverse path. The loss of
+//! reaches the sender releases one data frame, so that data never exceeds the capacity of the reverse path. The loss of
 //! credits at the meters controls the credit rate. Routes must be symmetric.
 //!
-//! With Aeolus (`crate::aeolus`) the sender sends unscheduled data between its request and the first answer. Losses of
-//! unscheduled data are retransmitted selectively, losses of other data by go-back-N, all on credits.
+//! With Aeolus (`crate::aeolus`) the sender sends unscheduled data between its request and the first answer. Lost
+//! unscheduled data is retransmitted selectively, other data by go-back-N, all on credits.
 //!
 //! Source: Cho, Jang and Han, SIGCOMM 2017; kaist-ina/ns2-xpass f4e38bc ("the public code"). What both leave open:
 //! docs/expresspass.md.
@@ -21,5 +21,4 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 pub use shallop_control::expresspass as rule;
 
-/// Either end of a flow.
 pub type Peer<R> = crate::peer::Peer<Sender, Receiver<R>>;

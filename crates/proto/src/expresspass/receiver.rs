@@ -1,11 +1,11 @@
-//! The receiver of data, which sends credits.
-//! State: the credit pacer, the data that has arrived, and losses detected in the sender's current generation.
-//! Units: bytes of payload. Source: the paper and the public code, both named in `mod.rs`.
+//! The receiver of data, which sends credits. State: the credit pacer, the data that has arrived, and losses detected
+//! in the sender's current generation. Units: bytes of payload. Source: the paper and the public code, both named in
+//! `mod.rs`.
 //!
 //! The states of the public code (closed, sending credits, closed again) follow from whether the pacer has a credit
 //! due. Late data is accepted in any state, so the public code's wait before it closes is not needed.
 //!
-//! Loss recovery is go-back-N. The sender numbers its generations, and the receiver sends one NACK per generation, so
+//! Loss recovery is go-back-N. The sender numbers its generations, and the receiver sends one NACK for each, so that
 //! late and duplicate packets do not make the sender go back again. The receiver detects a loss when enough later data
 //! of the same generation has arrived, or when the sender has sent everything and requests a reply while no data
 //! arrives. Unscheduled data is acknowledged packet by packet and retransmitted selectively: in generation 0 the
@@ -23,35 +23,31 @@ use crate::arrived::Arrived;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
-/// A control packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
     Nack,
     Complete,
 }
 
-/// The receiver of a flow.
 #[derive(Clone, Debug)]
 pub struct Receiver<R> {
     pacer: CreditPacer<R>,
     retransmit_timeout: Span,
     reordering: u32,
     arrived: Arrived,
-    /// Where the stream ends, once known.
+    /// End of the stream, once known.
     end: Option<u64>,
-    /// The sender's latest generation.
     generation: u32,
     /// Packets of this generation that arrived above the first missing byte.
     out_of_order: u32,
-    /// A NACK was sent in this generation.
+    /// Whether a NACK was sent in this generation.
     nacked: bool,
-    /// When the NACK will be sent again.
+    /// When the NACK is sent again.
     nack_timeout: Option<Time>,
-    /// When the last data arrived.
     last_data: Time,
-    /// The end of the unscheduled data so far.
+    /// End of the unscheduled data that has arrived.
     unscheduled_end: u64,
-    /// Unscheduled packets to be acknowledged: first byte and length, which is zero for a probe.
+    /// Unscheduled packets to acknowledge: first byte and length, which is zero for a probe.
     unscheduled_acks: VecDeque<(u64, u16)>,
     pending: Option<Pending>,
     rtt_sample: Option<Span>,
@@ -59,7 +55,7 @@ pub struct Receiver<R> {
 }
 
 impl<R: Rate> Receiver<R> {
-    /// The receiver of a flow. `rule` controls the credit rate; `random` gives the jitter and the sizes of credits.
+    /// Creates a receiver. `rule` controls the credit rate; `random` gives jitter and sizes of credits.
     pub fn new(config: &Config, rule: R, random: Stream) -> Self {
         Self {
             pacer: CreditPacer::new(config, rule, random),
@@ -80,13 +76,13 @@ impl<R: Rate> Receiver<R> {
         }
     }
 
-    /// The feedback control of the credit rate, for measurements.
+    /// The feedback rule of the credit rate, for measurements.
     pub fn rule(&self) -> &R {
         &self.pacer.rule
     }
 
-    /// Requests, stops and probes carry the end of the stream, as does the last unscheduled packet. An end below data
-    /// that has arrived is malformed.
+    /// Learns the end of the stream, which requests, stops, probes and the last unscheduled packet carry. An end below
+    /// data that has arrived is malformed.
     fn set_end(&mut self, end: Option<u64>) {
         if self.end.is_none() {
             self.end = end.filter(|&end| end >= self.arrived.end());
@@ -129,7 +125,7 @@ impl<R: Rate> Receiver<R> {
         }
     }
 
-    /// Payload arrived. True if it contained the first missing byte.
+    /// Payload arrived. Returns whether it contained the first missing byte.
     fn on_payload(&mut self, now: Time, offset: u64, stop: u64) -> bool {
         let expected = self.arrived.next();
         let (new, _) = self.arrived.add(offset..stop);

@@ -1,15 +1,14 @@
-//! The sender of data, which receives credits.
-//! State: the position in the stream, the connection state, unused credits, and one timer.
-//! Units: bytes of payload. Source: the paper and the public code, both named in `mod.rs`.
+//! The sender of data, which receives credits. State: the position in the stream, the connection state, unused credits,
+//! and one timer. Units: bytes of payload. Source: the paper and the public code, both named in `mod.rs`.
 //!
-//! The sender is done when the receiver has confirmed every byte; until then one timer runs, so that the loss of any
-//! packet is recovered. The public code waits before it closes. Here that wait needs no timer: credits that arrive
-//! within two round trips of the end were in flight already, and a later one makes the sender send its stop again (the
+//! The sender is done when the receiver has confirmed every byte. Until then one timer runs, so that the loss of any
+//! packet is recovered. The public code waits before it closes; here that needs no timer. Credits that arrive within
+//! two round trips of the end were in flight already, and a later credit makes the sender send its stop again (the
 //! public code intends to, but never does).
 //!
-//! With Aeolus, the sender sends unscheduled data from its request to the first answer. On credits it then sends, in
-//! this order, lost unscheduled data, new data, and unscheduled data that is not acknowledged (`crate::aeolus`). When
-//! no unscheduled data is outstanding it begins generation 1, in which the receiver reports gaps anywhere.
+//! With Aeolus, the sender sends unscheduled data from its request to the first answer. On credits it then sends lost
+//! unscheduled data first, then new data, then unscheduled data that is not acknowledged (`crate::aeolus`). When no
+//! unscheduled data is outstanding it begins generation 1, in which the receiver reports all gaps.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -25,31 +24,26 @@ use crate::wire;
 
 /// The most unused credits that are kept while the host's link is busy.
 const MAX_UNUSED_CREDITS: usize = 1 << 16;
-/// The shortest timeout, whatever round trip was measured.
+/// The shortest timeout, even if a shorter round trip was measured.
 const MIN_TIMEOUT: Span = Span::from_us(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not started.
     Idle,
     /// A request was sent, and no credit has arrived since.
     Requested,
-    /// Credits arrive.
     Receiving,
     /// The receiver was told to stop: everything was sent, or the credits in flight are enough.
     Stopping,
-    /// The receiver has confirmed every byte.
     Done,
 }
 
-/// A control packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
     Request,
     Stop { reply_requested: bool },
 }
 
-/// The sender of a flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
     state: State,
@@ -57,39 +51,36 @@ pub struct Sender {
     payload: u64,
     retransmit_timeout: Span,
     stop_timeout: Span,
-    /// Where the stream ends, if it does.
+    /// End of the stream; `None` without end.
     end: Option<u64>,
-    /// The send buffer, in frames: the sender knows no more of its demand.
+    /// Size of the send buffer in frames, which bounds the demand that the sender knows.
     send_buffer: u64,
     unscheduled: UnscheduledBurst,
-    /// The next byte to send on a credit.
     snd_nxt: u64,
-    /// The first byte that was never sent.
     snd_max: u64,
-    /// How many times it went back N, and one more once no unscheduled data is outstanding.
+    /// How many times the sender went back N, plus one when no unscheduled data is outstanding any more.
     generation: u32,
     /// Credits that have released no data yet: number and send time.
     unused_credits: VecDeque<(u64, Time)>,
     pending: Option<Pending>,
     timer: Option<Time>,
-    /// The send time of the first request that no credit has answered.
+    /// Send time of the first request that no credit has answered.
     request_sent: Option<Time>,
     rtt: Option<Span>,
-    /// When the last credit arrived.
     last_credit: Time,
-    /// Early stop: when this round trip began, and the credits that arrived in it.
+    /// For the early stop: when the current round trip began.
     round_start: Time,
     round_credits: u64,
-    /// The number of retransmissions of the stop.
+    /// Retransmissions of the stop.
     stop_retransmits: u32,
-    /// Credits that arrive until then were in flight when the transfer ended.
+    /// Until then, credits may arrive that were in flight when the transfer ended.
     drained_at: Time,
     rtt_sample: Option<Span>,
     counters: EndpointCounters,
 }
 
 impl Sender {
-    /// The sender of a flow of `size` bytes of payload, or without end.
+    /// Creates a sender of `size` bytes of payload, or without end.
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let payload = config.payload.get().clamp(1, wire::MAX_PAYLOAD);
         let frames = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);
@@ -120,34 +111,33 @@ impl Sender {
         }
     }
 
-    /// Bytes from the next one to the end.
     fn remaining(&self) -> u64 {
         self.end.unwrap_or(u64::MAX).saturating_sub(self.snd_nxt)
     }
 
-    /// Frames to be sent on credits: outstanding unscheduled frames, and those from `snd_nxt` on.
+    /// Frames to send on credits: outstanding unscheduled frames, and frames from `snd_nxt` on.
     fn frames(&self) -> u64 {
         self.remaining().div_ceil(self.payload).saturating_add(self.unscheduled.outstanding())
     }
 
-    /// Frames that need a credit, as far as the sender knows its demand.
+    /// Frames that need another credit, as far as the sender knows its demand.
     fn demand(&self) -> u64 {
         self.frames().min(self.send_buffer).saturating_sub(self.unused_credits.len() as u64)
     }
 
-    /// Whether any frame needs a credit; cheaper than [`Sender::demand`].
+    /// Whether any frame needs another credit; cheaper than [`Sender::demand`].
     fn needs_credits(&self) -> bool {
         let unused = self.unused_credits.len() as u64;
         let outstanding = self.unscheduled.outstanding();
         unused < outstanding || (unused - outstanding) * self.payload < self.remaining()
     }
 
-    /// Whether no frame is left to be sent on a credit.
+    /// Whether no frame is left to send on a credit.
     fn all_sent(&self) -> bool {
         self.remaining() == 0 && self.unscheduled.outstanding() == 0
     }
 
-    /// Discards credits for which there are no frames, and stops if there is nothing left to send.
+    /// Discards credits that exceed the remaining frames, and stops if nothing is left to send.
     fn discard_surplus_credits(&mut self) {
         let frames = self.frames();
         let unused = self.unused_credits.len() as u64;
@@ -160,13 +150,13 @@ impl Sender {
         }
     }
 
-    /// The time after which packets in flight have arrived.
+    /// Two round trips: after this time, packets in flight have arrived.
     fn two_round_trips(&self) -> Span {
         self.rtt.map_or(self.stop_timeout, |rtt| rtt * 2).max(MIN_TIMEOUT)
     }
 
-    /// How long to wait for another credit before the next request. Only a receiver that sends as many credits as
-    /// requested may have stopped by itself.
+    /// How long to wait for a credit before the next request. A receiver stops by itself only if it counts the
+    /// requested credits (`Demand`).
     fn credit_timeout(&self) -> Span {
         match self.policy {
             StopPolicy::Demand => self.two_round_trips(),
@@ -176,13 +166,11 @@ impl Sender {
         }
     }
 
-    /// Requests credits.
     fn request(&mut self) {
         self.state = State::Requested;
         (self.pending, self.timer, self.request_sent) = (Some(Pending::Request), None, None);
     }
 
-    /// Stops the credits.
     fn stop(&mut self) {
         self.state = State::Stopping;
         self.pending = Some(Pending::Stop { reply_requested: false });
@@ -210,11 +198,10 @@ impl Sender {
         }
     }
 
-    /// The first credit after a request arrived.
     fn on_first_credit(&mut self, now: Time, request_sent: Time) {
         self.state = State::Receiving;
         self.pending = None;
-        // A credit that answers an earlier request would give too long a round trip.
+        // A credit for an earlier request would give too long a round trip.
         if self.request_sent.is_some_and(|first| (first..=now).contains(&request_sent)) {
             self.rtt = Some(now - request_sent);
             self.rtt_sample = self.rtt;
@@ -223,7 +210,7 @@ impl Sender {
         self.timer = Some(now.saturating_add(self.credit_timeout()));
     }
 
-    /// Once a round trip, stops if the credits in flight are enough: as many are in flight as arrived in it.
+    /// Once a round trip, stops if the credits in flight are enough, which are as many as arrived in this round trip.
     fn stop_early(&mut self, now: Time) {
         self.round_credits += 1;
         if now.saturating_since(self.round_start) < self.rtt.unwrap_or(self.stop_timeout) {
@@ -245,7 +232,7 @@ impl Sender {
         }
     }
 
-    /// Unscheduled data is acknowledged, or the probe behind it.
+    /// The receiver acknowledges unscheduled data, or the probe behind it.
     fn on_unscheduled_ack(&mut self, offset: u64, length: u16) {
         let active = !matches!(self.state, State::Idle | State::Done);
         let end = offset.saturating_add(u64::from(length));
@@ -256,8 +243,8 @@ impl Sender {
         }
     }
 
-    /// Data was lost: goes back to the first missing byte, once per generation, as NACKs are repeated. If that byte is
-    /// unscheduled, only unscheduled data is retransmitted.
+    /// Data was lost: goes back to the first missing byte, once for each generation, as NACKs are repeated. If that
+    /// byte is unscheduled, only unscheduled data is retransmitted.
     fn on_nack(&mut self, expected: u64, generation: u32) {
         let active = !matches!(self.state, State::Idle | State::Done);
         if !active || generation != self.generation || expected >= self.snd_nxt {
@@ -276,7 +263,6 @@ impl Sender {
         }
     }
 
-    /// The receiver confirms every byte.
     fn on_complete(&mut self, now: Time, end: u64) {
         let active = !matches!(self.state, State::Idle | State::Done);
         if !active || self.end != Some(end) || self.snd_max < end {
@@ -290,7 +276,6 @@ impl Sender {
         self.unused_credits = VecDeque::new();
     }
 
-    /// The timer has expired.
     fn on_expiry(&mut self, now: Time) {
         match self.state {
             State::Requested => {
@@ -298,7 +283,7 @@ impl Sender {
                 (self.pending, self.timer) = (Some(Pending::Request), None);
             }
             State::Receiving => {
-                // Credits do not restart the timer; it is corrected when it expires.
+                // Credits do not restart the timer. It is corrected here, when it expires.
                 let since = if self.unused_credits.is_empty() { self.last_credit } else { now };
                 let due = since.saturating_add(self.credit_timeout());
                 if due > now {
@@ -310,7 +295,7 @@ impl Sender {
             }
             // The early stop was too early.
             State::Stopping if self.needs_credits() => self.request(),
-            // The host's link has been busy, so the data of these credits is not sent yet.
+            // The host's link was busy, so data for arrived credits is not sent yet.
             State::Stopping if !self.all_sent() => {
                 self.timer = Some(now.saturating_add(self.two_round_trips()));
             }
@@ -330,7 +315,7 @@ impl Sender {
         Head::Request { demand, end: self.end, sent: now }
     }
 
-    /// The stop is retransmitted after two round trips, then with exponential backoff.
+    /// A stop is retransmitted after two round trips, then with exponential backoff.
     fn stop_head(&mut self, now: Time, reply_requested: bool) -> Head {
         if self.state == State::Stopping {
             let first = self.two_round_trips();
@@ -345,11 +330,11 @@ impl Sender {
         }
     }
 
-    /// What to send next on a credit: lost unscheduled data, new data, outstanding unscheduled data.
+    /// Chooses what to send on a credit: lost unscheduled data, then new data, then outstanding unscheduled data.
     fn next_frame(&mut self) -> Option<Range<u64>> {
         if self.generation == 0 && self.unscheduled.end() > 0 && self.unscheduled.outstanding() == 0
         {
-            // All unscheduled data was sent again before the data from here on, so the receiver may report any gap.
+            // All unscheduled data has been sent again, so the receiver may report every gap from here on.
             self.generation = 1;
         }
         if let Some(lost) = self.unscheduled.take_lost() {
@@ -363,7 +348,7 @@ impl Sender {
         Some(offset..self.snd_nxt)
     }
 
-    /// The next data frame, on the oldest unused credit.
+    /// Sends a data frame on the oldest unused credit.
     fn poll_data(&mut self, now: Time) -> Option<Out<Head>> {
         let (credit, credit_sent) = self.unused_credits.pop_front()?;
         let body = self.next_frame();
@@ -394,7 +379,6 @@ impl Sender {
 }
 
 impl Sender {
-    /// The next unscheduled packet.
     fn poll_unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
         let body = match self.unscheduled.poll(now)? {
             UnscheduledPacket::Probe(upto) => {

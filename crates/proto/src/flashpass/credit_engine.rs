@@ -1,11 +1,11 @@
 //! The credit engine of a `FlashPass` sender: when to send emulation packets, what each credit means, and when to send
-//! data. It knows nothing of bytes or reliability: its owner says how many packets need a credit, and sends one data
-//! packet at each departure time. The driver of another protocol can use it unchanged.
+//! data. It knows neither bytes nor reliability: its owner says how many packets need a credit, and sends one data
+//! packet at each departure time, so that other protocols can use it as well.
 //!
-//! State: the epochs of emulation packets in flight and the departure times of data packets. Emulation packets are
+//! State: the epochs of emulation packets in flight, and the departure times of data packets. Emulation packets are
 //! identified by their send time. Credits return in the order of emulation, so a credit shows that earlier emulation
-//! packets without a credit are lost; the feedback law is told the loss of whole epochs ([`super::epochs`]).
-//! Source: flashpass-icnp21, III.
+//! packets without a credit are lost. The feedback law is told the loss of whole epochs ([`super::epochs`]). Source:
+//! flashpass-icnp21, III.
 
 use std::collections::VecDeque;
 
@@ -17,61 +17,58 @@ use super::head::{TIMESTAMP_STEP, round_up_to_step};
 use crate::counters::Credits;
 use crate::wire::MIN_FRAME;
 
-/// The parameters of a credit engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditEngineConfig {
-    /// The full emulation rate: the emulation queue's share of the host's link.
+    /// The full emulation rate: the share of the host's link for the emulation queue.
     pub rate: BitsPerSec,
-    /// `T_wait`, from an emulation packet to its data packet; longer than the longest round trip of the network.
+    /// `T_wait`, the time from an emulation packet to its data packet. Longer than the longest round trip of the
+    /// network.
     pub wait: Span,
-    /// Epochs in a round trip.
+    /// Epochs in a round trip; at least 1.
     pub epochs: u32,
-    /// The fraction of their gap by which emulation packets leave early or late at most; less than a half.
+    /// Emulation packets leave early or late by at most this fraction of their gap; below 0.5.
     pub jitter: f64,
-    /// The least loss of emulation packets that the decision to tag assumes (Eq. 2's maximal target loss).
+    /// The lowest loss of emulation packets, 0 to 1, that the decision to tag assumes (the maximal target loss of Eq.
+    /// 2).
     pub expected_loss: f64,
-    /// Whether emulation continues, with packets tagged for selective dropping, while the expected credits cover the
+    /// Whether emulation continues, with packets that queues may drop first, while the expected credits cover the
     /// demand.
     pub over_provision: bool,
 }
 
-/// An emulation packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulation {
-    /// The send time, which its credit returns.
+    /// Send time, which its credit returns.
     pub time: Time,
     /// Whether it is tagged: the expected credits cover the demand without it, so queues may drop it first.
     pub tagged: bool,
 }
 
-/// The credit engine.
 #[derive(Debug)]
 pub struct CreditEngine<R> {
     config: CreditEngineConfig,
     law: R,
     random: Stream,
-    /// The gap between emulation packets at the full rate.
+    /// Gap between emulation packets at the full rate.
     full_gap: Span,
-    /// When the next emulation packet is due.
     next_emulation: Time,
-    /// The jitter of this epoch: a packet leaves at most this much early or late.
+    /// In this epoch, packets leave at most this much early or late.
     jitter: Span,
-    /// Emulation is paused: the expected credits cover the demand, and no tagged packets are sent.
+    /// Whether emulation is paused: the expected credits cover the demand, and no tagged packets are sent.
     paused: bool,
-    /// Packets to be sent, with or without a departure time; `None` without end.
+    /// Packets to send, with or without a departure time; `None` without end.
     demand: Option<u64>,
     epochs: Epochs,
-    /// Departure times of data packets, earliest first: a credit gives one each.
+    /// Departure times of data packets, earliest first. Each credit gives one.
     departures: VecDeque<Time>,
     rtt: Option<Span>,
-    /// The loss of the latest epoch that was closed.
+    /// The loss, 0 to 1, of the latest closed epoch.
     loss: f64,
     emulated: u64,
     credits: Credits,
 }
 
 impl<R: Rate> CreditEngine<R> {
-    /// An engine without demand.
     pub fn new(config: CreditEngineConfig, law: R, random: Stream) -> Self {
         Self {
             config,
@@ -91,8 +88,8 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// Sets the number of packets to be sent, including those that have a departure time; `None` without end.
-    /// Emulation continues from `now` if the departure times do not cover them.
+    /// Sets the number of packets to send, including packets that have a departure time; `None` without end. Emulation
+    /// continues from `now` if departure times do not cover them.
     pub fn set_demand(&mut self, now: Time, packets: Option<u64>) {
         let idle = !self.needs_credits();
         self.demand = packets;
@@ -102,12 +99,11 @@ impl<R: Rate> CreditEngine<R> {
         self.resume_if_uncovered(now);
     }
 
-    /// The shortest time from an emulation packet to its credit so far.
+    /// The shortest time so far from an emulation packet to its credit.
     pub fn rtt(&self) -> Option<Span> {
         self.rtt
     }
 
-    /// Counts of credits so far.
     pub fn credits(&self) -> Credits {
         self.credits
     }
@@ -117,12 +113,11 @@ impl<R: Rate> CreditEngine<R> {
         self.emulated
     }
 
-    /// The feedback law, for measurements.
     pub fn law(&self) -> &R {
         &self.law
     }
 
-    /// The emulation packet that is due by `now`, if any.
+    /// Returns the emulation packet that is due by `now`, if any.
     pub fn emulate(&mut self, now: Time) -> Option<Emulation> {
         if !self.needs_credits() || self.next_emulation > now {
             return None;
@@ -145,13 +140,13 @@ impl<R: Rate> CreditEngine<R> {
         Some(Emulation { time: now, tagged })
     }
 
-    /// A credit arrived for the emulation packet sent at `time`.
+    /// A credit arrived for the emulation packet that was sent at `time`.
     pub fn on_credit(&mut self, now: Time, time: Time) {
         self.on_credit_of_late(now, time, Span::ZERO);
     }
 
-    /// A credit arrived for the emulation packet that was due at `time` and left `late` after that, as hosts with other
-    /// things to do send them. Its data packet keeps to the time at which it left.
+    /// A credit arrived for the emulation packet that was due at `time` and left `late` after that, as on real hosts.
+    /// Its data packet leaves one waiting time after the emulation packet left.
     pub fn on_credit_of_late(&mut self, now: Time, time: Time, late: Span) {
         self.credits.granted += 1;
         while let Some(epoch) = self.epochs.close_before(time) {
@@ -180,12 +175,12 @@ impl<R: Rate> CreditEngine<R> {
         self.departures.front().copied()
     }
 
-    /// When all data packets are to be sent that have a credit, earliest first.
+    /// Departure times of all data packets that have a credit, earliest first.
     pub fn departures(&self) -> impl Iterator<Item = Time> {
         self.departures.iter().copied()
     }
 
-    /// Takes the departure time that is due by `now`: true if there is one, and a data packet is to be sent.
+    /// Takes a departure time that is due by `now`. If there is one, returns true, and a data packet is to be sent.
     pub fn take_departure(&mut self, now: Time) -> bool {
         let due = self.departures.front().is_some_and(|&due| due <= now);
         if due {
@@ -198,7 +193,6 @@ impl<R: Rate> CreditEngine<R> {
         due
     }
 
-    /// When the next emulation packet is due.
     pub fn next_emulation(&self) -> Option<Time> {
         self.needs_credits().then_some(self.next_emulation)
     }
@@ -208,7 +202,6 @@ impl<R: Rate> CreditEngine<R> {
         self.full_gap.scale(1.0 / self.law.rate())
     }
 
-    /// When an emulation packet or a data packet is due.
     pub fn wakeup(&self) -> Option<Time> {
         match (self.next_emulation(), self.next_departure()) {
             (Some(emulation), Some(data)) => Some(emulation.min(data)),
@@ -216,13 +209,13 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// True while there are packets to be sent that have no departure time.
+    /// Whether any packet to send has no departure time.
     fn needs_credits(&self) -> bool {
         self.demand.is_none_or(|demand| demand > self.departures.len() as u64)
     }
 
     /// Equation 2: whether the expected credits cover the demand. Credits are expected for untagged emulation packets
-    /// in flight, less the loss: the measured one or the configured one, whichever is higher.
+    /// in flight, less the measured or the configured loss, whichever is higher.
     fn is_covered(&self) -> bool {
         let Some(demand) = self.demand else { return false };
         let missing = demand.saturating_sub(self.departures.len() as u64);
@@ -238,8 +231,8 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// Starts a new epoch if there is none, if the current one has lasted its part of a round trip (or the waiting
-    /// time, while no round trip is known), or if emulation was interrupted.
+    /// Starts a new epoch if there is none, if emulation was interrupted, or if the current epoch has lasted its part
+    /// of a round trip (of the waiting time, while no round trip is known).
     fn begin_epoch_if_due(&mut self, now: Time) {
         let epochs = u64::from(self.config.epochs.max(1));
         let length = self.rtt.map_or(self.config.wait, |rtt| rtt / epochs);

@@ -1,30 +1,27 @@
-//! The epochs of a credit engine: emulation packets in flight, grouped by the rate at which they were sent. The packets
-//! of an epoch are sent in slots of equal length, each within half a gap of its slot, so the send time gives a packet's
-//! index in its epoch and no state is kept per packet.
+//! The epochs of a credit engine: emulation packets in flight, grouped by the rate at which they were sent. An epoch
+//! sends its packets in slots of equal length, each within half a gap of its slot. So the send time gives a packet's
+//! index in its epoch, and no state is kept for each packet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use shallop_core::{Span, Time};
 
-/// Emulation packets sent at one rate.
+/// Emulation packets that were sent at one rate.
 #[derive(Clone, Debug)]
 pub struct EmulationEpoch {
-    /// The send time of the first packet.
     pub start: Time,
-    /// The rate, as a fraction of the full rate.
+    /// The rate as a fraction of the full rate.
     pub rate: f64,
-    /// Untagged packets sent.
     pub untagged_sent: u64,
-    /// Untagged packets whose credit returned.
     pub untagged_returned: u64,
     gap: Span,
-    /// Packets per picosecond: a multiplication instead of a division for each credit.
+    /// Packets per picosecond, to multiply instead of dividing for each credit.
     per_ps: f64,
     sent: u64,
     /// Packets with a lower index have returned or are lost.
     resolved: u64,
-    /// A bitmap of the tagged packets, as long as the last one needs.
+    /// Bitmap of the tagged packets, as long as the last one needs.
     tagged: Vec<u64>,
 }
 
@@ -42,7 +39,6 @@ impl EmulationEpoch {
         self.tagged[word] |= 1 << (index % 64);
     }
 
-    /// The number of untagged packets among these.
     fn count_untagged(&self, indices: Range<u64>) -> u64 {
         if self.tagged.is_empty() {
             return indices.end - indices.start;
@@ -50,24 +46,22 @@ impl EmulationEpoch {
         indices.filter(|&index| !self.is_tagged(index)).count() as u64
     }
 
-    /// The index of the slot nearest to `time`.
     fn slot(&self, time: Time) -> u64 {
         (time.saturating_since(self.start).as_ps() as f64 * self.per_ps + 0.5) as u64
     }
 
-    /// The index of the packet sent at `time`, if this epoch sent one in that slot.
+    /// The index of the packet that was sent at `time`, if this epoch sent one in that slot.
     fn index(&self, time: Time) -> Option<u64> {
         let index = self.slot(time);
         (time >= self.start && index < self.sent).then_some(index)
     }
 
-    /// The slot after that of the last packet.
     fn end(&self) -> Time {
         self.start + self.gap * self.sent
     }
 }
 
-/// All epochs with packets in flight; the last one is the current one.
+/// All epochs with packets in flight, the current epoch last.
 #[derive(Clone, Debug, Default)]
 pub struct Epochs {
     epochs: VecDeque<EmulationEpoch>,
@@ -75,19 +69,18 @@ pub struct Epochs {
 }
 
 impl Epochs {
-    /// Untagged emulation packets in flight.
     pub fn untagged_in_flight(&self) -> u64 {
         self.untagged_in_flight
     }
 
-    /// Whether a new epoch must begin before a packet is sent at `now`: there is no epoch, the current one has lasted
-    /// for `length`, or the packet would miss its slot because emulation was interrupted.
+    /// Whether a packet sent at `now` must begin a new epoch: there is no epoch, the current epoch has lasted for
+    /// `length`, or the packet would miss its slot because emulation was interrupted.
     pub fn is_over(&self, now: Time, length: Span) -> bool {
         let Some(current) = self.epochs.back() else { return true };
         now.saturating_since(current.start) >= length || current.slot(now) > current.sent
     }
 
-    /// Begins an epoch with this rate and this gap between packets.
+    /// Begins an epoch with this rate and gap.
     pub fn begin(&mut self, start: Time, rate: f64, gap: Span) {
         self.epochs.push_back(EmulationEpoch {
             start,
@@ -102,7 +95,6 @@ impl Epochs {
         });
     }
 
-    /// A packet was sent in the current epoch.
     pub fn on_send(&mut self, tagged: bool) {
         let Some(epoch) = self.epochs.back_mut() else { return };
         let index = epoch.sent;
@@ -115,7 +107,7 @@ impl Epochs {
         }
     }
 
-    /// The slot of the next packet of the current epoch.
+    /// The slot of the next packet in the current epoch.
     pub fn next_slot(&self) -> Time {
         self.epochs.back().map_or(Time::ZERO, EmulationEpoch::end)
     }
@@ -126,8 +118,8 @@ impl Epochs {
         last.map_or(Time::ZERO, |last| last.end().saturating_add(age) + Span::from_ps(1))
     }
 
-    /// A credit arrived for the packet sent at `time`: earlier packets of the first epoch without a credit are lost.
-    /// False if the first epoch sent no packet at that time.
+    /// A credit arrived for the packet that was sent at `time`: earlier packets of the first epoch without a credit are
+    /// lost. False if the first epoch sent no packet then.
     pub fn on_credit(&mut self, time: Time) -> bool {
         let Some(epoch) = self.epochs.front_mut() else { return false };
         let Some(index) = epoch.index(time) else { return false };
@@ -143,8 +135,8 @@ impl Epochs {
         true
     }
 
-    /// Removes the first epoch if the packet sent at `time` belongs to a later one: packets of the first one without a
-    /// credit are lost.
+    /// Removes the first epoch if the packet that was sent at `time` belongs to a later epoch. Packets of the first
+    /// epoch without a credit are lost.
     pub fn close_before(&mut self, time: Time) -> Option<EmulationEpoch> {
         self.epochs.get(1).filter(|second| second.start <= time)?;
         self.close()

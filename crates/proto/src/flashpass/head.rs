@@ -14,58 +14,52 @@ use crate::wire::frame;
 /// The most timestamps in one credit packet.
 pub const MAX_TIMESTAMPS: usize = 6;
 
-/// The newest packet of an acknowledgement before any data packet has arrived.
+/// [`Ack::newest`] before any data packet has arrived.
 pub const NO_PACKET: u32 = u32::MAX;
 
-/// Headers of a credit up to its acknowledgement.
+/// Bytes of a credit's headers up to its acknowledgement.
 const CREDIT_HEADERS: u64 = 20 + 16 + 6;
 const TIMESTAMP_BYTES: u64 = 2;
 const BLOCK_BYTES: u64 = 8;
 
-/// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// Sender: an emulation packet, which asks for a credit for one data packet.
     Emulation {
-        /// The send time.
         time: Time,
-        /// How long the receiver may delay its credit, to send several together.
+        /// How long the receiver may delay the credit, to send several together.
         max_credit_delay: Span,
     },
-    /// Receiver: allows one data packet for each timestamp, a waiting time after it.
+    /// Receiver: for each timestamp, allows one data packet one waiting time after it.
     Credit {
         /// Send times of emulation packets that arrived.
         timestamps: Timestamps,
-        /// The data that has arrived.
         ack: Ack,
     },
-    /// Sender: payload.
     Data {
         /// Position of the first byte in the stream.
         offset: u64,
-        /// Payload in bytes.
         length: u16,
-        /// The stream ends with this packet.
+        /// Whether the stream ends with this packet.
         last: bool,
-        /// The number of data packets sent before, retransmissions included.
+        /// The number of data packets that were sent before, retransmissions included.
         number: u32,
     },
-    /// Receiver: the data that has arrived, when no credit is sent that could carry it.
+    /// Receiver: the data that has arrived, if no credit is sent that could carry it.
     Ack(Ack),
     /// Sender: payload before the first credit (Aeolus).
     Unscheduled {
         /// Position of the first byte in the stream.
         offset: u64,
-        /// Payload in bytes.
         length: u16,
-        /// The stream ends with this packet.
+        /// Whether the stream ends with this packet.
         last: bool,
     },
     /// Sender: the probe packet behind the last unscheduled packet (Aeolus).
     Probe {
-        /// The end of the unscheduled data.
+        /// End of the unscheduled data.
         upto: u64,
-        /// The stream ends there, too.
+        /// Whether the stream ends there.
         last: bool,
     },
     /// Receiver: the unscheduled data that has arrived (Aeolus).
@@ -75,7 +69,6 @@ pub enum Head {
 const _: () = assert!(size_of::<Head>() <= 48, "heads travel inside packets: keep them small");
 
 impl Head {
-    /// Bytes on the wire.
     pub fn size(&self) -> u16 {
         match self {
             Self::Emulation { .. } | Self::Probe { .. } => frame(0),
@@ -89,7 +82,7 @@ impl Head {
     }
 }
 
-/// A `u64` with the alignment of a `u32`, so that heads stay small.
+/// A `u64` with the alignment of a `u32`, so that headers stay small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PackedU64(u32, u32);
 
@@ -103,9 +96,9 @@ impl PackedU64 {
     }
 }
 
-/// Frames in a bitmap.
+/// Frames of a bitmap.
 pub const BITMAP_FRAMES: u32 = 64;
-/// IP header, ports and the like, the position of the first frame and one bit per frame.
+/// Size of the IP packet: IP header, ports and the like, position of the first frame, and one bit for each frame.
 const BITMAP_BYTES: u64 = 20 + 16 + 8 + 8;
 
 /// Which of up to 64 consecutive unscheduled frames have arrived.
@@ -121,18 +114,17 @@ impl AckBitmap {
         Self { start: PackedU64::new(start), frames: PackedU64::new(1) }
     }
 
-    /// Acknowledges the probe, which was sent behind all unscheduled data before `upto`, and no frame.
+    /// Acknowledges no frame but the probe, which was sent behind all unscheduled data before `upto`.
     pub fn of_probe(upto: u64) -> Self {
         Self { start: PackedU64::new(upto), frames: PackedU64::new(0) }
     }
 
-    /// Acknowledges the frame with this index, counted from the first one.
+    /// Acknowledges the frame with this index, counted from the first frame.
     pub fn set(&mut self, index: u32) {
         debug_assert!(index < BITMAP_FRAMES, "a bitmap has no more frames");
         self.frames = PackedU64::new(self.frames.get() | 1 << index);
     }
 
-    /// Where the first frame begins.
     pub fn start(&self) -> u64 {
         self.start.get()
     }
@@ -147,14 +139,14 @@ impl AckBitmap {
         })
     }
 
-    /// The end of the last frame that has arrived: unscheduled data before it has arrived or is lost.
+    /// End of the last frame that has arrived. Unscheduled data before it has arrived or is lost.
     pub fn upto(&self, payload: u64, end: u64) -> u64 {
         let last = u64::from(BITMAP_FRAMES - self.frames.get().leading_zeros());
         self.start().saturating_add(last * payload).min(end)
     }
 }
 
-/// The data that has arrived: a cumulative acknowledgement and one block above it.
+/// Acknowledges data: cumulatively, and one block above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     cumulative: PackedU64,
@@ -163,8 +155,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Acknowledges every byte before `cumulative` and those of `block`, which may be empty. `newest` is the number of
-    /// the data packet that arrived last, or [`NO_PACKET`].
+    /// Acknowledges every byte before `cumulative` and the bytes of `block`, which may be empty. `newest` is the number
+    /// of the data packet that arrived last, or [`NO_PACKET`].
     pub fn new(cumulative: u64, newest: u32, block: Range<u64>) -> Self {
         let distance = |to: u64| u32::try_from(to.saturating_sub(cumulative)).unwrap_or(u32::MAX);
         let is_above = block.start > cumulative;
@@ -177,12 +169,12 @@ impl Ack {
         self.cumulative.get()
     }
 
-    /// The number of the data packet that arrived last.
     pub fn newest(&self) -> u32 {
         self.newest
     }
 
-    /// The contiguous bytes around that packet if they lie above the cumulative acknowledgement; empty otherwise.
+    /// The contiguous bytes around the newest data packet if they lie above the cumulative acknowledgement; otherwise
+    /// empty.
     pub fn block(&self) -> Range<u64> {
         let (start, end) = self.block;
         let at = |distance| self.cumulative().saturating_add(u64::from(distance));
@@ -194,16 +186,16 @@ impl Ack {
     }
 }
 
-/// The granularity of send times, which are whole numbers of steps since the start of the run.
+/// Granularity of send times, which are whole steps since the start of the run.
 pub const TIMESTAMP_STEP: Span = Span::from_ps(1 << 13);
 
-/// The first send time that is not before `at`.
+/// The first send time at or after `at`.
 pub fn round_up_to_step(at: Time) -> Time {
     let steps = at.since_start().as_ps().div_ceil(TIMESTAMP_STEP.as_ps());
     Time::after_start(TIMESTAMP_STEP * steps)
 }
 
-/// Send times of emulation packets, in order: the first one, and the others as steps after it.
+/// Send times of emulation packets in ascending order: the first, and the distances of the others from it in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     first: PackedU64,
@@ -212,13 +204,13 @@ pub struct Timestamps {
 }
 
 impl Timestamps {
-    /// One timestamp.
     pub fn one(first: Time) -> Self {
         let first = PackedU64::new(first.since_start().as_ps());
         Self { first, later: [0; MAX_TIMESTAMPS - 1], count: 1 }
     }
 
-    /// Adds a timestamp. False if there is no room, or if it is no number of steps after the first that fits 16 bits.
+    /// Adds a timestamp. False if there is no room, or if its distance from the first is not a whole number of steps
+    /// that fits 16 bits.
     pub fn add(&mut self, time: Time) -> bool {
         let distance = time.saturating_since(self.first()).as_ps();
         let whole = distance.is_multiple_of(TIMESTAMP_STEP.as_ps()) && time >= self.first();
@@ -230,12 +222,10 @@ impl Timestamps {
         true
     }
 
-    /// The number of timestamps.
     pub fn count(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// The timestamps, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         let later = self.later.iter().take(self.count().saturating_sub(1));
         let rest =
@@ -253,7 +243,7 @@ impl Timestamps {
     }
 }
 
-/// Bytes on the wire of a credit with this many timestamps and no block.
+/// Size on the wire of a credit with this many timestamps and no block.
 pub const fn credit_size(timestamps: u64) -> u16 {
     frame(CREDIT_HEADERS + TIMESTAMP_BYTES * (timestamps - 1))
 }

@@ -1,5 +1,5 @@
-//! `FlashPass` (ICNP 2021). The sender sends an emulation packet for each data packet through a queue that switches
-//! meter, the receiver returns a credit for each emulation packet that arrives, and the data packet leaves one waiting
+//! `FlashPass` (ICNP 2021). For each data packet, the sender sends an emulation packet through a queue that switches
+//! meter; the receiver returns a credit for each emulation packet that arrives; and the data packet leaves one waiting
 //! time (`T_wait`) after its emulation packet. What the paper leaves open: docs/flashpass.md.
 
 pub mod credit_engine;
@@ -14,5 +14,4 @@ pub use head::Head;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Sender, SenderConfig};
 
-/// Either end of a flow.
 pub type Peer<R> = crate::peer::Peer<Sender<R>, Receiver>;

@@ -1,7 +1,7 @@
-//! The receiver: returns a credit for every emulation packet, each in a packet of its own or several together, and
-//! acknowledges data with it. It sends separate acknowledgements only while no credits can carry them. State: the data
-//! that has arrived, and the credits and acknowledgements to be sent. Units: bytes of the stream.
-//! Source: flashpass-icnp21, III and IV.
+//! The receiver: returns a credit for every emulation packet, alone or with others in one packet, and acknowledges data
+//! in credits. It sends separate acknowledgements only while no credits can carry them. State: the data that has
+//! arrived, and the credits and acknowledgements to send. Units: bytes of the stream. Source: flashpass-icnp21, III and
+//! IV.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,14 +14,13 @@ use crate::arrived::Arrived;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
-/// The parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
     /// Timestamps in one credit packet, 1 to [`MAX_TIMESTAMPS`]. With 1, every credit is returned at once.
     pub batch: u8,
     /// A separate acknowledgement is sent after this many data packets without a credit.
     pub ack_every: u32,
-    /// A separate acknowledgement is sent when the first unacknowledged packet has waited this long.
+    /// A separate acknowledgement is sent when a data packet has been unacknowledged for this long.
     pub ack_delay: Span,
 }
 
@@ -31,37 +30,34 @@ impl Default for ReceiverConfig {
     }
 }
 
-/// The receiver of a flow.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
     arrived: Arrived,
-    /// The length of the stream, once its last packet has arrived.
+    /// Length of the stream, once its last packet has arrived.
     size: Option<u64>,
     received: u64,
     duplicates: u64,
-    /// The number of the data packet that arrived last.
+    /// Number of the data packet that arrived last.
     newest: u32,
-    /// The contiguous bytes around that packet.
+    /// The contiguous bytes around the newest data packet.
     block: Range<u64>,
-    /// The credit packet being filled, and when it must be sent.
+    /// The credit packet that is being filled, and its deadline.
     open_credit: Option<(Timestamps, Time)>,
-    /// Credits to be sent as soon as the host's link is free.
+    /// Full credit packets, which wait for the host's link.
     credits: VecDeque<Timestamps>,
-    /// Data packets that are not acknowledged.
+    /// Data packets since the last acknowledgement.
     unacked: u32,
-    /// When they must be acknowledged.
+    /// When data must be acknowledged at the latest.
     ack_deadline: Option<Time>,
-    /// An acknowledgement must be sent now.
+    /// Whether an acknowledgement must be sent now.
     ack_now: bool,
-    /// Acknowledgements to be sent before the current one.
+    /// Acknowledgements to send before the current one.
     earlier_acks: VecDeque<Ack>,
-    /// Acknowledgements of unscheduled data.
     unscheduled: UnscheduledAcks,
 }
 
 impl Receiver {
-    /// A receiver to which nothing has arrived.
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
             config,
@@ -97,7 +93,7 @@ impl Receiver {
         self.complete_credit(now, batch);
     }
 
-    /// Queues the credit packet being filled if it has `batch` timestamps or its deadline has come.
+    /// Queues the credit packet that is being filled, if it has `batch` timestamps or its deadline has come.
     fn complete_credit(&mut self, now: Time, batch: usize) {
         let complete = |(timestamps, deadline): &(Timestamps, Time)| {
             timestamps.count() >= batch || *deadline <= now
@@ -120,8 +116,8 @@ impl Receiver {
             bytes.end <= self.arrived.next() || block.start <= bytes.start && bytes.end <= block.end
         };
         if self.unacked > 0 && !is_reported(&self.block) {
-            // An acknowledgement has room for one block. The previous block needs an acknowledgement of its own, or
-            // the sender takes it for lost.
+            // An acknowledgement has room for one block. The previous block gets an acknowledgement of its own, or else
+            // the sender would take it for lost.
             self.earlier_acks.push_back(before);
         }
         (self.newest, self.block) = (number, block);
@@ -161,7 +157,7 @@ impl Receiver {
         }
     }
 
-    /// The next acknowledgement to send. The last one leaves no data unacknowledged.
+    /// Returns the next acknowledgement to send. After the last one, all data is acknowledged.
     fn take_ack(&mut self) -> Ack {
         if let Some(earlier) = self.earlier_acks.pop_front() {
             return earlier;

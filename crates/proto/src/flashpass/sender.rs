@@ -1,7 +1,7 @@
-//! The sender: the credit engine decides when to send, this decides what. Data packets travel in order on one path, so
-//! data packets sent before the newest acknowledged one and not acknowledged themselves are lost; they are sent again
-//! on new credits. State: the position in the stream, data packets in flight and data to be retransmitted.
-//! Units: bytes of the stream. Source: flashpass-icnp21, III and IV.
+//! The sender. The credit engine decides when to send, this module decides what. Data packets travel in order on one
+//! path, so data packets that were sent before the newest acknowledged packet and are not acknowledged themselves are
+//! lost; they are sent again on new credits. State: the position in the stream, data packets in flight, and data to
+//! retransmit. Units: bytes of the stream. Source: flashpass-icnp21, III and IV.
 //!
 //! With Aeolus, the sender first sends unscheduled data, until the first answer or until the first credit may be used,
 //! and retransmits its losses on credits (`crate::aeolus`).
@@ -20,26 +20,22 @@ use crate::counters::{Credits, EndpointCounters};
 use crate::endpoint::{Endpoint, Out};
 use crate::wire;
 
-/// The parameters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderConfig {
-    /// The credit engine.
     pub engine: CreditEngineConfig,
-    /// Payload of a full data packet.
+    /// Payload bytes of a full data packet.
     pub payload: u16,
-    /// Bytes to send; `None` without end.
     pub size: Option<u64>,
-    /// All data in flight counts as lost when no data has been acknowledged for this long.
+    /// All data in flight counts as lost after this long without an acknowledgement of new data.
     pub timeout: Span,
-    /// The unscheduled data before the first credit (Aeolus); `None` for none.
+    /// Parameters of the unscheduled burst (Aeolus), if there is one.
     pub unscheduled: Option<aeolus::Config>,
-    /// Whether unscheduled data is sent until the first credit may be used, and not only until the first answer.
+    /// Whether the unscheduled burst lasts until the first credit may be used, instead of ending with the first answer.
     pub burst_until_first_data: bool,
-    /// The size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
+    /// Size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
     pub send_buffer: Option<Bytes>,
 }
 
-/// A data packet in flight.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     offset: u64,
@@ -47,33 +43,30 @@ struct InFlight {
     lost: bool,
 }
 
-/// The sender of a flow.
 #[derive(Debug)]
 pub struct Sender<R> {
     config: SenderConfig,
     engine: CreditEngine<R>,
     started: bool,
     unscheduled: UnscheduledBurst,
-    /// Credits whose departure time has come: each releases a packet as soon as the host's link is free.
+    /// Credits whose departure time has come. Each releases a packet as soon as the host's link is free.
     due_credits: u64,
-    /// The first byte that was never sent.
     snd_nxt: u64,
     acked: Arrived,
     /// Data packets in flight, the earliest first.
     in_flight: VecDeque<InFlight>,
-    /// The number of the first one.
+    /// Number of the first packet of `in_flight`.
     first_number: u32,
-    /// Lost payload to be retransmitted, as offset and length.
+    /// Lost payload to retransmit: offset and length.
     retransmissions: VecDeque<(u64, u16)>,
     timeout_at: Option<Time>,
     rtt_sample: Option<Span>,
-    /// Credits whose departure time came when there was nothing left to send.
+    /// Credits whose departure time came when nothing was left to send.
     wasted_credits: u64,
     counters: EndpointCounters,
 }
 
 impl<R: Rate> Sender<R> {
-    /// A sender that starts with its first timer.
     pub fn new(config: SenderConfig, law: R, random: Stream) -> Self {
         let payload = u64::from(config.payload);
         Self {
@@ -94,7 +87,6 @@ impl<R: Rate> Sender<R> {
         }
     }
 
-    /// The credit engine, for measurements.
     pub fn credit_engine(&self) -> &CreditEngine<R> {
         &self.engine
     }
@@ -115,7 +107,7 @@ impl<R: Rate> Sender<R> {
         self.engine.set_demand(now, demand);
     }
 
-    /// Takes the credits whose departure time has come.
+    /// Takes credits whose departure time has come.
     fn take_due_credits(&mut self, now: Time) {
         let before = self.due_credits;
         while self.engine.take_departure(now) {
@@ -135,8 +127,8 @@ impl<R: Rate> Sender<R> {
             || self.unscheduled.outstanding() > 0
     }
 
-    /// What to send on a credit, and whether it was sent before: first lost data, then new data, then unscheduled data
-    /// that is not acknowledged.
+    /// Chooses what to send on a credit: lost data, then new data, then unscheduled data that is not acknowledged.
+    /// Returns offset, length, and whether it was sent before.
     fn next_frame(&mut self) -> Option<(u64, u16, bool)> {
         if let Some((offset, length)) = self.retransmissions.pop_front() {
             return Some((offset, length, true));
@@ -155,7 +147,6 @@ impl<R: Rate> Sender<R> {
         Some((offset, left.min(payload) as u16, false))
     }
 
-    /// The next unscheduled packet.
     fn poll_unscheduled(&mut self, now: Time) -> Option<Out<Head>> {
         let is_end = |at: u64| self.config.size == Some(at);
         let (head, body, class, ecn) = match self.unscheduled.poll(now)? {
@@ -175,11 +166,11 @@ impl<R: Rate> Sender<R> {
         Some(Out { head, body, size: head.size(), class, ecn })
     }
 
-    /// Unscheduled data is acknowledged, or the probe behind it.
+    /// The receiver acknowledges unscheduled data, or the probe behind it.
     fn on_unscheduled_ack(&mut self, now: Time, bitmap: &AckBitmap) {
         let (payload, end) = (u64::from(self.config.payload), self.unscheduled.end());
         let upto = bitmap.upto(payload, u64::MAX);
-        // Data that was never sent cannot have arrived: such a bitmap is not of this flow.
+        // A bitmap for data that was never sent belongs to another flow.
         if bitmap.start() > end || upto.saturating_sub(payload) > end {
             return;
         }
@@ -192,7 +183,7 @@ impl<R: Rate> Sender<R> {
         self.update_demand(now);
     }
 
-    /// Drops retransmissions of data that has been acknowledged since it was marked lost.
+    /// Drops retransmissions of data that has been acknowledged since.
     fn cancel_retransmissions(&mut self) {
         let acked = &self.acked;
         self.retransmissions
@@ -201,7 +192,7 @@ impl<R: Rate> Sender<R> {
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let before = self.acked.next();
-        // Data that was never sent cannot have arrived: such an acknowledgement is not of this flow.
+        // An acknowledgement of data that was never sent belongs to another flow.
         let block = ack.block();
         if ack.cumulative() > self.snd_nxt || block.end > self.snd_nxt {
             return;
@@ -222,8 +213,8 @@ impl<R: Rate> Sender<R> {
         }
     }
 
-    /// Removes all packets up to the one numbered `newest` from those in flight, and marks lost those of them that are
-    /// not acknowledged. True if there are any.
+    /// Removes packets up to number `newest` from those in flight, and queues those that are not acknowledged for
+    /// retransmission. Returns whether there are any.
     fn detect_losses(&mut self, newest: u32) -> bool {
         let count = newest.wrapping_sub(self.first_number).wrapping_add(1) as usize;
         if count > self.in_flight.len() {
@@ -336,7 +327,7 @@ impl<R: Rate> Endpoint for Sender<R> {
             self.wasted_credits += std::mem::take(&mut self.due_credits);
         }
         if self.config.send_buffer.is_some() {
-            // From the next step on: the emulation packets of this instant were polled before.
+            // Effective from the next step: emulation packets of this instant were polled before.
             self.update_demand(now + TIMESTAMP_STEP);
         }
         let head = Head::Data { offset, length, last, number };

@@ -1,6 +1,6 @@
-//! Acknowledgements of unscheduled data, as bitmaps of up to 64 frames. One acknowledgement per frame would need as
-//! much of the return path as one credit per frame, and would push credits out of their queue.
-//! State: the bitmap being filled and the complete ones. Units: bytes of the stream.
+//! Acknowledgements of unscheduled data, as bitmaps of up to 64 frames. An acknowledgement for each frame would take as
+//! much of the return path as a credit for each frame, and push credits out of their queue. State: the bitmap that is
+//! being filled, and complete bitmaps. Units: bytes of the stream.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,11 @@ use shallop_core::Time;
 
 use super::head::{AckBitmap, BITMAP_FRAMES};
 
-/// Unscheduled frames that have arrived and are not acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnscheduledAcks {
-    /// The payload of a full frame: that of the largest frame so far, as only the last frame is smaller.
+    /// Payload of a full frame: that of the largest frame so far, as only the last frame is smaller.
     frame: u64,
-    /// The bitmap being filled, and when it must be sent.
+    /// The bitmap that is being filled, and its deadline.
     open: Option<(AckBitmap, Time)>,
     complete: VecDeque<AckBitmap>,
 }
@@ -43,29 +42,26 @@ impl UnscheduledAcks {
         self.complete.push_back(AckBitmap::of_probe(upto));
     }
 
-    /// The deadline of the bitmap being filled may have come.
     pub fn on_timer(&mut self, now: Time) {
         if self.wakeup().is_some_and(|at| at <= now) {
             self.complete_open();
         }
     }
 
-    /// When the bitmap being filled must be sent.
+    /// When the bitmap that is being filled must be sent.
     pub fn wakeup(&self) -> Option<Time> {
         self.open.map(|(_, deadline)| deadline)
     }
 
-    /// Whether a bitmap is ready to be sent.
     pub fn is_ready(&self) -> bool {
         !self.complete.is_empty()
     }
 
-    /// The next bitmap to send.
     pub fn take(&mut self) -> Option<AckBitmap> {
         self.complete.pop_front()
     }
 
-    /// Drops all bitmaps: everything has arrived, and a cumulative acknowledgement says so.
+    /// Drops all bitmaps, since one cumulative acknowledgement says that everything has arrived.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! Processing of an acknowledgement by the sender: first the scoreboard, then recovery and loss detection, then the
+//! How the sender processes an acknowledgement: first the scoreboard, then recovery and loss detection, then the
 //! controller, then what may be sent. Sources: RFC 5681, 3.2; RFC 6675, 5; RFC 8985, 6.2; RFC 9937; RFC 3168, 6.1.2.
 
 use shallop_control::{Ack, Window};
@@ -12,7 +12,7 @@ use super::recovery::Phase;
 use super::sender::Sender;
 use super::undo::Evidence;
 
-/// The sender's state before an acknowledgement.
+/// The sender's state before an acknowledgement. Unit: bytes.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     snd_una: u64,
@@ -21,19 +21,19 @@ struct Before {
     total_lost: u64,
 }
 
-/// The circumstances under which losses were detected.
+/// The circumstances in which losses were detected.
 #[derive(Clone, Copy, Debug)]
 struct LossEvent {
-    /// Bytes in flight before.
+    /// Bytes in flight before the acknowledgement.
     pipe: u64,
-    /// Bytes delivered by the acknowledgement that showed the losses.
+    /// Bytes that the acknowledgement delivered which showed the losses.
     delivered: u64,
-    /// That acknowledgement echoed a congestion mark.
+    /// Whether that acknowledgement echoed a congestion mark.
     marked: bool,
 }
 
 impl<W: Window> Sender<W> {
-    /// The SYN was acknowledged. That measures a round trip, unless the SYN was retransmitted (Karn's rule).
+    /// The SYN was acknowledged, which gives a round-trip sample unless the SYN was retransmitted (Karn's rule).
     pub(super) fn on_syn_ack(&mut self, now: Time, head: &Head) {
         self.limits.right_edge = head.right_edge();
         if self.counts.timeouts == 0 {
@@ -47,7 +47,6 @@ impl<W: Window> Sender<W> {
         self.timers.rto_start = now;
     }
 
-    /// An acknowledgement came.
     pub(super) fn on_ack(&mut self, now: Time, head: &Head) {
         let before = self.before();
         let snd_nxt = self.scoreboard.snd_nxt;
@@ -106,8 +105,8 @@ impl<W: Window> Sender<W> {
         Before { snd_una, pipe, total_lost: self.scoreboard.total_lost }
     }
 
-    /// Takes round-trip samples. The segment sent first gives the sample for the RTO, as it includes the time for which
-    /// the receiver delayed the acknowledgement; the one sent last gives the sample for the minimum and the controller.
+    /// Takes round-trip samples. The segment that was sent first gives the sample for the RTO, which includes the delay
+    /// of the acknowledgement. The segment that was sent last gives the sample for the minimum and the controller.
     fn update_rtt(&mut self, now: Time, summary: &AckSummary) {
         if let Some((earliest, latest)) = summary.send_times {
             self.rtt.sample(now.saturating_since(earliest));
@@ -116,8 +115,8 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Processes SACK blocks in ascending order, so that a segment counts as reordered only if one above it was
-    /// reported by an earlier acknowledgement. Without SACK, counts duplicate acknowledgements.
+    /// Processes SACK blocks in ascending order, so that a segment counts as reordered only if an earlier
+    /// acknowledgement reported one above it. Without SACK, counts duplicate acknowledgements.
     fn process_sack(&mut self, head: &Head, advanced: bool, summary: &mut AckSummary) {
         if matches!(self.recovery.detector, Detector::DuplicateAcks(_)) {
             if !advanced && self.scoreboard.snd_una < self.scoreboard.snd_nxt {
@@ -136,8 +135,8 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Finds out whether a tail loss probe repaired a loss. If nothing else shows that loss, the window is reduced
-    /// once, and nothing is left to recover (RFC 8985, 7.4.2).
+    /// If a tail loss probe repaired a loss that nothing else shows, reduces the window once and leaves nothing to
+    /// recover (RFC 8985, 7.4.2).
     fn process_probe(&mut self, now: Time, head: &Head, delivered_nothing: bool) {
         if matches!(self.recovery.detector, Detector::Rack(_))
             && self.recovery.tlp.on_ack(head, delivered_nothing)
@@ -159,7 +158,7 @@ impl<W: Window> Sender<W> {
         self.scoreboard.prune();
     }
 
-    /// The reordering timer of RACK has expired.
+    /// RACK's reordering timer has expired.
     pub(super) fn on_reordering_timeout(&mut self, now: Time) {
         let pipe = self.scoreboard.pipe();
         self.detect_losses(now, &AckSummary::new(now, self.rtt.min_rtt()));
@@ -189,8 +188,8 @@ impl<W: Window> Sender<W> {
         self.recovery.prr = self.new_prr(event.delivered);
     }
 
-    /// Proportional rate reduction that begins with an acknowledgement of `delivered` bytes; none for a controller that
-    /// manages its window in recovery itself.
+    /// Begins proportional rate reduction with an acknowledgement of `delivered` bytes. `None` for controllers that
+    /// manage their window in recovery themselves.
     fn new_prr(&self, delivered: u64) -> Option<Prr> {
         let recover_fs = self.scoreboard.pipe() + self.scoreboard.lost + delivered;
         let mss = self.scoreboard.mss;
@@ -198,7 +197,7 @@ impl<W: Window> Sender<W> {
     }
 
     /// An acknowledgement echoed a congestion mark. The window is reduced once for each window of data, and not if it
-    /// was reduced for a loss in the same window (RFC 3168, 6.1.2).
+    /// was reduced for a loss in that window (RFC 3168, 6.1.2).
     fn on_mark(&mut self, now: Time, before: &Before, delivered: u64) {
         let reduced_until = self.ecn.reduced_until.max(self.recovery.point);
         if !self.recovery.is_open() || before.snd_una < reduced_until {
@@ -220,7 +219,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// What the controller is told of an acknowledgement. The caller adds marks, the rate sample and the round trip.
+    /// What the controller is told of an acknowledgement, but for marks, rate sample and start of a round trip.
     fn controller_ack(&mut self, now: Time, before: &Before, delivered: u64) -> Ack {
         let (snd_una, snd_nxt) = (self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         let prior = self.connection.prior_bytes;

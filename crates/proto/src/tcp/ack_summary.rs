@@ -1,49 +1,47 @@
-//! What one acknowledgement delivers: how many bytes, which transmissions its round-trip and rate samples come from,
-//! and what it says about reordering.
+//! What one acknowledgement delivers: how many bytes, which transmissions give round-trip and rate samples, and whether
+//! segments were reordered.
 
 use shallop_core::{Span, Time};
 
 use super::segment::{Segment, Snapshot, Transmission};
 use super::timestamp::Timestamp;
 
-/// Of the transmissions that an acknowledgement delivers, the one that was sent last (`RACK.segment` of RFC 8985).
+/// The transmission that was sent last of those that an acknowledgement delivers (`RACK.segment` of RFC 8985).
 #[derive(Clone, Copy, Debug)]
 pub struct LastSent {
-    /// The transmission.
     pub transmission: Transmission,
-    /// The delivery counters when it was sent.
+    /// Delivery counters when it was sent.
     pub snapshot: Snapshot,
-    /// The sender was application-limited when it was sent.
+    /// Whether the sender was application-limited when it was sent.
     pub app_limited: bool,
 }
 
-/// What an acknowledgement delivers.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSummary {
-    /// A retransmission sent after this time is less than a minimum round trip old: the acknowledgement must be for an
-    /// earlier transmission of the same segment (RFC 8985, 6.2, step 2).
+    /// A retransmission that was sent after this time is younger than the minimum round trip, so the acknowledgement
+    /// must be for an earlier transmission of the segment (RFC 8985, 6.2, step 2).
     newest_plausible: Time,
     /// Bytes newly delivered, acknowledged cumulatively or selectively.
     pub delivered: u64,
-    /// Of the transmissions delivered, the one that was sent last.
+    /// The delivered transmission that was sent last.
     pub last_sent: Option<LastSent>,
-    /// The earliest and the latest sending time of the segments delivered; `None` if any of them was retransmitted,
-    /// which would make a round-trip sample ambiguous (Karn's rule).
+    /// The earliest and the latest sending time of delivered segments; `None` if any of them was retransmitted, so that
+    /// a round-trip sample would be ambiguous (Karn's rule).
     pub send_times: Option<(Time, Time)>,
     retransmitted: bool,
-    /// A segment that was never retransmitted was delivered after one that was sent later.
+    /// Whether a segment that was never retransmitted was delivered after one that was sent later.
     pub reordered: bool,
-    /// At least one segment was newly acknowledged selectively.
+    /// Whether any segment was newly acknowledged selectively.
     pub sacked: bool,
-    /// The lowest index of a segment delivered that was never retransmitted.
+    /// The lowest index of a delivered segment that was never retransmitted.
     pub first_original: Option<u64>,
-    /// `TSecr` of the acknowledgement. Set only while the cumulative acknowledgement is processed: the timestamp is
-    /// that of the segment which advanced it, not of one reported in a SACK block.
+    /// `TSecr` of the acknowledgement. Set only while the cumulative acknowledgement is processed: the timestamp
+    /// belongs to the segment that advanced it, and not to segments in SACK blocks.
     pub tsecr: Option<Timestamp>,
 }
 
 impl AckSummary {
-    /// An acknowledgement at `now` of which nothing was processed yet, on a path with this minimum round-trip time.
+    /// An empty summary for an acknowledgement at `now`.
     pub fn new(now: Time, min_rtt: Span) -> Self {
         Self {
             newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)),
@@ -58,7 +56,7 @@ impl AckSummary {
         }
     }
 
-    /// Adds a segment of `len` bytes that is newly delivered.
+    /// Adds a newly delivered segment of `len` bytes.
     pub fn add(&mut self, index: u64, len: u64, segment: &Segment) {
         let sent_at = segment.sent_at;
         self.delivered += len;
@@ -81,8 +79,8 @@ impl AckSummary {
         }
     }
 
-    /// True if the echoed timestamp is older than a retransmission sent at `sent_at`: the acknowledgement is for an
-    /// earlier transmission (RFC 8985, 6.2, step 2).
+    /// Whether the echoed timestamp is older than a retransmission sent at `sent_at`, so that the acknowledgement is
+    /// for an earlier transmission (RFC 8985, 6.2, step 2).
     fn is_for_earlier_transmission(&self, sent_at: Time) -> bool {
         self.tsecr.is_some_and(|tsecr| tsecr.is_before(Timestamp::at(sent_at)))
     }

@@ -1,5 +1,5 @@
-//! The bursts of a sender with segmentation offload: when one may leave, and how long it is. State: `Offload`. Source:
-//! kernel 6.12, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
+//! When a burst of segmentation offload may leave, and how long it is. State: `Offload`. Source: kernel 6.12,
+//! `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
 use shallop_control::Window;
 use shallop_control::pacing::pacing_rate;
@@ -9,17 +9,18 @@ use super::offload::autosize;
 use super::recovery::Phase;
 use super::sender::Sender;
 
-/// A burst does not wait if the window allows this fraction of itself (kernel: `tcp_tso_win_divisor`).
+/// A burst is not deferred if the window allows this fraction of the window, 1/3 (kernel: `tcp_tso_win_divisor`).
 const TSO_WIN_DIVISOR: u64 = 3;
-/// A burst waits only if the last one left within this time, and if an acknowledgement is due within it.
+/// A burst is deferred only if the last one left within this time, and if an acknowledgement is due within it.
 const DEFER: Span = Span::from_ms(1);
-/// The first piece of a stream: half of the window that a receiver offers first (kernel: `tcp_bound_to_half_wnd`).
+/// Bytes of the first piece of a stream: half of the window that a receiver offers first (kernel:
+/// `tcp_bound_to_half_wnd`).
 const FIRST_PIECE: u64 = 32_580;
-/// The first segments of a connection are not paced.
+/// The first segments of a connection are not paced: this many.
 const UNPACED: u64 = 10;
 
 impl<W: Window> Sender<W> {
-    /// Sets the length of bursts by the pacing rate, which a sender has even if it does not pace.
+    /// Sets the length of bursts by the pacing rate.
     pub(super) fn update_offload(&mut self) {
         if !self.offload.is_on() {
             return;
@@ -31,7 +32,7 @@ impl<W: Window> Sender<W> {
         self.offload.retransmissions_left = 0;
     }
 
-    /// The pacing rate, which a sender has even if it does not pace; `None` before the first round trip.
+    /// The pacing rate, which is also computed for controllers that do not pace; `None` before the first round trip.
     fn rate(&self) -> Option<BitsPerSec> {
         self.controller.pacing().or_else(|| {
             let flight = self.scoreboard.snd_nxt - self.scoreboard.snd_una;
@@ -40,13 +41,13 @@ impl<W: Window> Sender<W> {
         })
     }
 
-    /// This much of what was sent waits in the host.
+    /// Records how many sent bytes wait in the host.
     pub(super) fn note_held(&mut self, now: Time, bytes: u64) {
         self.offload.held = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.plan_burst(now);
     }
 
-    /// True if so much waits in the host that no burst is made; more may wait in a recovery.
+    /// Whether so many bytes wait in the host that no burst may begin. Recovery allows twice as many.
     pub(super) fn is_small_queue_full(&self) -> bool {
         let held = u64::from(self.offload.held);
         held > 0
@@ -57,22 +58,21 @@ impl<W: Window> Sender<W> {
             })
     }
 
-    /// True if all that was ever sent waits in the host: the rest of an application's first write waits with it, if it
-    /// is longer than a piece of the stream (kernel: `tcp_push_one`, `tcp_should_autocork`).
+    /// Whether everything that was sent still waits in the host. Then the rest of the application's first write waits
+    /// as well, if it is longer than the first piece (kernel: `tcp_push_one`, `tcp_should_autocork`).
     fn is_corked(&self, held: u64) -> bool {
         let all = held == self.scoreboard.snd_nxt && self.offload.is_on();
         all && self.scoreboard.end > FIRST_PIECE
     }
 
-    /// Segments that the congestion window allows.
     fn window_room(&self) -> u64 {
         let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss);
         let planned = self.offload.planned_segments() * mss;
         self.limits.cwnd.saturating_sub(pipe + planned) / mss
     }
 
-    /// The segments of a burst of new data that begins now: as many as the rate, the windows and half of the congestion
-    /// window allow, so that there are two bursts in flight; with their bytes.
+    /// Length of a burst of new data that begins now, in segments and bytes: as much as the rate, the windows and half
+    /// of the congestion window allow, so that two bursts are in flight.
     fn burst(&self) -> (u16, u64) {
         let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
         let half = self.limits.cwnd / mss / 2;
@@ -82,8 +82,8 @@ impl<W: Window> Sender<W> {
         ((end - next).div_ceil(mss) as u16, end - next)
     }
 
-    /// Makes the next burst as soon as the window allows it, if it has to wait for the pacer: what it has then, it
-    /// keeps (kernel: `tcp_write_xmit` hands it to `fq` with the time at which it may leave).
+    /// Fixes the next burst as soon as the window allows it, if the pacer holds it back: its length stays (kernel:
+    /// `tcp_write_xmit` passes it to `fq` with its departure time).
     #[inline]
     pub(super) fn plan_burst(&mut self, now: Time) {
         if self.offload.plans() {
@@ -100,7 +100,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// True if the host's queue discipline drops a segment of those that the windows allow.
+    /// Whether the host's queue discipline would drop a segment that the windows allow.
     pub(super) fn overflows_host(&self) -> bool {
         let limited = self.offload.has_flow_limit();
         let Some(rate) = self.pacer.rate().filter(|_| limited) else { return false };
@@ -110,7 +110,7 @@ impl<W: Window> Sender<W> {
         self.offload.overflows(segments, mss, rate)
     }
 
-    /// The bytes for which the congestion window must have room, or else it limits the sender.
+    /// The congestion window limits the sender if it has no room for this many bytes.
     pub(super) fn wanted_room(&self) -> u64 {
         let mss = self.scoreboard.mss;
         if !self.offload.is_on() {
@@ -120,7 +120,7 @@ impl<W: Window> Sender<W> {
         burst.min(self.limits.cwnd / TSO_WIN_DIVISOR).max(mss)
     }
 
-    /// A burst of new data begins. The next one is due when this one has left at the pacing rate.
+    /// Begins a burst of new data. The next burst is due when this one has left at the pacing rate.
     pub(super) fn begin_burst(&mut self, now: Time) {
         if self.offload.release() {
             return;
@@ -133,7 +133,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// A segment is retransmitted, which may begin or continue a burst.
+    /// Counts a retransmission, which begins or continues a burst.
     pub(super) fn note_retransmission(&mut self, index: u64) {
         if !self.offload.continues(index) {
             let room = self.window_room().clamp(1, self.offload.tso_segs.into());
@@ -143,7 +143,7 @@ impl<W: Window> Sender<W> {
         self.offload.next_retransmission = index + 1;
     }
 
-    /// True if new data waits although the windows allow a segment, for acknowledgements to allow a whole burst.
+    /// Whether new data waits for acknowledgements to allow a whole burst, although the windows allow a segment.
     pub(super) fn defers(&self, now: Time) -> bool {
         let last = self.pacer.due.max(self.timers.last_sent);
         if !self.offload.is_on()
@@ -168,7 +168,7 @@ impl<W: Window> Sender<W> {
         expected <= now.saturating_add((srtt / 2).min(DEFER))
     }
 
-    /// The bytes that are left of what the application wrote in one piece, which is as long as the longest burst.
+    /// Bytes left of the application's current write, which is as long as the longest burst.
     fn rest_of_write(&self) -> u64 {
         let (next, end) = (self.scoreboard.snd_nxt, self.scoreboard.end);
         let piece = self.scoreboard.mss * u64::from(self.offload.gso_max_segs);

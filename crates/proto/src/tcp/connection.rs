@@ -4,52 +4,42 @@ use super::config::{Config, IdleRestart};
 use super::head::scale_for;
 use super::timestamp::Timestamp;
 
-/// Of the connection states of RFC 9293, 3.3.2, those of an active opener that only sends.
+/// Connection states (RFC 9293, 3.3.2) of an active opener that only sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not started.
     Closed,
-    /// A SYN was sent, or is to be.
+    /// A SYN was sent or is to be sent.
     SynSent,
-    /// Data may be sent.
     Established,
 }
 
-/// What must be sent before data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
-    /// Nothing.
     Nothing,
-    /// A SYN.
     Syn,
-    /// A zero-window probe (RFC 9293, 3.8.6.1), here without payload, as in Linux.
+    /// A zero-window probe (RFC 9293, 3.8.6.1), without payload as in Linux.
     WindowProbe,
     /// A segment larger than the receiver's window, which was smaller than a segment until the persist timer expired:
     /// the override timeout of silly-window avoidance (RFC 9293, 3.8.6.2.1).
     Override,
 }
 
-/// The connection of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection {
-    /// The state.
     pub(super) state: State,
-    /// What must be sent before data.
     pub(super) pending: Pending,
-    /// The window scale.
     pub(super) window_scale: u8,
-    /// Bytes of options in each segment.
+    /// Bytes of TCP options in each segment.
     pub(super) option_bytes: u8,
-    /// After which idle times the controller restarts.
+    /// After which idle time the controller restarts.
     pub(super) idle_restart: IdleRestart,
     /// `TSval` of the last acknowledgement, which data echoes.
     pub(super) tsecr: Timestamp,
-    /// Bytes sent by earlier flows on the connection: the controller counts sequence numbers from its first byte.
+    /// Bytes that earlier flows sent on the connection. The controller counts sequence numbers from its first byte.
     pub(super) prior_bytes: u64,
 }
 
 impl Connection {
-    /// A connection that is not open.
     pub(super) const fn new(config: &Config, receive_buffer: u64) -> Self {
         Self {
             state: State::Closed,

@@ -1,6 +1,6 @@
-//! Delivery-rate samples, and round trips counted in packets. State: bytes delivered, and the times that the next
-//! sample is measured from. Names like `P.delivered` are those of the draft.
-//! Sources: draft-cheng-iccrg-delivery-rate-estimation; kernel: `tcp_rate.c`.
+//! Delivery-rate samples, and round trips counted in packets. State: bytes delivered, and the times from which the next
+//! sample is measured. Names like `P.delivered` are from the draft. Sources:
+//! draft-cheng-iccrg-delivery-rate-estimation; kernel: `tcp_rate.c`.
 
 use shallop_control::RateSample;
 use shallop_core::{Bytes, Span, Time};
@@ -8,21 +8,21 @@ use shallop_core::{Bytes, Span, Time};
 use super::ack_summary::{AckSummary, LastSent};
 use super::segment::Snapshot;
 
-/// The rate estimator of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryRate {
     /// All bytes delivered so far.
     pub(super) delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
-    /// `C.app_limited`: samples are application-limited until this many bytes are delivered. Zero if they are not.
+    /// `C.app_limited`: samples are application-limited until this many bytes are delivered; zero if they are not.
     app_limited_until: u64,
-    /// A round trip ends with the delivery of a segment that was sent after this many bytes had been delivered.
+    /// A round trip ends when a segment is delivered that was sent after this many bytes had been delivered.
     next_round_delivered: u64,
 }
 
 impl DeliveryRate {
-    /// The snapshot for a segment sent at `now`. If nothing is in flight (`idle`), a new sampling interval starts.
+    /// Returns the counters for a segment that is sent at `now`. If nothing is in flight (`idle`), a new sampling
+    /// interval starts.
     pub fn on_send(&mut self, now: Time, idle: bool) -> Snapshot {
         if idle {
             (self.delivered_at, self.first_sent_at) = (now, now);
@@ -36,7 +36,7 @@ impl DeliveryRate {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// True while samples are application-limited.
+    /// Whether samples are application-limited.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }

@@ -1,5 +1,6 @@
 //! Loss detection: by counting duplicate acknowledgements (RFC 5681 and 6582), by the scoreboard (`IsLost` of RFC
-//! 6675), or by time (RACK, RFC 8985). Each marks segments of the scoreboard lost and returns when it must look again.
+//! 6675), or by time (RACK, RFC 8985). Each method marks segments of the scoreboard lost and returns when it must look
+//! again.
 
 use shallop_core::Time;
 
@@ -10,32 +11,27 @@ use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use crate::rtt::Rtt;
 
-/// The loss detection of one sender.
 #[derive(Clone, Copy, Debug)]
 pub enum Detector {
-    /// Counts duplicate acknowledgements.
+    /// The number of duplicate acknowledgements.
     DuplicateAcks(u32),
-    /// Looks for `DupThresh` segments selectively acknowledged above.
+    /// A segment is lost if `DupThresh` segments above it are selectively acknowledged.
     Sack,
-    /// Compares sending times.
+    /// Sending times are compared.
     Rack(Rack),
 }
 
-/// What loss detection uses besides the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// The time.
     pub now: Time,
     /// What the acknowledgement delivered.
     pub summary: &'a AckSummary,
-    /// Fast recovery or recovery after a timeout is under way.
+    /// Whether fast recovery, or recovery after a timeout, is under way.
     pub in_recovery: bool,
-    /// Round-trip times.
     pub rtt: &'a Rtt,
 }
 
 impl Detector {
-    /// The loss detection of a new flow.
     pub fn new(detection: Detection) -> Self {
         match detection {
             Detection::DuplicateAcks => Self::DuplicateAcks(0),
@@ -44,7 +40,7 @@ impl Detector {
         }
     }
 
-    /// Marks segments lost. Returns when more of them will be, if no acknowledgement comes before.
+    /// Marks segments lost. Returns when more segments will be lost, if no acknowledgement arrives before.
     pub fn detect(&mut self, context: &Context<'_>, scoreboard: &mut Scoreboard) -> Option<Time> {
         match self {
             Self::DuplicateAcks(count) => {
@@ -62,15 +58,14 @@ impl Detector {
         }
     }
 
-    /// A duplicate acknowledgement came.
     pub fn on_duplicate_ack(&mut self) {
         if let Self::DuplicateAcks(count) = self {
             *count = count.saturating_add(1);
         }
     }
 
-    /// The cumulative acknowledgement advanced in fast recovery without ending it: a partial acknowledgement, which
-    /// shows the next loss (RFC 6582, 3.2).
+    /// In fast recovery, the cumulative acknowledgement advanced without ending recovery. Such a partial
+    /// acknowledgement shows the next loss (RFC 6582, 3.2).
     pub fn on_partial_ack(&mut self, scoreboard: &mut Scoreboard) {
         let first = scoreboard.first_index;
         if matches!(self, Self::DuplicateAcks(_))
@@ -88,7 +83,6 @@ impl Detector {
         }
     }
 
-    /// RACK, if it is in use.
     pub fn rack_mut(&mut self) -> Option<&mut Rack> {
         if let Self::Rack(rack) = self { Some(rack) } else { None }
     }

@@ -2,18 +2,15 @@
 
 use shallop_core::Ecn;
 
-/// When ECE is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Never.
     Off,
-    /// From a mark on, until the sender sets CWR (RFC 3168).
+    /// ECE is set from a mark on until the sender sets CWR (RFC 3168).
     Rfc3168,
-    /// If and only if the data acknowledged was marked (DCTCP).
+    /// ECE is set if and only if the acknowledged data was marked (DCTCP).
     Dctcp,
 }
 
-/// The echo of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
     policy: Policy,
@@ -21,18 +18,16 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// No mark has arrived.
     pub const fn new(policy: Policy) -> Self {
         Self { policy, ece: false }
     }
 
-    /// Whether an acknowledgement sent now sets ECE.
     pub const fn ece(&self) -> bool {
         self.ece
     }
 
-    /// A data packet came. Returns true if ECE changes with it, so that data not acknowledged yet must be acknowledged
-    /// with the old value first; then [`Echo::toggle`] is to be called.
+    /// A data packet arrived. Returns true if ECE changes with it. Then data that is not acknowledged yet must be
+    /// acknowledged with the old value, and [`Echo::toggle`] called.
     pub fn on_data(&mut self, ecn: Ecn, cwr: bool) -> bool {
         let marked = ecn == Ecn::Ce;
         match self.policy {
@@ -45,7 +40,6 @@ impl Echo {
         }
     }
 
-    /// Earlier data is acknowledged: ECE changes.
     pub const fn toggle(&mut self) {
         self.ece = !self.ece;
     }

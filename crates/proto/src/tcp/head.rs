@@ -1,4 +1,4 @@
-//! The TCP header, with the options in use. Units: bytes of the stream, counted from 0; a SYN takes no sequence number.
+//! The TCP header, with the options in use. Units: bytes of the stream, counted from 0. A SYN takes no sequence number.
 //! Sources: RFC 9293; RFC 2018 and 2883 (SACK); RFC 7323 (window scaling, timestamps); RFC 3168 (ECE, CWR).
 
 use std::ops::{BitOr, BitOrAssign, Range};
@@ -10,12 +10,10 @@ pub const SACK_BLOCKS: usize = 3;
 /// The largest shift a window may be scaled by (RFC 7323, 2.3).
 pub const MAX_SCALE: u8 = 14;
 
-/// The flags of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// Opens a connection.
     pub const SYN: Self = Self(1);
     /// `ack`, `blocks` and `window` are valid.
     pub const ACK: Self = Self(2);
@@ -26,18 +24,17 @@ impl Flags {
     /// Push: the last segment of a burst, so that the receiver does not wait for more.
     pub const PSH: Self = Self(16);
 
-    /// True if all of these are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These flags if `condition` holds, otherwise none.
+    /// Returns the flags if `condition` holds, otherwise no flags.
     #[must_use]
     pub const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self(0) }
     }
 
-    /// These flags but for others.
+    /// Returns the flags without `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -57,19 +54,19 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// A block of the SACK option: a range that was received, relative to the cumulative acknowledgement. Empty if there is
-/// none. It lies beyond that acknowledgement, unless it is a DSACK.
+/// A block of the SACK option: a received range relative to the cumulative acknowledgement. Empty if there is none. It
+/// lies above that acknowledgement, unless it is a DSACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// Bytes from `ack` to the first; negative if that is below.
+    /// Distance of the first byte from `ack`; negative if the byte is below.
     pub from: i32,
-    /// Bytes from `ack` to the first after it.
+    /// Distance of the first byte behind the range from `ack`.
     pub to: i32,
 }
 
 impl SackBlock {
-    /// The block for a range that was received, in a header that acknowledges everything below `ack`. Empty if the
-    /// range is more than 2 GB away, which no window allows.
+    /// The block for a received range, in a header that acknowledges everything below `ack`. Empty if the range is more
+    /// than 2 GB away, which no window allows.
     pub fn of(range: &Range<u64>, ack: u64) -> Self {
         let offset = |at: u64| i32::try_from(at.wrapping_sub(ack).cast_signed()).ok();
         match (offset(range.start), offset(range.end)) {
@@ -78,7 +75,7 @@ impl SackBlock {
         }
     }
 
-    /// The range, given the cumulative acknowledgement of its header.
+    /// The range as bytes of the stream, given its header's cumulative acknowledgement.
     pub const fn range(self, ack: u64) -> Range<u64> {
         ack.saturating_add_signed(self.from as i64)..ack.saturating_add_signed(self.to as i64)
     }
@@ -92,25 +89,22 @@ impl SackBlock {
     }
 }
 
-/// A TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// SEG.SEQ: the first byte of the payload. An acknowledgement, which has none, has its `TSval` here.
+    /// SEG.SEQ: the first byte of the payload. An acknowledgement has no payload, and its `TSval` here.
     pub seq: u64,
-    /// SEG.ACK: the first byte not received in order.
+    /// SEG.ACK: the first byte that was not received in order.
     pub ack: u64,
-    /// SACK blocks, the most recent first; ahead of them the DSACK, if there is one ([`Head::dsack`]).
+    /// SACK blocks, the most recent first. A DSACK precedes them ([`Head::dsack`]).
     pub blocks: [SackBlock; SACK_BLOCKS],
-    /// SEG.WND: how many bytes from `ack` on the receiver accepts, shifted right by `scale`. Data, which advertises
-    /// nothing, has its `TSecr` here.
+    /// SEG.WND: how many bytes from `ack` on the receiver accepts, shifted right by `scale`. Data advertises no window,
+    /// and has its `TSecr` here.
     pub window: u16,
-    /// Bytes of payload.
     pub len: u16,
-    /// `TSval` of data, `TSecr` of an acknowledgement; zero where timestamps are off.
+    /// `TSval` of data, `TSecr` of an acknowledgement; zero without timestamps.
     pub timestamp: Timestamp,
-    /// Flags.
     pub flags: Flags,
-    /// The window scale. TCP has it in its SYN only; here every header has it, so that a middlebox need not keep it.
+    /// Window scale. TCP sends it in the SYN only; here every header has it, so that middleboxes need not store it.
     pub scale: u8,
 }
 
@@ -124,8 +118,8 @@ impl Head {
         self.ack.saturating_add(u64::from(self.window) << scale)
     }
 
-    /// The first range that arrived for a second time with the segment that caused this acknowledgement: the first
-    /// block, if it lies below the cumulative acknowledgement or within the second block (RFC 2883, 5).
+    /// The DSACK: the range that arrived for a second time with the segment that caused this acknowledgement. It is the
+    /// first block if that lies below the cumulative acknowledgement or within the second block (RFC 2883, 5).
     pub fn dsack(&self) -> Option<Range<u64>> {
         let [first, second, _] = self.blocks;
         if first.is_empty() {
@@ -135,24 +129,22 @@ impl Head {
         repeats.then(|| first.range(self.ack))
     }
 
-    /// `TSecr` of data.
     pub const fn tsecr_of_data(&self) -> Timestamp {
         Timestamp(self.window)
     }
 
-    /// `TSval` of an acknowledgement.
     pub const fn tsval_of_ack(&self) -> Timestamp {
         Timestamp(self.seq as u16)
     }
 
-    /// Advertises a window of `bytes`, rounded down to what the scale allows.
+    /// Sets the window to `bytes`, rounded down to the unit of the scale.
     pub fn advertise(&mut self, bytes: u64) {
         let units = bytes >> self.scale.min(MAX_SCALE);
         self.window = u16::try_from(units).unwrap_or(u16::MAX);
     }
 }
 
-/// The smallest window scale with which a whole buffer of `buffer` bytes can be advertised.
+/// The smallest window scale that can advertise a whole buffer of `buffer` bytes.
 pub const fn scale_for(buffer: u64) -> u8 {
     let mut scale = 0;
     while scale < MAX_SCALE && buffer >> scale > u16::MAX as u64 {
@@ -186,7 +178,7 @@ mod tests {
         assert_eq!(SackBlock::of(&(0..1), 1 << 40), SackBlock::default(), "out of reach");
     }
 
-    /// Acknowledgements of RFC 2883, 4, and what a sender takes from each.
+    /// Acknowledgements of RFC 2883, 4, and the DSACK that a sender finds in each.
     #[test]
     fn a_first_block_below_the_acknowledgement_or_within_the_second_is_a_dsack() {
         let dsack = |ack: u64, first: Range<u64>, second: Range<u64>| {

@@ -1,8 +1,8 @@
-//! What waits in a host between TCP and its link: TCP hands over its bursts as its window and its pacer allow, and
-//! they leave when the link is free. What waits counts as in flight, and its round trip has begun. TCP hands over no
-//! more while about a millisecond of its rate has not left the card, which says so by an interrupt. State: packets that
-//! wait, and bytes of which the card has not said that they left. The queue of a host is one for each flow, served in
-//! turn, as `fq` does. Source: kernel 6.12, `tcp_small_queue_check`, `tcp_wfree`.
+//! The queue in a host between TCP and its link. TCP passes bursts to the queue as its window and pacer allow, and they
+//! leave when the link is free. Queued bytes count as in flight, and their round trip has begun. TCP passes no more
+//! data while about a millisecond of its rate has not left the network interface (NIC), which reports departures by an
+//! interrupt. State: queued packets, and bytes whose departure was not reported. Each flow has a queue of its own, and
+//! they are served in turn, as in `fq`. Source: kernel 6.12, `tcp_small_queue_check`, `tcp_wfree`.
 
 use std::collections::VecDeque;
 
@@ -14,33 +14,31 @@ use super::sender::Sender;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
-/// A sender with its host's queue.
 #[derive(Clone, Debug)]
 pub struct HostQueue<W> {
     end: Sender<W>,
-    /// How long after a packet the card says that it has left; zero for a host without a queue.
+    /// How long after a packet the NIC reports its departure; zero for a host without a queue.
     gap: Span,
     waiting: VecDeque<Out<Head>>,
-    /// Bytes of data that TCP has handed over and knows nothing of.
+    /// Payload bytes that TCP passed to the queue and whose departure the NIC has not reported.
     held: u64,
-    /// Those of them that have left.
+    /// Of `held`, the bytes that have left.
     left: u64,
-    /// When the card says so; [`Time::LAST`] if nothing has left.
+    /// When the NIC reports the departure of `left`; [`Time::LAST`] if nothing has left.
     interrupt: Time,
 }
 
 impl<W: Window + Clone> HostQueue<W> {
-    /// A sender whose card says this long after a packet that it has left; without a queue if that is zero.
+    /// Adds a queue to a sender. The NIC reports a departure `gap` after it; there is no queue if `gap` is zero.
     pub const fn new(end: Sender<W>, gap: Span) -> Self {
         Self { end, gap, waiting: VecDeque::new(), held: 0, left: 0, interrupt: Time::LAST }
     }
 
-    /// The sender.
     pub const fn sender(&self) -> &Sender<W> {
         &self.end
     }
 
-    /// Takes what TCP hands over.
+    /// Moves packets from TCP to the queue.
     fn fill(&mut self, now: Time) {
         self.end.note_held(now, self.held);
         while let Some(out) = self.end.poll(now) {
@@ -127,7 +125,7 @@ mod tests {
 
     const US: fn(u64) -> Time = |us| Time::after_start(Span::from_us(us));
 
-    /// A sender of this many bytes on a host as it is, whose handshake took so many microseconds.
+    /// A sender of `size` bytes on a Linux host, after a handshake that took `round_trip` microseconds.
     fn open(size: u64, round_trip: u64) -> HostQueue<any::AnyWindow> {
         let config = Config { segment: 1_448, ..Stack::LINUX.tcp };
         let start: Start = config.start(shallop_core::BitsPerSec::gbps(25), 0);
@@ -142,7 +140,7 @@ mod tests {
         queue
     }
 
-    /// Segments that leave at each time, over a link that is never busy.
+    /// The number of segments that leave at each time, over a link that is never busy.
     fn leaving(queue: &mut HostQueue<any::AnyWindow>, from: u64, to: u64) -> Vec<(u64, usize)> {
         let mut all = Vec::new();
         for us in from..to {
@@ -157,7 +155,7 @@ mod tests {
         all
     }
 
-    /// As a kernel sends it, captured at its card: 2, 4 and 4 segments over 20 ms, 5 and 5 over 2 ms.
+    /// A kernel sends this, as captured at its NIC: 2, 4 and 4 segments over 20 ms, 5 and 5 over 2 ms.
     #[test]
     fn the_first_window_leaves_as_the_card_says_that_bursts_have_left() {
         assert_eq!(leaving(&mut open(1 << 30, 20_000), 20_000, 20_100), [(0, 2), (20, 4), (40, 4)]);

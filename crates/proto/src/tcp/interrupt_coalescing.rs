@@ -1,8 +1,8 @@
-//! What a host's card and its driver do to arrivals: the card interrupts the host a while after the first packet, and
-//! the driver then hands over all that came meanwhile, segments of a flow that follow each other as one (generic
-//! receive offload). So a receiver acknowledges several segments at once, and acknowledgements arrive several at a
-//! time. State: packets that the host was not told of. Here each flow has interrupts of its own. Sources: kernel:
-//! `napi_complete_done`, `tcp_gro_receive`; `ethtool -C rx-usecs`.
+//! What a network interface (NIC) and its driver do to arriving packets. The NIC interrupts the host some time after
+//! the first packet, and the driver then delivers all packets that arrived meanwhile, with successive segments of a
+//! flow merged into one (generic receive offload). So a receiver acknowledges several segments at once, and
+//! acknowledgements arrive in groups. State: packets that were not delivered. Each flow has interrupts of its own.
+//! Sources: kernel: `napi_complete_done`, `tcp_gro_receive`; `ethtool -C rx-usecs`.
 
 use std::collections::VecDeque;
 
@@ -12,25 +12,25 @@ use super::head::{Flags, Head};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
-/// The most bytes that arrive as one segment (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
+/// The most payload bytes of a merged segment (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
 const LARGEST: u16 = 65_000;
 
-/// An end of a connection behind a card with interrupt moderation.
+/// An endpoint behind a NIC with interrupt coalescing.
 #[derive(Clone, Debug)]
 pub struct InterruptCoalescing<E> {
     end: E,
     gap: Span,
     waiting: VecDeque<(Head, Ecn)>,
-    /// When the host is told of what waits; [`Time::LAST`] if nothing does.
+    /// When waiting packets are delivered; [`Time::LAST`] if none wait.
     interrupt: Time,
-    /// The last interrupt that a packet, arrived or sent, has called for.
+    /// The latest interrupt that any packet, arrived or sent, has requested.
     called: Time,
-    /// The last input did not reach the end.
+    /// Whether the latest input has not reached the endpoint.
     held: bool,
 }
 
 impl<E> InterruptCoalescing<E> {
-    /// An end that is told of a packet this long after it came, and at once if that is zero.
+    /// Delivers packets to an endpoint `gap` after they arrive; at once if `gap` is zero.
     pub const fn new(end: E, gap: Span) -> Self {
         Self {
             end,
@@ -42,14 +42,14 @@ impl<E> InterruptCoalescing<E> {
         }
     }
 
-    /// A packet has arrived or was sent. It calls for an interrupt, unless one is due that was called for by another.
+    /// A packet arrived or was sent. It requests an interrupt, unless one is due already.
     fn call(&mut self, now: Time) {
         if self.called <= now {
             self.called = now.saturating_add(self.gap);
         }
     }
 
-    /// What the driver hands over next.
+    /// The segment that the driver delivers next, with others merged into it.
     fn next(&mut self) -> Option<(Head, Ecn)> {
         let (mut head, ecn) = self.waiting.pop_front()?;
         while let Some((next, next_ecn)) = self.waiting.front() {
@@ -64,7 +64,7 @@ impl<E> InterruptCoalescing<E> {
     }
 }
 
-/// True if these segments become one. One with the push flag is the last of them.
+/// Whether the segment `next` is merged into `head`. A segment with PSH ends a merged segment.
 fn follows(head: &Head, next: &Head) -> bool {
     let is_data = head.len > 0 && next.len > 0;
     let options = (head.timestamp, head.window) == (next.timestamp, next.window);
@@ -88,7 +88,7 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
         self.held = true;
     }
 
-    /// One packet at a time, so that the end sends what it allows before the next.
+    /// Delivers one segment at a time, so that the endpoint sends what each allows before the next.
     fn on_timer(&mut self, now: Time) {
         self.held = false;
         if self.gap.is_zero() || self.interrupt > now {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::wire;
 
-    /// Notes what it is told, and when.
+    /// Records the segments that it receives: time, sequence number and length.
     #[derive(Clone, Debug, Default)]
     struct Notes(Vec<(Time, u64, u16)>);
 
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(told(20, &many), [(US(20), 0, 65_000), (US(20), 65_000, 35_000)]);
     }
 
-    /// The end of a burst, and another millisecond of the timestamp clock: both are in headers that must be the same.
+    /// PSH ends a burst, and a later timestamp begins another segment: merged headers must be equal.
     #[test]
     fn a_push_ends_what_is_one_and_other_options_begin_another() {
         let ends = |first: Head, second: Head| {
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!((ends(plain, push), ends(push, plain), ends(plain, later)), (1, 2, 2));
     }
 
-    /// A packet that the end sends has the card interrupt as well, so that what comes then waits less.
+    /// A sent packet requests an interrupt as well, so that packets which arrive then wait less.
     #[test]
     fn what_is_sent_calls_for_an_interrupt_too() {
         let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(20));

@@ -1,37 +1,35 @@
-//! What bounds the data in flight: the congestion window (the controller's, or that of proportional rate reduction
-//! while it lasts) and the receiver's window. Units: bytes of the stream. Sources: RFC 5681, 3.1; RFC 9293, 3.8.6.
+//! What bounds the data in flight: the congestion window (the controller's or, while it lasts, that of proportional
+//! rate reduction) and the receiver's window. Units: bytes of the stream. Sources: RFC 5681, 3.1; RFC 9293, 3.8.6.
 
-/// The limits of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The congestion window in force.
     pub(super) cwnd: u64,
     /// SND.UNA + SND.WND: the first byte that the receiver does not allow.
     pub(super) right_edge: u64,
-    /// SND.NXT when the congestion window was full last.
+    /// SND.NXT when the congestion window was last full.
     cwnd_limited_until: u64,
 }
 
 impl Limits {
-    /// The limits of a new flow. The window that the receiver will advertise is its buffer.
+    /// The limits of a new flow, whose receiver is expected to advertise its buffer.
     pub(super) const fn new(cwnd: u64, receive_buffer: u64) -> Self {
         Self { cwnd, right_edge: receive_buffer, cwnd_limited_until: 0 }
     }
 
-    /// True if the congestion window allows `len` more bytes. With nothing in flight it always allows a segment.
+    /// Whether the congestion window allows `len` more bytes. With nothing in flight it always allows a segment.
     pub(super) const fn has_room(&self, pipe: u64, len: u64) -> bool {
         pipe == 0 || pipe + len <= self.cwnd
     }
 
-    /// Remembers whether the congestion window has no room for `wanted` bytes: a full segment, or a burst. Then the
-    /// sender counts as limited by it until everything sent so far is acknowledged (kernel: `tcp_cwnd_validate`).
+    /// Records whether the congestion window has no room for `wanted` bytes, a full segment or a burst. Then it counts
+    /// as the sender's limit until everything sent so far is acknowledged (kernel: `tcp_cwnd_validate`).
     pub(super) const fn note_cwnd_limited(&mut self, pipe: u64, wanted: u64, snd_nxt: u64) {
         if pipe + wanted > self.cwnd {
             self.cwnd_limited_until = snd_nxt;
         }
     }
 
-    /// True if the sender was limited by the congestion window, and not by the application or the receiver.
+    /// Whether the sender was limited by the congestion window, and not by the application or the receiver.
     pub(super) const fn is_cwnd_limited(&self, snd_una: u64) -> bool {
         snd_una < self.cwnd_limited_until
     }

@@ -1,5 +1,5 @@
-//! The part of the scoreboard that exists only while data is missing: which bytes were selectively acknowledged, which
-//! segments are marked lost and which were retransmitted. Allocated on demand, since most flows never lose a packet.
+//! The part of the scoreboard that exists only while data is missing: which bytes were selectively acknowledged, and
+//! which segments are marked lost or were retransmitted. Allocated on demand, since most flows never lose a packet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,29 +8,28 @@ use super::head::SACK_BLOCKS;
 use super::segment::Transmission;
 use crate::ranges::Ranges;
 
-/// `DupThresh` of RFC 6675: a segment is lost if so many segments above it were selectively acknowledged.
+/// `DupThresh` of RFC 6675: a segment is lost if this many segments above it were selectively acknowledged.
 pub const DUP_THRESH: usize = 3;
 
-/// What is known beyond the cumulative acknowledgement.
+/// What is known about data above the cumulative acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub struct LossState {
-    /// Bytes selectively acknowledged.
     pub sacked: Ranges,
-    /// Segments marked lost: those never retransmitted, and those whose retransmission was lost. They are kept apart
-    /// because each queue by itself is nearly in order of position.
+    /// Segments marked lost: first those that were never retransmitted, then those whose retransmission was lost. Each
+    /// queue by itself is nearly in order of position.
     pub lost: [VecDeque<u64>; 2],
-    /// Retransmissions, in order of time. The front entries may be stale.
+    /// Retransmissions in order of time. Entries at the front may be stale.
     pub retransmissions: VecDeque<Transmission>,
     /// Segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
     pub retransmitted: u32,
-    /// The highest segments selectively acknowledged, in descending order; zero where there are fewer.
+    /// The highest segments that were selectively acknowledged, in descending order; zero where there are fewer.
     highest_sacked: [u64; DUP_THRESH],
-    /// The blocks processed last. Successive acknowledgements repeat them.
+    /// The SACK blocks processed last, which successive acknowledgements repeat.
     recent_blocks: [Range<u64>; SACK_BLOCKS],
 }
 
 impl LossState {
-    /// Remembers a block. False if one of the last acknowledgements had the very same block.
+    /// Records a SACK block. False if one of the last acknowledgements had the identical block.
     pub fn is_new_block(&mut self, block: &Range<u64>) -> bool {
         if self.recent_blocks.contains(block) {
             return false;
@@ -40,18 +39,18 @@ impl LossState {
         true
     }
 
-    /// The highest segment ever selectively acknowledged; zero if there is none.
+    /// The highest segment that was selectively acknowledged; zero if there is none.
     pub fn highest_sacked(&self) -> u64 {
         self.highest_sacked[0]
     }
 
-    /// The `DupThresh`-th highest segment selectively acknowledged; zero if there are fewer. Everything missing below
-    /// it is lost.
+    /// The `DupThresh`-th highest segment that was selectively acknowledged; zero if there are fewer. Everything
+    /// missing below it is lost.
     pub fn dup_thresh_segment(&self) -> u64 {
         self.highest_sacked[DUP_THRESH - 1]
     }
 
-    /// A segment was selectively acknowledged: inserts it among the highest ones if it is one of them.
+    /// Inserts a selectively acknowledged segment among the highest ones, if it is one of them.
     pub fn note_sacked(&mut self, index: u64) {
         let mut candidate = index;
         for highest in &mut self.highest_sacked {
@@ -61,7 +60,7 @@ impl LossState {
         }
     }
 
-    /// The lowest segment marked lost, as far as the fronts of the two queues tell.
+    /// The lowest segment marked lost, by the fronts of both queues.
     pub fn first_lost(&self) -> Option<u64> {
         match (self.lost[0].front(), self.lost[1].front()) {
             (Some(&original), Some(&repeated)) => Some(original.min(repeated)),

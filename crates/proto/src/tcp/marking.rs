@@ -1,13 +1,12 @@
-//! Which segments of the scoreboard are marked lost, and which of them `NextSeg` of RFC 6675 sends first. Original
-//! transmissions are examined by a cursor that only moves on, unless an undo sets it back, retransmissions by a queue
-//! in order of time, so that the work does not grow with the window.
+//! Which segments of the scoreboard are marked lost, and which of them `NextSeg` of RFC 6675 sends first. A cursor
+//! examines original transmissions and only moves on, unless an undo sets it back. A queue in order of time holds
+//! retransmissions. So the work does not grow with the window.
 
 use super::scoreboard::Scoreboard;
 use super::segment::SegmentState;
 use super::segment::Transmission;
 
 impl Scoreboard {
-    /// Marks a segment lost if it is in flight.
     pub fn mark_lost(&mut self, index: u64) {
         let len = self.len(index);
         let Some(segment) = self.segment_mut(index) else { return };
@@ -44,8 +43,8 @@ impl Scoreboard {
         self.loss_state = Some(state);
     }
 
-    /// Takes all loss marks back, after a spurious recovery: segments marked lost and not retransmitted are in flight
-    /// (kernel: `tcp_undo_cwnd_reduction` with `unmark_loss`).
+    /// Removes all loss marks after a spurious recovery: segments that were marked lost and not retransmitted are in
+    /// flight (kernel: `tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub fn unmark_lost(&mut self) {
         if self.lost == 0 {
             return;
@@ -71,13 +70,13 @@ impl Scoreboard {
                 }
             }
         }
-        // The retransmissions just added may be older than those that were there.
+        // The added retransmissions may be older than those in the queue.
         state.retransmissions.make_contiguous().sort_unstable();
         self.loss_state = Some(state);
     }
 
-    /// Marks original transmissions lost, in the order they were sent, until `is_lost` is false for one. Returns that
-    /// one; `None` if no original transmission is left in flight.
+    /// Marks original transmissions lost in the order in which they were sent, until `is_lost` is false for one, which
+    /// is returned. `None` if no original transmission is left in flight.
     pub fn mark_originals_lost(
         &mut self,
         is_lost: impl Fn(Transmission) -> bool,
@@ -93,7 +92,8 @@ impl Scoreboard {
         }
     }
 
-    /// The same for retransmissions.
+    /// Marks retransmissions lost in the order in which they were sent, until `is_lost` is false for one, which is
+    /// returned. `None` if no retransmission is left in flight.
     pub fn mark_retransmissions_lost(
         &mut self,
         is_lost: impl Fn(Transmission) -> bool,
@@ -112,7 +112,7 @@ impl Scoreboard {
         }
     }
 
-    /// Moves the cursor on to the first segment that is in flight as its first transmission.
+    /// Moves the cursor to the first segment that is in flight as its first transmission.
     fn advance_first_original(&mut self) {
         self.first_original = self.first_original.max(self.first_index);
         while self
@@ -124,7 +124,7 @@ impl Scoreboard {
         }
     }
 
-    /// True if this transmission is the segment's last one, and in flight.
+    /// Whether this transmission is the segment's last one and in flight.
     fn is_in_flight(&self, transmission: Transmission) -> bool {
         self.segment(transmission.index).is_some_and(|segment| {
             segment.state == SegmentState::InFlight && segment.sent_at == transmission.at
@@ -135,8 +135,8 @@ impl Scoreboard {
         self.segment(index).is_some_and(|segment| segment.state == SegmentState::Lost)
     }
 
-    /// Drops stale entries from the fronts of the queues, and moves the cursor on. To be called after each
-    /// acknowledgement, so that [`Scoreboard::first_lost`] is right.
+    /// Drops stale entries from the fronts of the queues and moves the cursor. Called after each acknowledgement, so
+    /// that [`Scoreboard::first_lost`] is right.
     pub fn prune(&mut self) {
         let Some(mut state) = self.loss_state.take() else { return };
         for queue in &mut state.lost {
@@ -162,13 +162,13 @@ impl Scoreboard {
         self.loss_state.as_ref().map_or(0, |state| state.highest_sacked())
     }
 
-    /// The third highest segment selectively acknowledged, or zero: everything missing below it is lost (`IsLost` of
-    /// RFC 6675, with a `DupThresh` of three).
+    /// The third highest segment that was selectively acknowledged, or zero. Everything missing below it is lost
+    /// (`IsLost` of RFC 6675, with a `DupThresh` of three).
     pub fn dup_thresh_segment(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |state| state.dup_thresh_segment())
     }
 
-    /// With nothing marked lost: the first segment that is in flight as its first transmission below one that was
+    /// If nothing is marked lost: the first segment that is in flight as its first transmission, below one that was
     /// selectively acknowledged (RFC 6675, `NextSeg`, rule 3).
     pub fn possibly_lost(&self) -> Option<u64> {
         let highest_sacked = self.loss_state.as_ref()?.highest_sacked();

@@ -1,6 +1,6 @@
-//! TCP: a byte stream in segments, with cumulative and selective acknowledgements. The congestion window is that of a
-//! controller: a sender is generic over [`shallop_control::Window`]; a receiver is the same for all. Data flows one
-//! way. Sources: RFC 9293, and those named in each file.
+//! TCP: a byte stream in segments, with cumulative and selective acknowledgements. A sender is generic over its
+//! congestion controller ([`shallop_control::Window`]); a receiver has none. Data flows in one direction. Sources: RFC
+//! 9293, and those named in each file.
 
 mod ack;
 pub mod ack_summary;
@@ -42,5 +42,4 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 pub use timestamp::Timestamp;
 
-/// Either end of a flow.
 pub type Tcp<W> = crate::peer::Peer<Sender<W>, Receiver>;

@@ -1,6 +1,6 @@
-//! Segmentation offload: the host hands its card bursts of segments, which leave back to back. A burst is about a
-//! millisecond of the pacing rate, and may wait for the window to allow all of it (bursts.rs). State: the length of a
-//! burst at the present rate, and the burst that is being sent. Units: segments, bytes of the stream. Source: kernel
+//! Segmentation offload: the host passes bursts of segments to its NIC, which leave back to back. A burst is about a
+//! millisecond of the pacing rate, and may wait until the window allows all of it (`bursts.rs`). State: the length of a
+//! burst at the current rate, and the burst that is being sent. Units: segments; bytes of the stream. Source: kernel
 //! 6.12, `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
 use shallop_core::{BitsPerSec, Span, Time};
@@ -11,13 +11,14 @@ use super::config::Config;
 const GSO_MAX_SIZE: u64 = 65_536 - 320 - 1;
 /// A burst lasts `2^-10` seconds at the pacing rate (kernel: `sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// The memory of a burst besides its payload: its `sk_buff`, and headers with `skb_shared_info` (kernel: `SKB_TRUESIZE`
-/// of `MAX_TCP_HEADER`).
+/// Memory of a burst besides its payload, in bytes: its `sk_buff`, and headers with `skb_shared_info` (kernel:
+/// `SKB_TRUESIZE` of `MAX_TCP_HEADER`).
 const SKB_OVERHEAD: u64 = 256 + 640;
-/// Bursts grow where the minimum round-trip time is short: doubled for each `2^9` us less (kernel: `tcp_tso_rtt_log`).
+/// Bursts are longer where the minimum round-trip time is short: they double for each `2^9` us less (kernel:
+/// `tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
 
-/// The segments of a burst at this pacing rate, if it is known (kernel: `tcp_tso_autosize`).
+/// The length of a burst in segments, at this pacing rate if it is known (kernel: `tcp_tso_autosize`).
 pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32) -> u32 {
     let paced = rate.map_or(GSO_MAX_SIZE, |rate| (rate.get() / 8) >> PACING_SHIFT);
     let halvings = (min_rtt.as_ps() / Span::from_us(1).as_ps()) >> TSO_RTT_LOG;
@@ -26,31 +27,29 @@ pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32
     ((bytes / mss) as u32).max(min_segs)
 }
 
-/// The segmentation offload of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offload {
     /// The most segments of a burst; 1 without offload.
     pub(super) gso_max_segs: u16,
-    /// The most segments of a burst at the present rate.
+    /// The most segments of a burst at the current rate.
     pub(super) tso_segs: u16,
-    /// Segments of a burst of new data that are still to be sent.
+    /// Segments of the current burst of new data that are still to be sent.
     pub(super) burst_left: u16,
-    /// Segments of a burst of retransmissions that may still be sent.
+    /// Segments of the current burst of retransmissions that may still be sent.
     pub(super) retransmissions_left: u16,
-    /// The segment that would be next in that burst.
+    /// The segment that would continue the burst of retransmissions.
     pub(super) next_retransmission: u64,
-    /// As [`Config::fq_flow_limit`].
+    /// [`Config::fq_flow_limit`].
     flow_limit: u16,
     /// Segments of the burst that waits in the host to be paced; zero for none.
     planned: u16,
-    /// When that burst leaves.
+    /// When the planned burst leaves.
     planned_due: Time,
-    /// Bytes that were sent and wait in the host.
+    /// Sent bytes that wait in the host.
     pub(super) held: u32,
 }
 
 impl Offload {
-    /// The state of a new flow.
     pub(super) fn new(config: &Config) -> Self {
         let largest = (GSO_MAX_SIZE / u64::from(config.segment).max(1)).max(1) as u16;
         let gso_max_segs = config.gso_max_segs.clamp(1, largest);
@@ -67,12 +66,11 @@ impl Offload {
         }
     }
 
-    /// The state of a new flow on the same connection.
     pub(super) const fn reused(self) -> Self {
         Self { burst_left: 0, retransmissions_left: 0, planned: 0, held: 0, ..self }
     }
 
-    /// The payload that TCP hands over before the card says that any has left: what is paced in a millisecond, where a
+    /// Payload bytes that TCP may pass on before the NIC reports departures: what is paced in a millisecond, where a
     /// burst takes more memory than its payload, but at least two bursts (kernel: `tcp_small_queue_check`).
     pub(super) fn small_queue(&self, rate: Option<BitsPerSec>, mss: u64) -> u64 {
         let burst = u64::from(self.tso_segs.max(1)) * mss;
@@ -81,41 +79,40 @@ impl Offload {
         (payload as u64).max(2 * burst)
     }
 
-    /// True if the host drops one of these segments that may be sent, because more bursts of them wait to be paced than
-    /// it keeps. TCP hands over no more than what is paced in a millisecond (kernel: `tcp_small_queue_check`), and a
-    /// burst takes more memory than its payload.
+    /// Whether the host would drop one of these segments, because more bursts would wait to be paced than it keeps. TCP
+    /// passes on no more than what is paced in a millisecond (kernel: `tcp_small_queue_check`), and a burst takes more
+    /// memory than its payload.
     pub(super) fn overflows(&self, segments: u64, mss: u64, rate: BitsPerSec) -> bool {
         let burst = u64::from(self.tso_segs.max(1));
         let small_queue = ((rate.get() / 8) >> PACING_SHIFT) / (SKB_OVERHEAD + burst * mss);
         (segments / burst).min(small_queue) > u64::from(self.flow_limit)
     }
 
-    /// True if bursts are made when the window opens and wait in the host until they leave, as with `fq`.
+    /// Whether a burst is to be planned when the window opens, to wait in the host until it leaves, as with `fq`.
     pub(super) const fn plans(&self) -> bool {
         self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
     }
 
-    /// True if bursts wait in `fq` until they leave.
+    /// Whether bursts wait in `fq` until they leave.
     pub(super) const fn is_paced_by_host(&self) -> bool {
         self.is_on() && self.has_flow_limit()
     }
 
-    /// When the burst that waits in the host leaves, if one does.
+    /// When the planned burst leaves, if there is one.
     pub(super) fn planned_due(&self) -> Option<Time> {
         (self.planned > 0).then_some(self.planned_due)
     }
 
-    /// Segments of the burst that waits in the host.
     pub(super) const fn planned_segments(&self) -> u64 {
         self.planned as u64
     }
 
-    /// A burst of so many segments waits in the host and leaves then.
+    /// Plans a burst that leaves at `due`.
     pub(super) const fn plan(&mut self, segments: u16, due: Time) {
         (self.planned, self.planned_due) = (segments, due);
     }
 
-    /// The burst that waits leaves. False if none waits.
+    /// The planned burst leaves. False if there is none.
     pub(super) const fn release(&mut self) -> bool {
         let waits = self.planned > 0;
         if waits {
@@ -124,32 +121,30 @@ impl Offload {
         waits
     }
 
-    /// True if bursts may have several segments.
     pub(super) const fn is_on(&self) -> bool {
         self.gso_max_segs > 1
     }
 
-    /// True if there is neither offload nor anything that waits in the host.
+    /// Whether there is neither offload nor anything that waits in the host.
     pub(super) const fn is_absent(&self) -> bool {
         self.gso_max_segs <= 1 && self.held == 0
     }
 
-    /// True if the host drops bursts of which too many wait.
+    /// Whether the host drops bursts if too many wait.
     pub(super) const fn has_flow_limit(&self) -> bool {
         self.flow_limit < u16::MAX
     }
 
-    /// True if new data belongs to a burst that has begun. It is sent whatever the window has become.
+    /// Whether new data belongs to a burst that has begun. It is sent even if the window has shrunk.
     pub(super) const fn is_in_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// True if the retransmission of this segment belongs to a burst that has begun.
+    /// Whether the retransmission of this segment continues a burst.
     pub(super) const fn continues(&self, index: u64) -> bool {
         self.retransmissions_left > 0 && self.next_retransmission == index
     }
 
-    /// A new segment is sent.
     pub(super) const fn note_sent(&mut self) {
         self.burst_left = self.burst_left.saturating_sub(1);
     }

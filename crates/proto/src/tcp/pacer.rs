@@ -1,22 +1,19 @@
-//! Spaces segments out at the controller's pacing rate. State: when the next segment may leave. Units: bytes of
-//! payload. Source: kernel, `tcp_update_skb_after_send`.
+//! Spaces segments at the controller's pacing rate. State: when the next segment may leave. Units: bytes of payload.
+//! Source: kernel, `tcp_update_skb_after_send`.
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 
-/// The pacer of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
-    /// None for controllers that do not pace.
+    /// `None` for controllers that do not pace.
     pace: Option<Pace>,
-    /// When the next segment may leave.
     pub(super) due: Time,
-    /// A late segment is made up for by half of its time at most
+    /// Whether at most half of a segment's lateness is made up for
     /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
     half_credit: bool,
 }
 
 impl Pacer {
-    /// A pacer that allows the first segment at once.
     pub(super) fn new(rate: Option<BitsPerSec>, half_credit: bool) -> Self {
         Self { pace: rate.map(Pace::new), due: Time::ZERO, half_credit }
     }
@@ -28,19 +25,17 @@ impl Pacer {
         }
     }
 
-    /// The pacing rate, if the controller paces.
     pub(super) fn rate(&self) -> Option<BitsPerSec> {
         self.pace.map(|pace| pace.rate())
     }
 
-    /// True if the controller paces.
     pub(super) const fn is_active(&self) -> bool {
         self.pace.is_some()
     }
 
     /// A segment of `len` bytes is sent at `now`. The next one is due after the time that `len` bytes take at the
-    /// pacing rate, counted from when this segment was due: a host link that delays it by less does not lower the rate.
-    /// With half credit, what is sent later than it was due shortens that time by as much, and at most by half.
+    /// pacing rate, counted from when this segment was due, so that short delays by the host's link do not lower the
+    /// rate. With half credit, lateness shortens that time by at most half.
     pub(super) fn charge(&mut self, now: Time, len: u64) {
         if let Some(pace) = &mut self.pace {
             let gap = pace.charge(Bytes::new(len));

@@ -1,20 +1,17 @@
-//! Proportional rate reduction: during recovery, as many bytes are sent as bring the data in flight to the controller's
-//! target by the time everything is acknowledged that was in flight when the loss was found. State: bytes delivered and
-//! sent since recovery began. Units: bytes, released in whole segments. Sources: RFC 9937; kernel:
+//! Proportional rate reduction. During recovery the sender sends as many bytes as bring the data in flight to the
+//! controller's target by the time when everything is acknowledged that was in flight when the loss was found. State:
+//! bytes delivered and sent since recovery began. Units: bytes, released in whole segments. Sources: RFC 9937; kernel:
 //! `tcp_cwnd_reduction`.
 
-/// What an acknowledgement tells proportional rate reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// Bytes newly delivered.
     pub delivered: u64,
-    /// Bytes in flight now, without those marked lost.
+    /// Bytes in flight, without those marked lost.
     pub pipe: u64,
-    /// `SafeACK`: it advanced SND.UNA and showed no new loss.
+    /// `SafeACK`: whether the acknowledgement advanced SND.UNA and showed no new loss.
     pub safe: bool,
 }
 
-/// A reduction in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
     mss: u64,
@@ -28,18 +25,17 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Begins a reduction with `recover_fs` bytes not yet known to be delivered, those of the present acknowledgement
-    /// included.
+    /// Begins a reduction. `recover_fs` are the bytes not yet known to be delivered, with those of the present
+    /// acknowledgement.
     pub fn new(recover_fs: u64, mss: u64) -> Self {
         Self { mss, recover_fs: recover_fs.max(1), delivered: 0, out: 0, cwnd: 0 }
     }
 
-    /// The congestion window after the last acknowledgement.
     pub const fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    /// An acknowledgement came; `ssthresh` is what the controller wants in flight in the end.
+    /// Processes an acknowledgement. `ssthresh` is the target for the data in flight.
     pub fn on_ack(&mut self, ack: &Delivered, ssthresh: u64) {
         self.delivered = self.delivered.saturating_add(ack.delivered);
         let mut budget = if ack.pipe > ssthresh {
@@ -58,12 +54,11 @@ impl Prr {
         self.cwnd = ack.pipe + budget;
     }
 
-    /// This many bytes were sent.
     pub fn on_send(&mut self, bytes: u64) {
         self.out += bytes;
     }
 
-    /// The bytes that should have been sent by now, rounded up to whole segments. Windows of 4 GB do not overflow.
+    /// Bytes that should have been sent by now, rounded up to whole segments. Windows of 4 GB do not overflow.
     fn proportional(&self, ssthresh: u64) -> u64 {
         let bytes = self.delivered.saturating_mul(ssthresh).div_ceil(self.recover_fs);
         bytes.div_ceil(self.mss).saturating_mul(self.mss)
@@ -76,8 +71,8 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// One of 20 segments is lost, the 19 others are acknowledged one by one. Returns how many segments were sent on
-    /// each acknowledgement, and how many are in flight in the end.
+    /// One of 20 segments is lost, and the 19 others are acknowledged one by one. Returns how many segments were sent
+    /// for each acknowledgement, and how many are in flight in the end.
     fn one_of_twenty(target: u64) -> (Vec<u64>, u64) {
         let mut prr = Prr::new(20 * MSS, MSS);
         let mut in_flight = 19 * MSS;

@@ -8,24 +8,23 @@ use super::detection::Context;
 use super::scoreboard::Scoreboard;
 use super::segment::Transmission;
 
-/// Recoveries without a DSACK after which the reordering window is as at first.
+/// After this many recoveries without a DSACK, the reordering window is reset.
 const REO_WND_PERSIST: u32 = 16;
-/// The largest multiple for the reordering window (kernel: `tcp_rack_update_reo_wnd`); the smoothed round trip bounds
+/// The largest multiple for the reordering window (kernel: `tcp_rack_update_reo_wnd`). The smoothed round trip bounds
 /// the window before.
 const MAX_REO_WND_MULT: u32 = 255;
 
-/// RACK for one sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Rack {
     /// `RACK.segment`: the delivered transmission that was sent last.
     latest: Transmission,
-    /// `RACK.rtt`: the round-trip time of the segment delivered last.
+    /// `RACK.rtt`: the round-trip time of the segment that was delivered last.
     rtt: Span,
     /// `RACK.reordering_seen`.
     reordering_seen: bool,
     /// `RACK.reo_wnd_mult`: the reordering window in quarters of the minimum round-trip time.
     reo_wnd_mult: u32,
-    /// `RACK.reo_wnd_persist`: recoveries without a DSACK until the multiple is one again.
+    /// `RACK.reo_wnd_persist`: recoveries without a DSACK until the multiple is reset to one.
     reo_wnd_persist: u32,
     /// `RACK.dsack_round`: the multiple is not increased again before this byte is acknowledged.
     dsack_round: Option<u64>,
@@ -76,7 +75,7 @@ impl Rack {
         (context.rtt.min_rtt() * quarters / 4).min(context.rtt.srtt())
     }
 
-    /// A retransmission was unnecessary, as a DSACK tells: widens the reordering window, once a round trip.
+    /// A DSACK reported an unnecessary retransmission: widens the reordering window, once a round trip.
     pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
         if self.dsack_round.is_some_and(|round| snd_una < round) {
             return;
@@ -86,12 +85,13 @@ impl Rack {
         self.reo_wnd_persist = REO_WND_PERSIST;
     }
 
-    /// A fast recovery was spurious: the path reorders (kernel: `tcp_check_sack_reordering` in `tcp_try_undo_partial`).
+    /// A fast recovery was spurious, so the path reorders (kernel: `tcp_check_sack_reordering` in
+    /// `tcp_try_undo_partial`).
     pub fn on_spurious_recovery(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// A recovery was undone by DSACKs: the reordering window stays wide for one recovery more (kernel:
+    /// A recovery was undone by DSACKs: the reordering window stays wide for one more recovery (kernel:
     /// `tcp_try_undo_dsack`).
     pub fn on_dsack_undo(&mut self) {
         self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);

@@ -1,8 +1,8 @@
-//! The window that a receiver advertises: its buffer, less what arrived out of order. With autotuning, as in Linux, the
-//! buffer begins at 64 KB and follows the data of a round trip: twice of it, and more while that grows, up to the
-//! buffer that was configured. That window never shrinks. The round trip is that of timestamps, with their clock of a
-//! millisecond, or else the time in which a whole window arrives. State: both sizes, the round trip, and the data since
-//! the last one. Units: bytes of the stream. Source: kernel 6.12, `tcp_rcv_space_adjust`, `tcp_grow_window`,
+//! The window that a receiver advertises: its buffer, less data that arrived out of order. With autotuning, as in
+//! Linux, the buffer begins at 64 KB and follows the data of a round trip: twice that data, and more while it grows, up
+//! to the configured buffer. That window never shrinks. The round trip is measured by timestamps with a clock of 1 ms,
+//! or otherwise as the time in which a whole window arrives. State: both sizes, the round trip, and the data since the
+//! last one. Units: bytes of the stream. Source: kernel 6.12, `tcp_rcv_space_adjust`, `tcp_grow_window`,
 //! `tcp_rcv_rtt_update`, `__tcp_select_window`.
 
 use shallop_core::{Span, Time};
@@ -11,49 +11,46 @@ use super::config::Config;
 use super::head::{Head, scale_for};
 use super::timestamp::Timestamp;
 
-/// The window for the first memory of 128 KB once segments have come, of which a full one takes 2,304 bytes. Cards
-/// differ in that; it matters to the first round trips only.
+/// The window, in bytes, for an initial memory of 128 KB in which a full segment takes 2,304 bytes. NICs differ in
+/// that; it matters in the first round trips only.
 const FIRST_CLAMP: u64 = 131_072 * 1_448 / 2_304;
-/// Segments that may come beyond twice the data of a round trip.
+/// Segments that are allowed beyond twice the data of a round trip.
 const CUSHION: u64 = 16;
-/// Segments of the first round trip, as the receiver assumes.
+/// Segments that the receiver assumes for the first round trip.
 const FIRST_SPACE: u64 = 10;
 
-/// The window of one receiver.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveWindow {
-    /// The most that is advertised.
+    /// The largest window, which is accepted even if less was advertised.
     pub(super) buffer: u64,
-    /// The right edge, which never moves back (RFC 7323, 2.4).
+    /// The first byte that is not accepted. It never moves back (RFC 7323, 2.4).
     pub(super) right_edge: u64,
-    /// The size that follows the data; `None` if it is the buffer.
+    /// Autotuning; `None` if the window is the buffer.
     tuning: Option<Box<Tuning>>,
 }
 
 #[derive(Clone, Debug)]
 struct Tuning {
-    /// Payload of a full segment.
     segment: u64,
-    /// The unit in which the window is advertised.
+    /// Unit in which the window is advertised, in bytes.
     unit: u64,
     /// The window that the memory allows, which grows once in a round trip (kernel: `window_clamp`).
     clamp: u64,
-    /// What is offered of it, which grows with each arrival (kernel: `rcv_ssthresh`).
+    /// The part of `clamp` that is offered, which grows with each arrival (kernel: `rcv_ssthresh`).
     offered: u64,
-    /// Eight times the round trip; zero before the first.
+    /// Eight times the round-trip time; zero before the first sample.
     rtt: Span,
-    /// The timestamp that was measured last.
+    /// The echoed timestamp that was measured last.
     last_tsecr: Timestamp,
-    /// The byte with which a window has arrived that began at this time, for a round trip without timestamps.
+    /// For a round trip without timestamps: the end of a window, and when that window began.
     window_end: Option<(u64, Time)>,
-    /// Data of the last round trip, and where and when the present one began.
+    /// Bytes that arrived in the last round trip; then first byte and beginning of the current one.
     space: u64,
     space_from: u64,
     space_since: Time,
 }
 
 impl ReceiveWindow {
-    /// The window of a new flow.
     pub(super) fn new(config: &Config) -> Self {
         let buffer = config.usable_receive_buffer();
         if !config.receive_autotuning {
@@ -76,9 +73,9 @@ impl ReceiveWindow {
         Self { buffer, right_edge: first, tuning: Some(Box::new(tuning)) }
     }
 
-    /// Data arrived; `arrived` are RCV.NXT and the bytes above it that are kept. True if the window grew, so that its
-    /// sender should know at once.
-    pub(super) fn on_data(&mut self, now: Time, head: &Head, (rcv_nxt, kept): (u64, u64)) -> bool {
+    /// Data arrived. RCV.NXT is `rcv_nxt` now, and `kept` bytes above it are stored. Returns whether the window grew,
+    /// so that the sender should know at once.
+    pub(super) fn on_data(&mut self, now: Time, head: &Head, rcv_nxt: u64, kept: u64) -> bool {
         let right_edge = self.right_edge;
         let (grows, free) = match &mut self.tuning {
             None => (false, self.buffer.saturating_sub(kept)),
@@ -92,12 +89,12 @@ impl ReceiveWindow {
         grows
     }
 
-    /// The round trip; zero if it is not known.
+    /// The round-trip time; zero if it is not known.
     pub(super) fn round_trip(&self) -> Span {
         self.tuning.as_ref().map_or(Span::ZERO, |tuning| tuning.rtt / 8)
     }
 
-    /// True if what arrived out of order takes more than half of the memory.
+    /// Whether data out of order takes more than half of the memory.
     pub(super) fn is_half_full(&self, kept: u64) -> bool {
         self.tuning.as_ref().is_some_and(|tuning| kept > tuning.clamp / 2)
     }
@@ -110,7 +107,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The window of the next flow of the same connection, which counts its bytes from zero again.
+    /// The window of the next flow on the connection, which counts its bytes from zero.
     pub(super) fn continued(&self, end: u64) -> Self {
         let mut next = self.clone();
         next.right_edge = self.right_edge.saturating_sub(end);
@@ -147,14 +144,14 @@ impl Tuning {
         self.window_end = Some((right_edge, now));
     }
 
-    /// Offers twice what arrived, as far as there is room.
+    /// Offers twice as much as arrived, as far as there is room.
     fn grow(&mut self, len: u64, kept: u64) -> bool {
         let room = self.clamp.saturating_sub(kept).saturating_sub(self.offered);
         self.offered += room.min(2 * len.max(self.segment));
         room > 0
     }
 
-    /// The window to advertise, in whole units; nothing new if less than a 16th of the memory is free.
+    /// The window to advertise, in whole units; zero if less than a sixteenth of the memory is free.
     fn free(&self, kept: u64) -> u64 {
         let free = self.clamp.saturating_sub(kept);
         if free < (self.clamp / 16).max(self.segment) {
@@ -163,7 +160,7 @@ impl Tuning {
         free.min(self.offered).next_multiple_of(self.unit)
     }
 
-    /// Once in a round trip, sets the memory by the data that came in it.
+    /// Once in a round trip, sets the memory by the data that arrived in it.
     fn adjust(&mut self, now: Time, rcv_nxt: u64, buffer: u64) {
         if self.rtt.is_zero() || now.saturating_since(self.space_since) < self.rtt / 8 {
             return;
@@ -190,13 +187,13 @@ mod tests {
 
     const ROUND: u64 = 20;
 
-    /// The window of Linux with segments of 1,000 bytes and this buffer.
+    /// Linux's window with segments of 1,000 bytes and this buffer.
     fn window(buffer: u64) -> ReceiveWindow {
         let tcp = Config { segment: 1_000, receive_buffer: Bytes::new(buffer), ..Stack::LINUX.tcp };
         ReceiveWindow::new(&tcp)
     }
 
-    /// This many segments arrive evenly in the round, each in answer to an acknowledgement of the round before.
+    /// Segments arrive evenly in a round, each in answer to an acknowledgement of the previous round.
     fn round(window: &mut ReceiveWindow, number: u64, rcv_nxt: &mut u64, segments: u64) {
         for n in 0..segments {
             let now = Time::after_start(
@@ -205,7 +202,7 @@ mod tests {
             let tsecr = Timestamp::at(now - Span::from_ms(ROUND));
             let head = Head { seq: *rcv_nxt, len: 1_000, window: tsecr.0, ..Head::default() };
             *rcv_nxt += 1_000;
-            window.on_data(now, &head, (*rcv_nxt, 0));
+            window.on_data(now, &head, *rcv_nxt, 0);
             window.on_read(now, *rcv_nxt);
         }
     }
@@ -226,8 +223,8 @@ mod tests {
         }
     }
 
-    /// 50 segments in the first round trip where 10 were expected: twice of them and a cushion are 116 KB, and eight
-    /// times as much again, because they were four times more than expected. Twice 100 segments later are less.
+    /// The first round brings 50 segments where 10 were expected. The window is twice that and a cushion, 116 KB, and
+    /// eight times as much again, because there were four times more than expected. 100 segments later ask for less.
     #[test]
     fn memory_follows_the_data_of_a_round_trip_and_never_shrinks() {
         let (mut window, mut rcv_nxt) = (window(u64::MAX), 0);
@@ -248,13 +245,13 @@ mod tests {
         let head = Head { seq: rcv_nxt + 1_000, len: 1_000, ..Head::default() };
         let before = window.right_edge;
         let now = Time::after_start(Span::from_ms(9 * ROUND));
-        assert!(!window.on_data(now, &head, (rcv_nxt, 195_000)), "no room to grow");
+        assert!(!window.on_data(now, &head, rcv_nxt, 195_000), "no room to grow");
         assert_eq!(window.right_edge, before, "never back");
         let fixed = Config { receive_autotuning: false, ..Stack::LINUX.tcp };
         assert_eq!(ReceiveWindow::new(&fixed).right_edge, fixed.usable_receive_buffer());
     }
 
-    /// With a round trip below the clock's millisecond, it is at most the time in which a window arrives.
+    /// A round trip below the clock's millisecond is measured as the time in which a window arrives.
     #[test]
     fn without_timestamps_the_round_trip_is_that_of_a_window() {
         let (mut window, mut rcv_nxt) = (window(u64::MAX), 0);
@@ -262,7 +259,7 @@ mod tests {
             let now = Time::after_start(Span::from_us(10 * n));
             let head = Head { seq: rcv_nxt, len: 1_000, ..Head::default() };
             rcv_nxt += 1_000;
-            window.on_data(now, &head, (rcv_nxt, 0));
+            window.on_data(now, &head, rcv_nxt, 0);
             window.on_read(now, rcv_nxt);
         }
         let rtt = window.tuning.as_ref().unwrap().rtt / 8;

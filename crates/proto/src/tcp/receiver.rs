@@ -1,7 +1,7 @@
-//! The receiving end: reassembly, and when to acknowledge. The application reads data as soon as it is in order, so
-//! only data out of order takes room in the receive buffer. State: RCV.NXT, the ranges above it, and acknowledgements
-//! to be sent. Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 and 2883
-//! (SACK); RFC 7323, 4.3 (timestamps); RFC 8257, 3.2.
+//! The receiver: reassembly, and when to acknowledge. The application reads data as soon as it is in order, so only
+//! data out of order takes room in the receive buffer. State: RCV.NXT, the ranges above it, and acknowledgements to
+//! send. Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 and 2883 (SACK);
+//! RFC 7323, 4.3 (timestamps); RFC 8257, 3.2.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,20 +20,18 @@ use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::wire;
 
-/// Acknowledgements that may wait for the host's link. Beyond that a new one replaces the last.
+/// The most acknowledgements that wait for the host's link. A further one replaces the last.
 const MAX_PENDING_ACKS: usize = 64;
 
-/// An acknowledgement that waits for the host's link.
 #[derive(Clone, Debug)]
 struct PendingAck {
     ack: u64,
-    /// The bytes that arrived for a second time with the segment that caused it; empty if there are none.
+    /// Bytes that arrived for a second time with the segment that caused the acknowledgement; may be empty.
     duplicate: Range<u64>,
     tsecr: Timestamp,
     ece: bool,
 }
 
-/// The end that receives.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     delayed_acks: DelayedAcks,
@@ -42,12 +40,12 @@ pub struct Receiver {
     pub(super) window: ReceiveWindow,
     compression: SackCompression,
     window_scale: u8,
-    /// Payload of a full segment; several that arrive as one count as two, which is enough to acknowledge them (kernel:
+    /// Payload of a full segment. Larger (merged) segments count as two, enough to be acknowledged at once (kernel:
     /// `__tcp_ack_snd_check`).
     segment: u16,
-    /// Bytes of options in each acknowledgement.
+    /// Bytes of TCP options in each acknowledgement.
     option_bytes: u8,
-    /// The first byte after the message; `u64::MAX` if there is no end.
+    /// The first byte after the message; `u64::MAX` without end.
     end: u64,
     arrived: Arrived,
     /// The ranges above RCV.NXT that grew last, the latest first. RCV.NXT may have passed some of them.
@@ -55,25 +53,23 @@ pub struct Receiver {
     pub(super) echo: Echo,
     pending_acks: VecDeque<PendingAck>,
     syn_ack_pending: bool,
-    /// Segments in order that were not acknowledged yet.
+    /// Segments in order that are not acknowledged yet.
     unacknowledged: u32,
-    /// Segments left to be acknowledged at once, at the start of the flow.
+    /// How many more segments are acknowledged at once, at the start of the flow.
     pub(super) quick_acks: u32,
-    /// TS.Recent; `None` if timestamps are off.
+    /// TS.Recent; `None` without timestamps.
     ts_recent: Option<TsRecent>,
-    /// Last.ACK.sent of RFC 7323.
     last_ack_sent: u64,
     /// When the delayed acknowledgement must be sent; [`Time::LAST`] if there is none.
     ack_deadline: Time,
-    /// The deadline that the driver knows: `ack_deadline`, or an earlier one, so that it does not change with every
-    /// segment.
+    /// The deadline that the driver knows: `ack_deadline` or earlier, so that it does not change with every segment.
     armed: Time,
     received: u64,
     duplicates: u64,
 }
 
 impl Receiver {
-    /// Receives a message of `size` bytes, or without a known end.
+    /// Creates the receiver of a message of `size` bytes, or without end.
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let capable = config.ecn.ecn == Marking::Exact;
         Self {
@@ -102,7 +98,6 @@ impl Receiver {
         }
     }
 
-    /// RCV.NXT: the first byte that has not arrived.
     pub fn rcv_nxt(&self) -> u64 {
         self.arrived.next()
     }
@@ -128,8 +123,8 @@ impl Receiver {
         let (new, duplicate, crowded) = self.take(head.seq..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        let arrived = (self.rcv_nxt(), self.arrived.out_of_order());
-        if self.window.on_data(now, head, arrived) {
+        let kept = self.arrived.out_of_order();
+        if self.window.on_data(now, head, self.rcv_nxt(), kept) {
             self.quick_acks |= 1;
         }
         self.unacknowledged += if head.len > self.segment { 2 } else { 1 };
@@ -142,16 +137,16 @@ impl Receiver {
         } else if new > 0 && duplicate.is_empty() && self.compresses(now, crowded) {
             return;
         }
-        // The last byte is acknowledged at once, as the FIN would be that comes with it; and a push, as the application
-        // has read all before it (kernel: `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+        // The last byte is acknowledged at once, as the FIN would be that comes with it; so is a segment with PSH, as
+        // the application has read everything before it (kernel: `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
         self.ack_now(duplicate);
-        if self.window.is_half_full(arrived.1) {
+        if self.window.is_half_full(kept) {
             self.quick_acks = 0;
         }
     }
 
-    /// True if the acknowledgement of an arrival above a gap waits for others. If there were more blocks than a header
-    /// has room for (`crowded`), those that wait are sent first.
+    /// Whether the acknowledgement of data above a gap waits for others. If a header has no room for all blocks
+    /// (`crowded`), the waiting acknowledgement is sent first.
     fn compresses(&mut self, now: Time, crowded: bool) -> bool {
         let rcv_nxt = self.rcv_nxt();
         if !self.arrived.has_gap() || rcv_nxt > self.last_ack_sent + u64::from(self.segment) {
@@ -167,9 +162,9 @@ impl Receiver {
         true
     }
 
-    /// Takes payload in. Returns how many bytes are new, and which are not: all of them, or those below RCV.NXT. A
-    /// segment above RCV.NXT of which only a part is new does not occur, as senders do not change segment boundaries.
-    /// True if it belongs to none of the two ranges that grew last, while there are such.
+    /// Stores payload. Returns how many bytes are new; which are duplicates: all, or those below RCV.NXT; and whether
+    /// the payload is apart from the two ranges that grew last ([`Self::is_crowded`]). A segment above RCV.NXT of which
+    /// only a part is new does not occur, as senders keep segment boundaries.
     fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>, bool) {
         let (rcv_nxt, whole) = (self.rcv_nxt(), body.clone());
         let (new, around) = self.arrived.add(body);
@@ -185,7 +180,7 @@ impl Receiver {
         (new, duplicate, crowded)
     }
 
-    /// True if there are two ranges that grew later than this one (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
+    /// Whether two ranges grew later than this one (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
     fn is_crowded(&self, around: &Range<u64>) -> bool {
         let later = |old: &&Range<u64>| {
             let is_part = around.start <= old.start && old.end <= around.end;
@@ -194,8 +189,8 @@ impl Receiver {
         around.start > 0 && self.latest[..2].iter().filter(later).count() == 2
     }
 
-    /// The next acknowledgement reports this range first (RFC 2018, 4). Ranges that are part of it now are not reported
-    /// any more.
+    /// The next acknowledgement reports this range first (RFC 2018, 4). Ranges that are part of it are not reported any
+    /// more.
     fn note_latest(&mut self, range: Range<u64>) {
         for old in &mut self.latest {
             if range.start <= old.start && old.end <= range.end {
@@ -207,7 +202,7 @@ impl Receiver {
         self.latest[0] = range;
     }
 
-    /// Acknowledges everything so far at once; `duplicate` are the bytes that arrived for a second time.
+    /// Acknowledges all data at once. `duplicate` are the bytes that arrived for a second time.
     fn ack_now(&mut self, duplicate: Range<u64>) {
         let (ack, ece) = (self.rcv_nxt(), self.echo.ece());
         let tsecr = self.ts_recent.map_or(Timestamp(0), |ts_recent| ts_recent.tsecr());
@@ -217,8 +212,8 @@ impl Receiver {
         self.compression.on_ack();
         let full = self.pending_acks.len() >= MAX_PENDING_ACKS;
         match self.pending_acks.back_mut() {
-            // An acknowledgement that still waits is brought up to date, unless it carries information of its own:
-            // another ECE, a DSACK or, without SACK, being a duplicate.
+            // A waiting acknowledgement is brought up to date, unless it carries information of its own: another ECE, a
+            // DSACK or, without SACK, being a duplicate.
             Some(last)
                 if full
                     || (last.ece == new.ece
@@ -231,13 +226,13 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement follows after this time at the latest.
+    /// Delays the acknowledgement by `wait` at most.
     fn delay_ack(&mut self, now: Time, wait: Span) {
         self.ack_deadline = self.ack_deadline.min(now.saturating_add(wait));
         self.armed = self.armed.min(self.ack_deadline);
     }
 
-    /// The header of an acknowledgement, which is the `last` one that waits or not.
+    /// The header of an acknowledgement. `last` says that no other waits behind it.
     fn ack_head(&self, now: Time, pending: &PendingAck, last: bool) -> Head {
         let tsval = if self.ts_recent.is_some() { Timestamp::at(now) } else { Timestamp(0) };
         let mut head = Head {
@@ -254,8 +249,7 @@ impl Receiver {
             head.blocks[0] = SackBlock::of(&pending.duplicate, head.ack);
             used = 1;
         }
-        // Only the last acknowledgement has blocks: an earlier one would report segments that arrived after the one it
-        // acknowledges.
+        // Only the last acknowledgement has blocks. An earlier one would report segments that arrived after its own.
         if last && self.sack != SackPolicy::Off && self.arrived.has_gap() {
             self.fill_blocks(&mut head.blocks[used..], head.ack);
         }

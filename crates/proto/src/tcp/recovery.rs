@@ -1,12 +1,11 @@
-//! Loss recovery of a sender: its phase, and what finds losses. Names are those of RFC 6675; phases are those of Linux
-//! (`TCP_CA_Open`, `TCP_CA_Recovery`, `TCP_CA_Loss`). Units: bytes of the stream.
+//! Loss recovery of a sender: its phase, and what finds losses. Names are from RFC 6675; phases are Linux's
+//! `TCP_CA_Open`, `TCP_CA_Recovery` and `TCP_CA_Loss`. Units: bytes of the stream.
 
 use super::config::Config;
 use super::detection::Detector;
 use super::prr::Prr;
 use super::tlp::TailLossProbe;
 
-/// The phase a sender is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// No recovery is under way.
@@ -17,24 +16,21 @@ pub(super) enum Phase {
     Loss,
 }
 
-/// The loss recovery of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
-    /// Loss detection.
     pub(super) detector: Detector,
-    /// Tail loss probes.
     pub(super) tlp: TailLossProbe,
     /// Proportional rate reduction, while one is in progress.
     pub(super) prr: Option<Prr>,
     pub(super) phase: Phase,
     /// `RecoveryPoint`: SND.NXT when recovery began. Recovery ends when it is acknowledged.
     pub(super) point: u64,
-    /// `RescueRxt`: this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
+    /// `RescueRxt`: whether this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
     rescue_used: bool,
-    /// Retransmissions in flight at the end of a recovery begin another, as
-    /// [`Config::kernel_habits`](super::config::Config::kernel_habits) has it.
+    /// Whether retransmissions in flight at the end of a recovery begin another
+    /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
     repeats: bool,
-    /// A recovery ended with retransmissions in flight, and the next one has not begun.
+    /// Whether a recovery ended with retransmissions in flight, and the next one has not begun.
     again: bool,
     /// Bytes marked lost that the controller was told of.
     reported_lost: u64,
@@ -43,7 +39,6 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    /// The state of a new flow.
     pub(super) fn new(config: &Config) -> Self {
         Self {
             detector: Detector::new(config.detection),
@@ -59,35 +54,31 @@ impl Recovery {
         }
     }
 
-    /// True if no recovery is under way.
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open
     }
 
-    /// Fast recovery begins.
     pub(super) fn enter_recovery(&mut self, snd_nxt: u64) {
         (self.phase, self.point, self.rescue_used) = (Phase::Recovery, snd_nxt, false);
         self.tlp.cancel();
     }
 
-    /// True if the retransmission timer has not expired for this SND.UNA before.
+    /// Whether the retransmission timer has not expired for this SND.UNA before.
     pub(super) const fn is_first_timeout(&self, snd_una: u64) -> bool {
         self.timeout_una != snd_una
     }
 
-    /// The retransmission timer has expired.
     pub(super) fn enter_loss(&mut self, snd_una: u64, snd_nxt: u64) {
         (self.phase, self.point, self.timeout_una) = (Phase::Loss, snd_nxt, snd_una);
         self.prr = None;
         self.tlp.cancel();
     }
 
-    /// Everything up to `RecoveryPoint` is acknowledged.
     pub(super) fn exit(&mut self) {
         (self.phase, self.prr) = (Phase::Open, None);
     }
 
-    /// Recovery was spurious: there was no congestion for which the window would have been reduced.
+    /// Ends a spurious recovery, for which the window need not have been reduced.
     pub(super) fn exit_spurious(&mut self, snd_una: u64) {
         self.exit();
         (self.point, self.timeout_una) = (snd_una, u64::MAX);
@@ -98,27 +89,25 @@ impl Recovery {
         self.point = snd_nxt;
     }
 
-    /// A recovery has ended with so many retransmissions in flight.
+    /// A recovery has ended with this many retransmissions in flight.
     pub(super) const fn note_left(&mut self, retransmitted: u32) {
         self.again = self.repeats && retransmitted > 0;
     }
 
-    /// True if retransmissions that were left begin a recovery now.
+    /// Whether remaining retransmissions begin a recovery now.
     pub(super) const fn take_again(&mut self) -> bool {
         std::mem::replace(&mut self.again, false)
     }
 
-    /// True if this recovery may still send a rescue retransmission.
     pub(super) const fn may_rescue(&self) -> bool {
         !self.rescue_used
     }
 
-    /// A rescue retransmission was sent.
     pub(super) const fn note_rescue(&mut self) {
         self.rescue_used = true;
     }
 
-    /// Of `total` bytes ever marked lost, those the controller was not told of. It is told now.
+    /// Returns the bytes marked lost, of `total` so far, that the controller was not told of yet.
     pub(super) const fn take_unreported_lost(&mut self, total: u64) -> u64 {
         let new = total - self.reported_lost;
         self.reported_lost = total;

@@ -1,6 +1,6 @@
-//! SACK compression: fewer acknowledgements while a gap is open. After three that acknowledge the same byte, those of
-//! arrivals above the gap wait for each other: a twentieth of the round trip, a millisecond at most, and 44 of them.
-//! State: the byte, and how many wait.
+//! SACK compression: fewer acknowledgements while a gap is open. After three acknowledgements of one byte, further
+//! acknowledgements of data above the gap wait for each other: for a twentieth of the round trip, a millisecond at
+//! most, and 44 at most. State: the byte, and how many wait.
 //!
 //! Source: kernel 6.12, `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`; the sysctls `tcp_comp_sack_*`.
 
@@ -8,18 +8,17 @@ use shallop_core::{Span, Time};
 
 /// Acknowledgements of a byte that do not wait (kernel: `TCP_FASTRETRANS_THRESH`).
 const DUPLICATES: u8 = 3;
-/// The most that wait (`tcp_comp_sack_nr`).
+/// The most acknowledgements that wait (`tcp_comp_sack_nr`).
 const MOST: u8 = 44;
-/// The longest time (`tcp_comp_sack_delay_ns`).
+/// The longest wait (`tcp_comp_sack_delay_ns`).
 const LONGEST: Span = Span::from_ms(1);
-/// By how much the timer may be late (`tcp_comp_sack_slack_ns`), which it is unless something else wakes the host.
+/// The timer is late by this much (`tcp_comp_sack_slack_ns`), unless something else wakes the host.
 const SLACK: Span = Span::from_us(100);
 
-/// The compression of one receiver's acknowledgements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SackCompression {
     pub(super) on: bool,
-    /// When the SYN was answered, until data comes; then the round trip that this took.
+    /// When the SYN was answered, until data arrives; then `handshake` is the time in between.
     answered_at: Option<Time>,
     handshake: Option<Span>,
     rcv_nxt: u64,
@@ -28,34 +27,31 @@ pub(super) struct SackCompression {
 }
 
 impl SackCompression {
-    /// That of a new flow; `on` says whether there is any.
     pub(super) const fn new(on: bool) -> Self {
         Self { on, answered_at: None, handshake: None, rcv_nxt: 0, duplicates: 0, waiting: 0 }
     }
 
-    /// The SYN is answered.
     pub(super) const fn on_syn_ack(&mut self, now: Time) {
         self.answered_at = Some(now);
     }
 
-    /// Data came.
     pub(super) fn on_data(&mut self, now: Time) {
         if let Some(at) = self.answered_at.take() {
             self.handshake = Some(now.saturating_since(at));
         }
     }
 
-    /// True if acknowledgements wait.
     pub(super) const fn is_waiting(&self) -> bool {
         self.waiting > 0
     }
 
-    /// An acknowledgement is made, in place of those that wait.
+    /// An acknowledgement is sent, which replaces those that wait.
     pub(super) const fn on_ack(&mut self) {
         self.waiting = 0;
     }
 
-    /// Data came above a gap that begins at RCV.NXT. How long its acknowledgement may wait; `None` if it does not.
+    /// Data arrived above a gap that begins at RCV.NXT. Returns how long its acknowledgement may wait; `None` if it
+    /// does not wait.
     pub(super) fn wait(&mut self, rcv_nxt: u64, rtt: Span) -> Option<Span> {
         if !self.on || self.waiting >= MOST {
             return None;

@@ -1,7 +1,7 @@
-//! The scoreboard: what became of every segment in flight (RFC 6675, 3). A ring of records and counters. The work for
-//! an acknowledgement grows with what it newly acknowledges, not with the window: SACK blocks that are known already
-//! are skipped by a set of ranges. How segments are marked lost is in `marking.rs`.
-//! Units: bytes of the stream; segments by index, which is their offset divided by the full segment size.
+//! The scoreboard: the state of every segment in flight (RFC 6675, 3), as a ring of records and counters. The work for
+//! an acknowledgement grows with what it newly acknowledges, not with the window: a set of ranges skips SACK blocks
+//! that are known already. `marking.rs` marks segments lost. Units: bytes of the stream; segments by index, which is
+//! their offset divided by the full segment size.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,37 +12,34 @@ use super::ack_summary::AckSummary;
 use super::loss_state::LossState;
 use super::segment::{Segment, SegmentState, Snapshot, Transmission};
 
-/// The scoreboard of a flow.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
-    /// Payload of a full segment.
     pub mss: u64,
-    /// The first byte after the message; `u64::MAX` if there is no end.
+    /// The first byte after the message; `u64::MAX` without end.
     pub end: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
-    /// Index of the first record of the ring, which is the segment at `snd_una`.
+    /// Index of the segment at SND.UNA, the first record of the ring.
     pub first_index: u64,
     pub(super) ring: VecDeque<Segment>,
-    /// Bytes of the segments in state [`SegmentState::InFlight`].
+    /// Bytes in state [`SegmentState::InFlight`].
     pub(super) in_flight: u64,
-    /// Of those, bytes that duplicate acknowledgements without SACK say were delivered, though not which (kernel:
-    /// `sacked_out` of a connection without SACK).
+    /// Of `in_flight`, bytes that duplicate acknowledgements without SACK report as delivered, without saying which
+    /// (kernel: `sacked_out` of a connection without SACK).
     pub(super) dupack_delivered: u64,
-    /// Bytes of the segments in state [`SegmentState::Lost`].
+    /// Bytes in state [`SegmentState::Lost`].
     pub lost: u64,
-    /// Bytes ever marked lost.
     pub total_lost: u64,
-    /// What is known beyond `snd_una`; `None` for most flows.
+    /// What is known about data above `snd_una`; `None` for most flows.
     pub(super) loss_state: Option<Box<LossState>>,
-    /// No segment below this one is in flight as its first transmission.
+    /// Segments below this index are not in flight as their first transmission.
     pub(super) first_original: u64,
-    /// Records visited so far: the work done.
+    /// Records visited so far, for tests that bound the work.
     pub records_visited: u64,
 }
 
 impl Scoreboard {
-    /// The scoreboard of a message of `size` bytes, or without end, of which nothing was sent yet.
+    /// The scoreboard of a message of `size` bytes, or without end, before anything is sent.
     pub fn new(mss: u64, size: Option<u64>) -> Self {
         Self {
             mss: mss.max(1),
@@ -61,7 +58,7 @@ impl Scoreboard {
         }
     }
 
-    /// The pipe of RFC 6675: the estimate of the bytes in flight. Lost bytes count only once they are retransmitted.
+    /// `pipe` of RFC 6675: the estimate of the bytes in flight. Lost bytes count again once they are retransmitted.
     pub fn pipe(&self) -> u64 {
         self.in_flight - self.dupack_delivered
     }
@@ -71,18 +68,16 @@ impl Scoreboard {
         self.loss_state.as_ref().map_or(0, |state| state.retransmitted)
     }
 
-    /// Bytes selectively acknowledged.
     pub fn sacked(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |state| state.sacked.count())
     }
 
-    /// The bytes of a segment.
     pub fn body(&self, index: u64) -> Range<u64> {
         let start = index * self.mss;
         start..(start + self.mss).min(self.end)
     }
 
-    /// The bytes of the next segment that was never sent; empty if there is none.
+    /// The bytes of the next new segment; empty if there is none.
     pub fn unsent(&self) -> Range<u64> {
         self.snd_nxt..self.snd_nxt.saturating_add(self.mss).min(self.end)
     }
@@ -96,7 +91,6 @@ impl Scoreboard {
         self.ring.get_mut(index.checked_sub(self.first_index)? as usize)
     }
 
-    /// The index after the last segment sent.
     pub(super) fn end_index(&self) -> u64 {
         self.first_index + self.ring.len() as u64
     }
@@ -180,7 +174,8 @@ impl Scoreboard {
             state.sacked.trim(self.snd_una);
         }
         if self.dupack_delivered > 0 && self.snd_una > before {
-            // Duplicates reported all but the first of these as delivered (kernel: `tcp_remove_reno_sacks`).
+            // Duplicate acknowledgements have reported all but the first of these bytes as delivered (kernel:
+            // `tcp_remove_reno_sacks`).
             let advanced = (self.snd_una - before).saturating_sub(self.mss);
             let reported = advanced.min(self.dupack_delivered);
             summary.delivered = summary.delivered.saturating_sub(reported);
@@ -188,7 +183,7 @@ impl Scoreboard {
         }
     }
 
-    /// A duplicate acknowledgement without SACK: one segment was received, it does not say which (kernel:
+    /// A duplicate acknowledgement without SACK: one segment was received, but not known which (kernel:
     /// `tcp_add_reno_sack`).
     pub fn add_dupack(&mut self, summary: &mut AckSummary) {
         if self.pipe() > self.mss {
@@ -197,13 +192,13 @@ impl Scoreboard {
         }
     }
 
-    /// What duplicate acknowledgements reported is acknowledged cumulatively by now (kernel: `tcp_reset_reno_sack`).
+    /// The cumulative acknowledgement covers what duplicate acknowledgements reported (kernel: `tcp_reset_reno_sack`).
     pub fn clear_dupacks(&mut self) {
         self.dupack_delivered = 0;
     }
 
-    /// A SACK block above the cumulative acknowledgement. Only whole segments count; the last one of a message may be
-    /// short.
+    /// A SACK block above the cumulative acknowledgement. Only whole segments count; the last segment of a message may
+    /// be short.
     pub fn ack_selective(&mut self, block: &Range<u64>, summary: &mut AckSummary) {
         if block.start <= self.snd_una || block.end > self.snd_nxt || block.is_empty() {
             return;

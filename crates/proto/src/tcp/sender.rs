@@ -1,5 +1,5 @@
-//! The sending end: which segment is sent next, and when. Acknowledgements are processed in `ack.rs`, timers in
-//! `timers.rs`. Units: bytes. Sources: RFC 9293, 3.8; RFC 6675, 4 (`NextSeg`); RFC 8985, 7.3.
+//! The sender: which segment is sent next, and when. `ack.rs` processes acknowledgements, `timers.rs` timers. Units:
+//! bytes. Sources: RFC 9293, 3.8; RFC 6675, 4 (`NextSeg`); RFC 8985, 7.3.
 
 use shallop_control::{Loss, Window};
 use shallop_core::{Bytes, Class, Ecn, Span, Time};
@@ -22,7 +22,6 @@ use crate::endpoint::{Endpoint, Out};
 use crate::rtt::Rtt;
 use crate::wire;
 
-/// What is sent next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextSegment {
     Syn,
@@ -30,11 +29,10 @@ enum NextSegment {
     TailLossProbe,
     /// A retransmission of the segment with this index.
     Retransmission(u64),
-    /// The segment at SND.NXT.
     New,
 }
 
-/// Segments sent, retransmissions among them, and retransmission timeouts.
+/// Segments sent, with retransmissions; retransmissions; retransmission timeouts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
@@ -44,14 +42,13 @@ pub(super) struct Counts {
 
 const _: () = assert!(size_of::<Sender<()>>() < 640, "there may be 100,000 of them");
 
-/// The end that sends.
 #[derive(Clone, Debug)]
 pub struct Sender<W> {
     pub(super) controller: W,
     pub(super) scoreboard: Scoreboard,
     pub(super) delivery_rate: DeliveryRate,
     pub(super) rtt: Rtt,
-    /// The round-trip sample of the last packet that came, if it gave one.
+    /// The round-trip sample of the last packet that arrived, if it gave one.
     pub(super) rtt_sample: Option<Span>,
     pub(super) connection: Connection,
     pub(super) recovery: Recovery,
@@ -65,7 +62,7 @@ pub struct Sender<W> {
 }
 
 impl<W: Window> Sender<W> {
-    /// Sends a message of `size` bytes, or without end, as its controller allows.
+    /// Creates the sender of a message of `size` bytes, or without end.
     pub fn new(config: &Config, controller: W, size: Option<u64>) -> Self {
         let buffer = config.usable_receive_buffer();
         Self {
@@ -86,27 +83,24 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// The controller.
     pub fn controller(&self) -> &W {
         &self.controller
     }
 
-    /// The scoreboard.
     pub fn scoreboard(&self) -> &Scoreboard {
         &self.scoreboard
     }
 
-    /// Round-trip times and the RTO.
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
     }
 
-    /// The congestion window in force: that of the controller or, in recovery, of proportional rate reduction.
+    /// The congestion window in force: the controller's or, in recovery, that of proportional rate reduction.
     pub fn cwnd(&self) -> Bytes {
         Bytes::new(self.limits.cwnd)
     }
 
-    /// What the controller is told of a loss or a mark, with `in_flight` bytes in flight before.
+    /// What the controller is told of a loss or a mark. `in_flight` are the bytes in flight before.
     pub(super) fn congestion(&self, now: Time, in_flight: u64) -> Loss {
         let in_cwr = self.scoreboard.snd_una < self.ecn.reduced_until;
         let prior = self.connection.prior_bytes;
@@ -136,13 +130,13 @@ impl<W: Window> Sender<W> {
         self.limits.has_room(self.scoreboard.pipe(), len)
     }
 
-    /// True if there is new data that the receiver's window allows.
+    /// Whether there is new data that the receiver's window allows.
     pub(super) fn has_new_data(&self) -> bool {
         let new = self.scoreboard.unsent();
         !new.is_empty() && new.end <= self.limits.right_edge
     }
 
-    /// What is sent next, whenever the pacer allows it: SYN and probes before data, then `NextSeg` of RFC 6675.
+    /// What is sent next, as soon as the pacer allows it: SYN and probes before data, then `NextSeg` of RFC 6675.
     fn next_segment(&self) -> Option<NextSegment> {
         match (self.connection.state, self.connection.pending) {
             (State::Closed, _) => return None,
@@ -175,7 +169,7 @@ impl<W: Window> Sender<W> {
         None
     }
 
-    /// With nothing marked lost and nothing new to send: rules 3 and 4 of `NextSeg`.
+    /// Rules 3 and 4 of `NextSeg`, when nothing is marked lost and nothing new is to be sent.
     fn next_possibly_lost(&self) -> Option<NextSegment> {
         if !self.has_room(self.scoreboard.mss) {
             return None;
@@ -190,7 +184,7 @@ impl<W: Window> Sender<W> {
         scoreboard.possibly_lost().or_else(rescue).map(NextSegment::Retransmission)
     }
 
-    /// True if the pacer applies: to data, but not to probes, control packets and the rest of a burst.
+    /// Whether the pacer applies: to data, but not to probes, control packets and the rest of a burst.
     fn is_paced(&self, next: NextSegment) -> bool {
         let begins = match next {
             NextSegment::Retransmission(index) => !self.offload.continues(index),
@@ -200,7 +194,7 @@ impl<W: Window> Sender<W> {
         begins && self.pacer.is_active()
     }
 
-    /// True if this is data that would begin a burst, and too much waits in the host.
+    /// Whether data that would begin a burst must wait, since too many bytes wait in the host.
     fn waits_for_host(&self, next: NextSegment) -> bool {
         let begins = match next {
             NextSegment::Retransmission(index) => !self.offload.continues(index),
@@ -210,15 +204,15 @@ impl<W: Window> Sender<W> {
         begins && self.is_small_queue_full()
     }
 
-    /// When the pacer lets this leave; [`Time::ZERO`] if it does not apply.
+    /// When the pacer lets the segment leave; [`Time::ZERO`] if the pacer does not apply.
     fn paced_until(&self, next: NextSegment) -> Time {
         if !self.is_paced(next) {
             return Time::ZERO;
         }
-        self.offload.planned_due().unwrap_or_else(|| self.pacer.due)
+        self.offload.planned_due().unwrap_or(self.pacer.due)
     }
 
-    /// True if new data is what would be sent next if the pacer allowed it.
+    /// Whether new data would be sent next if the pacer allowed it.
     pub(super) fn may_plan(&self, now: Time) -> bool {
         self.next_segment() == Some(NextSegment::New)
             && self.connection.pending != Pending::Override
@@ -226,7 +220,7 @@ impl<W: Window> Sender<W> {
             && !self.defers(now)
     }
 
-    /// True if this may be sent now, as far as the pacer and segmentation offload are concerned.
+    /// Whether pacer and segmentation offload let the segment leave now.
     #[inline]
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
         if self.offload.is_absent() {
@@ -235,7 +229,7 @@ impl<W: Window> Sender<W> {
         self.may_leave_host(now, next)
     }
 
-    /// The same for a host with segmentation offload or a queue.
+    /// Whether a host with segmentation offload or a queue lets the segment leave now.
     fn may_leave_host(&self, now: Time, next: NextSegment) -> bool {
         if self.paced_until(next) > now || self.waits_for_host(next) {
             return false;
@@ -266,7 +260,7 @@ impl<W: Window> Sender<W> {
         Some(out)
     }
 
-    /// Sends the segment with the index `retransmit` again, or the segment at SND.NXT.
+    /// Retransmits the segment with the index `retransmit`, or sends the segment at SND.NXT.
     fn transmit(&mut self, now: Time, retransmit: Option<u64>) -> Out<Head> {
         let idle = self.scoreboard.snd_una == self.scoreboard.snd_nxt;
         if idle {
@@ -298,7 +292,7 @@ impl<W: Window> Sender<W> {
             if self.offload.is_on() {
                 self.offload.note_sent();
             }
-            // The kernel pushes each burst of several segments (`__tcp_transmit_skb`).
+            // The kernel sets PSH on each burst of several segments (`__tcp_transmit_skb`).
             flags |= Flags::PSH.when(continues && !self.offload.is_in_burst());
             (self.scoreboard.send(now, snapshot, limited), Kind::NewData)
         };
@@ -324,8 +318,8 @@ impl<W: Window> Sender<W> {
         Out { head, body, size, class: Class::Data, ecn }
     }
 
-    /// Data is sent with nothing in flight: starts the retransmission timer, and restarts the controller if the sender
-    /// was idle for long.
+    /// Data is sent with nothing in flight: starts the retransmission timer, and restarts the controller after a long
+    /// idle time.
     fn start_after_idle(&mut self, now: Time) {
         let idle = now.saturating_since(self.timers.last_sent);
         self.timers.rto_start = now;

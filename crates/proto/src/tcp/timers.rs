@@ -1,5 +1,5 @@
-//! The timers of a sender: retransmission timer, tail loss probe, reordering timer of RACK and persist timer. Only one
-//! of them runs at a time, as in Linux. Sources: RFC 6298, 5; RFC 8985, 6.3 and 7.2; RFC 9293, 3.8.6.1.
+//! The timers of a sender: retransmission timer, tail loss probe, RACK's reordering timer and persist timer. Only one
+//! runs at a time, as in Linux. Sources: RFC 6298, 5; RFC 8985, 6.3 and 7.2; RFC 9293, 3.8.6.1.
 
 use shallop_control::Window;
 use shallop_core::{Span, Time};
@@ -9,39 +9,33 @@ use super::detection::Detector;
 use super::sender::Sender;
 use super::tlp::TailLossProbe;
 
-/// A timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// The retransmission timer.
     Retransmission,
-    /// The probe timeout of tail loss probes.
+    /// The timer of tail loss probes (PTO).
     TailLossProbe,
-    /// The reordering timer of RACK: segments that might have been reordered are marked lost when it expires.
+    /// RACK's reordering timer: when it expires, segments that might have been reordered are marked lost.
     Reordering,
     /// The persist timer, which runs while the receiver's window is too small for a segment.
     Persist,
 }
 
-/// The timer state of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
-    /// When the retransmission timer was started.
     pub(super) rto_start: Time,
-    /// When a segment was sent last.
+    /// When a segment was last sent.
     pub(super) last_sent: Time,
     /// When the reordering timer expires; [`Time::LAST`] if it does not run.
     pub(super) reordering: Time,
-    /// The longest the receiver delays an acknowledgement.
+    /// The longest time for which the receiver delays an acknowledgement.
     max_ack_delay: Span,
-    /// The deadline that the driver knows: that of the next timer, or an earlier one, so that not every packet changes
-    /// it; [`Time::LAST`] if there is none.
+    /// The deadline that the driver knows: the next timer's or earlier, so that not every packet changes it;
+    /// [`Time::LAST`] if there is none.
     armed: Time,
-    /// The time of the last call.
     last_call: Time,
 }
 
 impl Timers {
-    /// No timer runs.
     pub(super) const fn new(max_ack_delay: Span) -> Self {
         Self {
             rto_start: Time::ZERO,
@@ -53,7 +47,6 @@ impl Timers {
         }
     }
 
-    /// The driver calls at `now`.
     pub(super) const fn note_call(&mut self, now: Time) {
         self.last_call = now;
     }
@@ -63,17 +56,16 @@ impl Timers {
         self.armed = Time::LAST;
     }
 
-    /// Sets the deadline for the driver, unless it knows an earlier one.
+    /// Sets the driver's deadline, unless it knows an earlier one.
     pub(super) fn arm(&mut self, now: Time, due: Time) {
         self.armed = self.armed.min(due.max(now));
     }
 
-    /// True if `due` is in the future.
     pub(super) fn is_future(&self, due: Time) -> bool {
         due > self.last_call
     }
 
-    /// The earlier of the driver's deadline and `paced`, when the pacer allows the next segment.
+    /// The earlier of the driver's deadline and `paced`, the time when the pacer allows the next segment.
     pub(super) fn wakeup(&self, paced: Option<Time>) -> Option<Time> {
         let due = paced.map_or(self.armed, |paced| self.armed.min(paced));
         (due < Time::LAST).then_some(due)
@@ -81,7 +73,7 @@ impl Timers {
 }
 
 impl<W: Window> Sender<W> {
-    /// True if the receiver's window is too small for the next segment and no acknowledgement is to come that could
+    /// Whether the receiver's window is too small for the next segment, and no acknowledgement is expected that could
     /// open it.
     pub(super) fn is_persisting(&self) -> bool {
         let new = self.scoreboard.unsent();
@@ -90,7 +82,7 @@ impl<W: Window> Sender<W> {
             && new.end > self.limits.right_edge
     }
 
-    /// The timer that runs, and when it expires.
+    /// The running timer, and when it expires.
     pub(super) fn next_timer(&self) -> Option<(Time, Timer)> {
         let rto = self.timers.rto_start.saturating_add(self.rtt.rto());
         if self.connection.state != State::Established {
@@ -113,7 +105,7 @@ impl<W: Window> Sender<W> {
         Some((rto, Timer::Retransmission))
     }
 
-    /// True if the probe timeout runs instead of the retransmission timer (RFC 8985, 7.2).
+    /// Whether the timer of tail loss probes runs instead of the retransmission timer (RFC 8985, 7.2).
     fn may_probe_tail(&self) -> bool {
         matches!(self.recovery.detector, Detector::Rack(_))
             && self.recovery.is_open()
@@ -121,14 +113,13 @@ impl<W: Window> Sender<W> {
             && self.scoreboard.sacked() == 0
     }
 
-    /// Sets the driver's deadline by the timer that runs.
+    /// Sets the driver's deadline by the running timer.
     pub(super) fn arm(&mut self, now: Time) {
         if let Some((due, _)) = self.next_timer() {
             self.timers.arm(now, due);
         }
     }
 
-    /// A timer has expired.
     pub(super) fn on_expiry(&mut self, now: Time, timer: Timer) {
         match timer {
             Timer::Retransmission if self.connection.state == State::SynSent => {

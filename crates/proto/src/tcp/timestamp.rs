@@ -1,15 +1,13 @@
-//! The timestamp option: a clock of one millisecond, as in Linux, by which a sender tells whether an acknowledgement
-//! was caused by an original segment or by its retransmission. Sources: RFC 7323, 3 and 4; kernel:
-//! `tcp_tsopt_ecr_before`.
+//! The timestamp option: a clock of one millisecond, as in Linux, by which a sender tells whether an original segment
+//! or its retransmission caused an acknowledgement. Sources: RFC 7323, 3 and 4; kernel: `tcp_tsopt_ecr_before`.
 //!
 //! Headers have 16 of the option's 32 bits, to stay small. The clock wraps after 65.5 s, so timestamps are compared
-//! only if they are known to be less than [`HORIZON`] apart. The option's twelve bytes are not counted in packet
-//! sizes, and segments with old timestamps are not dropped (PAWS, RFC 7323, 5): it protects against sequence numbers
-//! that wrap, which those here do not.
+//! only if they are known to be less than [`HORIZON`] apart. Segments with old timestamps are not dropped (PAWS, RFC
+//! 7323, 5): it protects against sequence numbers that wrap, and those of the simulator do not.
 
 use shallop_core::{Span, Time};
 
-/// A value of the timestamp clock: `TSval` in a data segment, `TSecr` in an acknowledgement. Unit: ms, modulo 2^16.
+/// A value of the timestamp clock, in ms modulo 2^16: `TSval` in a data segment, `TSecr` in an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp(pub u16);
 
@@ -17,18 +15,17 @@ pub struct Timestamp(pub u16);
 pub const HORIZON: Span = Span::from_ms(1 << 14);
 
 impl Timestamp {
-    /// The clock at `now`.
     pub const fn at(now: Time) -> Self {
         Self((now.since_start().as_ps() / Span::from_ms(1).as_ps()) as u16)
     }
 
-    /// True if this was taken in an earlier millisecond than `other`, no more than half a period before it.
+    /// Whether this timestamp is from an earlier millisecond than `other`, by half a period at most.
     pub const fn is_before(self, other: Self) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() < 0
     }
 }
 
-/// TS.Recent of a receiver: the timestamp it echoes, and when it was received.
+/// TS.Recent of a receiver: the timestamp that it echoes, and when it was received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TsRecent {
     tsval: Timestamp,
@@ -36,13 +33,12 @@ pub(super) struct TsRecent {
 }
 
 impl TsRecent {
-    /// The timestamp to echo.
     pub(super) const fn tsecr(&self) -> Timestamp {
         self.tsval
     }
 
-    /// A segment came. Its timestamp is echoed from now on if SEG.SEQ <= Last.ACK.sent and the timestamp is not older
-    /// than TS.Recent (RFC 7323, 4.3), or TS.Recent is too old to be compared (RFC 7323, 5.5).
+    /// A segment arrived. Its timestamp is echoed from now on if SEG.SEQ <= Last.ACK.sent and the timestamp is not
+    /// older than TS.Recent (RFC 7323, 4.3), or TS.Recent is too old to be compared (RFC 7323, 5.5).
     pub(super) fn on_segment(&mut self, now: Time, tsval: Timestamp, seq: u64, last_ack_sent: u64) {
         let outdated = |at: Time| now.saturating_since(at) > HORIZON;
         let newer = !tsval.is_before(self.tsval) || self.received_at.is_none_or(outdated);
@@ -68,8 +64,8 @@ mod tests {
         assert!(at(65_535).is_before(at(65_536)) && !at(65_536).is_before(at(65_535)));
     }
 
-    /// The cases of RFC 7323, 4.3: a delayed acknowledgement echoes the first segment it acknowledges; a segment above
-    /// a gap is not echoed; the segment that fills the gap is.
+    /// The cases of RFC 7323, 4.3. A delayed acknowledgement echoes the first segment that it acknowledges. A segment
+    /// above a gap is not echoed; the segment that fills the gap is.
     #[test]
     fn the_timestamp_echoed_is_that_of_the_last_segment_that_advanced_the_window() {
         let mut ts_recent = TsRecent::default();

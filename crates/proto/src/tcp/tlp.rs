@@ -1,5 +1,5 @@
-//! Tail loss probes: if no acknowledgement comes for two round trips, one segment is sent to provoke one, before the
-//! retransmission timer expires. State: the probe that is in flight. Source: RFC 8985, 7.
+//! Tail loss probes: if no acknowledgement arrives for two round trips, one segment is sent to provoke one, before the
+//! retransmission timer expires. State: the probe in flight. Source: RFC 8985, 7.
 
 use shallop_core::{Span, Time};
 
@@ -9,31 +9,29 @@ use crate::rtt::Rtt;
 /// The probe timeout before the first round-trip sample.
 const INITIAL_PTO: Span = Span::from_secs(1);
 
-/// A probe in flight.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// `TLP.end_seq`: SND.NXT after the probe was sent.
     end_seq: u64,
-    /// `TLP.is_retrans`: the probe was a retransmission.
+    /// `TLP.is_retrans`: whether the probe was a retransmission.
     is_retransmission: bool,
 }
 
-/// The tail loss probes of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TailLossProbe {
-    /// The timer has expired and the probe has not been sent yet.
+    /// Whether the timer has expired and the probe has not been sent yet.
     pub pending: bool,
     in_flight: Option<Probe>,
 }
 
 impl TailLossProbe {
-    /// True if no probe is pending or in flight: only one may be at a time.
+    /// Whether no probe is pending or in flight. Only one may be at a time.
     pub const fn is_idle(&self) -> bool {
         !self.pending && self.in_flight.is_none()
     }
 
-    /// When the timer expires that was started at `start`, when something was sent or acknowledged last. With only one
-    /// segment in flight (`single`) the receiver may delay its acknowledgement by `max_ack_delay`.
+    /// When the timer expires that was started at `start`, the time when something was last sent or acknowledged. With
+    /// a single segment in flight the receiver may delay its acknowledgement by `max_ack_delay`.
     pub fn timeout(start: Time, rtt: &Rtt, single: bool, max_ack_delay: Span) -> Time {
         if rtt.srtt().is_zero() {
             return start.saturating_add(INITIAL_PTO);
@@ -42,18 +40,18 @@ impl TailLossProbe {
         start.saturating_add(rtt.srtt() * 2 + ack_delay)
     }
 
-    /// True if a probe in flight is a retransmission.
+    /// Whether a retransmission is in flight as a probe.
     pub fn is_retransmission_in_flight(&self) -> bool {
         self.in_flight.is_some_and(|probe| probe.is_retransmission)
     }
 
-    /// A probe was sent, after which SND.NXT is `end_seq`.
+    /// A probe was sent. SND.NXT is `end_seq` now.
     pub fn on_probe(&mut self, end_seq: u64, is_retransmission: bool) {
         (self.pending, self.in_flight) = (false, Some(Probe { end_seq, is_retransmission }));
     }
 
-    /// An acknowledgement came; `delivered_nothing` tells a duplicate. Returns true if the probe repaired a loss that
-    /// nothing else shows, for which the window is to be reduced (RFC 8985, 7.4.2).
+    /// An acknowledgement arrived; `delivered_nothing` tells a duplicate. Returns true if the probe repaired a loss
+    /// that nothing else shows, for which the window is to be reduced (RFC 8985, 7.4.2).
     pub fn on_ack(&mut self, head: &Head, delivered_nothing: bool) -> bool {
         self.pending = false;
         let Some(probe) = self.in_flight.filter(|probe| head.ack >= probe.end_seq) else {
@@ -67,7 +65,7 @@ impl TailLossProbe {
         repaired
     }
 
-    /// Recovery begins, which probes would disturb.
+    /// Cancels probes, which would disturb the recovery that begins.
     pub fn cancel(&mut self) {
         *self = Self::default();
     }
@@ -78,8 +76,8 @@ mod tests {
     use super::*;
     use crate::tcp::head::{Flags, SackBlock};
 
-    /// Whether a probe of the bytes 9000 to 9999 repaired a loss, and whether it is over, after acknowledgements with
-    /// or without a DSACK for it.
+    /// After these acknowledgements (number, with a DSACK for the probe?): whether a probe of the bytes 9000 to 9999
+    /// repaired a loss, and whether it is over.
     fn outcome(is_retransmission: bool, acks: &[(u64, bool)]) -> (bool, bool) {
         let mut tlp = TailLossProbe::default();
         tlp.on_probe(10_000, is_retransmission);

@@ -1,5 +1,5 @@
-//! Undo of spurious recoveries: a sender that repaired losses which did not happen gets back the congestion window and
-//! the slow-start threshold it had before. Units: bytes of the stream; segments.
+//! Undo of spurious recoveries: a sender that repaired losses which did not happen gets back its previous congestion
+//! window and slow-start threshold. Units: bytes of the stream; segments.
 //!
 //! Three observations show that a recovery was spurious. An acknowledgement that advances SND.UNA echoes a timestamp
 //! older than the first retransmission, so an original arrived (Eifel detection). All retransmissions were reported as
@@ -7,9 +7,9 @@
 //! retransmitted since (F-RTO). A reduction for a congestion mark is never undone, nor one for a loss that coincided
 //! with a mark.
 //!
-//! The rules are those of Linux: `tcp_init_undo`, `tcp_packet_delayed`, `tcp_check_dsack`, `tcp_try_undo_recovery`,
-//! `tcp_try_undo_partial`, `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`.
-//! Sources: RFC 2883; RFC 3522 and 4015; RFC 3708; RFC 5682, 3.1.
+//! The rules are Linux's: `tcp_init_undo`, `tcp_packet_delayed`, `tcp_check_dsack`, `tcp_try_undo_recovery`,
+//! `tcp_try_undo_partial`, `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`. Sources: RFC 2883; RFC 3522
+//! and 4015; RFC 3708; RFC 5682, 3.1.
 
 use std::ops::Range;
 
@@ -24,47 +24,43 @@ use super::scoreboard::Scoreboard;
 use super::sender::Sender;
 use super::timestamp::{HORIZON, Timestamp};
 
-/// What an acknowledgement tells of the recovery under way.
+/// What an acknowledgement says about the current recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'a> {
-    /// When it came.
     pub(super) now: Time,
-    /// The timestamp it echoes.
     pub(super) tsecr: Timestamp,
-    /// It advanced SND.UNA.
+    /// Whether it advanced SND.UNA.
     pub(super) advanced: bool,
-    /// What it delivered.
     pub(super) summary: &'a AckSummary,
 }
 
-/// What a sender remembers of its present or last recovery.
+/// State of the current or last recovery.
 #[derive(Clone, Copy, Debug, Default)]
 struct Episode {
     /// SND.UNA when the recovery began (kernel: `undo_marker`); `None` if there is nothing to undo.
     marker: Option<u64>,
-    /// Retransmissions for which no DSACK has come yet (kernel: `undo_retrans`); `None` before the first.
+    /// Retransmissions for which no DSACK has arrived yet (kernel: `undo_retrans`); `None` before the first.
     without_dsack: Option<u32>,
-    /// When the first retransmission was sent (kernel: `retrans_stamp`); `None` before it was.
+    /// When the first retransmission was sent (kernel: `retrans_stamp`).
     first_retransmission: Option<Time>,
-    /// The window and the threshold before the reduction; `None` if the reduction is not to be undone.
+    /// Window and threshold before the reduction; `None` if the reduction must not be undone.
     prior: Option<Prior>,
-    /// Segments reported by DSACKs, in all episodes (kernel: `dsack_dups`).
+    /// Segments reported by DSACKs in all recoveries (kernel: `dsack_dups`).
     dsacks: u32,
-    /// Recoveries undone, in all episodes.
+    /// Recoveries undone so far.
     undos: u32,
-    /// F-RTO is under way (kernel: `frto`).
+    /// Whether F-RTO is under way (kernel: `frto`).
     frto: bool,
 }
 
 impl Episode {
-    /// A recovery begins at `snd_una`, with `retransmitted` segments in flight for which a DSACK may still come.
+    /// Begins a recovery at `snd_una`, with `retransmitted` segments in flight for which a DSACK may still arrive.
     fn begin(&mut self, snd_una: u64, retransmitted: u32, prior: Option<Prior>) {
         self.marker = Some(snd_una);
         self.without_dsack = (retransmitted > 0).then_some(retransmitted);
         self.prior = prior;
     }
 
-    /// All retransmissions were reported as duplicates.
     fn is_all_duplicate(&self) -> bool {
         self.marker.is_some() && self.without_dsack == Some(0)
     }
@@ -74,29 +70,28 @@ impl Episode {
 #[derive(Clone, Debug)]
 pub(super) struct Undo {
     config: Spurious,
-    /// No retransmission is sent before the next acknowledgement, which may show that none is needed. New segments are.
+    /// Whether retransmissions wait for the next acknowledgement, which may show that they are not needed. New segments
+    /// do not wait.
     pub(super) hold_retransmissions: bool,
-    /// The present or last recovery. Most flows never have one.
+    /// The current or last recovery. Most flows never have one.
     episode: Option<Box<Episode>>,
 }
 
 impl Undo {
-    /// Nothing to undo.
     pub(super) const fn new(config: Spurious) -> Self {
         Self { config, hold_retransmissions: false, episode: None }
     }
 
-    /// `TSval` of a segment sent at `now`.
+    /// `TSval` of a segment sent at `now`; zero without timestamps.
     pub(super) const fn tsval(&self, now: Time) -> Timestamp {
         if self.config.timestamps { Timestamp::at(now) } else { Timestamp(0) }
     }
 
-    /// `TSecr` of an acknowledgement, if timestamps are on.
+    /// `TSecr` of an acknowledgement, with timestamps.
     pub(super) fn tsecr(&self, head: &Head) -> Option<Timestamp> {
         self.config.timestamps.then_some(head.timestamp)
     }
 
-    /// Recoveries undone.
     pub(super) fn undos(&self) -> u32 {
         self.episode.as_ref().map_or(0, |episode| episode.undos)
     }
@@ -114,7 +109,6 @@ impl Undo {
         }
     }
 
-    /// A segment is retransmitted.
     pub(super) fn on_retransmission(&mut self, now: Time) {
         if self.config.is_on() {
             let episode = self.episode.get_or_insert_default();
@@ -123,8 +117,8 @@ impl Undo {
         }
     }
 
-    /// A DSACK reports this many segments, of a sender that has retransmitted `retransmits`. Returns false if more were
-    /// reported than retransmitted: then the network duplicates packets, and DSACKs show nothing.
+    /// A DSACK reports segments; the sender has retransmitted `retransmits`. Returns false if more were reported than
+    /// retransmitted: then the network duplicates packets, and DSACKs prove nothing.
     fn on_dsack(&mut self, segments: u32, retransmits: u64) -> bool {
         if !self.config.is_on() {
             return true;
@@ -134,13 +128,12 @@ impl Undo {
         u64::from(episode.dsacks) <= retransmits
     }
 
-    /// All retransmissions of the recovery were reported as duplicates.
     fn is_all_duplicate(&self) -> bool {
         self.config.dsack && self.episode.as_ref().is_some_and(|episode| episode.is_all_duplicate())
     }
 
-    /// SND.UNA was advanced by an original: either nothing was retransmitted yet, or the timestamp echoed is older than
-    /// the first retransmission (kernel: `tcp_packet_delayed`).
+    /// Whether an original segment advanced SND.UNA: nothing was retransmitted yet, or the echoed timestamp is older
+    /// than the first retransmission (kernel: `tcp_packet_delayed`).
     fn is_original_acked(&self, evidence: &Evidence<'_>) -> bool {
         let Some(episode) = &self.episode else { return false };
         let original = episode.first_retransmission.is_none_or(|first| {
@@ -151,7 +144,7 @@ impl Undo {
         episode.marker.is_some() && evidence.advanced && original
     }
 
-    /// The recovery is known to be spurious (kernel: `tcp_may_undo`).
+    /// Whether the recovery is known to be spurious (kernel: `tcp_may_undo`).
     fn is_spurious(&self, evidence: &Evidence<'_>) -> bool {
         self.is_all_duplicate() || self.is_original_acked(evidence)
     }
@@ -168,17 +161,17 @@ impl Undo {
 }
 
 impl<W: Window> Sender<W> {
-    /// The window and the threshold, before they are reduced.
+    /// Window and threshold before a reduction.
     fn prior(&self) -> Prior {
         let prior_cwnd = self.controller.window();
         let ssthresh = self.controller.slow_start_threshold();
-        // Outside of a reduction the window may have grown far beyond the threshold (kernel: `tcp_current_ssthresh`).
+        // Outside of a reduction, the window may have grown far beyond the threshold (kernel: `tcp_current_ssthresh`).
         let reducing = self.recovery.prr.is_some() || self.recovery.phase == Phase::Recovery;
         let grown = Bytes::new(if reducing { 0 } else { prior_cwnd.get() / 4 * 3 });
         Prior { prior_cwnd, prior_ssthresh: ssthresh.max(grown) }
     }
 
-    /// Fast recovery is about to begin. Its reduction is not to be undone if a mark asked for one as well: in the same
+    /// Fast recovery is about to begin. Its reduction must not be undone if a mark requires one as well: in the same
     /// round trip, or with the acknowledgement that showed the loss (`marked`).
     #[cold]
     #[inline(never)]
@@ -193,9 +186,9 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// The retransmission timer has expired; `first` unless it did before for the same SND.UNA. F-RTO begins, unless
-    /// the timeout interrupts fast recovery (RFC 5682, 3.1, step 1). In that case, undoing the timeout also undoes the
-    /// fast recovery.
+    /// The retransmission timer has expired; `first` unless it had for this SND.UNA before. F-RTO begins, unless the
+    /// timeout interrupts fast recovery (RFC 5682, 3.1, step 1); then undoing the timeout also undoes the fast
+    /// recovery.
     #[cold]
     #[inline(never)]
     pub(super) fn prepare_timeout_undo(&mut self, first: bool) {
@@ -213,7 +206,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Processes the DSACK of an acknowledgement, if it has one; SND.UNA was `prior_una` before.
+    /// Processes the DSACK of an acknowledgement, if it has one. SND.UNA was `prior_una` before.
     pub(super) fn process_dsack(&mut self, head: &Head, prior_una: u64) {
         if let Some(dsack) = head.dsack() {
             self.on_dsack(&dsack, prior_una);
@@ -241,7 +234,7 @@ impl<W: Window> Sender<W> {
     }
 
     /// Ends recovery when everything is acknowledged that was in flight at its start, and undoes it if it was spurious.
-    /// Returns false if no losses are to be detected before the next acknowledgement.
+    /// Returns false if losses must not be detected before the next acknowledgement.
     pub(super) fn update_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
         self.undo.hold_retransmissions = false;
         let ended = evidence.advanced && self.scoreboard.snd_una >= self.recovery.point;
@@ -278,8 +271,8 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// In fast recovery that goes on. If an original was acknowledged, the path reorders by more than RACK allowed for.
-    /// The undo waits until no retransmission is in flight; until then only new segments are sent (kernel:
+    /// In fast recovery that continues: if an original was acknowledged, the path reorders by more than RACK allowed
+    /// for. The undo waits until no retransmission is in flight, and until then only new segments are sent (kernel:
     /// `tcp_try_undo_partial`). Returns as [`Self::update_recovery`].
     #[cold]
     #[inline(never)]
@@ -304,7 +297,7 @@ impl<W: Window> Sender<W> {
         true
     }
 
-    /// After a timeout: F-RTO tells whether it was spurious. Steps are those of RFC 5682, 3.1.
+    /// After a timeout: F-RTO tells whether it was spurious. Steps are from RFC 5682, 3.1.
     #[cold]
     #[inline(never)]
     fn update_loss_recovery(&mut self, evidence: &Evidence<'_>, ended: bool) {
@@ -333,7 +326,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Recovery ends since everything is acknowledged that was in flight at its start.
+    /// Ends a recovery because everything is acknowledged that was in flight at its start.
     #[cold]
     #[inline(never)]
     fn end_recovery(&mut self, now: Time, spurious: bool) {
@@ -350,7 +343,7 @@ impl<W: Window> Sender<W> {
         self.controller.on_recovery_exit(now);
     }
 
-    /// Recovery ends since it was spurious.
+    /// Ends a recovery because it was spurious.
     #[cold]
     #[inline(never)]
     fn undo_recovery(&mut self, now: Time) {
@@ -381,7 +374,8 @@ impl<W: Window> Sender<W> {
     }
 }
 
-/// True unless the scoreboard shows that the segment with the first of these bytes was sent only once.
+/// Whether the segment with the first of these bytes may have been retransmitted: true unless the scoreboard shows that
+/// it was sent once.
 fn was_retransmitted(scoreboard: &Scoreboard, bytes: &Range<u64>) -> bool {
     let segment = scoreboard.segment(bytes.start / scoreboard.mss);
     segment.is_none_or(|segment| segment.retransmitted)
