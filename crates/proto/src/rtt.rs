@@ -1,17 +1,17 @@
 //! Round-trip times and the retransmission timeout (RTO). State: SRTT, RTTVAR, the minimum, and the backoff. Source:
-//! RFC 6298; the kernel's minimum: `tcp_set_rto`.
+//! RFC 6298; for Linux, `tcp_set_rto`.
 
 use shallop_control::options::LONGEST;
 use shallop_core::form::Key;
 use shallop_core::options::Refused;
 use shallop_core::{Span, options};
 
-/// What the minimum timeout bounds from below.
+/// What the minimum RTO bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floor {
-    /// The timeout (RFC 6298, 2.4).
+    /// The whole RTO (RFC 6298, 2.4).
     Timeout,
-    /// The term 4 * RTTVAR, so that the timeout is at least SRTT plus the minimum (Linux).
+    /// The term 4 * RTTVAR, so that the RTO is at least SRTT plus the minimum (Linux).
     Deviation,
 }
 
@@ -46,7 +46,6 @@ impl Config {
     }
 }
 
-/// The estimator of one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
     min: Span,
@@ -55,14 +54,13 @@ pub struct Rtt {
     srtt: Span,
     rttvar: Span,
     minimum: Span,
-    /// The timeout without backoff.
+    /// The RTO without backoff.
     rto: Span,
-    /// The number of times that the timeout was doubled.
+    /// How many times the RTO was doubled.
     backoff: u32,
 }
 
 impl Rtt {
-    /// An estimator without samples.
     pub fn new(config: &Config) -> Self {
         Self {
             min: config.rto_min,
@@ -76,7 +74,7 @@ impl Rtt {
         }
     }
 
-    /// A round-trip sample (RFC 6298, 2.2 and 2.3).
+    /// Adds a round-trip sample (RFC 6298, 2.2 and 2.3).
     pub fn sample(&mut self, rtt: Span) {
         if self.minimum.is_zero() {
             (self.srtt, self.rttvar, self.minimum) = (rtt, rtt / 2, rtt);
@@ -91,27 +89,25 @@ impl Rtt {
             Floor::Timeout => (self.srtt + variance).max(self.min),
             Floor::Deviation => self.srtt + variance.max(self.min),
         };
-        // At least a tick, so that time passes between two timeouts.
+        // At least one tick, so that time passes between two timeouts.
         self.rto = rto.min(self.max).max(Span::from_ps(1));
     }
 
-    /// A round trip that counts for the minimum only: of the segments that one acknowledgement covers, the last one,
-    /// which the receiver did not delay. The first one is the [`Rtt::sample`].
+    /// Adds a sample for the minimum only. Of the segments that one acknowledgement covers, the last gives this sample,
+    /// as the receiver did not delay its acknowledgement; the first gives the [`Rtt::sample`].
     pub fn note_min(&mut self, rtt: Span) {
         self.minimum = self.minimum.min(rtt);
     }
 
-    /// SRTT; zero before the first sample.
     pub fn srtt(&self) -> Span {
         self.srtt
     }
 
-    /// The minimum; zero before the first sample.
+    /// The minimum round-trip time; zero before the first sample.
     pub fn min_rtt(&self) -> Span {
         self.minimum
     }
 
-    /// The retransmission timeout, with backoff.
     pub fn rto(&self) -> Span {
         if self.backoff == 0 {
             return self.rto;
@@ -120,22 +116,21 @@ impl Rtt {
         Span::from_ps(ps).min(self.max.max(self.rto))
     }
 
-    /// The retransmission timeout, without backoff.
     pub fn base_rto(&self) -> Span {
         self.rto
     }
 
-    /// SRTT + 4 * RTTVAR without the bounds of the timeout; the timeout before the first sample.
+    /// SRTT + 4 * RTTVAR, without minimum and maximum; the initial RTO before the first sample.
     pub fn unbounded_rto(&self) -> Span {
         if self.minimum.is_zero() { self.rto } else { self.srtt + self.rttvar * 4 }
     }
 
-    /// The timer expired: doubles the timeout (RFC 6298, 5.5).
+    /// The timer has expired: doubles the RTO (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(30);
     }
 
-    /// New data was acknowledged: the timeout is not doubled any more.
+    /// New data was acknowledged: ends the backoff.
     pub fn reset_backoff(&mut self) {
         self.backoff = 0;
     }

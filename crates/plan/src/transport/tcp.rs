@@ -10,18 +10,17 @@ use shallop_proto::{Peer, TcpEnd};
 use super::{Configured, FlowContext, Protocol};
 use crate::proxy::CleanOptions;
 
-/// TCP with its options.
+/// A scheme's TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// The hosts' TCP; the segment size follows from the path.
+    /// The hosts' TCP, but for the segment size, which follows from the path.
     pub config: tcp::Config,
-    /// The controller.
     pub controller: window::Config,
-    /// The name of the controller, if the hosts are real kernels: it is their own TCP, and no other option holds.
+    /// The controller's name in scenarios, if the hosts are real kernels. They have their own TCP, and `config` has no
+    /// effect.
     pub kernel: Option<&'static str>,
 }
 
-/// The preset of a host stack.
 const fn preset(stack: HostStack) -> Stack {
     match stack {
         HostStack::Ns2 => Stack::NS2,
@@ -32,7 +31,7 @@ const fn preset(stack: HostStack) -> Stack {
     }
 }
 
-/// The defaults of TCP: those of the stack, with the congestion marks that the controller needs.
+/// Defaults of TCP: the stack's, with the ECN that the controller requires.
 fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
     let kind = window::Config::kinds().find(|kind| kind.name == controller);
     let marking = kind.map_or(Marking::Off, |kind| kind.marking);
@@ -53,7 +52,7 @@ options! {
     }
 }
 
-/// The options that the module of Gemini takes.
+/// Options of Gemini that its kernel module takes as parameters.
 const GEMINI: [&str; 9] = [
     gemini::Config::KEY.capacity.name,
     gemini::Config::KEY.k.name,
@@ -66,12 +65,12 @@ const GEMINI: [&str; 9] = [
     gemini::Config::KEY.recount.name,
 ];
 
-/// Refuses options of our TCP for hosts whose TCP is a kernel's own.
+/// Refuses options of the simulated TCP for hosts that are real kernels.
 fn only_the_kernels<S: Source>(controller: &str, source: &S) -> Result<(), S::Error> {
     let keys = [TcpOptions::keys(), window::Config::keys(controller)].concat();
     let given = |key: &Key| controller == "gemini" && GEMINI.contains(&key.name);
     let ours = |key: &&&'static Key| {
-        // A proxy is beside the hosts.
+        // The CLEAN proxy is not part of the hosts.
         let beside = **key == TcpOptions::KEY.stack || key.name == TcpOptions::KEY.clean.key.name;
         !beside && !given(key) && source.is_written(key)
     };

@@ -30,12 +30,11 @@ use super::head::{MAX_SCALE, scale_for};
 use crate::rtt::{self, Floor};
 use crate::wire::{HEADERS, MTU};
 
-/// How losses are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
-    /// By three duplicate acknowledgements, without SACK: one lost segment is repaired each round trip (RFC 6582).
+    /// By three duplicate acknowledgements, without SACK. One lost segment is repaired in each round trip (RFC 6582).
     DuplicateAcks,
-    /// By three segments selectively acknowledged above (RFC 6675).
+    /// By three segments above that are selectively acknowledged (RFC 6675).
     Sack,
     /// By time, with tail loss probes (RFC 8985).
     Rack,
@@ -46,7 +45,6 @@ words! { Detection { DuplicateAcks = "duplicate-acks", Sack = "sack", Rack = "ra
 /// The idle time after which a sender restarts with its initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// None.
     Never,
     /// More than a retransmission timeout (RFC 5681, 4.1; RFC 2861; Linux).
     Timeout,
@@ -55,7 +53,7 @@ pub enum IdleRestart {
     Estimate,
 }
 
-/// True or false as the sysctl of Linux, or a word.
+/// True or false, as Linux's sysctl, or "estimate".
 impl Value for IdleRestart {
     const READS: Reads = Reads::Any;
 
@@ -79,14 +77,12 @@ impl Natural for IdleRestart {
     const FORM: Form = Form::AnyOf(&[Form::Boolean, Form::OneOf(&["estimate"])]);
 }
 
-/// What a receiver sends in SACK blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SackPolicy {
-    /// No blocks.
     Off,
-    /// What arrived above a gap (RFC 2018).
+    /// Blocks for data that arrived above a gap (RFC 2018).
     Sack,
-    /// The same, and what arrived twice (RFC 2883).
+    /// Blocks for data above a gap, and for duplicates (RFC 2883).
     SackAndDsack,
 }
 
@@ -106,7 +102,6 @@ options! {
 }
 
 impl EcnConfig {
-    /// ECN is not used.
     pub const OFF: Self = Self { ecn: Marking::Off, ecn_gradual: false, l4s: false };
     /// As in RFC 3168: new data is ECN-capable (6.1).
     pub const CLASSIC: Self = Self { ecn: Marking::Classic, ..Self::OFF };
@@ -114,8 +109,8 @@ impl EcnConfig {
     /// drop packets which are not.
     pub const EXACT: Self = Self { ecn: Marking::Exact, ..Self::OFF };
 
-    /// The ECN that a controller requires. Without a requirement ECN is off, and `ecn_gradual` is the stack's, in case
-    /// the scenario turns ECN on.
+    /// The ECN that a controller with this `marking` requires. If it requires none, `ecn_gradual` is as in `stack`, as
+    /// the scenario may turn ECN on.
     #[must_use]
     pub const fn for_marking(marking: Marking, stack: Self) -> Self {
         match marking {
@@ -144,7 +139,7 @@ impl EcnConfig {
         Ok(())
     }
 
-    /// The ECN field of a packet that is ECN-capable or not.
+    /// The ECN field of a packet.
     pub(super) const fn codepoint(self, capable: bool) -> Ecn {
         match (capable, self.l4s) {
             (false, _) => Ecn::NotEct,
@@ -177,31 +172,27 @@ options! {
 }
 
 impl DelayedAcks {
-    /// Every segment is acknowledged at once.
     pub const OFF: Self = Self { ack_every: 1, ack_delay: Span::ZERO, ack_quick: 0 };
 }
 
-/// How spurious retransmissions and timeouts are detected. If any of it is on, the sender undoes the reductions they
-/// caused. The switches are those of Linux's sysctls `tcp_dsack`, `tcp_timestamps` and `tcp_frto`. They have no effect
+/// How spurious retransmissions and timeouts are detected. If any method is on, the sender undoes the reductions that
+/// they caused. The switches are Linux's sysctls `tcp_dsack`, `tcp_timestamps` and `tcp_frto`. They have no effect
 /// without SACK ([`Detection::DuplicateAcks`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spurious {
     /// The receiver reports duplicates (RFC 2883), and the sender undoes a reduction when all its retransmissions were
     /// reported (RFC 3708). With [`Detection::Rack`] receivers report them in any case, as RACK-TLP needs it.
     pub dsack: bool,
-    /// The timestamp option tells an original from its retransmission (Eifel detection, RFC 3522).
+    /// The timestamp option distinguishes originals from retransmissions (Eifel detection, RFC 3522).
     pub timestamps: bool,
     /// Forward RTO-recovery with SACK (RFC 5682, 3.1).
     pub frto: bool,
 }
 
 impl Spurious {
-    /// Nothing is detected, and nothing undone.
     pub const OFF: Self = Self { dsack: false, timestamps: false, frto: false };
-    /// The defaults of Linux.
     pub const LINUX: Self = Self { dsack: true, timestamps: true, frto: true };
 
-    /// True if anything is on.
     pub const fn is_on(&self) -> bool {
         self.dsack || self.timestamps || self.frto
     }
@@ -211,7 +202,7 @@ options! {
     /// The TCP of a host. The defaults are those of a host stack.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config(stack: Config) {
-        /// Payload of a full segment. Unit: bytes.
+        /// Payload of a full segment, in bytes.
         fixed segment: u16 = stack.segment;
         /// The initial slow-start threshold; [`Bytes::MAX`] for slow start until the first loss.
         fixed initial_threshold: Bytes = stack.initial_threshold;
@@ -244,9 +235,9 @@ options! {
         key fq_flow_limit: u16 [Integer(1, 65_535)] = stack.fq_flow_limit;
         /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
         key option_bytes: u8 [Integer(0, 40)] = stack.option_bytes;
-        /// What Linux does and no RFC says. The pacer makes up for a late segment by half of its time at most, and not
-        /// by all of it (`tcp_update_skb_after_send`). A recovery that ends while retransmissions are in flight is
-        /// followed by another, with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
+        /// Behaviour of Linux that no RFC describes. The pacer makes up for at most half of a segment's lateness
+        /// (`tcp_update_skb_after_send`). A recovery that ends with retransmissions in flight is followed by another
+        /// recovery with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
         fixed kernel_habits: bool = stack.kernel_habits;
         /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
         /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
@@ -264,11 +255,11 @@ options! {
 /// The largest window that can be advertised with window scaling.
 pub const LARGEST_BUFFER: Bytes = Bytes::new((u16::MAX as u64) << MAX_SCALE);
 
-/// What a receiver with autotuning offers first: whole segments in half of `tcp_rmem[1]`, 131,072 bytes.
+/// Bytes that a receiver with autotuning offers first: half of `tcp_rmem[1]` (131,072 bytes), in whole segments.
 const FIRST_WINDOW: u64 = 65_535;
 
 impl Config {
-    /// What the controller of a new flow is created from, on a host with this link; `draw` is a random number.
+    /// What the controller of a new flow starts from, on a host with this link; `draw` is a random number.
     pub const fn start(&self, link: BitsPerSec, draw: u64) -> Start {
         let window = self.segment as u64 * self.initial_window as u64;
         Start {
@@ -290,7 +281,7 @@ impl Config {
         wanted.next_multiple_of(unit).min(largest)
     }
 
-    /// The window that a receiver offers first: whole segments.
+    /// The window that a receiver offers first, in whole segments.
     pub(super) fn first_window(&self) -> u64 {
         let buffer = self.usable_receive_buffer();
         if self.receive_autotuning {
@@ -301,12 +292,11 @@ impl Config {
         }
     }
 
-    /// The switches of [`Config::spurious`] that are in force.
+    /// The methods of [`Config::spurious`] that are in force.
     pub(super) fn spurious_detection(&self) -> Spurious {
         if self.detection == Detection::DuplicateAcks { Spurious::OFF } else { self.spurious }
     }
 
-    /// What the receiver sends in SACK blocks.
     pub(super) fn sack_policy(&self) -> SackPolicy {
         match self.detection {
             Detection::DuplicateAcks => SackPolicy::Off,
@@ -315,23 +305,21 @@ impl Config {
         }
     }
 
-    /// The longest a receiver delays an acknowledgement.
+    /// The longest time for which a receiver delays an acknowledgement.
     pub(super) const fn max_ack_delay(&self) -> Span {
         if self.acks.ack_every > 1 { self.acks.ack_delay } else { Span::ZERO }
     }
 }
 
-/// A host's TCP and the configuration of its congestion controllers.
+/// A host's TCP, and which defaults its congestion controllers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// TCP.
     pub tcp: Config,
-    /// Whose defaults the controllers have.
     pub host: HostStack,
 }
 
 impl Stack {
-    /// ns-2, its one-way agents with the kernel's CUBIC of 2007.
+    /// ns-2: its one-way agents, with the kernel's CUBIC of 2007.
     pub const NS2: Self = Self {
         tcp: Config {
             segment: (MTU - HEADERS) as u16,
@@ -360,7 +348,6 @@ impl Stack {
         host: HostStack::Ns2,
     };
 
-    /// ns-3.
     pub const NS3: Self = Self {
         tcp: Config {
             initial_window: 10,
@@ -407,7 +394,7 @@ impl Stack {
         host: HostStack::Linux,
     };
 
-    /// The same without pacing by the host.
+    /// Linux with segmentation offload, without pacing by the host.
     pub const LINUX_PFIFO: Self = Self {
         tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX.tcp },
         host: HostStack::LinuxPfifo,
