@@ -1,4 +1,4 @@
-"""Compares shallop with ns-3 over a grid and says where they agree: see docs/ns3.md.
+"""Compares shallop with ns-3 over a grid of networks and prints where they agree: docs/ns3.md.
 
 `make check-ns3` runs both; `--recorded` takes ns-3's figures from the file that is kept with the program.
 """
@@ -54,7 +54,7 @@ def arguments() -> argparse.Namespace:
 
 
 def bands_of(combination: Combination, reasons: dict) -> dict[str, Band]:
-    """The bands that reasons.toml has for this combination, by figure."""
+    """The accepted bands in reasons.toml for this combination, by figure."""
     bands = {}
     for entry in reasons["difference"]:
         if combination.name in entry["combinations"]:
@@ -65,7 +65,7 @@ def bands_of(combination: Combination, reasons: dict) -> dict[str, Band]:
 
 
 def read_reasons() -> dict:
-    """The traced reasons; each must be of combinations that exist."""
+    """Reads the traced reasons; the combinations that they name must exist."""
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     known = {combination.name for combination in combinations()}
     for entry in reasons["difference"]:
@@ -84,7 +84,7 @@ def measured(runs: list[Counts], window_s: float) -> Measured:
 
 
 def tell_work(cells: list[Combination], seeds: tuple[int, ...]) -> None:
-    """Says how much there is to do, since nothing else is printed before the end."""
+    """Prints the number of runs, because nothing else is printed before the end."""
     kept = [simulators.kept_as(RESULTS / "ns3", cell, seed) for cell in cells for seed in seeds]
     missing = sum(not file.exists() for file in kept)
     print(f"{missing} of {len(kept)} runs of ns-3 to make, about 4 s each.", file=sys.stderr)
@@ -93,7 +93,7 @@ def tell_work(cells: list[Combination], seeds: tuple[int, ...]) -> None:
 def all_runs(
     chosen: argparse.Namespace, cells: list[Combination]
 ) -> tuple[list[list[Counts]], list[list[Counts]]]:
-    """Every combination with every seed in both simulators: ns-3's, and shallop's."""
+    """Runs every combination with every seed in both simulators; returns the results of ns-3 and of shallop."""
     seeds = SEEDS[: chosen.seeds]
     if not SHALLOP.exists():
         raise Failed(f"{SHALLOP} is not there: run 'cargo build --release'")
@@ -139,7 +139,7 @@ def all_runs(
 
 
 def figure(value: Mean, digits: int) -> str:
-    """A mean and its interval."""
+    """A mean and its interval, as text."""
     text = f"{value.value:.{digits}f}"
     return text if value.half is None else f"{text} ± {value.half:.{digits}f}"
 
@@ -160,7 +160,7 @@ def row(
 
 
 def show(rows: list[list[str]]) -> None:
-    """Prints the table, columns aligned."""
+    """Prints the table with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for line in rows:
         print(
@@ -169,7 +169,7 @@ def show(rows: list[list[str]]) -> None:
 
 
 def main() -> int:
-    """Runs the check. Zero if everything agrees or differs as it is known to."""
+    """Runs the check. Returns 0 if every combination agrees or has a known difference."""
     chosen = arguments()
     reasons = read_reasons()
     cells = [cell for cell in combinations() if chosen.only in cell.name]

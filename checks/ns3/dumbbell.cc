@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// One run of the check in ns-3: flows without end from hosts of their own through one router to one receiver.
+// One run of the check in ns-3: endless flows, each from a host of its own, through one router to one receiver.
 //
-// Reads `key=value` words: transport (an ns-3 TypeId); rate and access (bits a second, as an ns-3 link counts them);
+// Arguments are `key=value`: transport (an ns-3 TypeId); rate and access (bit/s, with the framing of an ns-3 link);
 // delay (of the bottleneck, ns); buffer (packets); mark (packets; 0 for a plain queue); warm_up, end, rto_min and
 // ack_delay (ns); receive_buffer (B); seed; delays and starts (ns, a comma between flows); trace (a file; optional).
-// Prints one line of JSON: what left through the bottleneck, was dropped and marked there between warm_up and end, and
-// how often senders began to repair a loss or timed out then.
-// Everything else is ns-3's default but for the lines of `Settings`.
+// Prints one line of JSON with counts between warm_up and end: packets that left, were dropped and were marked at the
+// bottleneck, and recoveries and timeouts of senders.
+// All other values are ns-3's defaults, except those in `Settings`.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -28,7 +28,7 @@ namespace
 
 using Words = std::map<std::string, std::string>;
 
-// Packets of 1460 B of payload and 40 B of headers, as shallop has them: no timestamps.
+// As in shallop, packets have 1460 B of payload and 40 B of headers, without timestamps.
 constexpr uint32_t SEGMENT = 1460;
 
 struct Counts
@@ -91,7 +91,7 @@ void Settings(const Words& words)
     Config::SetDefault("ns3::TcpL4Protocol::SocketType",
                        TypeIdValue(TypeId::LookupByName(words.at("transport"))));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
-    // The sender's is larger, so that it always has something to send.
+    // The send buffer is larger, so that the sender always has data.
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(2 * buffer));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(buffer));
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", Span(words.at("ack_delay")));
@@ -127,7 +127,7 @@ void OnWindow(uint32_t flow, uint32_t, uint32_t window)
 
 Ptr<Socket> Sender(Ptr<Node> node, uint32_t flow)
 {
-    // Each flow of BBR draws its own phases; ns-3's default would give all of them the same.
+    // Each BBR flow draws its own phases; with ns-3's default all flows would have equal phases.
     Config::SetDefault("ns3::TcpBbr::Stream", UintegerValue(4 + flow));
     auto socket = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
     socket->TraceConnectWithoutContext("CongState", MakeCallback(&OnState));
@@ -138,7 +138,7 @@ Ptr<Socket> Sender(Ptr<Node> node, uint32_t flow)
     return socket;
 }
 
-// A queue disc that marks what finds `mark` packets or more before it, the one in the device included.
+// A queue disc that marks a packet if `mark` or more packets are before it, including the packet in the device.
 Ptr<QueueDisc> Marking(Ptr<NetDevice> device, uint32_t buffer, uint32_t mark)
 {
     TrafficControlHelper control;
@@ -159,7 +159,7 @@ std::string Packets(uint32_t number)
     return std::to_string(number) + "p";
 }
 
-// With flow control a full queue stops the layer above, which without a disc would drop and not count.
+// With flow control, a full queue would stop the layer above, which drops packets without counting them.
 NetDeviceContainer Join(Ptr<Node> from, Ptr<Node> to, const std::string& rate, uint64_t delay, uint32_t buffer,
                         bool flowControl = false)
 {
@@ -201,7 +201,7 @@ Bottleneck Build(const Words& words)
     const auto there = add(narrow).GetAddress(1);
     Bottleneck bottleneck;
     bottleneck.queue = DynamicCast<PointToPointNetDevice>(narrow.Get(0))->GetQueue();
-    // The way back never holds up acknowledgements.
+    // The reverse path never delays acknowledgements.
     DynamicCast<PointToPointNetDevice>(narrow.Get(1))->GetQueue()->SetMaxSize(QueueSize("1000000p"));
     if (mark > 0)
     {

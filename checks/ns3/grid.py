@@ -1,4 +1,4 @@
-"""The combinations that are compared, and what both simulators are given for each: one network, drawn once.
+"""The combinations that are compared, and the parameters of each for both simulators: one network, drawn once.
 
 Units are in the names. A packet is 1460 B of payload, 1500 B at IP and 1538 B of the link in shallop.
 """
@@ -10,14 +10,14 @@ SEEDS = (1, 2, 3, 4, 5)
 PAYLOAD = 1460
 IP_BYTES = 1500
 FRAME = 1538
-# Each flow's round trip is drawn from this much below the nominal one to this much above it, so that flows do not
-# march in step. The bottleneck takes the shortest, each sender's link the rest.
+# The round-trip time of a flow is drawn up to this fraction below and above the nominal one, so that flows are not in
+# lockstep. The bottleneck has the delay of the shortest round trip, and each sender's link the rest.
 SPREAD = 0.05
 
 
 @dataclass(frozen=True)
 class Path:
-    """A rate and a round trip, and how long a run lasts by the number of flows."""
+    """A rate and a round-trip time, and the duration of a run by the number of flows."""
 
     rate_bps: int
     rtt_ms: int
@@ -25,22 +25,23 @@ class Path:
     end_s: dict[int, float]
 
     def product_packets(self) -> float:
-        """Rate times round trip, in packets on the link."""
+        """The bandwidth-delay product, in packets on the link."""
         return self.rate_bps * self.rtt_ms / 1000 / 8 / FRAME
 
 
-# A product of 162 and of 325 packets. At 100 Mb/s and 2 ms it would be 16, and a tenth of it not two packets.
+# Bandwidth-delay products of 162 and 325 packets. At 100 Mb/s and 2 ms it would be 16 packets, and a tenth of it below
+# two packets.
 PATHS = (
     Path(1_000_000_000, 2, 0.4, {1: 0.9, 20: 1.2}),
     Path(100_000_000, 40, 4.0, {1: 19.0, 20: 14.0}),
 )
-# The least retransmission timeout and the longest delay of an acknowledgement, in both: Linux's. With the second of
-# RFC 6298 and of ns-3 a flow of 2 ms that times out would be silent for as long as its whole run; an acknowledgement
-# that waits 200 ms, ns-3's default, would then come too late.
+# The minimum retransmission timeout and the longest delay of an acknowledgement in both simulators, as in Linux. With
+# the minimum of one second of RFC 6298 and ns-3, a flow of 2 ms that times out would be silent for its whole run. An
+# acknowledgement that is delayed by 200 ms, ns-3's default, would then come too late.
 RTO_MIN_MS = 200
 ACK_DELAY_MS = 40
-# The receiver's buffer: four times what path and queue hold. It bounds how far a sender whose repeat was lost again
-# runs ahead of the gap, the search through which costs ns-3 most of its time.
+# The receive buffer: four times what path and queue hold. It bounds how far a sender runs ahead of a gap whose
+# retransmission was lost again. Searching that gap would take most of ns-3's time.
 RECEIVE_BUFFER = 2_000_000
 FLOWS = (1, 20)
 PRODUCTS = (0.1, 1.0)
@@ -48,7 +49,7 @@ PRODUCTS = (0.1, 1.0)
 
 @dataclass(frozen=True)
 class Transport:
-    """A transport as both name it. What `keys` adds is what ns-3 does and the `ns3` stack of shallop leaves open."""
+    """A transport, by its name in both simulators. `keys` makes shallop's `ns3` stack follow ns-3 where it does not."""
 
     name: str
     ns3: str
@@ -59,17 +60,17 @@ class Transport:
 TRANSPORTS = (
     Transport("cubic", "ns3::TcpCubic"),
     Transport("newreno", "ns3::TcpLinuxReno"),
-    # ns-3 shrinks over a round trip on a mark, whatever the transport; shallop's dctcp does so when told to.
+    # After a mark, ns-3 reduces the window over a round trip in all transports; shallop's dctcp does so with this key.
     Transport("dctcp", "ns3::TcpDctcp", marks=True, keys=("ecn_gradual = true",)),
     Transport("vegas", "ns3::TcpVegas"),
-    # ns-3 does not look for policers.
+    # ns-3 does not detect policers.
     Transport("bbr", "ns3::TcpBbr", keys=("policer = false",)),
 )
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A cell of the grid."""
+    """A combination: a cell of the grid."""
 
     transport: Transport
     flows: int
@@ -86,7 +87,7 @@ class Combination:
 
     @property
     def mark_packets(self) -> int:
-        """Marks what finds so many packets before it; half of the buffer. Zero if the queue marks nothing."""
+        """The marking threshold in packets: half of the buffer, or zero if the queue does not mark."""
         return self.buffer_packets // 2 if self.transport.marks else 0
 
     @property
@@ -111,7 +112,7 @@ def combinations() -> list[Combination]:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What chance decides. Whole nanoseconds; one for each flow."""
+    """The random parameters of a run, in nanoseconds, one for each flow."""
 
     bottleneck_delay_ns: int
     sender_delays_ns: tuple[int, ...]
@@ -119,7 +120,7 @@ class Drawn:
 
 
 def draw(combination: Combination, seed: int) -> Drawn:
-    """Delays and starts of a run: the same for all transports and buffers, and for both simulators."""
+    """The delays and starts of a run, equal for all transports and buffers and for both simulators."""
     path = combination.path
     stream = random.Random(f"ns3/{path.rtt_ms}ms/{combination.flows}/{seed}")
     rtt_ns = path.rtt_ms * 1_000_000

@@ -1,4 +1,4 @@
-"""Runs one combination with one seed in ns-3 and in shallop, and gives what both measured in the same terms."""
+"""Runs one combination with one seed in ns-3 and in shallop, and returns both measurements in one form."""
 
 import csv
 import hashlib
@@ -15,19 +15,19 @@ ROOT = HERE.parent.parent
 PROGRAM = HERE / "dumbbell.cc"
 REQUIREMENTS = HERE / "requirements.txt"
 LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
-# A link of ns-3 carries 2 B of PPP around 1500 B, one of shallop 38 B of Ethernet: a rate in this proportion takes as
-# long for a packet.
+# A frame has 2 B of PPP in ns-3 and 38 B of Ethernet in shallop around 1500 B. With rates in this proportion, a packet
+# takes equally long in both.
 NS3_FRAME = IP_BYTES + 2
 ACCESS_FACTOR = 10
 
 
 class Failed(Exception):
-    """Something the check needs does not work. The text says what and what to do."""
+    """A requirement of the check is missing. The text names it and the remedy."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What happened at the bottleneck between the end of the warm-up and the end of the run."""
+    """Counts at the bottleneck from the end of the warm-up to the end of the run."""
 
     sent: int
     dropped: int
@@ -35,16 +35,16 @@ class Counts:
     payload: int
 
     def throughput_mbps(self, window_s: float) -> float:
-        """IP bytes that passed the bottleneck, Mb/s."""
+        """The throughput of IP bytes through the bottleneck, Mb/s."""
         return self.sent * IP_BYTES * 8 / window_s / 1e6
 
     def loss_percent(self) -> float:
-        """Packets dropped, of those that came."""
+        """The fraction of arriving packets that were dropped."""
         return 100 * self.dropped / max(1, self.dropped + self.sent)
 
 
 def command(arguments: list[str], what: str) -> str:
-    """Runs a command and gives its output; what it complained of becomes the error."""
+    """Runs a command and returns its output; its standard error becomes the message of an exception."""
     try:
         done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=ROOT)
     except OSError as error:
@@ -55,13 +55,13 @@ def command(arguments: list[str], what: str) -> str:
 
 
 def version() -> str:
-    """The package of ns-3, as pinned."""
+    """The pinned version of the ns-3 package."""
     lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     return next(line.strip() for line in lines if line.startswith("ns3=="))
 
 
 def build(wheel: Path, target: Path) -> Path:
-    """Compiles the program against the libraries of the wheel, unless it is there."""
+    """Compiles the program against the libraries of the wheel, unless it is compiled already."""
     source = hashlib.sha256(PROGRAM.read_bytes()).hexdigest()[:12]
     binary = target / f"dumbbell-{source}"
     if binary.exists():
@@ -87,7 +87,7 @@ def build(wheel: Path, target: Path) -> Path:
 
 
 def words(combination: Combination, seed: int) -> dict[str, str]:
-    """What the program of ns-3 is told."""
+    """The arguments of the ns-3 program."""
     drawn = draw(combination, seed)
     path = combination.path
     rate = path.rate_bps * NS3_FRAME / FRAME
@@ -110,24 +110,24 @@ def words(combination: Combination, seed: int) -> dict[str, str]:
 
 
 def key(combination: Combination, seed: int) -> str:
-    """A name for a run of ns-3 made of all it depends on: the package, the program but for its comments, its words."""
+    """A digest of everything that an ns-3 run depends on: package, program without comments, arguments."""
     program = re.sub(r"//[^\n]*|\s+", "", PROGRAM.read_text(encoding="utf-8"))
     everything = json.dumps([version(), program, words(combination, seed)], sort_keys=True)
     return hashlib.sha256(everything.encode()).hexdigest()[:16]
 
 
 def counts_of(row: dict) -> Counts:
-    """The counts among the fields of a row."""
+    """The counters among the fields of a row."""
     return Counts(**{field.name: int(row[field.name]) for field in fields(Counts)})
 
 
 def kept_as(cache: Path, combination: Combination, seed: int) -> Path:
-    """Where a run of ns-3 is kept."""
+    """The file in which a run of ns-3 is kept."""
     return cache / f"{key(combination, seed)}.json"
 
 
 def run_ns3(binary: Path, cache: Path, combination: Combination, seed: int) -> Counts:
-    """Runs ns-3, or takes what an earlier start left."""
+    """Runs ns-3, or reads the kept result of an earlier run."""
     kept = kept_as(cache, combination, seed)
     if not kept.exists():
         arguments = [str(binary)] + [
@@ -142,7 +142,7 @@ def run_ns3(binary: Path, cache: Path, combination: Combination, seed: int) -> C
 
 
 def scenario(combination: Combination, seed: int) -> str:
-    """The same run as a scenario of shallop: a group for each flow, since each has a start of its own."""
+    """The run as a shallop scenario, with a group for each flow, because each flow has its own start."""
     drawn = draw(combination, seed)
     rate = combination.path.rate_bps
     mark = combination.mark_packets
@@ -175,8 +175,8 @@ def scenario(combination: Combination, seed: int) -> str:
 
 
 def run_shallop(binary: Path, place: Path, combination: Combination, seed: int) -> Counts:
-    """Runs shallop to the end of the warm-up and to the end; the same seed gives the same packets, so the difference is
-    what happened in between."""
+    """Runs shallop twice, to the end of the warm-up and to the end of the run. Both runs have equal packets, so the
+    difference of their counts is the time in between."""
     place.mkdir(parents=True, exist_ok=True)
     file = place / f"{combination.name}-{seed}.toml"
     file.write_text(scenario(combination, seed), encoding="utf-8")
@@ -188,7 +188,7 @@ def run_shallop(binary: Path, place: Path, combination: Combination, seed: int) 
 
 
 def shallop_until(binary: Path, file: Path, seconds: float) -> dict[str, int]:
-    """Counts of one run from its beginning."""
+    """The counts of one run from its beginning."""
     arguments = [str(binary), "run", str(file), "--jobs", "1", "--json"]
     arguments += ["--set", f"duration={round(seconds * 1e9)}ns"]
     run = json.loads(command(arguments, f"shallop, {file.name}"))["runs"][0]

@@ -1,4 +1,4 @@
-"""How long ns-3 and shallop compute for the same runs, in seconds of processor time, and how many packets that is.
+"""Processor time of ns-3 and of shallop for the runs of the comparison, in seconds, and their numbers of packets.
 
 Both run once from the beginning to the end, one after the other, on one core; what is timed is the whole process. ns-3
 is the wheel's build, with this program compiled by -O2; shallop is the release build. See docs/comparison.md.
@@ -19,7 +19,7 @@ SHALLOP = simulators.ROOT / "target" / "release" / "shallop"
 
 
 def timed(arguments: list[str], what: str) -> tuple[float, str]:
-    """Processor time of a command, and its output."""
+    """The processor time of a command, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = simulators.command(arguments, what)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

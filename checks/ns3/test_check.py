@@ -1,4 +1,4 @@
-"""The comparison itself: intervals, tolerances, verdicts, and that both simulators are given the same."""
+"""Tests of the comparison: intervals, tolerances, verdicts, and equal inputs for both simulators."""
 
 import tomllib
 import unittest
@@ -51,7 +51,7 @@ class Verdicts(unittest.TestCase):
                 (theirs, ours),
             )
 
-    def test_a_reason_counts_within_its_band_only(self) -> None:
+    def test_a_reason_is_accepted_only_within_its_band(self) -> None:
         band = Band(1.8, 2.2, "known")
         for ours, passed in [(2.0, True), (1.7, False), (2.3, False)]:
             verdict = judge_both(measured(100.0, 1.0), measured(100.0, ours), {"loss": band})[
@@ -60,21 +60,21 @@ class Verdicts(unittest.TestCase):
             self.assertEqual(verdict.passed, passed, ours)
             self.assertEqual(verdict.text.startswith("differs: known"), passed)
 
-    def test_a_reason_for_what_agrees_fails(self) -> None:
+    def test_a_reason_for_an_agreeing_figure_fails(self) -> None:
         self.assertFalse(
             passes(measured(100.0, 1.0), measured(100.0, 1.2), loss=Band(1.0, 2.0, "old"))["loss"]
         )
 
-    def test_a_loss_that_only_one_has_may_have_an_endless_band(self) -> None:
+    def test_a_band_may_be_unbounded_if_only_one_simulator_loses(self) -> None:
         band = Band(5.0, float("inf"), "known")
         self.assertTrue(passes(measured(100.0, 0.0), measured(100.0, 0.4), loss=band)["loss"])
 
 
 class Runs(unittest.TestCase):
-    def test_the_grid_is_whole_and_its_names_are_different(self) -> None:
+    def test_the_grid_has_every_combination_once(self) -> None:
         self.assertEqual(len({cell.name for cell in combinations()}), 5 * 2 * 2 * 2)
 
-    def test_chance_gives_both_simulators_the_same_and_each_seed_another(self) -> None:
+    def test_draws_are_equal_for_both_simulators_and_differ_between_seeds(self) -> None:
         for cell in combinations():
             told, table = words(cell, 1), tomllib.loads(scenario(cell, 1))
             delays = [f"{delay}ns" for delay in told["delays"].split(",")]
@@ -92,7 +92,7 @@ class Runs(unittest.TestCase):
         keys = {key(cell, seed) for cell in combinations() for seed in (1, 2)}
         self.assertEqual(len(keys), 2 * len(combinations()))
 
-    def test_rates_and_shares_are_of_what_reached_the_bottleneck(self) -> None:
+    def test_rates_and_loss_are_measured_at_the_bottleneck(self) -> None:
         counts = Counts(sent=900, dropped=100, marked=0, payload=0)
         self.assertEqual(counts.throughput_mbps(2.0), 900 * 1500 * 8 / 2 / 1e6)
         self.assertEqual(counts.loss_percent(), 10.0)

@@ -1,4 +1,4 @@
-"""Scenarios that take a moment."""
+"""Short scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars over the work that is done."""
+"""Progress bars."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from scenarios import TWO
 RUN = f"import shallop\nshallop.run({TWO!r}).summary['version']"
 
 
-def test_a_terminal_shows_a_bar_and_a_pipe_none() -> None:
+def test_a_progress_bar_is_shown_on_a_terminal_and_not_in_a_pipe() -> None:
     here, there = pty.openpty()
     rows_and_columns = struct.pack("HHHH", 24, 100, 0, 0)
     fcntl.ioctl(there, termios.TIOCSWINSZ, rows_and_columns)
-    # A terminal holds what is written to it until it is read, if that is little.
+    # A terminal buffers a small output until it is read.
     child = subprocess.run([sys.executable, "-c", RUN], stderr=there, stdout=subprocess.PIPE)
     os.close(there)
     said = os.read(here, 1 << 16).decode()
@@ -33,7 +33,7 @@ def test_a_terminal_shows_a_bar_and_a_pipe_none() -> None:
     assert piped.stderr == b""
 
 
-def test_a_notebook_shows_a_bar() -> None:
+def test_a_progress_bar_is_shown_in_a_notebook() -> None:
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")

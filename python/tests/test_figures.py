@@ -1,4 +1,4 @@
-"""Figures: each is a good Vega-Lite specification, and Altair saves it as SVG, PNG and PDF with its marks in it."""
+"""Figures: each one is a valid Vega-Lite specification, which Altair saves as SVG, PNG and PDF with its marks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import shallop
 from shallop._results import specs
 
-#: Every figure there is, by the module that makes it: crates/view/src/figures.
+#: The names of all figures, by the module in crates/view/src/figures that makes them.
 FIGURES = {
     "paper-and-measured",
     "goodput",
@@ -59,9 +59,9 @@ group = [
 
 
 def marks(svg: str) -> int:
-    """The number of marks in a picture: points, bars and lines, not axes and legends."""
+    """The number of marks in an SVG picture: points, bars and lines, without axes and legends."""
     count = 0
-    # Vega puts the marks of each layer into a group of their own.
+    # Vega puts the marks of each layer into a group.
     for group in re.findall(
         r'<g class="mark-(?:symbol|rect|line|area|rule) role-mark.*?</g>', svg, re.S
     ):
@@ -70,17 +70,17 @@ def marks(svg: str) -> int:
 
 
 def check_saved(results: shallop.Results, folder: Path) -> set[str]:
-    """Saves the figures of some results as people do; what the schema does not take makes no chart."""
+    """Saves the figures of some results as a user does. Altair refuses a figure that its schema does not accept."""
     of_report = specs(results.folder)
     for name, chart in results.figures.items():
         spec = chart.to_dict(validate=False)
-        # Altair's schema is of a minor version of the same.
+        # Altair's schema has another minor version.
         assert alt.SCHEMA_URL.startswith(spec["$schema"].removesuffix("json")), name
         for ending in ("svg", "png", "pdf"):
             chart.save(str(folder / f"{name}.{ending}"))
         svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
         vl_convert = pytest.importorskip("vl_convert")
-        # The report's own figure has as many.
+        # The figure in the report has equally many marks.
         assert marks(svg) == marks(vl_convert.vegalite_to_svg(of_report[name])) > 0, name
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
@@ -88,7 +88,7 @@ def check_saved(results: shallop.Results, folder: Path) -> set[str]:
 
 
 def every_kind() -> list[Callable[[], shallop.Results]]:
-    """Results of each kind: runs and sweeps of one key and of two, of numbers and of words, and judged experiments."""
+    """Functions that make results of each kind: runs, sweeps of one or two keys, judged experiments."""
     senders: dict[str, list[shallop._scenario.Value]] = {"topology.senders": [2, 4]}
     buffers: dict[str, list[shallop._scenario.Value]] = {
         **senders,
@@ -105,7 +105,7 @@ def every_kind() -> list[Callable[[], shallop.Results]]:
         lambda: shallop.sweep(DYNAMIC, buffers, seeds=2, progress=False),
         lambda: shallop.sweep(without_classes, senders, progress=False),
         lambda: shallop.reproduce("ae-table2", quick=True, progress=False)["ae-table2"],
-        # Too many flows for a line each.
+        # Too many flows for one line each.
         lambda: shallop.run(STATIC.replace("senders = 4", "senders = 40"), progress=False),
         *(lambda path=path: example(path) for path in sorted(EXAMPLES.glob("*.toml"))),
     ]
@@ -115,12 +115,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def example(path: Path) -> shallop.Results:
-    """A moment of an example."""
+    """A short run of an example."""
     return shallop.run(path, quick=True, duration="210ms", windows=["0s..210ms"], progress=False)
 
 
 @pytest.mark.full
-def test_every_figure_of_every_kind_is_saved(tmp_path: Path) -> None:
+def test_altair_saves_every_kind_of_figure(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="vl-convert is not installed, which saves charts")
     saved: set[str] = set()
     for make in every_kind():
@@ -128,14 +128,14 @@ def test_every_figure_of_every_kind_is_saved(tmp_path: Path) -> None:
     assert saved == FIGURES
 
 
-def test_what_is_no_specification_is_refused() -> None:
+def test_an_invalid_specification_is_refused() -> None:
     spec = next(iter(shallop.run(DYNAMIC, progress=False).figures.values())).to_dict()
     spec["encoding"] = {"x": {"field": 7}}
     with pytest.raises(jsonschema.ValidationError, match="7 is not of type"):
         alt.Chart.from_dict(spec)
 
 
-def test_the_page_is_written_again(tmp_path: Path) -> None:
+def test_report_writes_the_page_again(tmp_path: Path) -> None:
     results = shallop.run(DYNAMIC, out=tmp_path, progress=False)
     page = tmp_path / "report.html"
     before = page.read_bytes()

@@ -18,7 +18,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 def without_bars(notebook: Any) -> Any:
-    """The same without what only a running kernel can show."""
+    """The notebook without outputs that only a running kernel can show, such as progress bars."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
@@ -33,7 +33,7 @@ def without_bars(notebook: Any) -> Any:
 
 
 def shown(notebook: Any) -> list[set[str]]:
-    """For each cell of code the kinds of what it shows."""
+    """The kinds of output of each code cell."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return [
         {kind for output in cell.outputs for kind in output.get("data", {output.output_type: ""})}
@@ -43,7 +43,7 @@ def shown(notebook: Any) -> list[set[str]]:
 
 @pytest.mark.notebooks
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-def test_a_notebook_runs_and_shows_what_is_stored(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_gives_its_stored_outputs(path: Path, tmp_path: Path) -> None:
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     stored = nbformat.read(path, as_version=4)
     notebook = nbformat.read(path, as_version=4)
@@ -58,7 +58,7 @@ def test_a_notebook_runs_and_shows_what_is_stored(path: Path, tmp_path: Path) ->
         assert shown(notebook) == shown(stored)
 
 
-def test_there_are_two_that_are_stored_as_they_ran() -> None:
+def test_both_notebooks_are_stored_with_their_outputs() -> None:
     assert len(NOTEBOOKS) == 2
     for path in NOTEBOOKS:
         notebook = nbformat.read(path, as_version=4)

@@ -1,4 +1,4 @@
-"""What the pages on Python show is run, as a reader would: blocks of `python`, and of `sh` that say so."""
+"""Runs the code blocks of the pages on Python: blocks of `python`, and marked blocks of `sh`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def blocks(page: str) -> list[Block]:
         ("clusters.md", 2, ["distributed"]),
     ],
 )
-def test_what_a_page_shows_works(
+def test_the_code_blocks_of_a_page_run(
     page: str, programs: int, needs: list[str], tmp_path: Path
 ) -> None:
     for library in needs:
@@ -53,12 +53,12 @@ def test_what_a_page_shows_works(
         elif block.kind == "python":
             python += block.text
             ran += 1
-    # In a process of its own, all blocks one after the other; `spawn` wants a guard that readers see no use of.
+    # One process runs all blocks in order; multiprocessing with `spawn` needs a guard, which the pages leave out.
     program = "if __name__ == '__main__':\n" + "".join(
         f"    {line}\n" for line in python.splitlines()
     )
     (tmp_path / "page.py").write_text(program)
-    # The identity of this host is made there.
+    # The folder in which the identity of this host is made.
     environment["XDG_DATA_HOME"] = str(tmp_path / "data")
     subprocess.run([sys.executable, "page.py"], cwd=tmp_path, env=environment, check=True)
     assert ran == programs

@@ -1,4 +1,4 @@
-"""Pictures: vl-convert draws what `shallop report --json` prints, as docs/reports.md shows it."""
+"""Pictures: vl-convert draws the output of `shallop report --json`, as docs/reports.md shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from shallop._command import command
 
 ROOT = Path(__file__).parents[2]
-#: A sweep with names that mean something in XML.
+#: A scenario with names that contain special characters of XML.
 SCENARIO = """
 title = "A title <b>of ours</b> & theirs"
 duration = "60ms"
@@ -24,7 +24,7 @@ group = [{ name = "all", start = "0s..5ms" }]
 """
 
 
-def test_the_page_on_reports_draws_every_figure_the_same_every_time(tmp_path: Path) -> None:
+def test_the_example_of_reports_md_draws_equal_files_every_time(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="vl-convert is not installed, which draws figures")
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     vary = ["--vary", "topology.senders=2,4"]

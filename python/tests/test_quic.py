@@ -1,4 +1,4 @@
-"""Files over loopback: between Python and Python, and beside the command."""
+"""File transfers over loopback: between two Python processes, and compared with the command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAIT = "20ms"
 
 @pytest.fixture(autouse=True)
 def _own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Identities and known hosts of a test are its own."""
+    """Gives each test its own identities and known hosts."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
@@ -32,7 +32,7 @@ def receiver(tmp_path: Path, **more: object) -> shallop.quic.Receiver:
     return shallop.quic.receive(inbox, bind="127.0.0.1:0", wait=WAIT, **more)  # type: ignore[arg-type]
 
 
-def test_files_arrive_and_both_sides_have_a_report(tmp_path: Path) -> None:
+def test_files_arrive_and_both_ends_return_a_report(tmp_path: Path) -> None:
     folder = tmp_path / "ship"
     folder.mkdir()
     (folder / "log").write_bytes(bytes(range(256)) * 2000)
@@ -57,7 +57,7 @@ def test_files_arrive_and_both_sides_have_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "inbox/ship/empty").stat().st_size == 0
 
 
-def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
+def test_reports_equal_the_output_of_the_command(tmp_path: Path) -> None:
     file = tmp_path / "note"
     file.write_text("aye")
     with receiver(tmp_path) as inbox:
@@ -73,7 +73,7 @@ def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
         output = subprocess.run([command(), *args], capture_output=True, check=True, text=True)
         of_command = json.loads(output.stdout)
         next(inbox)
-        # The command has noted the fingerprint where Python looks for it.
+        # The command has written the fingerprint to the file that Python reads.
         of_python = shallop.quic.send([file], inbox.address, wait=WAIT)
         next(inbox)
     for part, of_part in of_command.items():
@@ -82,7 +82,7 @@ def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
     assert of_python["transfer"]["skipped"] == 1
 
 
-def test_what_is_wrong_is_said_in_the_words_of_the_command(tmp_path: Path) -> None:
+def test_errors_have_the_messages_of_the_command(tmp_path: Path) -> None:
     file = tmp_path / "note"
     file.write_text("aye")
     with receiver(tmp_path) as inbox:
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_said_in_the_words_of_the_command(tmp_path: Path) -> No
         ("cert", "a.pem", "go together"),
     ],
 )
-def test_options_are_checked_before_anything_is_sent(
+def test_parameters_are_checked_before_anything_is_sent(
     tmp_path: Path, option: str, value: object, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
@@ -122,7 +122,7 @@ def test_options_are_checked_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("fallback", ["cubic", "bbr"])
-def test_data_leaves_before_the_first_credit_or_without_any(tmp_path: Path, fallback: str) -> None:
+def test_data_can_leave_early_or_without_credits(tmp_path: Path, fallback: str) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(100_000))
     with receiver(tmp_path, overwrite=True) as inbox:
@@ -144,7 +144,7 @@ def test_data_leaves_before_the_first_credit_or_without_any(tmp_path: Path, fall
     assert plain["credits"]["emulated"] == 0
 
 
-def test_hosts_and_paths_are_checked(tmp_path: Path) -> None:
+def test_host_names_and_paths_are_checked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a port is a number"):
         shallop.quic.send(tmp_path, "ship:0")
     with pytest.raises(ValueError, match="nothing is to be sent"):
@@ -153,7 +153,7 @@ def test_hosts_and_paths_are_checked(tmp_path: Path) -> None:
         shallop.quic.receive(tmp_path, bind="ship")
 
 
-def test_a_sender_that_breaks_off_is_warned_of_and_a_closed_receiver_ends(tmp_path: Path) -> None:
+def test_a_receiver_warns_of_a_sender_that_breaks_off_and_ends_when_closed(tmp_path: Path) -> None:
     file = tmp_path / "note"
     file.write_text("aye")
     inbox = receiver(tmp_path)
@@ -166,7 +166,7 @@ def test_a_sender_that_breaks_off_is_warned_of_and_a_closed_receiver_ends(tmp_pa
     assert list(inbox) == []
 
 
-def test_progress_that_raises_ends_the_transfer(tmp_path: Path) -> None:
+def test_an_exception_in_progress_ends_the_transfer(tmp_path: Path) -> None:
     file = tmp_path / "much"
     file.write_bytes(b"\0" * 4_000_000)
 
@@ -186,14 +186,14 @@ def test_progress_that_raises_ends_the_transfer(tmp_path: Path) -> None:
     assert not (tmp_path / "inbox/much").exists()
 
 
-def test_ctrl_c_ends_a_transfer_and_other_threads_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_transfer_and_other_threads_continue(tmp_path: Path) -> None:
     file = tmp_path / "much"
     file.write_bytes(b"\0" * 40_000_000)
     script = textwrap.dedent(
         """
         import signal, sys, threading, time
         import shallop
-        # Whoever runs the tests in the background has it ignored.
+        # A shell that runs the tests in the background ignores SIGINT.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         ticks = []
         def tick():
@@ -227,5 +227,5 @@ def test_ctrl_c_ends_a_transfer_and_other_threads_go_on(tmp_path: Path) -> None:
         output, _ = process.communicate(timeout=30)
         assert time.monotonic() - begun < 5
     assert process.returncode == 7
-    # A thread that had to wait for the transfer would have had a gap of all of it.
+    # A thread that waited for the transfer would show a gap as long as the transfer.
     assert float(output) < 1.0

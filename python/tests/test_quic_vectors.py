@@ -1,4 +1,4 @@
-"""The vectors of packets and messages beside QUIC, checked without the crate that made them."""
+"""The test vectors of packets and messages beside QUIC, checked by a second implementation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def check(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_every_packet_and_message_is_right() -> None:
+def test_every_packet_and_message_of_the_vectors_is_right() -> None:
     done = check()
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split(": ")[0] for line in done.stdout.splitlines()] == [
@@ -23,7 +23,7 @@ def test_every_packet_and_message_is_right() -> None:
     ]
 
 
-def test_a_changed_bit_and_a_short_file_are_noticed(tmp_path: Path) -> None:
+def test_a_changed_bit_and_a_truncated_file_are_found(tmp_path: Path) -> None:
     for name, before, least in (("packets.csv", [], 10), ("messages.csv", ["packets.csv"], 9)):
         lines = (VECTORS / name).read_text().splitlines()
         changed = tmp_path / name

@@ -20,7 +20,7 @@ from scenarios import TWO
 import shallop
 
 
-def test_a_dictionary_a_text_and_a_file_are_the_same_scenario(tmp_path: Path) -> None:
+def test_a_dictionary_a_text_and_a_file_give_equal_results(tmp_path: Path) -> None:
     scenario = shallop.Scenario(TWO)
     path = tmp_path / "two.toml"
     path.write_text(scenario.text)
@@ -31,7 +31,7 @@ def test_a_dictionary_a_text_and_a_file_are_the_same_scenario(tmp_path: Path) ->
     assert frames[0].equals(frames[2])
 
 
-def test_a_summary_is_data_and_prints_as_tables() -> None:
+def test_a_summary_is_a_mapping_and_prints_as_tables() -> None:
     summary = shallop.run(TWO, progress=False).summary
     assert [run["scheme"] for run in summary["runs"]] == ["cubic", "flashpass"]
     assert "flashpass" in str(summary)
@@ -40,7 +40,7 @@ def test_a_summary_is_data_and_prints_as_tables() -> None:
     assert "<pre>" in summary._repr_html_()
 
 
-def test_whoever_reads_arrow_reads_the_tables() -> None:
+def test_arrow_libraries_read_the_tables() -> None:
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     results = shallop.run(TWO, progress=False)
@@ -55,7 +55,7 @@ def test_whoever_reads_arrow_reads_the_tables() -> None:
     assert pa.table(drops).num_rows == len(drops)
 
 
-def test_polars_alone_reads_the_tables() -> None:
+def test_polars_reads_the_tables_without_pyarrow() -> None:
     program = textwrap.dedent(
         f"""
         import sys
@@ -71,9 +71,7 @@ def test_polars_alone_reads_the_tables() -> None:
     assert (child.stdout, child.stderr) == ("[20000, 20000, 20000, 20000]\n4\nTrue\n", "")
 
 
-def test_without_a_library_that_reads_parquet_the_columns_are_there_and_rows_say_what_to_install() -> (
-    None
-):
+def test_without_a_parquet_library_columns_work_and_rows_name_what_to_install() -> None:
     program = textwrap.dedent(
         f"""
         import sys
@@ -89,7 +87,7 @@ def test_without_a_library_that_reads_parquet_the_columns_are_there_and_rows_say
     assert "tables need polars or pyarrow" in child.stderr
 
 
-def test_causes_of_drops_are_a_table() -> None:
+def test_drops_by_cause_are_a_table() -> None:
     results = shallop.run(TWO, progress=False, switch__default__buffer="5KB")
     drops = pl.DataFrame(results.drops_by_cause)
     assert drops.columns == ["point", "scheme", "seed", "place", "class", "cause", "packets"]
@@ -110,7 +108,7 @@ def test_causes_of_drops_are_a_table() -> None:
     assert len(none) == pl.DataFrame(none).height
 
 
-def test_completion_times_tell_what_is_a_lower_bound() -> None:
+def test_completion_times_mark_lower_bounds() -> None:
     cut = shallop.run(TWO, progress=False, duration="4ms")
     tails = pl.DataFrame(cut.completion)
     assert tails["unfinished"].sum() > 0
@@ -122,7 +120,7 @@ def test_completion_times_tell_what_is_a_lower_bound() -> None:
     assert not pl.DataFrame(shallop.run(TWO, progress=False).completion)["at_least"].any()
 
 
-def test_two_results_are_compared_seed_by_seed(tmp_path: Path) -> None:
+def test_compare_pairs_two_results_by_seed(tmp_path: Path) -> None:
     seeds = [1, 2, 3]
     one = shallop.run(TWO, progress=False, seeds=seeds)
     other = shallop.run(
@@ -137,7 +135,7 @@ def test_two_results_are_compared_seed_by_seed(tmp_path: Path) -> None:
         shallop.compare(one, other, schemes=("cubic", "bbr"))
 
 
-def test_warnings_are_shown() -> None:
+def test_results_show_their_warnings() -> None:
     late = {"name": "all", "size": "20KB", "flows": 40, "arrivals": {"per_second": 10}}
     results = shallop.run({**TWO, "group": [late]}, progress=False)
     assert len(results.warnings) == 1, results.warnings
@@ -146,7 +144,7 @@ def test_warnings_are_shown() -> None:
     assert "<li>cubic, flashpass: " in results._repr_html_()
 
 
-def test_the_files_are_those_of_the_command(tmp_path: Path) -> None:
+def test_out_gets_the_files_of_the_command(tmp_path: Path) -> None:
     results = shallop.run(TWO, out=tmp_path / "out", progress=False)
     on_disk = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert on_disk == dict(results.summary)
@@ -154,7 +152,7 @@ def test_the_files_are_those_of_the_command(tmp_path: Path) -> None:
     assert dict(again.summary) == on_disk
 
 
-def test_a_temporary_folder_goes_with_its_results_and_their_tables() -> None:
+def test_a_temporary_folder_is_removed_with_its_results_and_tables() -> None:
     results = shallop.run(TWO, progress=False)
     folder = results.folder
     assert folder.is_dir()
@@ -167,14 +165,14 @@ def test_a_temporary_folder_goes_with_its_results_and_their_tables() -> None:
     assert pl.DataFrame(shallop.run(TWO, progress=False).flows).height == 4
 
 
-def test_keys_are_changed() -> None:
+def test_keyword_arguments_set_keys() -> None:
     results = shallop.run(TWO, progress=False, topology__senders=3, duration="20ms", seed=9)
     assert results.runs[0]["seed"] == 9
     assert results.runs[0]["duration_s"] <= 0.02
     assert len(results.flows) == 6
 
 
-def test_values_are_written_as_toml_has_them() -> None:
+def test_values_are_written_as_toml() -> None:
     numpy = pytest.importorskip("numpy")
     results = shallop.run(
         TWO,
@@ -199,7 +197,9 @@ def test_values_are_written_as_toml_has_them() -> None:
         ({**TWO, "title": {1, 2}}, ["cannot be written as TOML"]),
     ],
 )
-def test_a_bad_scenario_is_pointed_at(scenario: shallop._scenario.Source, words: list[str]) -> None:
+def test_scenario_errors_name_the_place(
+    scenario: shallop._scenario.Source, words: list[str]
+) -> None:
     with pytest.raises(shallop.ScenarioError) as error:
         shallop.run(scenario, progress=False)
     for word in words:
@@ -207,18 +207,18 @@ def test_a_bad_scenario_is_pointed_at(scenario: shallop._scenario.Source, words:
     assert "\x1b" not in str(error.value)
 
 
-def test_the_examples_of_docstrings_are_true() -> None:
+def test_the_examples_in_docstrings_run() -> None:
     for module in (shallop._scenario, shallop._run):
         assert not doctest.testmod(module).failed
     assert doctest.testmod(shallop._scenario).attempted == 2
 
 
-def test_an_experiment_that_is_not_there_is_guessed_at() -> None:
+def test_an_unknown_experiment_gets_a_suggestion() -> None:
     with pytest.raises(shallop.ScenarioError, match="fp-fig10a"):
         shallop.reproduce("fp-fig10")
 
 
-def test_a_file_that_is_not_there_is_an_error_as_the_command_has_it(tmp_path: Path) -> None:
+def test_a_missing_file_has_the_error_of_the_command(tmp_path: Path) -> None:
     with pytest.raises(shallop.ScenarioError, match="No such file"):
         shallop.run(tmp_path / "none.toml")
     empty = tmp_path / "empty.toml"
@@ -227,7 +227,7 @@ def test_a_file_that_is_not_there_is_an_error_as_the_command_has_it(tmp_path: Pa
         shallop.run(empty)
 
 
-def test_an_experiment_is_judged() -> None:
+def test_reproduce_judges_an_experiment() -> None:
     experiments = {experiment.id: experiment for experiment in shallop.experiments()}
     assert "fp-fig10a" in experiments
     assert experiments["fp-fig10a"].takes_quick
@@ -241,7 +241,7 @@ def test_an_experiment_is_judged() -> None:
     }
 
 
-def test_ctrl_c_ends_a_sweep_soon_and_keeps_what_was_finished(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_sweep_soon_and_keeps_finished_runs(tmp_path: Path) -> None:
     program = textwrap.dedent(
         f"""
         import shallop
@@ -257,7 +257,7 @@ def test_ctrl_c_ends_a_sweep_soon_and_keeps_what_was_finished(tmp_path: Path) ->
     )
     out = tmp_path / "out"
     until = time.monotonic() + 60
-    # Both runs of 50 ms are there, and the first of the long ones is under way.
+    # Both runs of 50 ms are finished, and the first long run is in progress.
     while len(list(out.glob("runs/*.json"))) < 2 or not list(out.glob("runs/.*.tmp")):
         assert child.poll() is None
         assert time.monotonic() < until
@@ -309,7 +309,7 @@ def test_no_process_outlives_a_python_that_is_killed(tmp_path: Path, how: signal
         time.sleep(0.01)
 
 
-def test_a_command_that_is_not_there_is_named_and_one_of_another_version_is_refused(
+def test_a_missing_command_is_named_and_another_version_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHALLOP_COMMAND", str(tmp_path / "nowhere"))
@@ -323,7 +323,7 @@ def test_a_command_that_is_not_there_is_named_and_one_of_another_version_is_refu
         shallop.experiments()
 
 
-def test_a_command_that_is_killed_is_an_error() -> None:
+def test_a_killed_command_raises_an_error() -> None:
     endless = {**TWO, "duration": "10000s", "group": [{"name": "all", "size": "1TB"}]}
     process = shallop._command.Process("run", "-", request={"text": shallop.Scenario(endless).text})
     process._popen.kill()
@@ -332,7 +332,7 @@ def test_a_command_that_is_killed_is_an_error() -> None:
         process.end()
 
 
-def test_other_threads_go_on_while_a_run_is_made() -> None:
+def test_other_threads_continue_during_a_run() -> None:
     import threading
     import time
 
@@ -358,7 +358,7 @@ def test_other_threads_go_on_while_a_run_is_made() -> None:
     assert longest_gap < (end - start) / 2
 
 
-def test_arguments_are_refused_as_the_command_refuses_them(tmp_path: Path) -> None:
+def test_invalid_arguments_have_the_errors_of_the_command(tmp_path: Path) -> None:
     run = functools.partial(shallop.run, TWO, progress=False)
     number = "expected a whole number from"
     for arguments, message in (
@@ -380,7 +380,7 @@ def test_arguments_are_refused_as_the_command_refuses_them(tmp_path: Path) -> No
     assert run(seed=2**63 - 1, jobs=1, out=tmp_path / "out").runs[0]["seed"] == 2**63 - 1
 
 
-def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_a_folder_in_use(tmp_path: Path) -> None:
     program = "import shallop, sys; shallop.run(sys.argv[1], out='out', jobs=1, progress=False)"
     endless = {**TWO, "duration": "10000s", "group": [{"name": "all", "size": "1TB"}]}
     (tmp_path / "endless.toml").write_text(shallop.Scenario(endless).text)

@@ -30,7 +30,7 @@ VARY: dict[str, list[shallop._scenario.Value]] = {
 
 
 def local_cluster() -> LocalCluster:
-    """Two workers; nothing listens but on the loopback."""
+    """Two workers that listen only on the loopback address."""
     pytest.importorskip("distributed", reason="distributed (Dask) is not installed")
     from distributed import LocalCluster
 
@@ -72,7 +72,7 @@ def test_swept_keys_are_columns_with_their_values() -> None:
     counts = (
         flows.group_by("topology.senders", "switch.default.buffer").len().sort("topology.senders")
     )
-    # Two schemes and two seeds, a flow for each sender.
+    # Two schemes and two seeds, with one flow for each sender.
     assert counts["len"].to_list() == [8, 8, 12, 12]
     assert set(flows["switch.default.buffer"]) == {"8pkt", "20KB"}
     assert pl.DataFrame(results.series)["topology.senders"].n_unique() == 2
@@ -81,7 +81,7 @@ def test_swept_keys_are_columns_with_their_values() -> None:
     assert pl.read_parquet(results.flows.parquet).columns == flows.columns
 
 
-def test_means_over_seeds_are_a_table() -> None:
+def test_aggregates_are_a_table_of_means_over_seeds() -> None:
     results = shallop.sweep(TWO, {"topology.senders": [2, 3]}, seeds=3, progress=False)
     means = pl.DataFrame(results.aggregates)
     interval = ["mean", "ci95", "low", "high", "at_least", "n"]
@@ -109,8 +109,8 @@ def finished(out: Path) -> int:
     return len(list((out / "runs").glob("[!.]*.json")))
 
 
-def test_a_cluster_gives_the_rows_of_a_local_sweep_though_a_worker_dies(tmp_path: Path) -> None:
-    # Long enough for a worker to be in the middle of something.
+def test_a_cluster_with_a_dying_worker_gives_the_rows_of_a_local_sweep(tmp_path: Path) -> None:
+    # Long enough for a worker to be in the middle of a run.
     slow = {**TWO, "duration": "8s", "group": [{"name": "all"}]}
     out = tmp_path / "cluster"
     there_when_killed = []
@@ -122,7 +122,7 @@ def test_a_cluster_gives_the_rows_of_a_local_sweep_though_a_worker_dies(tmp_path
         os.kill(pid, signal.SIGKILL)
         there_when_killed.append(finished(out))
 
-    # A cluster of its own: the others' workers stay as they are.
+    # A separate cluster, so that the workers of other tests are not killed.
     with local_cluster() as cluster, client_of(cluster) as client:
         before = set(client.run(os.getpid).values())
         assert len(before) == 2
@@ -130,7 +130,7 @@ def test_a_cluster_gives_the_rows_of_a_local_sweep_though_a_worker_dies(tmp_path
         killer.start()
         results = shallop.sweep(slow, VARY, seeds=2, out=out, client=client, progress=False)
         killer.join()
-        # Dask may have started another one by now, or not yet.
+        # Dask may have started a new worker already.
         after = set(client.run(os.getpid).values())
         assert min(before) not in after
         assert max(before) in after
@@ -152,7 +152,7 @@ def check_same(one: shallop.Results, other: shallop.Results) -> None:
     assert here_runs == there_runs
 
 
-def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_killed_sweep_resumes(tmp_path: Path) -> None:
     slow = {**TWO, "duration": "8s", "group": [{"name": "all"}]}
     (tmp_path / "slow.toml").write_text(shallop.Scenario(slow).text)
     program = (
@@ -173,7 +173,7 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     check_same(shallop.sweep(slow, VARY, progress=False), results)
 
 
-def test_runs_that_are_there_are_not_made_again(cluster: LocalCluster, tmp_path: Path) -> None:
+def test_finished_runs_are_not_made_again(cluster: LocalCluster, tmp_path: Path) -> None:
     with client_of(cluster) as client:
         shallop.sweep(TWO, VARY, out=tmp_path, client=client, progress=False)
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
@@ -183,7 +183,7 @@ def test_runs_that_are_there_are_not_made_again(cluster: LocalCluster, tmp_path:
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
 
 
-def test_files_that_a_scenario_names_travel(cluster: LocalCluster, tmp_path: Path) -> None:
+def test_workers_receive_the_files_of_a_scenario(cluster: LocalCluster, tmp_path: Path) -> None:
     (tmp_path / "sizes.txt").write_text("size,cdf\n1000,0\n20000,1\n")
     scenario = {
         **TWO,
@@ -201,7 +201,7 @@ def test_files_that_a_scenario_names_travel(cluster: LocalCluster, tmp_path: Pat
     assert len(results.flows) == 2 * 2 * 5
 
 
-def test_the_command_sweeps_on_a_scheduler(
+def test_the_command_line_sweeps_on_a_scheduler(
     cluster: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "two.toml"
@@ -230,7 +230,7 @@ def test_the_command_sweeps_on_a_scheduler(
     assert "--scheduler nowhere" in capsys.readouterr().err
 
 
-def test_jobs_of_slurm_are_asked_for_as_was_typed(tmp_path: Path) -> None:
+def test_slurm_job_scripts_have_the_given_options(tmp_path: Path) -> None:
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     from shallop import __main__ as command
 
@@ -245,7 +245,7 @@ def test_jobs_of_slurm_are_asked_for_as_was_typed(tmp_path: Path) -> None:
     assert "tcp://127.0.0.1:" in script
 
 
-def test_an_error_on_a_worker_is_the_one_that_is_raised_here(
+def test_an_error_on_a_worker_is_raised_here(
     cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from shallop import _dask

@@ -1,4 +1,4 @@
-"""The wheel, installed where there is no Rust."""
+"""The wheel, installed in an environment without Rust."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.full
 
 
 def wheel() -> Path:
-    """The wheel that SHALLOP_WHEEL names, or the newest that ``make wheel`` has left."""
+    """The wheel in SHALLOP_WHEEL, or the newest wheel of ``make wheel``."""
     given = os.environ.get("SHALLOP_WHEEL")
     built = (Path(__file__).parents[2] / "target/wheels").glob("shallop-*.whl")
     found = [Path(given)] if given else sorted(built, key=lambda path: path.stat().st_mtime)
@@ -27,7 +27,7 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bare virtual environment with the wheel in it."""
+    """A bare virtual environment in which the wheel is installed."""
     home: Path = tmp_path_factory.mktemp("bare") / "venv"
     begun = time.monotonic()
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
@@ -45,13 +45,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Nothing but the virtual environment on PATH: no Rust, and no other command."""
+    """An environment whose PATH has only the virtual environment: no Rust, and no other command."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("SHALLOP_")}
     kept.pop("PYTHONPATH", None)
     return {**kept, "PATH": str(home / "bin")}
 
 
-def test_a_bare_environment_has_the_command_the_package_a_run_and_a_figure(
+def test_the_wheel_gives_a_bare_environment_the_command_a_run_and_a_figure(
     home: Path, tmp_path: Path
 ) -> None:
     begun = time.monotonic()
@@ -79,7 +79,7 @@ def test_a_bare_environment_has_the_command_the_package_a_run_and_a_figure(
     assert time.monotonic() - begun < 60
 
 
-def test_a_run_that_is_interrupted_leaves_no_process(home: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_no_process(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = (
         "import shallop, signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
