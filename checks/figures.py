@@ -16,7 +16,7 @@ from typing import Any
 import vl_convert
 
 SCHEMES = ["cubic", "expresspass", "flashpass-mimd", "flashpass"]
-#: Metric, title of the axis, and what its values are divided by.
+#: Metric, axis title, and the divisor of its values.
 PANELS = [("throughput_bps", "Throughput (Gb/s)", 1e9), ("loss_rate", "Loss of data packets (%)", 0.01)]
 
 
@@ -32,7 +32,7 @@ def rows(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """The mean and the paper's figure of each metric and scheme, in the unit of its axis."""
     means = {of["scheme"]: of["metrics"] for of in summary["aggregates"]}
     paper = {(of["metric"], of["scheme"]): of["paper"] for of in summary["claims"] if of["paper"] is not None}
-    # A scheme that the paper says drops nothing loses nothing.
+    # If the paper says that a scheme drops nothing, its loss is zero.
     for metric, scheme in list(paper):
         if metric == "drops.data" and paper[metric, scheme] == 0:
             paper["loss_rate", scheme] = 0
@@ -80,12 +80,12 @@ def draw(shallop: pathlib.Path, results: pathlib.Path) -> str:
 
 
 def shown(svg: str) -> list[str]:
-    """What the marks of a figure say of themselves, and their colours."""
+    """The descriptions and colours of the marks of a figure."""
     return re.findall(r'<path aria-label="([^"]*)"', svg) + re.findall(r'fill="(#\w{6})"', svg)
 
 
 def main() -> None:
-    """Draws the figure, or compares it."""
+    """Draws the figure, or compares it with the existing one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shallop", type=pathlib.Path, help="the command, built")
     parser.add_argument("results", type=pathlib.Path, help="results of fp-fig10a")

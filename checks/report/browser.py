@@ -15,12 +15,12 @@ import urllib.request
 from types import TracebackType
 from typing import Any
 
-# Opening a page may take this long on a busy machine, in seconds.
+# The timeout for opening a page on a busy machine, in seconds.
 PATIENCE = 60
 
 
 class Browser:
-    """One window of 1366 x 768. Downloads go to `downloads`."""
+    """A window of 1366 x 768 pixels. Downloads are saved in `downloads`."""
 
     def __init__(self, downloads: pathlib.Path) -> None:
         driver = shutil.which("chromedriver")
@@ -57,16 +57,16 @@ class Browser:
             self.process.wait()
 
     def open(self, page: pathlib.Path) -> None:
-        """Opens a file and waits until it is loaded; forgets what the console said before."""
+        """Opens a file and waits until it is loaded; discards earlier console messages."""
         self.console()
         self._post(f"{self.session}/url", {"url": page.resolve().as_uri()})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What a script, which ends with a return, gives back."""
+        """Runs a script, which ends with a return statement, and returns its result."""
         return self._post(f"{self.session}/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, script: str, *arguments: Any) -> Any:
-        """What a script gives back, once that is something."""
+        """Runs a script again and again until its result is not null, and returns the result."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             found = self.run(script, *arguments)
@@ -76,12 +76,12 @@ class Browser:
         raise AssertionError(f"nothing came of it in {PATIENCE} s: {script}")
 
     def console(self) -> list[str]:
-        """What the console said since the last time, warnings and errors."""
+        """The console's warnings and errors since the last call."""
         entries = self._post(f"{self.session}/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries if entry["level"] in ("WARNING", "SEVERE")]
 
     def devtools(self, command: str, **parameters: Any) -> Any:
-        """What a command of the developer tools gives back."""
+        """Runs a command of the developer tools and returns its result."""
         return self._post(f"{self.session}/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def picture(self, width: int) -> bytes:
@@ -92,7 +92,7 @@ class Browser:
         return base64.b64decode(shot["data"])
 
     def pdf(self) -> bytes:
-        """The page as it is printed on A4."""
+        """The page printed on A4, as PDF."""
         paper = self.devtools("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
         return base64.b64decode(paper["data"])
 

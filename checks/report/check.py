@@ -1,7 +1,7 @@
-"""Opens reports in a headless Chromium, as somebody who gets one does: every figure is drawn, legends and downloads
-work, nothing is said on the console, nothing is fetched; a report of 100,000 flows is small and opens at once; and pages
-look as they should on screens of three widths, light and dark, and on paper (layout.py). With --python, the figures of
-a sweep as Python saves them are drawn too.
+"""Opens reports in a headless Chromium and checks that every figure is drawn, legends and downloads work, the console
+has no message, and nothing is fetched; that a report of 100,000 flows is small and opens quickly; and the layout on
+screens of three widths, light and dark, and on paper (layout.py). With --python, also checks the figures of a sweep
+that Python saves.
 
     python3 checks/report/check.py target/release/shallop --axe axe.min.js [--python .venv/bin/python] [--keep DIR] [--shots]
 """
@@ -20,8 +20,8 @@ from typing import Any
 from browser import Browser
 from layout import check_layout
 
-# What a report of 100,000 flows may take: bytes, and seconds until the last figure is drawn. Seconds are those that the
-# page's thread worked, the best of three times: what else the machine does meanwhile says nothing about the page.
+# Limits for a report of 100,000 flows: its size in bytes, and the seconds until the last figure is drawn. Seconds are
+# the working time of the page's thread, the best of three, so that other work of the machine does not count.
 MOST_BYTES = 1_000_000
 MOST_SECONDS = 2.0
 OPENINGS = 3
@@ -101,12 +101,12 @@ flows = 100_000
 arrivals = { load = 0.4, of = "fabric" }
 """
 
-# Sizes in bytes, with the part of the flows up to each.
+# Flow sizes in bytes, each with the fraction of flows up to it.
 SIZES = "0 0\n500 0.1\n2000 0.5\n10000 0.8\n100000 1\n"
 
 
 def make(shallop: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]:
-    """Makes the reports: by the commands that people use."""
+    """Makes the reports with the ordinary commands."""
     def run(*words: str) -> None:
         subprocess.run([shallop.resolve(), *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
@@ -138,14 +138,14 @@ def make(shallop: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]
 
 
 def make_index(folder: pathlib.Path) -> None:
-    """A folder like that of all experiments: the results of one under many names."""
+    """A folder as for all experiments: the results of one experiment under many names."""
     for number in range(RESULTS):
         one = folder / f"all/gm-fig3.{number}"
         shutil.copytree(folder / "papers/gm-fig3.13", one, ignore=shutil.ignore_patterns("runs", "report.html"))
 
 
 def opened(browser: Browser, page: pathlib.Path) -> float:
-    """Opens a page and waits for its figures. How long that took, in seconds."""
+    """Opens a page and waits for its figures. Returns the duration in seconds."""
     start = time.monotonic()
     browser.open(page)
     browser.wait("return document.documentElement.dataset.drawn")
@@ -153,7 +153,7 @@ def opened(browser: Browser, page: pathlib.Path) -> float:
 
 
 def worked(browser: Browser, page: pathlib.Path) -> float:
-    """Opens a page and waits for its figures. How long its thread worked, in seconds."""
+    """Opens a page and waits for its figures. Returns the working time of its thread in seconds."""
     browser.devtools("Performance.disable")
     browser.open(pathlib.Path(__file__).with_name("empty.html"))
     browser.devtools("Performance.enable", timeDomain="threadTicks")
@@ -163,7 +163,7 @@ def worked(browser: Browser, page: pathlib.Path) -> float:
 
 
 def check_drawn(browser: Browser, name: str) -> list[str]:
-    """Every figure is there, with marks in it and titles with units on its axes. The names of the figures."""
+    """Checks that every figure has marks, and axis titles with units. Returns the names of the figures."""
     drawn = browser.run("""
         return [...document.querySelectorAll("figure")].map((figure) => {
           const svg = figure.querySelector(".plot svg");
@@ -187,7 +187,7 @@ def check_drawn(browser: Browser, name: str) -> list[str]:
 
 
 def check_toggle(browser: Browser, name: str, figure: str) -> None:
-    """A click on a name in the legend fades what the others are of; a second one brings it back."""
+    """Checks that a click on a name in the legend fades the other names' marks, and a second click restores them."""
     faded = """
         const marks = document.querySelectorAll(`#${arguments[0]} .plot svg .role-mark path`);
         const many = [...marks].filter((mark) => Number(mark.getAttribute("opacity") ?? 1) < 0.1).length;
@@ -220,7 +220,7 @@ def check_toggle(browser: Browser, name: str, figure: str) -> None:
 
 
 def check_pictures(browser: Browser, downloads: pathlib.Path) -> None:
-    """The buttons under the first figure save it as SVG, which is XML, and as PNG."""
+    """Checks that the buttons under the first figure save it as well-formed SVG and as PNG."""
     for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
         figure = browser.run("""
             const button = document.querySelector(`button.${arguments[0]}`);
@@ -236,12 +236,12 @@ def check_pictures(browser: Browser, downloads: pathlib.Path) -> None:
         target.unlink()
 
 
-# Chromium allows a page ten downloads without a hand on the mouse.
+# Chromium allows a page ten downloads without user input.
 MOST_DOWNLOADS = 8
 
 
 def check_csv(browser: Browser, page: pathlib.Path, shallop: pathlib.Path, downloads: pathlib.Path) -> None:
-    """Every figure's CSV has the rows of its spec."""
+    """Checks that the CSV of every figure has the rows of its specification."""
     told = subprocess.run([shallop, "report", page.parent, "--json"], check=True, stdout=subprocess.PIPE)
     for number, figure in enumerate(json.loads(told.stdout)["figures"]):
         if number % MOST_DOWNLOADS == 0:
@@ -261,13 +261,13 @@ def check_csv(browser: Browser, page: pathlib.Path, shallop: pathlib.Path, downl
 
 
 def same(cell: str, value: Any) -> bool:
-    """A cell says this value."""
+    """Whether a cell shows this value."""
     if value is None:
         return cell == ""
     return float(cell) == value if isinstance(value, int | float) else cell == value
 
 
-# Saves every figure of a numeric sweep as a page that needs no network.
+# Saves every figure of a numeric sweep as a page that works without a network.
 FROM_PYTHON = """
 import sys, shallop
 results = shallop.sweep(sys.argv[1], {"topology.senders": [2, 4, 8]}, seeds=2, progress=False)
@@ -277,7 +277,7 @@ for name, chart in results.figures.items():
 
 
 def check_python(browser: Browser, python: pathlib.Path, folder: pathlib.Path) -> None:
-    """Every figure that Python saves is drawn, with marks in it."""
+    """Checks that every figure that Python saves is drawn with marks."""
     pages = folder / "python"
     pages.mkdir(exist_ok=True)
     subprocess.run([python, "-c", FROM_PYTHON, folder / "sweep.toml", pages], check=True)
@@ -299,7 +299,7 @@ def check_python(browser: Browser, python: pathlib.Path, folder: pathlib.Path) -
 
 
 def check_large(browser: Browser, page: pathlib.Path) -> None:
-    """A report of 100,000 flows a scheme is small and opens at once."""
+    """Checks the size and the opening time of a report of 100,000 flows for each scheme."""
     size = page.stat().st_size
     clock = [opened(browser, page) for _ in range(OPENINGS)]
     times = [worked(browser, page) for _ in range(OPENINGS)]
@@ -310,7 +310,7 @@ def check_large(browser: Browser, page: pathlib.Path) -> None:
 
 
 def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool, python: pathlib.Path | None) -> None:
-    """All of it."""
+    """Runs all checks."""
     pages = make(shallop, folder)
     downloads = folder / "downloads"
     downloads.mkdir(exist_ok=True)
@@ -348,7 +348,7 @@ def main() -> None:
     parser.add_argument("--shots", action="store_true", help="with --keep: pictures of the pages too")
     arguments = parser.parse_args()
     axe = arguments.axe.read_text(encoding="utf-8")
-    # Not resolved: a virtual environment is known by the link.
+    # The link is not resolved: Python finds its virtual environment by the path of the link.
     python = arguments.python and arguments.python.absolute()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""How pages look: at the width of a phone, a tablet and a desktop, light and dark, and on paper, no texts overlap,
-nothing is wider than the page or cut off, and axe-core, which checks accessibility, finds nothing.
+"""The layout of pages: at the width of a phone, a tablet and a desktop, light and dark, and on paper. No texts overlap,
+nothing is wider than the page or cut off, and axe-core finds no problem of accessibility.
 """
 
 import pathlib
@@ -7,15 +7,15 @@ from typing import Any
 
 from browser import Browser
 
-# Widths of screens in CSS pixels, and of the part of an A4 sheet between margins of 14 mm.
+# Widths in CSS pixels: of screens, and of an A4 sheet without its margins of 14 mm.
 WIDTHS = (390, 768, 1440)
 PAPER = 688
-# The height of that part: a figure on paper is lower, so that it is whole.
+# The height of an A4 sheet without margins: printed figures must be lower, so that no page break cuts them.
 SHEET = 1017
 THEMES = ("light", "dark")
 
-# Texts with the boxes of their lines, in the order of the page. What is folded or behind an edge has no box; letters
-# are lower than the box of their line, so boxes are smaller by that.
+# Finds overlapping texts by the boxes of their lines. Folded or clipped texts have no box. Boxes are reduced to the
+# height of the letters, which is below the line height.
 TEXTS = """
     const found = [];
     const clip = (box, element) => {
@@ -53,7 +53,7 @@ TEXTS = """
     }
     return { texts: found.length, pairs: pairs.slice(0, 5) };"""
 
-# What is wider than the page, and what of a figure is cut off by the box around it.
+# Finds elements wider than the page, and parts of figures that the surrounding box cuts off.
 EDGES = """
     const root = document.documentElement, bad = [];
     const width = root.clientWidth;
@@ -89,7 +89,7 @@ AXE = """
 
 
 def check_layout(browser: Browser, name: str, page: pathlib.Path, axe: str, shots: pathlib.Path | None) -> None:
-    """All of it for one page. `axe` is the text of axe-core; pictures go to `shots`."""
+    """Runs all layout checks for one page. `axe` is the source of axe-core; pictures are saved in `shots`."""
     for width in WIDTHS:
         for theme in THEMES:
             where = f"{name}, {width} pixels, {theme}"
@@ -102,7 +102,7 @@ def check_layout(browser: Browser, name: str, page: pathlib.Path, axe: str, shot
             assert not browser.console(), where
             if shots:
                 (shots / f"{name}-{width}-{theme}.png").write_bytes(browser.picture(width))
-    # Whoever prints has seen the page on a screen before, and dark.
+    # A printed page was shown on a screen before, perhaps in dark mode.
     set_screen(browser, WIDTHS[-1], THEMES[-1])
     browser.open(page)
     drawn(browser)
@@ -127,12 +127,12 @@ def set_screen(browser: Browser, width: int, theme: str) -> None:
 
 
 def drawn(browser: Browser) -> None:
-    """Waits for the figures, if there are any."""
+    """Waits for the figures, if the page has any."""
     browser.wait("return !document.getElementById('data') || document.documentElement.dataset.drawn")
 
 
 def check_texts(browser: Browser, where: str) -> None:
-    """No texts overlap, and nothing is wider than the page."""
+    """Checks that no texts overlap, and that nothing is wider than the page."""
     found: dict[str, Any] = browser.run(TEXTS)
     assert found["texts"] > 10, f"{where}: {found}"
     assert not found["pairs"], f"{where}: these overlap: {found['pairs']}"
@@ -141,7 +141,7 @@ def check_texts(browser: Browser, where: str) -> None:
 
 
 def check_axe(browser: Browser, where: str, axe: str) -> None:
-    """axe-core finds nothing."""
+    """Checks that axe-core reports no problem of accessibility."""
     browser.run(f"{axe}; return true")
     browser.run(AXE)
     found = browser.wait("return window.axed")

@@ -1,5 +1,5 @@
-//! Both ends of an `ExpressPass` flow, by either rule, with and without Aeolus, among packets that make sense and
-//! others.
+//! Feeds valid and arbitrary packets to both ends of an `ExpressPass` flow, with either feedback rule, with and without
+//! Aeolus.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Both ends of a `FlashPass` flow, by either law, with and without Aeolus, among packets that make sense and others.
+//! Feeds valid and arbitrary packets to both ends of a `FlashPass` flow, with either feedback law, with and without
+//! Aeolus.
 
 #![no_main]
 
@@ -38,7 +39,7 @@ fn sender(u: &mut Unstructured<'_>) -> Result<SenderConfig> {
             over_provision: u.arbitrary()?,
         },
         payload: u.int_in_range(100..=9_000)?,
-        // A flow without a byte is none.
+        // A flow has at least one byte.
         size: draw::maybe(u, draw::place)?.map(|size| size.max(1)),
         timeout: Span::from_us(u.int_in_range(10..=400_000)?),
         unscheduled: u.arbitrary::<bool>()?.then_some(aeolus::Config { link, max_burst }),

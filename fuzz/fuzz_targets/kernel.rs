@@ -1,4 +1,4 @@
-//! Any bytes from a kernel: as a message of time, as a request of its card's driver, and as a frame. Each is a value
+//! Parses arbitrary bytes as a time message, as a vhost-user request and as a frame of a kernel. The result is a value
 //! within the limits or an error.
 
 #![no_main]

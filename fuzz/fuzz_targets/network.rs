@@ -1,5 +1,5 @@
-//! Any text as a network in `GraphML`, GML or CSV: what is read is a network within the bounds that were given, what is
-//! wrong is at a line of the text.
+//! Parses arbitrary text as a network in `GraphML`, GML or CSV. The result is a network within the given bounds, or an
+//! error at a line of the text.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use shallop_core::{BitsPerSec, Span};
 use shallop_scenario::network_files::{Defaults, Format, Parts, Wrong, read};
 
-/// Reads a text, with nothing and with everything assumed that it may leave out.
+/// Reads a text twice: without any defaults, and with defaults for all values that it may leave out.
 fn run(format: Format, text: &str) {
     for assumed in [false, true] {
         let defaults = Defaults {

@@ -1,6 +1,6 @@
-//! One or two ports with any queues and disciplines, and with buffers of their own or one pool, under any arrivals:
-//! every packet that enters leaves once or is reported dropped once, no other packet leaves, and in the end no memory
-//! is in use.
+//! One or two ports with arbitrary queues, disciplines and arrivals, and with private buffers or a shared pool. Every
+//! packet that enters leaves once or is reported dropped once, no other packet leaves, and no memory is in use at the
+//! end.
 
 #![no_main]
 
@@ -68,7 +68,7 @@ fn codel(u: &mut Unstructured<'_>) -> Result<CoDelConfig> {
 fn dualpi2(u: &mut Unstructured<'_>) -> Result<DualPi2Config> {
     Ok(DualPi2Config {
         target: draw::pause(u)?,
-        // What is skipped between two packets is computed update by update.
+        // At least 1 ms: the controller computes all updates between two packets one by one.
         tupdate: Span::from_ms(1) + draw::pause(u)?,
         alpha: draw::fraction(u, 1_000.0)?,
         beta: draw::fraction(u, 10_000.0)?,
@@ -159,7 +159,7 @@ fn port(u: &mut Unstructured<'_>) -> Result<PortConfig> {
     })
 }
 
-/// What the probe was told.
+/// The events that the probe received.
 #[derive(Default)]
 struct Told {
     /// Packets and bytes that were dropped or lost, by cause.
@@ -196,13 +196,13 @@ struct Interface {
     buffer: PortBuffer,
 }
 
-/// Ports with what they share.
+/// The ports under test, with their shared state.
 struct Switch {
     interfaces: Vec<Interface>,
-    /// The pool, if they have one.
+    /// The shared pool, if they have one.
     pool: Option<Pool>,
     told: Told,
-    /// The packets that were offered, by number, and whether each has gone.
+    /// The offered packets by number, with whether each has left or was dropped.
     offered: Vec<(Time, Envelope, bool)>,
     accepted: u64,
     dropped_later: u64,
@@ -237,7 +237,7 @@ impl Switch {
         Ok(Self { interfaces, pool, told, offered, accepted, dropped_later, now })
     }
 
-    /// Lets the ports serve what is due by now, in order of time if the pool marks what leaves.
+    /// Lets the ports serve all packets due by now, in order of time if the pool marks departing packets.
     fn serve(&mut self) {
         let Self { interfaces, pool, told, now, .. } = self;
         let Some(pool) = pool else {
@@ -273,7 +273,7 @@ impl Switch {
         self.collect();
     }
 
-    /// Takes what has crossed the wires by now.
+    /// Takes the packets that have crossed the wires by now.
     fn collect(&mut self) {
         for Interface { port, .. } in &mut self.interfaces {
             self.dropped_later += port.take_dropped().count() as u64;
@@ -291,7 +291,7 @@ impl Switch {
         }
     }
 
-    /// Lets the ports run on their deadlines to this time.
+    /// Runs the ports to this time, waking them at their deadlines.
     fn run_until(&mut self, until: Time) {
         loop {
             let deadlines = self.interfaces.iter_mut().filter_map(|it| it.port.deadline());
@@ -305,13 +305,13 @@ impl Switch {
         }
     }
 
-    /// Counts what has happened.
+    /// Updates the counts with the events since the last call.
     fn progress(&self) -> u64 {
         let gone = self.offered.iter().filter(|it| it.2).count() as u64;
         gone + self.told.sent.0 + self.told.all_dropped().0
     }
 
-    /// Runs to the end and draws the balance.
+    /// Runs to the end and checks that every packet is accounted for.
     fn close(mut self) {
         self.run_until(Time::LAST);
         let gone = self.offered.iter().filter(|it| it.2);

@@ -1,4 +1,4 @@
-//! Any text as a scenario: it is read or refused, and what is wrong with it is at a place inside the text.
+//! Parses arbitrary text as a scenario. The text is read, or refused with an error at a place inside the text.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use shallop_plan::files::FilesInMemory;
 use shallop_scenario::{Options, read};
 
-/// The files that the text may name.
+/// The files that the scenario may name.
 fn files() -> FilesInMemory {
     FilesInMemory::from_texts([
         ("net.csv", "from,to,rate,delay\na,b,1Gbps,1ms\nb,c,1Gbps,1ms\n"),

@@ -1,5 +1,5 @@
-//! Any text as a table of flow sizes and as a trace of flows. What is read as a table is a distribution; a trace has
-//! flows in the order of time between hosts that exist, up to the first line that is wrong.
+//! Parses arbitrary text as a table of flow sizes and as a trace of flows. A table is a valid distribution. A trace
+//! gives flows in order of time between existing hosts, up to the first wrong line.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ fn table(text: &str) {
         Err(error) => return assert!(lies_within(&error, text), "{error}"),
     };
     let points = sizes.points();
-    // The largest size is that of the first point up to which all flows are; no flow is larger.
+    // No flow is larger than the first point whose cumulative share is 1.
     let all = points.partition_point(|point| point.share < 1.0);
     let (first, last) = (points[0].size.max(1), points[all].size.max(1));
     assert!(points.is_sorted_by(|a, b| a.size <= b.size && a.share <= b.share));
@@ -41,7 +41,7 @@ fn table(text: &str) {
     assert!((sizes.fraction_up_to(last) - 1.0).abs() < 1e-9);
 }
 
-/// Whether the line that an error is about is one of the text.
+/// Whether the line number of an error exists in the text.
 fn lies_within(error: &SizesError, text: &str) -> bool {
     let line = match error {
         SizesError::Empty => return true,

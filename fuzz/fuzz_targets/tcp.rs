@@ -1,4 +1,4 @@
-//! Both ends of a TCP connection, with any controller, in any configuration, among packets that make sense and others.
+//! Feeds valid and arbitrary packets to both ends of a TCP connection, with any controller and configuration.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What QUIC on credits costs: processor time beside quinn, and the largest rate without a skipped credit.
+//! Measures the cost of QUIC on credits: processor time compared with quinn, and lateness and skipped credits by rate.
 
 mod measure;
 mod network;
@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::worker::{Error, Sender, Worker};
 
-/// What `FlashPass` over QUIC costs.
+/// Cost of `FlashPass` over QUIC
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Processor time for each Gb of payload, beside quinn's
+    /// Processor time for each Gb of payload, compared with quinn
     Cost(Cost),
     /// Lateness and skipped credits at rising rates of the link
     Sweep(Sweep),
@@ -33,10 +33,10 @@ enum Command {
     Send(Sender),
 }
 
-/// What all measurements have.
+/// Options of all measurements.
 #[derive(Args, Clone, Debug)]
 struct Common {
-    /// How long each transfer lasts, s
+    /// Duration of each transfer, s
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
     /// `T_wait`, us
@@ -45,13 +45,13 @@ struct Common {
     /// Credits in a packet, 1 to 6
     #[arg(long, default_value_t = 1)]
     batch: u8,
-    /// Data packets of one departure, 1 or 2
+    /// Data packets in one system call, 1 or 2
     #[arg(long, default_value_t = 1)]
     segments: u8,
-    /// Other connections between both processes, at rest, of shallop-quic
+    /// Idle connections of shallop-quic between both processes, besides the transfer
     #[arg(long, default_value_t = 0)]
     idle: u16,
-    /// Both processes have FIFO priority of this level
+    /// Level of FIFO priority of both processes
     #[arg(long, value_name = "LEVEL")]
     fifo: Option<u8>,
 }
@@ -60,13 +60,13 @@ struct Common {
 struct Cost {
     #[command(flatten)]
     common: Common,
-    /// The rate of the link of which credits are a part, Mb/s
+    /// Rate of the link, Mb/s; emulation packets take their share of it
     #[arg(long, default_value_t = 1_000)]
     link: u64,
-    /// Transfers of each kind, in turn
+    /// Transfers of each kind; the kinds take turns
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// The slack, us
+    /// Slack: the longest delay of a data packet, us
     #[arg(long, default_value_t = 1_000)]
     slack: u64,
 }
@@ -78,7 +78,7 @@ struct Sweep {
     /// Rates of the link, Mb/s
     #[arg(long, value_delimiter = ',', default_value = "100,200,500,1000,2000,3000,5000")]
     links: Vec<u64>,
-    /// Slacks, us
+    /// Slacks: longest delays of a data packet, us
     #[arg(long, value_delimiter = ',', default_value = "1000,100")]
     slacks: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! Measurements: pairs of processes, one in each namespace and on one core each.
+//! Measurements with pairs of processes, each in a network namespace and on a core of its own.
 
 use std::io::{BufReader, Read};
 use std::process::{Command, Stdio};
@@ -8,17 +8,17 @@ use crate::report;
 use crate::worker::{Done, Error, Ready, Stack, hear};
 use crate::{Common, Cost, Sweep};
 
-/// A transfer, as both of its ends saw it.
+/// The reports of both ends of a transfer.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// The sender's.
+    /// The report of the sender.
     pub sent: Done,
-    /// The receiver's.
+    /// The report of the receiver.
     pub received: Done,
 }
 
 impl Transfer {
-    /// Payload, Gb/s.
+    /// The payload rate, Gb/s.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.gigabits() / self.received.usage.elapsed
@@ -28,7 +28,7 @@ impl Transfer {
         self.received.bytes as f64 * 8.0 / 1e9
     }
 
-    /// Processor time of the sender, of its driver alone, and of the receiver, s for each Gb of payload.
+    /// Processor time for each Gb of payload, s: of the sender, of its endpoint thread alone, and of the receiver.
     #[must_use]
     pub fn costs(&self) -> [f64; 3] {
         let (sent, received) = (&self.sent.usage, &self.received.usage);
@@ -36,7 +36,7 @@ impl Transfer {
     }
 }
 
-/// One kind of transfer.
+/// A kind of transfer.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     stack: Stack,
@@ -44,7 +44,7 @@ struct Kind {
     slack: u64,
 }
 
-/// Processor time of all kinds, in turn.
+/// Measures processor time; the kinds of transfer take turns.
 pub fn cost(cost: &Cost) -> Result<(), Error> {
     let pair = Pair::new()?;
     let stacks = [Stack::Credits, Stack::Without, Stack::Quinn];
@@ -59,7 +59,7 @@ pub fn cost(cost: &Cost) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rates of the link, one after the other.
+/// Measures transfers at each rate of the link.
 pub fn sweep(sweep: &Sweep) -> Result<(), Error> {
     let pair = Pair::new()?;
     report::sweep_head();
@@ -83,14 +83,14 @@ fn transfer(pair: &Pair, common: &Common, kind: Kind) -> Result<Transfer, Error>
     let mut sender = pair.spawn(0, &mut sender)?;
     let sent: Done = hear(&mut BufReader::new(sender.stdout.take().ok_or("no output")?))?;
     let done: Done = hear(&mut said)?;
-    // What they say last is nothing: they have ended.
+    // Standard output is at its end: the processes have ended.
     said.read_to_end(&mut Vec::new())?;
     sender.wait()?;
     receiver.wait()?;
     Ok(Transfer { sent, received: done })
 }
 
-/// A process of a measurement, on the core of its number.
+/// A process of a measurement, pinned to the core with its number.
 fn command(common: &Common, kind: Kind, role: &str, number: usize) -> Result<Command, Error> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &number.to_string()]);

@@ -1,5 +1,5 @@
-//! Two network namespaces with a veth pair between them. They have no names, so the system removes them with the last
-//! process that holds them open, however that ends.
+//! Two network namespaces with a veth pair between them. They have no names, so the kernel removes them when the last
+//! process that uses them ends.
 
 use std::fs::File;
 use std::io;
@@ -9,18 +9,18 @@ use std::thread::scope;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-/// Addresses of both ends, by number.
+/// The addresses of both ends.
 pub const ADDRESSES: [&str; 2] = ["10.0.0.1", "10.0.0.2"];
 const INTERFACE: &str = "cable";
 
-/// The namespaces.
+/// Two connected network namespaces.
 pub struct Pair([OwnedFd; 2]);
 
 impl Pair {
-    /// Makes both, and the pair between them.
+    /// Makes both namespaces and the veth pair.
     ///
     /// # Errors
-    /// If the system allows no namespaces, or `ip` fails.
+    /// If the system does not allow namespaces, or `ip` fails.
     pub fn new() -> io::Result<Self> {
         let all = [namespace()?, namespace()?];
         let pair = Self(all);
@@ -36,7 +36,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Starts a program in one of them.
+    /// Starts a program in one of the namespaces.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -44,7 +44,7 @@ impl Pair {
         self.within(number, || command.spawn())
     }
 
-    /// Does something in one of them.
+    /// Runs a function in one of the namespaces.
     fn within<T: Send>(
         &self,
         number: usize,
@@ -57,7 +57,7 @@ impl Pair {
     }
 }
 
-/// A namespace is of a thread: this one ends with what it does.
+/// Runs a function on a new thread, because a network namespace belongs to a thread.
 fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     scope(|threads| threads.spawn(work).join())
         .unwrap_or_else(|_| Err(io::Error::other("a thread has failed")))

@@ -1,4 +1,4 @@
-//! A bulk transfer of quinn, as its users have it: its own settings, one thread, chunks read without a copy.
+//! A bulk transfer with quinn as its users run it: default settings, one thread, chunks read without a copy.
 
 use std::sync::Arc;
 use std::time::Instant;

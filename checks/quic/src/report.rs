@@ -1,4 +1,4 @@
-//! What is printed: tables in Markdown.
+//! Prints results as Markdown tables.
 
 use crate::measure::Transfer;
 use crate::worker::Stack;
@@ -12,7 +12,7 @@ fn head(cells: &[&str]) {
     println!("|{}", "---|".repeat(cells.len()));
 }
 
-/// Medians of transfers of these kinds, in turn, and their ratios to the last one.
+/// Prints medians of each kind of transfer, and ratios to the last kind.
 pub fn costs(stacks: &[Stack], all: &[Vec<Transfer>]) {
     let costs = ["sender, s/Gb", "its driver alone, s/Gb", "receiver, s/Gb", "both beside quinn"];
     head(&[&["transfer", "payload, Gb/s"][..], &costs].concat());
@@ -20,7 +20,7 @@ pub fn costs(stacks: &[Stack], all: &[Vec<Transfer>]) {
     let last = all.last().map_or(&[][..], Vec::as_slice);
     for (stack, of) in stacks.iter().zip(all) {
         let costs = [0, 1, 2].map(|part| median(of.iter().map(|of| of.costs()[part])));
-        // Those that were measured one after the other.
+        // Transfers of one turn.
         let ratio = median(of.iter().zip(last).map(|(one, other)| both(one) / both(other)));
         let mut cells = vec![stack.name(), format!("{:.2}", median(of.iter().map(Transfer::rate)))];
         cells.extend(costs.map(|cost| format!("{cost:.3}")));
@@ -29,7 +29,7 @@ pub fn costs(stacks: &[Stack], all: &[Vec<Transfer>]) {
     }
 }
 
-/// The head of the table of rates.
+/// Prints the head of the table of rates.
 pub fn sweep_head() {
     let credits = ["skipped", "too late", "emulation lost, %", "data lost, %"];
     let late = ["late, us: half", "99 %", "most"];
@@ -38,7 +38,7 @@ pub fn sweep_head() {
     head(&[&first[..], &credits, &late, &busy].concat());
 }
 
-/// A rate.
+/// Prints a row of the table of rates.
 pub fn sweep_row(link: u64, slack: u64, of: &Transfer) {
     let credits = of.sent.credits.unwrap_or_default();
     let mut cells = vec![link.to_string(), slack.to_string(), format!("{:.0}", of.rate() * 1e3)];

@@ -1,4 +1,4 @@
-//! Processor time of this process and of its threads.
+//! Measures processor time of this process and its threads.
 
 use std::fs;
 use std::io;
@@ -13,25 +13,25 @@ const DRIVER: &str = "shallop-quic";
 /// Processor time, s.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Since when it is counted, or for how long it was.
+    /// Elapsed time.
     pub elapsed: f64,
-    /// In user mode.
+    /// Time in user mode.
     pub user: f64,
-    /// In the system.
+    /// Time in the kernel.
     pub system: f64,
-    /// Of the endpoint's thread alone, in both; zero if there is none.
+    /// User and system time of the endpoint's thread alone; zero if the process has none.
     pub driver: f64,
 }
 
 impl Usage {
-    /// User and system.
+    /// The sum of user and system time.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.user + self.system
     }
 }
 
-/// What a process had used at a time.
+/// A starting point for measuring processor time.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     at: Instant,
@@ -39,18 +39,18 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// From now on.
+    /// Starts to measure.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If /proc cannot be read.
     pub fn start() -> io::Result<Self> {
         Ok(Self { at: Instant::now(), before: used()? })
     }
 
-    /// What was used since then.
+    /// The processor time since the start.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If /proc cannot be read.
     pub fn stop(&self) -> io::Result<Usage> {
         let now = used()?;
         Ok(Usage {

@@ -1,4 +1,4 @@
-//! The processes of a measurement: one sends on a stream for some seconds, the other reads to its end.
+//! The processes of a measurement: one sends on a stream for some seconds, the other one reads the stream to its end.
 
 use std::io::{self, BufRead, Read};
 use std::time::Duration;
@@ -9,41 +9,41 @@ use serde::{Deserialize, Serialize};
 use crate::usage::Usage;
 use crate::{of_quinn, ours};
 
-/// Bytes that are written at once.
+/// The bytes of one write.
 pub const BLOCK: usize = 1 << 16;
 
 /// An error of any kind.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// What sends and receives.
+/// The implementation of sender and receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Stack {
     /// `shallop-quic`, with data on credits.
     Credits,
     /// `shallop-quic` without credits: CUBIC.
     Without,
-    /// quinn with its own settings, segmentation offload among them.
+    /// quinn with its default settings, which include segmentation offload.
     Quinn,
 }
 
 impl Stack {
-    /// As it is typed.
+    /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> String {
         self.to_possible_value().map(|of| of.get_name().to_owned()).unwrap_or_default()
     }
 }
 
-/// What both processes are told.
+/// Options of both processes.
 #[derive(Clone, Debug, Args)]
 pub struct Worker {
-    /// What sends and receives.
+    /// The implementation.
     #[arg(long)]
     pub stack: Stack,
     /// The rate of the link, Mb/s.
     #[arg(long)]
     pub link: u64,
-    /// The slack, us.
+    /// The slack: the longest delay of a data packet, us.
     #[arg(long)]
     pub slack: u64,
     /// The waiting time, us.
@@ -52,43 +52,43 @@ pub struct Worker {
     /// Credits in a packet.
     #[arg(long)]
     pub batch: u8,
-    /// Data packets of one departure.
+    /// Data packets in one system call.
     #[arg(long)]
     pub segments: u8,
-    /// Other connections between both, at rest; quinn has none.
+    /// Idle connections between both processes; none with quinn.
     #[arg(long)]
     pub idle: u16,
-    /// The own address.
+    /// The address of this process.
     #[arg(long)]
     pub address: std::net::IpAddr,
 }
 
-/// How long is sent, and to whom.
+/// Options of the sender.
 #[derive(Clone, Debug, Args)]
 pub struct Sender {
-    /// What both processes are told.
+    /// Options of both processes.
     #[command(flatten)]
     pub worker: Worker,
-    /// How long, s.
+    /// The duration, s.
     #[arg(long)]
     pub seconds: f64,
-    /// Where the receiver is.
+    /// The address of the receiver.
     #[arg(long)]
     pub to: std::net::SocketAddr,
-    /// Its fingerprint or certificate.
+    /// The receiver's fingerprint or certificate.
     #[arg(long)]
     pub identity: String,
 }
 
 impl Sender {
-    /// How long.
+    /// The duration.
     #[must_use]
     pub fn duration(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }
 }
 
-/// What a receiver says when it is ready.
+/// The message of a receiver that is ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ready {
     /// Its port.
@@ -97,33 +97,33 @@ pub struct Ready {
     pub identity: String,
 }
 
-/// What a process says at the end.
+/// The message of a process at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Done {
     /// Bytes of the stream.
     pub bytes: u64,
-    /// Processor time between the first and the last of them.
+    /// Processor time between the first and the last byte.
     pub usage: Usage,
-    /// What the sender has counted of credits.
+    /// The sender's counts of credits.
     pub credits: Option<Credits>,
 }
 
 /// Counts of a sender on credits.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Credits {
-    /// Credits that a packet left on.
+    /// Credits on which a packet left.
     pub used: u64,
-    /// Those that were skipped because the sender was late.
+    /// Credits that were skipped because the sender was late.
     pub skipped: u64,
-    /// Those that came too late, or when nothing was to be sent.
+    /// Credits that came too late, or found nothing to send.
     pub wasted: u64,
-    /// The parts of emulation packets without a credit, and of QUIC packets that were lost, %.
+    /// Emulation packets without a credit, and lost QUIC packets, both in % of those sent.
     pub lost: [f64; 2],
-    /// Lateness: half, 99 % and all of the departures were earlier, us.
+    /// Lateness of data packets, us: median, 99th percentile and maximum.
     pub lateness: [f64; 3],
 }
 
-/// Receives, and says what it took.
+/// Receives a stream, and returns the report.
 ///
 /// # Errors
 /// If the network fails.
@@ -136,7 +136,7 @@ pub fn receive(worker: &Worker) -> Result<(), Error> {
     say(&done)
 }
 
-/// Sends, and says what it took.
+/// Sends for the given time, and returns the report.
 ///
 /// # Errors
 /// If the network fails.
@@ -154,10 +154,10 @@ fn say(what: &impl Serialize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads what a process says next.
+/// Reads the next message of a process.
 ///
 /// # Errors
-/// If it says nothing, or something else.
+/// If there is no message, or it cannot be parsed.
 pub fn hear<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> Result<T, Error> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {
@@ -166,7 +166,7 @@ pub fn hear<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> Result<T, Er
     Ok(serde_json::from_str(&line)?)
 }
 
-/// The parent holds the other end of standard input open for as long as it lives.
+/// Waits for the end of standard input, which the parent process keeps open as long as it lives.
 fn end_with_parent() {
     std::thread::spawn(|| {
         let _ = io::stdin().read_to_end(&mut Vec::new());
