@@ -166,7 +166,7 @@ pub fn hear<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> Result<T, Er
     Ok(serde_json::from_str(&line)?)
 }
 
-/// Waits for the end of standard input, which the parent process keeps open as long as it lives.
+/// Ends this process when the parent process ends, which closes standard input.
 fn end_with_parent() {
     std::thread::spawn(|| {
         let _ = io::stdin().read_to_end(&mut Vec::new());
